@@ -5,7 +5,8 @@
 The judge goes by rules, and replies at the length at which a model does: it asks a question about every nine words of
 a sentence, words every third answer otherwise than the summary, contradicts one in twelve, and finds one in twelve
 nowhere. What is counted is what is sent and what comes back, with the schema of the reply, by o200k_base where it is
-there: every call in the ledger, and no discount for what a provider has read before. The second draft has two other
+there: every call in the ledger, and no discount for what a provider has read before. With 250 words it exits with 1
+where a bound is missed. The second draft has two other
 sentences in place of two, and one more. Longer documents (`--sizes 50000 100000`) take minutes.
 """
 
@@ -15,6 +16,7 @@ import argparse
 import asyncio
 import json
 import sqlite3
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import closing
@@ -25,13 +27,13 @@ from zlib import crc32
 
 from benchmarks.common import prose, table, use_vocabulary
 from redraft import Document, Workshop
+from redraft.agents.evidence import has_room
 from redraft.domain import Usage
 from redraft.graphs.plan import DEFAULT_WORDS
 from redraft.models import schemas
 from redraft.models.base import Reply, Request, Sampling
 from redraft.prompts import factual, judging
 from redraft.prompts.contract import Given_, Value_
-from redraft.prompts.judging import UNANSWERABLE
 from redraft.prompts.tags import Tags, Wire
 from redraft.readers.documents import parse
 from redraft.settings import USUAL_METRICS
@@ -41,6 +43,10 @@ from redraft.text.tokens import tokenizer_named
 SIZES = (5_000, 10_000, 20_000)
 WINDOWS = (8_192, 32_768, 128_000)
 VOCABULARY_NAME = "o200k_base"
+_BOUND_WORDS, _LONG = 250, 20_000
+MOST, MOST_LONG, MOST_SECOND, LEAST_SHARED = 3.5, 2.5, 1.3, 0.6
+"""The bounds, for a summary of 250 words: the readings of a document that a first judging comes to, and of one from
+20,000 words on; of the second judging of such a one; and the share of what is repeated that is in shared prefixes."""
 _SPARE = 12
 """How many further sentences there are to put into a second draft."""
 
@@ -53,6 +59,8 @@ class Reader:
     identity: str = "reader"
     known: dict[str, tuple[str, str]] = field(default_factory=dict)
     """By question its answer, and the sentence that holds it."""
+    read: list[list[str]] = field(default_factory=list)
+    """What it was shown of the document to judge by, prompt by prompt."""
 
     def most_tokens(self, sampling: Sampling) -> int:
         return sampling.max_tokens or 0
@@ -60,6 +68,8 @@ class Reader:
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
         value = getattr(self, request.prompt.name)(request.given)
         wire = json.dumps(value.model_dump(mode="json", context=Wire(Tags(request.given))), ensure_ascii=False)
+        if passages := getattr(request.given, "passages", None):
+            self.read.append(list(passages))
         tokenizer = tokenizer_named(VOCABULARY_NAME)
         usage = Usage(tokenizer.count(request.text) + tokenizer.count(schemas.said(request)), tokenizer.count(wire))
         assert usage.completion_tokens <= (request.sampling.max_tokens or 0), request.prompt.name
@@ -92,10 +102,10 @@ class Reader:
         answers = []
         for one in given.questions:
             held = crc32(one.question.encode()) % 2 == 0
-            answer = self.known[one.question][0] if held else UNANSWERABLE
+            answer = self.known[one.question][0] if held else ""
             ids = _ids(given)
             rests_on = [ids[crc32(answer.encode()) % len(ids)]] if held else []
-            answers.append(judging.SummaryAnswer(id=one.id, answer=answer, sentences=rests_on))
+            answers.append(judging.SummaryAnswer(id=one.id, sentences=rests_on, answered=held, answer=answer))
         return judging.SummaryAnswers(answers=answers)
 
     def compare_answers(self, given: judging.CompareGiven) -> judging.Comparisons:
@@ -120,28 +130,29 @@ class Reader:
                 for at in range(min(given.at_most, max(1, len(one.sentence.split()) // 9)))
             ]
             questions = [
-                judging.SummaryQuestion(question=question, answer=answer, importance=3) for question, answer in asked
+                judging.SummaryQuestion(question=question, answer=answer, search="", importance=3)
+                for question, answer in asked
             ]
             found.append(judging.SentenceQuestions(id=one.id, questions=questions))
         return judging.SummaryQuestions(sentences=found)
 
     def answer_from_document(self, given: judging.AnswerFromDocumentGiven) -> judging.DocumentAnswers:
-        there = " ".join(" ".join(given.passages).split())
+        there = " ".join(" ".join(given.texts).split())
         return judging.DocumentAnswers(answers=[self._found(one, there) for one in given.questions])
 
     def _found(self, one: judging.Asked, there: str) -> judging.DocumentAnswer:
         answer, sentence = self.known[one.question]
         kind = _kind(one.question)
         if sentence not in there or kind == 2:
-            return judging.DocumentAnswer(id=one.id, answer=UNANSWERABLE, quote="")
+            return judging.DocumentAnswer(id=one.id, quote="", answered=False, answer="")
         if kind == 1:
             answer = "something else altogether, as it is told there"
         elif kind % 3 == 0:
             answer = f"put otherwise, that is about {answer.split()[0]}"
-        return judging.DocumentAnswer(id=one.id, answer=answer, quote=_first_ten(sentence))
+        return judging.DocumentAnswer(id=one.id, quote=_first_ten(sentence), answered=True, answer=answer)
 
     def verify_sentences(self, given: factual.VerifyGiven) -> factual.Verifications:
-        there = " ".join(" ".join(given.passages).split())
+        there = " ".join(" ".join(given.texts).split())
         return factual.Verifications(
             sentences=[
                 factual.Verification(
@@ -184,11 +195,14 @@ def drafts(document: Document, words: int) -> tuple[str, str]:
     return " ".join(chosen), " ".join([*second, others[2]])
 
 
-async def spent(document: Document, window: int, words: int, metrics: Sequence[str], prompts: str) -> list[Spent]:
+async def spent(
+    document: Document, window: int, words: int, metrics: Sequence[str], prompts: str, reader: Reader | None = None
+) -> list[Spent]:
     """The calls of the first judging and of the second."""
     found: list[Spent] = []
+    reader = reader or Reader(prompts)
     with tempfile.TemporaryDirectory() as folder:
-        async with Workshop(Path(folder) / "redraft.db", model=cast(Any, Reader(prompts))) as shop:
+        async with Workshop(Path(folder) / "redraft.db", model=cast(Any, reader)) as shop:
             for text in drafts(document, words):
                 asked = {"context_tokens": window, "prompts": prompts}
                 result = await shop.evaluate(document, text, metrics=tuple(metrics), **asked)  # type: ignore[arg-type]
@@ -219,23 +233,58 @@ class Spent:
         return sum(sent + received for _, sent, received in self.by_prompt.values())
 
 
+def share_in_prefixes(read: Sequence[Sequence[str]]) -> float:
+    """Of what is shown of the document to judge by more than once, the share that begins a prompt as one before it.
+
+    That is what a provider remembers. Both drafts are counted.
+    """
+    tokenizer = tokenizer_named(VOCABULARY_NAME)
+    seen: list[str] = []
+    repeated, shared = 0, 0
+    for passages in read:
+        text = "\n".join(passages)
+        prefix = max((_shared_prefix(text, one) for one in seen), default=0)
+        again = [one for one in passages if any(one in other for other in seen)]
+        repeated += max(tokenizer.count(text[:prefix]), sum(map(tokenizer.count, again)))
+        shared += tokenizer.count(text[:prefix])
+        seen.append(text)
+    return shared / repeated if repeated else 1.0
+
+
+def _shared_prefix(one: str, other: str) -> int:
+    """How many characters two texts have in common from the first on."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def is_kept(size: int, tokens: int, window: int, readings: tuple[float, float], shared: float) -> bool:
+    """Whether the bounds are kept, of which some hold where a document is read whole, and is long enough."""
+    if not has_room(window, tokens):
+        return True
+    first, second = readings
+    long = size >= _LONG
+    return first <= (MOST_LONG if long else MOST) and shared >= LEAST_SHARED and (second <= MOST_SECOND or not long)
+
+
 async def report(
     sizes: Sequence[int], windows: Sequence[int], words: int, metrics: Sequence[str], prompts: str
-) -> None:
-    """Both tables: what it comes to, and by prompt."""
+) -> bool:
+    """Both tables: what it comes to, and by prompt; and whether the bounds are kept."""
     tokenizer = tokenizer_named(VOCABULARY_NAME)
     text = prose().split(" ")
-    head = ("words", "tokens", "window", "first draft", "of the document", "second draft", "of the first")
+    head = ("words", "tokens", "window", "first draft", "readings", "second draft", "readings", "repeated in prefixes")
+    kept = True
     rows: list[tuple[object, ...]] = [head]
     details: list[tuple[object, ...]] = []
     for size in sizes:
         document = parse(" ".join((text * (size // len(text) + 1))[:size]).encode(), name="book.txt")
         tokens = tokenizer.count(document.text)
         for window in windows:
-            first, second = await spent(document, window, words, metrics, prompts)
-            share = f"{100 * second.tokens / first.tokens:.1f} %"
-            rows.append((f"{size:,}", f"{tokens:,}", f"{window:,}", f"{first.tokens:,}", first.tokens / tokens))
-            rows[-1] = (*rows[-1], f"{second.tokens:,}", share)
+            reader = Reader(prompts)
+            first, second = await spent(document, window, words, metrics, prompts, reader)
+            shared, readings = share_in_prefixes(reader.read), (first.tokens / tokens, second.tokens / tokens)
+            rows.append((f"{size:,}", f"{tokens:,}", f"{window:,}", f"{first.tokens:,}", readings[0]))
+            rows[-1] = (*rows[-1], f"{second.tokens:,}", readings[1], f"{100 * shared:.0f} %")
+            kept &= words != _BOUND_WORDS or is_kept(size, tokens, window, readings, shared)
             for name in sorted(first.by_prompt | second.by_prompt):
                 one, other = (shown.by_prompt.get(name, (0, 0, 0)) for shown in (first, second))
                 share = f"{sum(one[1:]) / tokens:.2f}"
@@ -246,6 +295,9 @@ async def report(
     print()
     counted = ("calls", "sent", "received")
     table([("words", "window", "prompt", *counted, "of the document", *counted), *details])
+    if words == _BOUND_WORDS:
+        print(f"\nbounds where a document is read whole: {'kept' if kept else 'MISSED'}")
+    return kept
 
 
 def main() -> None:
@@ -257,7 +309,9 @@ def main() -> None:
     parser.add_argument("--prompts", default="standard")
     given = parser.parse_args()
     use_vocabulary()
-    asyncio.run(report(given.sizes, given.windows, given.words, given.metric or USUAL_METRICS, given.prompts))
+    metrics = given.metric or USUAL_METRICS
+    kept = asyncio.run(report(given.sizes, given.windows, given.words, metrics, given.prompts))
+    sys.exit(0 if kept else 1)
 
 
 if __name__ == "__main__":

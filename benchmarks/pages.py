@@ -60,7 +60,8 @@ def main() -> None:
 
 async def drafted(database: Path) -> Dossier:
     """A small run to enlarge."""
-    judging, wanted = Judging(metrics=("coverage",)), Refinement(goals={"coverage": 0.9}, rounds=2)
+    judging = Judging(metrics=("coverage",))
+    wanted = Refinement(goals={"coverage": 0.9}, rounds=2, allow_self_check=True)
     async with Workshop(database, settings=Settings(words=300, model="extractive")) as shop:
         result = await shop.summarize(load(SAMPLE), refinement=wanted, judging=judging)
         return await asyncio.to_thread(read_dossier, shop.store, result.run.id)

@@ -46,7 +46,8 @@ def lead(text: str, words: int) -> str:
 
 async def refined(document: Document, words: int, rounds: int, shop: Workshop) -> Result:
     goals = dict.fromkeys(METRICS, 1.0)
-    return await shop.refine(document, lead(document.text, words), words=words, goals=goals, rounds=rounds)
+    draft, asked = lead(document.text, words), {"words": words, "goals": goals, "rounds": rounds}
+    return await shop.refine(document, draft, **asked, allow_self_check=True)
 
 
 async def gains(words: int, rounds: int, most: int) -> None:

@@ -100,7 +100,7 @@ async def refined(document: Document, words: int, rounds: int, shop: Workshop) -
     """Draft, then refine for coverage and consistency."""
     draft = (await shop.summarize(document, words=words)).summary or ""
     goals = {"coverage": 1.0, "consistency": 1.0}
-    result = await shop.refine(document, draft, words=words, goals=goals, rounds=rounds)
+    result = await shop.refine(document, draft, words=words, goals=goals, rounds=rounds, allow_self_check=True)
     return Refined(draft, result, list(_insertions(draft, result.summary or "", document.text)))
 
 

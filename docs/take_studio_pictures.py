@@ -50,12 +50,13 @@ def full_studio(folder: Path) -> Iterator[tuple[Served, dict[str, str]]]:
         model = ModelSettings(model="openai:thinking", base_url=chat.base_url, context_tokens=8000)
         with served(folder, models={"thinking": model}) as at, at.client() as client:
             first = {"text": chapter(), "title": "The Causeway"}
-            run = begin(client, kind="refine", words=80, goals={"coverage": 0.9, "consistency": 0.9}, **first)
+            itself = {"allow_self_check": True}
+            run = begin(client, kind="refine", words=80, goals={"coverage": 0.9, "consistency": 0.9}, **first, **itself)
             at_rest(client, run)
             at_rest(client, begin(client, kind="evaluate", words=120, metrics=["coverage", "keyfact_recall"], **first))
             at_rest(client, begin(client, words=60, strategy="direct", query="Who kept the ledger?", **first))
             whole = {"text": SAMPLE.read_text("utf-8"), "title": "The Salt Ledger"}
-            waiting = begin(client, kind="refine", words=100, goals={"coverage": 0.8}, review=True, **whole)
+            waiting = begin(client, kind="refine", words=100, goals={"coverage": 0.8}, review=True, **whole, **itself)
             at_rest(client, waiting)
             live = begin(client, model="thinking", words=100, **whole)
             asyncio.run(batch_of_reports(folder, at))
@@ -76,7 +77,8 @@ async def batch_of_reports(folder: Path, at: Served) -> None:
     (folder / "reports" / "scanned.txt").write_text("", "utf-8")
     async with Workshop(at.told.database) as shop:
         goals = {"coverage": 0.4, "consistency": 0.9}
-        await redraft.batch(shop, [folder / "reports"], name="reports", words=60, goals=goals, rounds=1)
+        options = {"words": 60, "goals": goals, "rounds": 1, "allow_self_check": True}
+        await redraft.batch(shop, [folder / "reports"], name="reports", **options)
 
 
 def taken(page: Any, name: str) -> None:

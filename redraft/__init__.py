@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         Gap,
         KeyFact,
         KeyFacts,
-        Lookup,
         Pack,
         Piece,
         Round,
@@ -63,7 +62,7 @@ if TYPE_CHECKING:
     from redraft.graphs.state import Options
     from redraft.history.built import built, built_keyfacts
     from redraft.history.changes import Difference, difference
-    from redraft.history.citing import Citations, cited
+    from redraft.history.citing import Citations, citations_of, cited
     from redraft.history.comparison import Comparison, compared
     from redraft.history.lineage import Lineage, read_lineage
     from redraft.history.lost import Losses, read_losses
@@ -78,6 +77,7 @@ if TYPE_CHECKING:
     from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel
     from redraft.prompts.tags import Item, Names
     from redraft.readers.documents import load
+    from redraft.rulings import Lookup
     from redraft.runs.driving import Reviewer
     from redraft.runs.tools import tools
     from redraft.runs.workshop import Workshop
@@ -120,7 +120,7 @@ _HOMES = {
     "KeyFacts": "redraft.domain",
     "Limits": "redraft.settings",
     "Lineage": "redraft.history.lineage",
-    "Lookup": "redraft.domain",
+    "Lookup": "redraft.rulings",
     "Losses": "redraft.history.lost",
     "Model": "redraft.models.base",
     "ModelError": "redraft.errors",
@@ -173,6 +173,7 @@ _HOMES = {
     "batch": "redraft.batches.making",
     "built": "redraft.history.built",
     "built_keyfacts": "redraft.history.built",
+    "citations_of": "redraft.history.citing",
     "cited": "redraft.history.citing",
     "compared": "redraft.history.comparison",
     "difference": "redraft.history.changes",
@@ -279,6 +280,7 @@ __all__ = [
     "batch",
     "built",
     "built_keyfacts",
+    "citations_of",
     "cited",
     "compared",
     "difference",

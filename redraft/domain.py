@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from redraft.marks import Mark
+from redraft.rulings import PointAnswer
 
 # A long text is not to be in memory once more.
 _BLOCK = 1_000_000
@@ -157,7 +158,7 @@ class Totals:
     lost: int = 0
     """How many of the calls were sent and never answered. What they cost nobody knows, and is not among the above."""
     lost_tokens: int = 0
-    """The most that they can have used, both ways."""
+    """Their own prompts, and the replies that they were asked for with."""
     lost_usd: float | None = 0.0
     """The most that they can have cost, as budgets count them."""
 
@@ -179,6 +180,8 @@ class Draft:
     notes: tuple[str, ...] = field(default=())
 
 
+TextKind = Literal["narrative", "argument", "report", "reference", "other"]
+"""What kind of text something is: what a summary of it cannot do without depends on that."""
 Task = Literal["add", "correct", "remove", "change", "clarify", "connect", "drop"]
 """What a finding asks for: `add` what is missing, `correct` what the document has otherwise, `remove` from a sentence
 what nothing bears out, `clarify` what a sentence leaves open, `connect` a sentence with those around it, `drop` a
@@ -390,15 +393,5 @@ class Round:
     """Why these findings, where a model has decided."""
     instruction: str = ""
     """What it told the reviser."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lookup:
-    """What a model that decides on a revision has looked up in the document before, and what came of it."""
-
-    asked: str
-    """A search, or a place to read, as the model named it."""
-    found: int
-    """How many passages."""
-    said: str = ""
-    """What the model was told where nothing was found, or could be meant."""
+    answers: tuple[PointAnswer, ...] = ()
+    """What became of each finding, as the reviser says."""

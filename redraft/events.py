@@ -98,6 +98,8 @@ class Scored:
     judged: int
     unjudged: int
     reason: str = ""
+    self_check: bool = False
+    """Whether the built-in model has judged what it has written itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from redraft.domain import Usage
 from redraft.errors import UsageError
 
-MERGING = "hierarchical"
-"""The strategy that merges summaries."""
-GIVEN_STRATEGY = "given"
-"""In place of a strategy where the first draft comes from the user."""
+MERGING = "hierarchical"  # the strategy that merges summaries
+AUTO = "auto"  # in place of a strategy that is found out when the document is known, and then is on record
+GIVEN_STRATEGY = "given"  # in place of a strategy where the first draft comes from the user
+EvidenceName = Literal["auto", "whole", "retrieved"]
 SimilarityName = Literal["exact", "rouge1", "cosine", "judge"]
 USUAL_METRICS = ("coverage", "consistency")
 """What a draft is judged by where no metric is named: key facts cost ten readings of the document, so they are asked
@@ -25,13 +25,13 @@ DEFAULT_GOALS = {"coverage": 0.8, "consistency": 0.85}
 """What a draft is redrafted for where no goal is named."""
 STATISTICS = "statistics"
 """Figures on a draft, which are in every report. They give no score, so they are no goal."""
-FIGURES = (STATISTICS, "position")
-"""All of redraft's metrics that give figures and no score."""
-PackPart = Literal["questions", "keyfacts"]
-"""What is built of a document for its drafts to be judged by."""
+FIGURES = (STATISTICS, "position")  # all of redraft's metrics that give figures and no score
+PackPart = Literal["questions", "keyfacts"]  # what is built of a document for its drafts to be judged by
 YARDSTICKS: dict[PackPart, str] = {"questions": "pack", "keyfacts": "keyfacts"}
 """What such a part is called where it is named: in `Judging`, with the scores that rest on it, as the kind of a run."""
 PerspectiveName = Literal["both", "analytical", "narrative"]
+Chunking = Literal["natural", "fixed"]
+"""Whether chunks end at chapters, scenes and paragraphs, without what surrounds the text; or are as large as may be."""
 ReplyForm = Literal["schema", "tools", "plain"]
 """In which way a model is asked for a structured reply."""
 Role = Literal["writer", "judge", "validator", "decider"]
@@ -39,17 +39,14 @@ PolicyName = Literal["consistency-first", "paper", "weakest-first", "all", "agen
 PathOrName = Annotated[str, BeforeValidator(lambda given: str(given) if isinstance(given, Path) else given)]
 """What may be given as a `Path` too. It is kept as text, as it stands in the store."""
 
-# The paper's ratio of words to tokens, and of one level's limit to the next.
-LEVEL_RATIO = 0.65
+LEVEL_RATIO = 0.65  # the paper's ratio of words to tokens, and of one level's limit to the next
 EXTRACTIVE = "extractive"
 NLI = "nli"
 """The provider of judges that are no language models, but say whether one text follows from another."""
 LANGUAGE_NAME = r"^[^\W\d_][\w ()'’-]{1,39}$"
 """What the name of a language looks like: it stands in prompts as it is, and holds no sentence."""
-NO_KEY = ""
-"""In place of the variable with a key, for a model that is to get none."""
-ASSUMED_WINDOW = 8192
-"""The tokens that a model has room for where nobody knows better."""
+NO_KEY = ""  # in place of the variable with a key, for a model that is to get none
+ASSUMED_WINDOW = 8192  # the tokens that a model has room for where nobody knows better
 _MILLION = 1_000_000
 
 
@@ -119,10 +116,10 @@ class ModelSettings(BaseModel):
 
 
 # What makes no difference to what is asked, or shows in the prompts' hashes, or in what is read.
-_NO_MATTER = {"prompts", "key_env", "replies", "reasoning_tokens", "price", "source_language"}
+_NO_MATTER = {"chosen", "prompts", "key_env", "replies", "reasoning_tokens", "price", "source_language"}
 _LANGUAGES = r"^(([A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*)?(,|$))*$"
 # Runs of before there were these settings shall be found again.
-_NEWER = ("top_p", "max_tokens", "until", "by_chapter")
+_NEWER = ("top_p", "max_tokens", "until", "by_chapter", "chunking")
 
 
 class Settings(BaseModel):
@@ -130,25 +127,27 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
-    strategy: str = "hierarchical"
+    strategy: str = AUTO
+    chosen: str = ""
+    """Why it is this strategy, where nobody has named one."""
     words: int | None = Field(default=None, ge=10)
     """The limit of the summary; None becomes a fitting number once the document is known."""
     by_chapter: bool = False
     """Whether each chapter is drafted by itself, by the strategy, and the summary is made from these."""
     until: int | None = Field(default=None, ge=64)
-    """So many tokens of the document are read, from its beginning on; None is all of it."""
+    """So many tokens are read of the document, from its beginning on; without a number all."""
     query: str | None = None
     language: str | None = Field(default=None, pattern=LANGUAGE_NAME)
-    """The language that is written in, by its English name; None is the document's own."""
+    """The language that is written in, by its English name; without one the document's own."""
     source_language: str | None = Field(default=None, pattern=_LANGUAGES)
-    """The language that the document is in, by its code, where somebody says so. A run has on record what it was read
-    by: a language, nothing where it was not known, or with commas between them those of several documents."""
+    """The language of the document, by its code, where somebody says so. A run has on record what it was read by; those
+    of several documents stand with commas between them."""
     model: str = EXTRACTIVE
     base_url: str | None = None
     key_env: str | None = None
-    """The environment variable with the key for the model's address and for no other, or `NO_KEY`; the result is the
-    same. Without one it is OPENAI_API_KEY, at the one server that gets that."""
+    """The variable with the key for the model's address alone, or `NO_KEY`; else OPENAI_API_KEY, at one server."""
     chunk_tokens: int = Field(default=2048, ge=16)
+    chunking: Chunking = "natural"
     context_tokens: int = Field(default=ASSUMED_WINDOW, ge=64)
     """The writer's window. Where it is not set a run has the model's own, if that is known."""
     temperature: float | None = Field(default=None, ge=0, le=2)
@@ -179,7 +178,7 @@ class Settings(BaseModel):
     def identity(self, document: str, tokenizer: str, prompt_hashes: dict[str, str]) -> str:
         """The same for two runs exactly when they ask the same of the same text."""
         kept = self.model_dump(mode="json", exclude=_NO_MATTER)
-        kept = {name: value for name, value in kept.items() if value not in (None, False) or name not in _NEWER}
+        kept = {name: its for name, its in kept.items() if name not in _NEWER or its not in (None, False, "fixed")}
         material = [kept, document, tokenizer, prompt_hashes]
         return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
 
@@ -231,9 +230,13 @@ class Judging(BaseModel):
     """How many sentences a judge of coherence has before it at once; the paper has one."""
     top_k: int | None = Field(default=None, ge=1)
     """Judge by the most important questions only."""
-    similarity: SimilarityName = "rouge1"
+    similarity: SimilarityName = "judge"
     threshold: float = Field(default=0.6, ge=0, lt=1)
     """Answers that are no more alike than this are not the same."""
+    evidence: EvidenceName = "auto"
+    """How much of the document is read before something is said to be missing from it: all of it, at once where it fits
+    a judge's window and else part by part (`auto`; `whole` to confirm a contradiction as well), or only the windows
+    that a search finds, whose silence leaves a claim undecided (`retrieved`)."""
     second_look: bool = True
     """Whether a judge confirms in words, with more of the document, that answers differ before that is a finding."""
     embeddings: PathOrName | None = None
@@ -275,12 +278,15 @@ class Refinement(BaseModel):
     """On which share of a metric's items there must be a verdict for its goal to be met."""
     review: bool = False
     """Whether a person looks at the findings before each revision."""
+    final_comparison: bool = True
+    """Whether language models that judge compare the first draft with the best one in the end; it may win."""
+    allow_self_check: bool = False
+    """Whether goals count where the built-in model writes and judges itself."""
     decider: str | None = None
     """The model that decides what a revision shall mend, where the policy leaves that to one; else the writer's."""
 
 
-# More than a provider takes in one job.
-_ALL_OF_A_WAVE = 50_000
+_ALL_OF_A_WAVE = 50_000  # more than a provider takes in one job
 
 
 class Limits(BaseModel):

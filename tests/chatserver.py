@@ -144,12 +144,16 @@ def linear_latency(
 def summarizer(share: float = 0.9, words: int = 100, wrap: Callable[[str], str] = str) -> Callable[[Seen], str]:
     """A script of sentences of 8 to 16 words that depend on nothing but the messages.
 
-    They fill `share` of the last word limit in the last user message, or of `words`; `wrap` dresses them.
+    They fill `share` of the last word limit in the last user message, or of `words`; `wrap` dresses them. Who asks for
+    an outline gets one.
     """
 
     def script(seen: Seen) -> str:
         texts = [(message.get("role"), text_of(message)) for message in seen.messages]
         asked = next((text for role, text in reversed(texts) if role == "user"), "")
+        if "turning points" in asked:
+            outline = {"kind": "narrative", "line": "It goes on.", "turning_points": ["It ends."], "cast": []}
+            return json.dumps(outline)
         limit = int((re.findall(r"(\d[\d,]*) words", asked) or [str(words)])[-1].replace(",", ""))
         rng, sentences, left = random.Random(json.dumps(texts)), [], max(int(limit * share), min(limit, 8))
         while left > 0:

@@ -140,6 +140,11 @@ class Sheet:
         return next(mark for mark in marks if isinstance(mark, Fence))
 
     @property
+    def shown(self) -> str:
+        """What the prompt shows of the document: all of it, or passages."""
+        return self.within("document") or self.within("passages")
+
+    @property
     def judged(self) -> dict[str, str]:
         """What is to be judged, by id; of what has several texts, all of them or the sentence."""
         known = PROMPTS[self.prompt].given.model_fields
@@ -198,8 +203,8 @@ class Keepers:
         for n, item in sheet.items("questions").items():
             number = asked_of(item["text"])
             places = [place for place, told_there in sentences.items() if number in told_there]
-            answer = sentences[places[0]][number] if places else UNANSWERABLE
-            answers.append({"id": n, "answer": answer, "sentences": places[:1]})
+            answer = sentences[places[0]][number] if places else ""
+            answers.append({"id": n, "sentences": places[:1], "answered": bool(places), "answer": answer})
         return {"answers": answers}
 
     def compare_answers(self, sheet: Sheet) -> Said:
@@ -220,7 +225,7 @@ class Keepers:
                 {
                     "id": n,
                     "questions": [
-                        {"question": named(number), "answer": name, "importance": 3}
+                        {"question": named(number), "answer": name, "search": "is called", "importance": 3}
                         for number, name in keepers_in(sentence_of(item)).items()
                     ],
                 }
@@ -229,10 +234,15 @@ class Keepers:
         }
 
     def answer_from_document(self, sheet: Sheet) -> Said:
-        known = keepers_in(" ".join(item["text"] for item in sheet.items("passages").values()))
+        known = keepers_in(sheet.shown)
         return {
             "answers": [
-                {"id": n, "answer": known.get(number, UNANSWERABLE), "quote": f"keeper number {number} is called"}
+                {
+                    "id": n,
+                    "quote": f"keeper number {number} is called" if number in known else "",
+                    "answered": number in known,
+                    "answer": known.get(number, ""),
+                }
                 for n, item in sheet.items("questions").items()
                 for number in [asked_of(item["text"])]
             ]
@@ -286,7 +296,7 @@ class Keepers:
         }
 
     def verify_sentences(self, sheet: Sheet) -> Said:
-        known = keepers_in(" ".join(item["text"] for item in sheet.items("passages").values()))
+        known = keepers_in(sheet.shown)
         return {
             "sentences": [
                 {"id": n, **_verified(keepers_in(sentence_of(item)), known)}
@@ -325,6 +335,11 @@ class Keepers:
     def decide(self, sheet: Sheet) -> Said:
         """Leads as a careful person would: the first findings there are."""
         return {"why": "They are the first.", "mend": list(sheet.items("findings"))[:6], "instruction": ""}
+
+    def rule_on_findings(self, sheet: Sheet) -> Said:
+        """Reads for itself, and goes by what stands there."""
+        known = keepers_in(sheet.within("passages"))
+        return {"points": [{"id": n, **_ruled(one, known)} for n, one in sheet.items("points").items()]}
 
     def revise(self, sheet: Sheet) -> Said:
         text = sheet.within("summary")
@@ -365,6 +380,21 @@ def _verified(told_of: Mapping[int, str], known: Mapping[int, str]) -> Json:
             reason = f"The sentence says {name}, the passages {known[number]}."
             return {"reason": reason, "quote": fact_of(number, known[number])[4:-1], "category": "entity"}
     return {"reason": "It is so.", "quote": "", "category": "none"}
+
+
+def _ruled(point: Mapping[str, str], known: Mapping[int, str]) -> Json:
+    """What the document says of the keepers that a point is about."""
+    told_of = {**keepers_in(point["sentence"])}
+    if "question" in point and (number := asked_of(point["question"])) in told_of:
+        told_of = {number: told_of[number]}
+    for number, name in told_of.items():
+        if number not in known:
+            return {"reason": f"Keeper {number} is nowhere.", "quote": "", "verdict": "absent"}
+        if known[number] != name:
+            return {"reason": "Names.", "quote": fact_of(number, known[number])[:-1], "verdict": "contradicted"}
+    if not told_of:
+        return {"reason": "It tells of nobody.", "quote": "", "verdict": "unclear"}
+    return {"reason": "It is so.", "quote": fact_of(*next(iter(told_of.items())))[:-1], "verdict": "supported"}
 
 
 def _borne_out(point: Mapping[str, str]) -> str:
@@ -411,7 +441,7 @@ class Lazy(Keepers):
     """Mends the first point only."""
 
     def revise(self, sheet: Sheet) -> Said:
-        return self.mended(sheet.within("summary"), sheet.items("points")["1"])
+        return self.mended(sheet.within("summary"), next(iter(sheet.items("points").values())))
 
 
 @dataclass
@@ -514,7 +544,7 @@ class Court:
     def settings(self, settings: Mapping[str, Any] | None = None) -> Settings:
         """Words enough, at the server where there is one."""
         place = {"model": "openai:m", "base_url": self.server.base_url} if self.server else {}
-        return Settings(**{"words": 400, **place, **(settings or {})})
+        return Settings(**{"strategy": "hierarchical", "words": 400, **place, **(settings or {})})
 
     def shop(self, **people: Any) -> Workshop:
         """A workshop on the store, whose model writes, and judges where nobody else does."""

@@ -11,6 +11,7 @@ from redraft import Limits, Result, Settings, Store, Workshop
 from redraft.domain import Document
 from redraft.models.base import Request
 from redraft.models.testing import FunctionModel, Line
+from redraft.prompts.outlining import Outline
 from redraft.readers.documents import parse
 
 SAMPLE = Path(__file__).parent.parent / "examples" / "the-salt-ledger.md"
@@ -44,9 +45,17 @@ def obedient(request: Request[Any, Any]) -> Line:
     given = request.given
     if request.prompt.name == "tidy":
         return str(given.summary)
+    if request.prompt.name == "outline":
+        return Outline(kind="narrative", line="The keeper tends the lamp.", turning_points=[], cast=[])
     source = getattr(given, "excerpt", None) or getattr(given, "document", None) or getattr(given, "summary", None)
     mark = mark_of(source if source else given.summaries[0])
     return prose(max(3, int(given.words * 0.9)), f"m{mark}")
+
+
+def betraying(request: Request[Any, Any]) -> Line:
+    """An obedient writer whose summaries say that they are of an excerpt, so that there is something to tidy."""
+    reply = obedient(request)
+    return reply if request.prompt.name == "tidy" else str(reply).replace("word word", "this excerpt", 1)
 
 
 class Desk:
@@ -71,7 +80,9 @@ class Desk:
 
     async def summarize(self, document: Document, limits: Limits | None = None, **settings: Any) -> Result:
         """A run with small chunks and a small window, unless the settings say otherwise."""
-        chosen = Settings(**{"chunk_tokens": 128, "context_tokens": 1024, "words": 100, **settings})
+        chosen = Settings(
+            **{"strategy": "hierarchical", "chunk_tokens": 128, "context_tokens": 1024, "words": 100, **settings}
+        )
         async with self.shop(limits=limits) as shop:
             return await shop.summarize(document, settings=chosen)
 

@@ -183,7 +183,13 @@ def kinds(events: list[dict[str, Any]]) -> set[str]:
 
 @pytest.mark.slow
 def test_a_web_application_that_outlives_its_server(tmp_path: Path, excerpt: Path) -> None:
-    wanted = {"goals": {"coverage": 0.9, "consistency": 0.9}, "words": 80, "rounds": 2, "review": True}
+    wanted = {
+        "goals": {"coverage": 0.9, "consistency": 0.9},
+        "words": 80,
+        "rounds": 2,
+        "review": True,
+        "allow_self_check": True,
+    }
     with serving(tmp_path) as server:
         run = server.start(path=excerpt.name, **wanted)
         # In the midst of its work.

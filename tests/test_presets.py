@@ -29,18 +29,29 @@ PAPERS: dict[str, dict[str, Any]] = {
         "stretch_tokens": 1_000_000,
         "second_look": False,
         "claims": 10,
+        "evidence": "whole",
         "similarity": "rouge1",
         "threshold": 0.6,
         "goals": {"coverage": 0.6, "consistency": 0.73},
         "policy": "paper",
+        "final_comparison": False,
     },
-    "booookscore": {"words": 585, "chunk_tokens": 2048, "top_p": 1.0, "metrics": ("booookscore",), "batch": 1},
+    "booookscore": {
+        "strategy": "hierarchical",
+        "words": 585,
+        "chunk_tokens": 2048,
+        "chunking": "fixed",
+        "top_p": 1.0,
+        "metrics": ("booookscore",),
+        "batch": 1,
+    },
     "hamlet": {
         "strategy": "direct",
         "context_tokens": 128_000,
         "temperature": 0.0,
         "metrics": ("keyfact_recall", "faithfulness"),
         "perspective": "both",
+        "evidence": "whole",
     },
 }
 
@@ -105,7 +116,9 @@ def test_the_environment_and_the_file_name_a_preset(command: Inside) -> None:
 
 
 def test_drafts_are_judged_and_redrafted_as_the_preset_has_it(command: Inside) -> None:
-    done = command.run("refine", "book.md", "summary.md", "--preset", "longsumeval", "--rounds", "1", "--json")
+    done = command.run(
+        "refine", "book.md", "summary.md", "--preset", "longsumeval", "--rounds", "1", "--allow-self-check", "--json"
+    )
     assert done.json["goals"].keys() == {"coverage", "consistency"}
     assert [goal["at_least"] for goal in done.json["goals"].values()] == [0.6, 0.73]
     with redraft.Store(command.database) as store:
@@ -118,7 +131,17 @@ def test_drafts_are_judged_and_redrafted_as_the_preset_has_it(command: Inside) -
 
 
 def test_goals_and_metrics_of_ones_own_take_the_place_of_all_of_the_presets(command: Inside) -> None:
-    done = command.run("refine", "book.md", "summary.md", "--preset", "longsumeval", "-g", "coverage=0.1", "--json")
+    done = command.run(
+        "refine",
+        "book.md",
+        "summary.md",
+        "--preset",
+        "longsumeval",
+        "-g",
+        "coverage=0.1",
+        "--allow-self-check",
+        "--json",
+    )
     assert list(done.json["goals"]) == ["coverage"]
     paper = command.run("evaluate", "book.md", "summary.md", "--preset", "longsumeval")
     assert "coverage 0.00: 12 questions judged, 12 findings" in paper.out
@@ -197,5 +220,7 @@ def test_a_preset_that_judges_otherwise_needs_goals_of_its_own(command: Inside, 
         assert refused.code == 2
         assert "the preset has no goals for" in refused.err
         assert goals in " ".join(refused.err.split())
-    taken = command.run("refine", "book.md", "summary.md", "--preset", name, "-g", "coverage=0.5", "--dry-run")
+    taken = command.run(
+        "refine", "book.md", "summary.md", "--preset", name, "-g", "coverage=0.5", "--allow-self-check", "--dry-run"
+    )
     assert taken.code == 0, taken.err

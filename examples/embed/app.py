@@ -3,7 +3,7 @@
     pip install "redraft[examples]"
     REDRAFT_DB=runs.db BOOKS=examples uvicorn --app-dir examples/embed app:app
 
-    curl localhost:8000/runs -d '{"path": "the-salt-ledger.md", "goals": {"coverage": 0.5}, "review": true}'
+    curl localhost:8000/runs -d '{"path": "the-salt-ledger.md", "goals": {"coverage": 0.5}, "review": true, "allow_self_check": true}'
     curl -N localhost:8000/runs/RUN/events
     curl localhost:8000/runs/RUN/question
     curl localhost:8000/runs/RUN/answer -d '{"drop": [2], "add": ["Name the auditor."]}'
@@ -29,7 +29,7 @@ from starlette.routing import Route
 import redraft
 
 BOOKS = Path(os.environ.get("BOOKS", ".")).resolve()
-OPTIONS = {"words", "strategy", "goals", "rounds", "review"}
+OPTIONS = {"words", "strategy", "goals", "rounds", "review", "allow_self_check"}
 
 
 class Feed:

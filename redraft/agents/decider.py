@@ -11,11 +11,13 @@ from redraft.agents import library
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge
 from redraft.agents.research import AT_ONCE, Answered, Research
-from redraft.domain import Finding, Lookup, Round, Span
+from redraft.domain import Finding, Round, Span
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.prompts.deciding import DECIDE, DecideGiven, Decision, Option, Read, Standing
 from redraft.prompts.tags import NOBODY, Tags
+from redraft.rulings import Lookup
 from redraft.text.cleaning import one_line
+from redraft.text.quotes import quoted_in
 
 T = TypeVar("T")
 
@@ -60,6 +62,8 @@ class Decided:
     stop: bool = False
     lookups: tuple[Lookup, ...] = ()
     """What was looked up before."""
+    kept: tuple[tuple[Finding, str], ...] = ()
+    """The findings that the document speaks against, and its words, which it has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +85,22 @@ class Decider:
                 why = f"the decider has decided nothing: {one_line(error.message, _LONGEST_REASON)}"
                 return Decided((), why, lookups=_lookups(looked))
             searches = [one for one in decision.look_up if one_line(one)]
-            if decision.mend or decision.stop or not (searches or decision.read):
+            if decision.mend or decision.stop or decision.kept or not (searches or decision.read):
                 break
             if looks:
                 # The first search indexes the document, and nothing else should have to wait for that.
                 looked += await asyncio.to_thread(self._research(given, findings).answers, searches, decision.read)
-        return replace(_decided(decision, findings, board.at_most), lookups=_lookups(looked))
+        decided = _decided(decision, findings, board.at_most)
+        return replace(decided, lookups=_lookups(looked), kept=self._kept(decision, findings))
+
+    def _kept(self, decision: Decision, findings: Sequence[Finding]) -> tuple[tuple[Finding, str], ...]:
+        """What it contests with words that the document has."""
+        quotes = {one.finding: one_line(one.quote, _LONGEST_REASON) for one in decision.kept}
+        return tuple(
+            (findings[number - 1], quote)
+            for number, quote in quotes.items()
+            if 0 < number <= len(findings) and quoted_in(self.desk.document.text, quote)
+        )
 
     def _research(self, given: DecideGiven, findings: Sequence[Finding]) -> Research:
         """What can be looked up by whoever is `given` the findings."""

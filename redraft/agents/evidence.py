@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pydantic import BaseModel
@@ -11,14 +11,18 @@ from pydantic import BaseModel
 from redraft.agents.room import USUAL, Wording
 from redraft.domain import Document, Evidence, Span
 from redraft.prompts.judging import Statement
+from redraft.settings import EvidenceName
 from redraft.text.passages import Passages, joined
 from redraft.text.quotes import locate
+from redraft.text.retrieval import Windows
 from redraft.text.sentences import sentences
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words
 
 # Beside the passages a prompt holds the questions, what is said around them, and the room for the reply.
 _SHARE_OF_WINDOW = 0.5
+# So much is left for items, the reply and what is said around them beside a document that is read whole.
+_BESIDE_DOCUMENT = 1_600
 _LONGEST_QUOTE = 600
 # A question may quote the sentence that it is about, with a gap in it or with marks around what it asks for.
 _QUOTED = re.compile(r"[“«„]([^”»“]{3,2000})[”»“]|\"([^\"]{3,2000})\"")
@@ -30,17 +34,55 @@ _UNMARKED = str.maketrans("", "", "[]")
 _TAG_TOKENS = 16
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is looked for in the document: a question or a sentence, and whatever helps to find its place."""
+
+    text: str
+    also: tuple[str, ...] = ()
+    """The summary's answer, its sentence, and words that the document would use."""
+    cited: tuple[Span, ...] = ()
+    """Places that are read in any case: those that the document's pack cites for such a question."""
+
+    @property
+    def query(self) -> str:
+        """All of it, to search with."""
+        return " ".join((self.text, *self.also))
+
+
+class Scope(BaseModel):
+    """How much of the document was read for an item."""
+
+    tokens: int
+    passages: int | None = None
+    """None where it was the whole document."""
+
+    @property
+    def said(self) -> str:
+        """The same for people."""
+        if self.passages is None:
+            return f"the whole document ({self.tokens:,} tokens)"
+        return f"{self.passages:,} passage{'' if self.passages == 1 else 's'}"
+
+
 class Placed(BaseModel):
     """The words of the document that something rests on, as they are remembered, and where they stand."""
 
     evidence: str = ""
     start: int | None = None
     end: int | None = None
+    scope: Scope | None = None
+    """What was read for it; None where nobody says."""
 
     @property
     def place(self) -> tuple[int, int] | None:
         """From where to where they stand; None where nobody knows."""
         return None if self.start is None or self.end is None else (self.start, self.end)
+
+    @property
+    def read(self) -> str:
+        """What was read for it, as a finding says it; empty where nobody knows."""
+        return self.scope.said if self.scope else ""
 
     @property
     def cited(self) -> Evidence | None:
@@ -59,11 +101,27 @@ class EvidenceDesk:
     document_tokens: int
     wording: Wording = USUAL
     """How the document's language comes out in tokens."""
+    reading: EvidenceName = "auto"
+    """How much of the document is read before something is said to be missing from it."""
 
     @property
     def name(self) -> str:
         """What the evidence depends on."""
-        return f"{self.document.id} {self.passages.name} {self.window}"
+        return f"{self.document.id} {self.passages.name} {self.windows.name} {self.window} {self.reading}"
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the document is searched before it is read: it leaves no room for items beside it, or shall be."""
+        return self.reading == "retrieved" or not has_room(self.window, self.document_tokens)
+
+    def key(self, item: Wanted, *, wide: bool = False) -> list[object]:
+        """What is read for an item depends on: how it is searched for too, unless all of the document is read."""
+        return [self.name, item.text, *([item.also, item.cited] if wide or self.is_long else [])]
+
+    @property
+    def windows(self) -> Windows:
+        """What is read of a document that is not read whole."""
+        return self.passages.windows
 
     @property
     def room(self) -> int:
@@ -81,6 +139,16 @@ class EvidenceDesk:
         near = [passage.span for passage in self.passages.nearest(question, count)]
         return list(dict.fromkeys([*named, *near]))
 
+    def wanted(self, item: Wanted, count: int, *, wide: bool = False) -> list[Span]:
+        """The windows to read for an item: those that hold what it quotes or what is cited for it, then the nearest.
+
+        One that quotes the document is about that place, so no other is looked for unless `wide`.
+        """
+        named = [window for place, _ in self._quoted(item.text) for window in self.windows.holding(place)]
+        cited = [window for place in item.cited for window in self.windows.holding(place)]
+        near = [] if named and not wide else self.windows.nearest(item.query, count)
+        return list(dict.fromkeys([*named, *cited, *near]))
+
     def nearest(self, text: str, count: int, within: Span) -> list[Span]:
         """The places within a part of the document that are nearest to a text, the best first."""
         found = (passage.span for passage in self.passages.nearest(text, count, within))
@@ -92,16 +160,21 @@ class EvidenceDesk:
         Where a quote has a name in brackets, for which the document has a pronoun, those before it are there as well:
         they say whom it means.
         """
-        quotes = ("".join(found.groups(default="")) for found in _QUOTED.finditer(question))
         found: list[Span] = []
-        for quote in quotes:
+        for place, named in self._quoted(question):
+            near = self.passages.around(place, _BEFORE_NAMED) if named else self.passages.holding(place)
+            found += [passage.span for passage in near if passage.span.start <= place.end]
+        return found
+
+    def _quoted(self, question: str) -> Iterator[tuple[Span, bool]]:
+        """The places that a question quotes, and whether a quote has a name in brackets before it."""
+        for found in _QUOTED.finditer(question):
+            quote = "".join(found.groups(default=""))
             named = _NAMED.match(quote)
             piece = max(_GAP.split(quote[named.end() :] if named else quote), key=len)
             place = locate(self.document.text, piece.translate(_UNMARKED), []) if count_words(piece) > 1 else None
             if place:
-                near = self.passages.around(place, _BEFORE_NAMED) if named else self.passages.holding(place)
-                found += [passage.span for passage in near if passage.span.start <= place.end]
-        return found
+                yield place, named is not None
 
     def joined(self, found: Sequence[Sequence[Span]]) -> list[Span]:
         """The evidence of several questions in the document's order, overlapping places joined."""
@@ -152,6 +225,11 @@ class EvidenceDesk:
         """The words at a place, the first of them where there are many."""
         span = Span(span.start, min(span.end, span.start + _LONGEST_QUOTE))
         return Evidence(self.text(span), span)
+
+
+def has_room(window: int, read: int) -> bool:
+    """Whether so many tokens of a document can be read at once: there is room for some eight items beside them."""
+    return read + _BESIDE_DOCUMENT <= window
 
 
 def _cut(quote: str) -> str:

@@ -4,33 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from redraft.agents.accounting import Account, Attempt, Entries, account
-from redraft.agents.evidence import EvidenceDesk, Placed
+from redraft.agents.answers import Answers
+from redraft.agents.evidence import EvidenceDesk, Placed, Wanted
 from redraft.agents.judge import Judge, batch_size, in_batches, labelled
 from redraft.agents.looking import Looks
 from redraft.agents.room import Entry
 from redraft.agents.searching import Reading, Search
+from redraft.agents.shown import shown
 from redraft.agents.standing import Standing, sentence_names
 from redraft.agents.together import together
-from redraft.domain import Evidence
+from redraft.domain import Evidence, Span
 from redraft.errors import RejectedRequest, ReplyError
-from redraft.models.thoughts import declines
+from redraft.models.base import Reply
 from redraft.prompts import judging
-from redraft.prompts.judging import UNANSWERABLE, UNDECIDED, Asked, Candidate, Pair, Statement, Told
+from redraft.prompts.contract import UNSURE, Unsure
+from redraft.prompts.judging import Asked, Candidate, Pair, Statement, Told
 from redraft.prompts.silence import is_answer
 from redraft.text.cleaning import one_line
 
 # What one entry of a reply may hold.
 QUESTION = Entry(frame=32, words=28, sentences=1)
-CLAIM = Entry(frame=40, words=32)
-ANSWER = Entry(frame=36, words=12, sentences=1)
+CLAIM = Entry(frame=46, words=38)
+ANSWER = Entry(frame=42, words=12, sentences=1)
 COMPARISON = Entry(frame=32, words=20)
 NUMBER = Entry(frame=8)
 # Entries hardly ever need all at once what each of them may need. As a rule they take so much of it, indented or not;
-# and of the questions that may be asked about a sentence two of three are asked.
-_AS_A_RULE, _ASKED_AS_A_RULE = 0.6, 0.67
+# and of the questions that may be asked about a sentence every other is asked.
+_AS_A_RULE, _ASKED_AS_A_RULE = 0.6, 0.5
 # Questions about a document are answered from shared passages: the fewer at once, the less there is to read past.
 QUESTIONS_NEAR = 32
 # What a prompt about a summary says besides, with the schema of its reply; and around a question to number it.
@@ -41,6 +43,7 @@ _LONGEST_ANSWER = 600
 class Remembered(Placed):
     """An answer from the document as it is remembered: with the place that holds it."""
 
+    answered: bool | Unsure
     answer: str
 
 
@@ -51,7 +54,12 @@ class Examiner:
     judge: Judge
 
     async def ask_document(
-        self, excerpt: str, count: tuple[int, int], label: str, attempt: Attempt | None = None
+        self,
+        excerpt: str,
+        count: tuple[int, int],
+        label: str,
+        attempt: Attempt | None = None,
+        outline: str | None = None,
     ) -> tuple[list[judging.DocumentQuestion], bool]:
         """Questions about a stretch of the document, from so many to so many, the most important first, each once; and
         whether the reply was cut, and would have had more of them.
@@ -59,15 +67,17 @@ class Examiner:
         Who says which attempt it is asks about less where the reply is cut.
         """
         least, most = count
-        given = judging.AskDocumentGiven(excerpt=excerpt, at_least=least if least < most else None, count=most)
+        given = judging.AskDocumentGiven(
+            excerpt=excerpt, at_least=least if least < most else None, count=most, outline=outline
+        )
         reply = await self.judge.ask(judging.ASK_DOCUMENT, given, most * self.judge.needs(QUESTION), label, attempt)
         asked = [one for one in reply.value.questions if one.question.strip() and is_answer(one.answer)][:most]
         once = {one_line(one.question).casefold(): one for one in reversed(asked)}
         return [one for one in asked if once[one_line(one.question).casefold()] is one], reply.broken_off
 
-    async def rank(self, candidates: Sequence[Candidate], label: str) -> list[int]:
+    async def rank(self, candidates: Sequence[Candidate], label: str, outline: str | None = None) -> list[int]:
         """The numbers of the candidates, the most important first. Those that are passed over follow as they came."""
-        given = judging.RankGiven(candidates=list(candidates))
+        given = judging.RankGiven(candidates=list(candidates), outline=outline)
         try:
             reply = await self.judge.ask(
                 judging.RANK_QUESTIONS, given, len(candidates) * self.judge.needs(NUMBER), label
@@ -134,8 +144,8 @@ class Examiner:
         verdicts: dict[int, list[judging.SummaryAnswer]] = {}
         for n in range(len(questions)):
             said = [one.verdicts[n] for one in accounts if n in one.verdicts]
-            told = [answer for answer in said if answer.answer != UNDECIDED]
-            given = [answer for answer in told if is_answer(answer.answer)]
+            told = [answer for answer in said if answer.answered != UNSURE]
+            given = [answer for answer in told if answer.answered]
             # That the summary is silent is known only when all of it has been read, by one who can tell.
             if given or len(told) == len(accounts):
                 verdicts[n] = given
@@ -148,22 +158,32 @@ class Examiner:
         asking = sum(desk.tokenizer.count(questions[n]) + _AROUND for n in wanted)
         limit = self.judge.room_beside(_FRAME_TOKENS + desk.tokens_of(statements) + asking, desk.window)
 
+        sentences = _told(statements)
+        known = {one.id for one in statements}
+        answers: Answers[judging.SummaryAnswer] = Answers(
+            lambda: "\n".join(f"{one.before} {one.sentence}" for one in statements),
+            lambda one: not known.isdisjoint(one.sentences),
+        )
+
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[judging.SummaryAnswer]:
-            asked = [Asked(id=n + 1, question=questions[n]) for n in numbers]
-            given = judging.AnswerFromSummaryGiven(sentences=_told(statements), questions=asked)
-            room, label = min(len(numbers) * each, limit), labelled("answers", numbers)
-            reply = await self.judge.ask(judging.ANSWER_FROM_SUMMARY, given, room, label, attempt)
-            answers = reply.value.answers
-            return Entries(
-                [(one.id - 1, one if _is_given(one.answer) else None) for one in answers],
-                reply.repaired,
-                reply.broken_off,
-            )
+            async def asked(some: Sequence[int], *, again: bool) -> Reply[judging.SummaryAnswers]:
+                given = judging.AnswerFromSummaryGiven(
+                    sentences=sentences, questions=[Asked(id=n + 1, question=questions[n]) for n in some], again=again
+                )
+                room, label = min(len(some) * each, limit), labelled("doubted" if again else "answers", some)
+                return await self.judge.ask(judging.ANSWER_FROM_SUMMARY, given, room, label, attempt)
+
+            async def doubted(some: Sequence[int]) -> Sequence[judging.SummaryAnswer]:
+                return (await asked([number - 1 for number in some], again=True)).value.answers
+
+            reply = await asked(numbers, again=False)
+            found = await answers.settled(reply.value.answers, doubted)
+            return Entries([(number - 1, one) for number, one in found], reply.repaired, reply.broken_off)
 
         return await account(in_batches(wanted, entries_at_once(limit, each)), ask)
 
     async def compare_answers(self, pairs: Sequence[Pair]) -> Account[judging.Comparison]:
-        """Whether the answers of each pair contradict each other."""
+        """Whether the answers of each pair contradict each other; nothing of those of which nobody can tell."""
         each = self.judge.needs(COMPARISON)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[judging.Comparison]:
@@ -172,47 +192,64 @@ class Examiner:
             reply = await self.judge.ask(judging.COMPARE_ANSWERS, given, room, labelled("compared", numbers), attempt)
             return Entries([(one.id - 1, one) for one in reply.value.comparisons], reply.repaired, reply.broken_off)
 
-        return await self.judge.remembered(
+        found = await self.judge.remembered(
             judging.COMPARE_ANSWERS,
             judging.Comparison,
             [[pair.question, pair.document, pair.summary] for pair in pairs],
             lambda numbers: account(in_batches(numbers, batch_size(self.judge.reply_tokens, each)), ask),
         )
+        return found.decided(lambda one: one.verdict != "unclear")
 
     async def answers_from_document(
-        self, questions: Sequence[str], desk: EvidenceDesk, *, wide: bool = False
+        self, wanted: Sequence[Wanted], desk: EvidenceDesk, *, wide: bool = False
     ) -> Account[Remembered]:
-        """The document's own answers. Before it is believed to hold none, more of it is read; at once where `wide`.
+        """The document's own answers. Before it is believed to hold none, all of it is read; where `wide`, more windows
+        of it than at first.
 
         What the judge cannot tell is remembered as that, and has no answer here.
         """
         each = self.judge.needs(ANSWER)
 
         async def ask(reading: Reading) -> Entries[Remembered]:
-            some, spans = reading.numbers, reading.spans
-            asked = [Asked(id=n + 1, question=questions[n]) for n in some]
-            given = judging.AnswerFromDocumentGiven(passages=[desk.text(span) for span in spans], questions=asked)
-            label = labelled("read more for" if reading.wide else "looked up", some)
-            # A second look at the same pages is a further draw: the first reply would only be repeated.
-            attempt = replace(reading.attempt, again=reading.attempt.again != reading.wide)
-            room = min(len(some) * each, self.judge.longest_reply)
-            reply = await self.judge.ask(judging.ANSWER_FROM_DOCUMENT, given, room, label, attempt)
-            return Entries(
-                [(one.id - 1, _remembered(one, desk, spans)) for one in reply.value.answers],
-                reply.repaired,
-                reply.broken_off,
-            )
+            return await self._read(reading, wanted, desk)
 
         fitting = entries_at_once(self.judge.longest_reply, each)
-        looks = Looks(desk, questions, each, min(fitting, QUESTIONS_NEAR), fitting)
-        search = Search(looks, ask, _is_silent)
+        looks = Looks(desk, wanted, each, min(fitting, QUESTIONS_NEAR), fitting)
+        search = Search(looks, ask, lambda one: one.answered is not True, unsure=lambda one: one.answered == UNSURE)
         found = await self.judge.remembered(
             judging.ANSWER_FROM_DOCUMENT,
             Remembered,
-            [[desk.name, question, *(["wide"] if wide else [])] for question in questions],
+            [[*desk.key(one, wide=wide), *(["wide"] if wide else [])] for one in wanted],
             search.closer if wide else search.verdicts,
         )
-        return found.decided(lambda answer: answer.answer != UNDECIDED)
+        return found.decided(lambda answer: answer.answered != UNSURE)
+
+    async def _read(self, reading: Reading, wanted: Sequence[Wanted], desk: EvidenceDesk) -> Entries[Remembered]:
+        """The answers to some questions from some places of the document."""
+        each, spans = self.judge.needs(ANSWER), reading.spans
+        # A second look at the same pages is a further draw: the first reply would only be repeated.
+        attempt = replace(reading.attempt, again=reading.attempt.again != reading.wide)
+        answers: Answers[judging.DocumentAnswer] = Answers(
+            lambda: "\n".join(map(desk.text, spans)), lambda one: desk.quoted(one.quote, spans).span is not None
+        )
+
+        async def asked(some: Sequence[int], label: str, *, again: bool) -> Reply[judging.DocumentAnswers]:
+            given = judging.AnswerFromDocumentGiven(
+                **shown(desk, spans), questions=[Asked(id=n + 1, question=wanted[n].text) for n in some], again=again
+            )
+            room = min(len(some) * each, self.judge.longest_reply)
+            return await self.judge.ask(judging.ANSWER_FROM_DOCUMENT, given, room, labelled(label, some), attempt)
+
+        async def doubted(some: Sequence[int]) -> Sequence[judging.DocumentAnswer]:
+            return (await asked([number - 1 for number in some], "doubted", again=True)).value.answers
+
+        reply = await asked(reading.numbers, "read more for" if reading.wide else "looked up", again=False)
+        found = await answers.settled(reply.value.answers, doubted)
+        return Entries(
+            [(number - 1, _remembered(one, desk, spans) if one else None) for number, one in found],
+            reply.repaired,
+            reply.broken_off,
+        )
 
 
 def entries_at_once(room: int, tokens: float) -> int:
@@ -237,23 +274,16 @@ def _pointed_back_to(statements: Sequence[Statement]) -> dict[int, list[str]]:
     return meant
 
 
-def _is_given(answer: str) -> bool:
-    """Whether there is an answer, be it that there is none: to say nothing, or that one will not, is neither."""
-    return bool(answer.strip()) and not (is_answer(answer) and declines(answer))
-
-
-def _is_silent(answer: Remembered) -> bool:
-    return answer.answer == UNDECIDED or not is_answer(answer.answer)
-
-
-def _remembered(answer: judging.DocumentAnswer, desk: EvidenceDesk, spans: Sequence[Any]) -> Remembered | None:
+def _remembered(answer: judging.DocumentAnswer, desk: EvidenceDesk, spans: Sequence[Span]) -> Remembered:
+    if answer.answered is not True:
+        return Remembered(answered=UNSURE if answer.answered == UNSURE else False, answer="")
     words = one_line(answer.answer, _LONGEST_ANSWER)
-    if not _is_given(words):
-        return None
-    if words == UNDECIDED or not is_answer(words):
-        return Remembered(answer=UNDECIDED if words == UNDECIDED else UNANSWERABLE)
     evidence: Evidence = desk.sentence(answer.quote or words, spans)
     span = evidence.span
     return Remembered(
-        answer=words, evidence=evidence.text, start=span.start if span else None, end=span.end if span else None
+        answered=True,
+        answer=words,
+        evidence=evidence.text,
+        start=span.start if span else None,
+        end=span.end if span else None,
     )

@@ -9,11 +9,12 @@ from typing import get_args
 from pydantic import BaseModel
 
 from redraft.agents.accounting import Account, Attempt, Entries, account
-from redraft.agents.evidence import EvidenceDesk, Placed
+from redraft.agents.evidence import EvidenceDesk, Placed, Wanted
 from redraft.agents.judge import Judge, batch_size, labelled, window_of
 from redraft.agents.looking import Looks
 from redraft.agents.room import Entry
 from redraft.agents.searching import Reading, Search
+from redraft.agents.shown import shown
 from redraft.agents.together import together
 from redraft.domain import KeyFact, Level, Perspective, Span
 from redraft.prompts import factual
@@ -43,6 +44,8 @@ _LEVEL_TOKENS = 20
 
 SUPPORTED = "none"
 """The category of a sentence with which nothing is wrong."""
+NOT_SAID = "out_of_article"
+"""And that of one of which the document says nothing."""
 
 
 class Vetted(BaseModel):
@@ -170,7 +173,7 @@ class Factfinder:
         async def ask(reading: Reading) -> Entries[Verified]:
             some, spans = reading.numbers, reading.spans
             asked = [statements[n].model_copy(update={"id": n + 1}) for n in some]
-            given = factual.VerifyGiven(passages=[desk.text(span) for span in spans], sentences=asked)
+            given = factual.VerifyGiven(**shown(desk, spans), sentences=asked)
             label = labelled("read more for" if reading.wide else "verified", some)
             room = len(some) * self.judge.needs(VERIFICATION)
             reply = await self.judge.ask(factual.VERIFY_SENTENCES, given, room, label, reading.attempt)
@@ -181,9 +184,9 @@ class Factfinder:
             )
 
         fitting = batch_size(self.judge.reply_tokens, self.judge.needs(VERIFICATION))
-        sought = [f"{one.before} “{one.sentence}”" for one in statements]
-        looks = Looks(desk, sought, self.judge.needs(VERIFICATION), min(fitting, SENTENCES_NEAR), fitting)
-        search = Search(looks, ask, _is_faulty, within)
+        sought = [Wanted(f"{one.before} “{one.sentence}”") for one in statements]
+        looks = Looks(desk, sought, self.judge.needs(VERIFICATION), min(fitting, SENTENCES_NEAR), fitting, within)
+        search = Search(looks, ask, _is_faulty, objects=_is_contradicted, unsure=_is_unsure)
         found = await self.judge.remembered(
             factual.VERIFY_SENTENCES,
             Verified,
@@ -241,6 +244,14 @@ def _support(one: factual.Support) -> Vetted:
 
 def _reason(text: str) -> str:
     return one_line(text, _LONGEST_REASON)
+
+
+def _is_contradicted(verified: Verified) -> bool:
+    return bool(verified.evidence) and verified.category not in (SUPPORTED, NOT_SAID, UNSURE)
+
+
+def _is_unsure(verified: Verified) -> bool:
+    return verified.category == UNSURE
 
 
 def _is_faulty(verified: Verified) -> bool:

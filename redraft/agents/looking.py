@@ -1,29 +1,29 @@
-"""What is read for which items: the whole document where that costs no more than passages of it would, else stretches
-that are read whole because most of them is wanted, else the passages nearest to each item; more of them the second
-time."""
+"""What is read for which items: the whole document where it fits beside them, else the windows nearest to each item,
+and all parts of the document one after another for those on which the windows are silent."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, pairwise
 from math import ceil
+from typing import NamedTuple
 
-from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.evidence import EvidenceDesk, Wanted, has_room
 from redraft.domain import Span
-from redraft.text.passages import WINDOW
+from redraft.settings import EvidenceName
+from redraft.text.retrieval import OVERLAP, WINDOW
 
-SMALL = 4096
-"""Up to so many tokens a document is read whole, however little is asked."""
-# How many passages are looked at for each item at first, and how many at least and at most where those did not settle
-# it; all of them together come to no more than this share of the document, unless the least is more.
-NEAR = 2
-_LEAST_FAR, FAR = 4, 12
-_SHARE_FAR = 0.25
-# And those for one item to no more than this share: of a short document as many would be much of it.
-_SHARE_EACH = 0.05
-# A stretch of which so much is wanted is read whole.
-_WANTED = 0.5
+NEAR = 4
+"""How many windows are read for each item at first."""
+FAR = 12
+"""And how many where those are silent, and no more of the document is to be read."""
+# Where an answer is doubted at least so many are read for it, at most `FAR`; those of all items together come to no
+# more than this share of the document, unless the least is more.
+_LEAST_CLOSER = 2
+_SHARE_CLOSER = 0.25
+# Beside a part of the document the items and the reply about them take at most this share of the window.
+_SHARE_OF_ITEMS = 0.4
 # What a prompt says besides, with the schema of its reply, and around an item and a passage to number them.
 _FRAME_TOKENS = 480
 _AROUND = 16
@@ -35,130 +35,136 @@ class Look:
 
     numbers: tuple[int, ...]
     spans: tuple[Span, ...]
+    windows: int | None = None
+    """How many windows these are; None where they are all that there is to read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Looks:
     """Decides what is read for some items, each of which takes `each` tokens of a reply.
 
-    The order in which they are asked about is that of the document. What is read for several of them is read once.
+    The order in which they are asked about windows is that of the document. What is read for several is read once.
     """
 
     desk: EvidenceDesk
-    items: Sequence[str]
-    """What is looked for, in words."""
+    items: Sequence[Wanted]
     each: int
     near: int
-    """How many items are asked about at once, beside places that were chosen for them."""
+    """How many items are asked about at once, beside windows that were chosen for them."""
     far: int
-    """And how many beside the whole document, or beside the wider choice."""
+    """And how many beside the whole document, a part of it, or a wider choice."""
+    within: Span | None = None
+    """The part of the document that there is to read, where that is not all of it."""
     _counted: dict[Span, int] = field(default_factory=dict)
 
-    def first(self, numbers: Sequence[int]) -> list[Look]:
-        """What is read for the items at first."""
-        size, document = self._at_once(numbers), self.desk.document_tokens
-        # Read once for all items it costs no more than passages for each; read for every batch it would.
-        few = len(numbers) <= min(size, self.near)
-        if size and (document <= SMALL or (few and document <= len(numbers) * NEAR * WINDOW)):
-            return self._whole(numbers, size)
-        return self._filled(self._completed({n: self.desk.evidence(self.items[n], NEAR) for n in numbers}), self.near)
+    @property
+    def all(self) -> Span:
+        """All that there is to read."""
+        return self.within or Span(0, len(self.desk.document.text))
 
-    def second(self, numbers: Sequence[int]) -> list[Look]:
-        """What is read for those that the first look did not settle: more of the document for each of them."""
-        if self.desk.document_tokens <= SMALL and (size := self._at_once(numbers)):
-            return self._whole(numbers, size)
-        return self.closer(numbers)
+    @property
+    def all_tokens(self) -> int:
+        """The tokens of that."""
+        return self._tokens([self.within]) if self.within else self.desk.document_tokens
+
+    def tokens_of(self, look: Look) -> int:
+        """The tokens of what is read in a look."""
+        return self.all_tokens if look.spans == (self.all,) else self._tokens(look.spans)
+
+    def whole(self, numbers: Sequence[int]) -> list[Look]:
+        """All that there is to read for every item, in as few and as equal batches as may be; none if it does not fit.
+
+        It is the beginning of each prompt, so that a provider remembers it.
+        """
+        room = self.desk.window - _FRAME_TOKENS - _AROUND - self.all_tokens
+        size = min(self.far, self._beside(numbers, room)) if has_room(self.desk.window, self.all_tokens) else 0
+        return [Look(some, (self.all,)) for some in _equal(numbers, size)] if size else []
+
+    def parts(self, numbers: Sequence[int]) -> list[list[Look]]:
+        """The same where it does not fit: for each of its parts the batches in which all items are asked about."""
+        room = self.desk.window - _FRAME_TOKENS - _AROUND
+        size = max(1, min(self.far, len(numbers), self._beside(numbers, int(_SHARE_OF_ITEMS * room))))
+        batches = _equal(numbers, size)
+        taken = max(sum(map(self._cost, some)) for some in batches)
+        spans = self.desk.windows.parts(max(1, room - taken), self.all)
+        return [[Look(some, (span,)) for some in batches] for span in spans]
+
+    def first(self, numbers: Sequence[int]) -> list[Look]:
+        """The windows nearest to each item."""
+        return self._filled({n: self.desk.wanted(self.items[n], NEAR) for n in numbers}, self.near)
+
+    def wider(self, numbers: Sequence[int]) -> list[Look]:
+        """More of them, for items on which those were silent."""
+        return self._filled({n: self.desk.wanted(self.items[n], FAR, wide=True) for n in numbers}, self.far)
 
     def closer(self, numbers: Sequence[int]) -> list[Look]:
-        """What is read for those whose answers are doubted: what has to do with each of them, and so never all."""
-        count = far_passages(self.desk.document_tokens, len(numbers))
-        found = {n: self.desk.evidence(self.items[n], count, wide=True) for n in numbers}
-        return self._filled(self._completed(found), self.far)
+        """The windows for items whose answers are doubted, whatever was read for them before."""
+        count = closer_windows(self.desk.document_tokens, len(numbers))
+        return self._filled({n: self.desk.wanted(self.items[n], count, wide=True) for n in numbers}, self.far)
 
-    def part(self, numbers: Sequence[int], within: Span) -> list[Look]:
-        """What is read where a part of the document is all that there is: that part where it fits, or places in it."""
-        if self._room(numbers[:1]) >= self._tokens([within]):
-            return self._filled({n: [within] for n in numbers}, self.far)
-        found = {n: self.desk.nearest(self.items[n], FAR, within) or [within] for n in numbers}
-        return self._filled(found, self.far)
+    def beside(self, places: Mapping[int, Sequence[Span]]) -> list[Look]:
+        """The windows that hold certain places for each item, so that they are read together."""
+        held = {n: [window for one in some for window in self.desk.windows.holding(one)] for n, some in places.items()}
+        return self._filled({n: list(dict.fromkeys(some)) for n, some in held.items()}, self.far)
 
-    def _whole(self, numbers: Sequence[int], size: int) -> list[Look]:
-        """All of the document for every item, in as few and as equal batches as may be."""
-        size = ceil(len(numbers) / ceil(len(numbers) / size)) if numbers else 1
-        whole = (Span(0, len(self.desk.document.text)),)
-        return [Look(tuple(numbers[at : at + size]), whole) for at in range(0, len(numbers), size)]
-
-    def _at_once(self, numbers: Iterable[int]) -> int:
-        """How many items there is room for beside the whole document."""
-        largest = max((self._cost(n) for n in numbers), default=0)
-        room = self.desk.window - _FRAME_TOKENS - _AROUND - self.desk.document_tokens
-        return min(self.far, room // (largest or 1)) if room > 0 else 0
-
-    def _completed(self, found: Mapping[int, Sequence[Span]]) -> dict[int, list[Span]]:
-        """The places with a stretch in place of the best one of an item, where most of that stretch is wanted."""
-        homes = {n: self.desk.passages.stretch(spans[0]) for n, spans in found.items() if spans}
-        wanted = {
-            home: self.desk.joined([found[n][:1] for n in homes if homes[n] == home]) for home in set(homes.values())
-        }
-        whole = {
-            home
-            for home, spans in wanted.items()
-            if sum(span.end - span.start for span in spans) >= _WANTED * (home.end - home.start)
-            and self._tokens([home]) <= self.desk.room
-        }
-        # The best place stays beside its stretch: it may end in the next one.
-        return {
-            n: [homes[n], *spans] if n in homes and homes[n] in whole else list(spans) for n, spans in found.items()
-        }
+    def _beside(self, numbers: Sequence[int], room: int) -> int:
+        """How many of the items there is room for."""
+        return max(0, room) // max((self._cost(n) for n in numbers), default=1)
 
     def _filled(self, found: Mapping[int, Sequence[Span]], most: int) -> list[Look]:
-        """The items in the order of their best places, as many at once as may be and as fit with what is read.
+        """The items in the order of their best windows, as many at once as may be and as fit with what is read.
 
-        Those of one place are asked about together where they can be, so that it is read once.
+        Those of one window are asked about together where they can be, so that it is read once.
         """
         order = sorted(found, key=lambda n: (self._place(found[n]), n))
-        looks: list[Look] = []
+        chosen: list[dict[int, Sequence[Span]]] = []
         for _, group in groupby(order, key=lambda n: self._place(found[n])):
-            together = list(group)
-            if looks and (look := self._with(looks[-1], together, found, most)):
-                looks[-1] = look
+            together = {n: self._fitting(n, found[n]) for n in group}
+            if chosen and self._fits(chosen[-1] | together, most):
+                chosen[-1] |= together
                 continue
-            looks.append(self._alone(together[0], found))
-            for n in together[1:]:
-                if look := self._with(looks[-1], [n], found, most):
-                    looks[-1] = look
+            for at, (n, spans) in enumerate(together.items()):
+                if at and self._fits(chosen[-1] | {n: spans}, most):
+                    chosen[-1][n] = spans
                 else:
-                    looks.append(self._alone(n, found))
-        return looks
+                    chosen.append({n: spans})
+        return [self._look(one) for one in chosen]
+
+    def _look(self, chosen: Mapping[int, Sequence[Span]]) -> Look:
+        numbers, spans = tuple(sorted(chosen)), self.desk.joined(list(chosen.values()))
+        if len(spans) == 1 and not self._left_out(spans[0]):
+            return Look(numbers, (self.all,))
+        return Look(numbers, tuple(spans), len({span for some in chosen.values() for span in some}))
+
+    def _left_out(self, span: Span) -> str:
+        text, everything = self.desk.document.text, self.all
+        return (text[everything.start : span.start] + text[span.end : everything.end]).strip()
 
     def _place(self, spans: Sequence[Span]) -> Span:
         """The best place; whoever has none comes last."""
         end = len(self.desk.document.text)
         return spans[0] if spans else Span(end, end)
 
-    def _alone(self, n: int, found: Mapping[int, Sequence[Span]]) -> Look:
-        return Look((n,), tuple(self.desk.joined([self._fitting(n, found[n])])))
-
-    def _with(self, look: Look, more: Sequence[int], found: Mapping[int, Sequence[Span]], most: int) -> Look | None:
-        """A look with some items more, where there is room for them."""
-        numbers = tuple(sorted((*look.numbers, *more)))
-        spans = self.desk.joined([look.spans, *(found[n] for n in more)])
-        tokens = self._tokens(spans)
-        # Where there is no more to read than in a small document, there is no more to read past either.
-        at_once = self.far if tokens <= SMALL else most
-        return Look(numbers, tuple(spans)) if len(numbers) <= at_once and tokens <= self._room(numbers) else None
+    def _fits(self, chosen: Mapping[int, Sequence[Span]], most: int) -> bool:
+        spans = self.desk.joined(list(chosen.values()))
+        return len(chosen) <= most and self._tokens(spans) <= self._room(list(chosen))
 
     def _fitting(self, n: int, spans: Sequence[Span]) -> list[Span]:
-        """As many of the places, the best first, as there is room for; one in any case."""
+        """As many of the places, the best first, as there is room for; one in any case, as much of it as there is."""
         room = self._room([n])
-        return [span for at, span in enumerate(spans) if not at or self._tokens(spans[: at + 1]) <= room]
+        kept = [
+            span for at, span in enumerate(spans) if not at or self._tokens(self.desk.joined([spans[: at + 1]])) <= room
+        ]
+        if kept and self._tokens(kept[:1]) > room:
+            kept[0] = self.desk.windows.parts(max(1, room - _AROUND), kept[0])[0]
+        return kept
 
     def _room(self, numbers: Sequence[int]) -> int:
         """The tokens of the document that there is room for beside some items and the reply about them."""
         return self.desk.window - _FRAME_TOKENS - sum(map(self._cost, numbers))
 
     def _cost(self, n: int) -> int:
-        return self.each + _AROUND + self.desk.tokenizer.count(self.items[n])
+        return self.each + _AROUND + self.desk.tokenizer.count(self.items[n].text)
 
     def _tokens(self, spans: Sequence[Span]) -> int:
         for span in spans:
@@ -167,32 +173,78 @@ class Looks:
         return sum(self._counted[span] for span in spans)
 
 
-def far_passages(document: int, items: int) -> int:
-    """How many passages are looked at for each of so many items that the first look did not settle."""
-    share = min(_SHARE_EACH, _SHARE_FAR / max(1, items))
-    return max(_LEAST_FAR, min(FAR, int(share * document / WINDOW)))
+def closer_windows(document: int, items: int) -> int:
+    """How many windows are read for each of so many items whose answers are doubted."""
+    return max(_LEAST_CLOSER, min(FAR, int(_SHARE_CLOSER * document / (max(1, items) * WINDOW))))
 
 
-def most_looks(window: int, document: int, items: int, each: int, near: int, far: int) -> tuple[int, int]:
-    """The calls, and the tokens of the document in them, at most, when every item is looked for twice.
+def _equal(numbers: Sequence[int], size: int) -> list[tuple[int, ...]]:
+    """The numbers in as few batches of at most this size as may be, about as large as each other."""
+    count = ceil(len(numbers) / size) if numbers else 0
+    bounds = [at * len(numbers) // count for at in range(count + 1)] if count else []
+    return [tuple(numbers[one:other]) for one, other in pairwise(bounds)]
+
+
+class Reads(NamedTuple):
+    """The calls, the tokens of the document in them, and how often each item is asked about, at most."""
+
+    calls: int
+    tokens: int
+    times: int
+
+    def and_then(self, other: Reads) -> Reads:
+        """These, and others after them."""
+        return Reads(self.calls + other.calls, self.tokens + other.tokens, self.times + other.times)
+
+
+@dataclass(frozen=True, slots=True)
+class Most:
+    """How much is read at most, before anything is known but how much there is to read, and how many items there are.
 
     An item counts as `each` tokens, with its share of the reply.
     """
-    room = max(WINDOW, window - _FRAME_TOKENS)
-    whole, first = max(SMALL, items * NEAR * WINDOW), ceil(2 * items * NEAR * WINDOW / _WANTED)
-    second = ceil(items * far_passages(document, items) * WINDOW / _WANTED)
-    calls, tokens = 0, 0
-    for read, at_once in ((first, near), (second, far)):
-        fitting = max(1, min(at_once, (room - min(document, SMALL)) // each if room > SMALL else 1))
+
+    window: int
+    document: int
+    items: int
+    each: int
+    near: int
+    far: int
+
+    @property
+    def _room(self) -> int:
+        return max(WINDOW, self.window - _FRAME_TOKENS - _AROUND)
+
+    def looks(self, reading: EvidenceName) -> Reads:
+        """When every item takes all that there is to read."""
+        if reading == "retrieved":
+            return self._found(NEAR, self.near).and_then(self._found(FAR, self.far))
+        return self.whole() or self._found(NEAR, self.near).and_then(self.parts())
+
+    def whole(self) -> Reads | None:
+        """When all is read at once; None where it does not fit."""
+        size = min(self.far, max(0, self._room - self.document) // self.each)
+        if not size or not has_room(self.window, self.document):
+            return None
+        calls = ceil(self.items / size)
+        return Reads(calls, calls * self.document, 1)
+
+    def parts(self) -> Reads:
+        """When it is read part by part, each once for each batch, and places of two parts once more."""
+        size = max(1, min(self.far, self.items, int(_SHARE_OF_ITEMS * self._room) // self.each))
+        batches, part = ceil(self.items / size), self._room - size * self.each
+        # Parts end between sentences, and so are not quite full.
+        parts = ceil(self.document / max(1, part - 2 * OVERLAP, part // 2))
+        read = self.document + parts * OVERLAP
+        return Reads(parts * batches + 1, batches * read + min(self._room, self.document), parts + 1)
+
+    def closer(self) -> Reads:
+        """When windows are read for items whose answers are doubted."""
+        return self._found(closer_windows(self.document, self.items), self.far)
+
+    def _found(self, windows: int, at_once: int) -> Reads:
+        read = self.items * windows * WINDOW
+        size = max(1, min(at_once, self._room // self.each))
         # Whoever has no room for one item more has read as much as there is room for, or asked as much.
-        made = min(items, ceil(items / fitting) + ceil(2 * (read + items * each) / room))
-        calls += made
-        tokens += min(max(whole, read), made * room)
-    return calls, tokens
-
-
-def most_of_part(window: int, part: int, items: int, each: int, far: int) -> tuple[int, int]:
-    """The same where there is but a part of the document to read, which is looked at once."""
-    room = max(WINDOW, window - _FRAME_TOKENS)
-    calls = ceil(items / max(1, min(far, (room - part) // each)))
-    return calls, calls * min(part, room)
+        calls = min(self.items, ceil(self.items / size) + ceil(2 * (read + self.items * self.each) / self._room))
+        return Reads(calls, min(read, calls * min(self._room, self.document)), 1)

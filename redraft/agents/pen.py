@@ -35,13 +35,16 @@ MIN_WORDS = 5
 # less than a share of the limit: asked for a third, a model writes another text.
 _SLIGHTLY = 1.25
 _LEAST_SHARE = 0.7
+Stage = Literal["leaf", "merge", "revision"]
+"""What a text that is not the result yet is: the summary of a chunk, one of summaries, or a revised draft."""
 # How often the room for a reply that breaks off is doubled.
 _DOUBLED = 4
 # How often a text is asked for before one that will do at worst is taken.
 _FEW_TRIES = 3
-# A text on the way to the result may be over its limit by so much: to ask again costs more than it saves.
-_TOLERANCE = 0.05
-# And by so much, where it stays that long however often it is asked for: it is worth more than none.
+# A text on the way to the result may be over its limit by so much: to ask again costs more than it saves, and what is
+# made from it is shorter in any case.
+_TOLERANCE: dict[Stage, float] = {"leaf": 0.15, "merge": 0.1, "revision": 0.05}
+# And a revision by so much, where it stays that long however often it is asked for: it is worth more than none.
 _TOLERANCE_AT_WORST = 0.1
 # About what is said around a reply that is complained of, in tokens.
 _COMPLAINT_TOKENS = 120
@@ -102,6 +105,8 @@ class _Course:
     told: int = 0
     lost: int = 0
     lost_in_a_row: int = 0
+    told_of_limit: bool = False
+    """Whether a text that was too long has been told so, and asked for once more within the same limit."""
     doubled: int = 0
     complaint: Complaint | None = None
     flawed: list[tuple[bool, Written]] = field(default_factory=list)
@@ -132,6 +137,10 @@ class _Course:
         # What was empty is first told so; a text that is too short needs no lower limit either.
         if flaw.kind in ("short", "loop", "echo") or (flaw.kind == "empty" and self.lost_in_a_row == 1):
             return
+        if flaw.kind == "long" and not self.told_of_limit:
+            # What was asked is asked again, and the complaint says by how much it was missed.
+            self.told_of_limit = True
+            return
         self.shrunk += 1
         first, last = self.limits[0], self.limits[-1]
         lower = self.limits[min(self.shrunk, len(self.limits) - 1)]
@@ -159,6 +168,10 @@ class Pen:
     characters: bool = False
     """Whether that language puts no spaces between words, so that lengths are told in characters."""
     instructions: Instructions | None = None
+    read: Callable[[str], str] = str
+    """What of a reply is the text: nothing else of it is counted, or looked at for flaws."""
+    beside: int = 0
+    """The tokens that a reply may have beside its text."""
 
     async def within(
         self,
@@ -179,7 +192,7 @@ class Pen:
         def examine(text: str) -> Flaw | None:
             return None if sign and sign(text) else too_long(text, words, most) or unfinished(text)
 
-        room = self.tokens(max(words, most))
+        room = self.tokens(max(words, most)) + self.beside
         return await self.tries(prompt, given, shrinking(words), examine, words, room, label, at_worst)
 
     async def complete(
@@ -250,7 +263,7 @@ class Pen:
             reply = await self.model.ask(Request(prompt, given, sampling, tried, course.complaint))
         except EmptyReply as error:
             return _Heard("", error.finish_reason == "length")
-        said = unframed(reply.value)
+        said = unframed(self.read(reply.value))
         if said:
             course.answered.append(same)
         # A rule, or a row of stars, is no text.
@@ -275,9 +288,9 @@ def shrinking(words: int) -> list[int]:
     return [max(MIN_WORDS, round(words * (1 - _SHRINK_REGENERATION * n))) for n in range(MAX_TRIES + 1)]
 
 
-def tolerated(words: int) -> int:
+def tolerated(words: int, stage: Stage = "revision") -> int:
     """The most words of a text that is not the result yet, where so many are asked for."""
-    return int(words * (1 + _TOLERANCE))
+    return int(words * (1 + _TOLERANCE[stage]))
 
 
 def tolerated_at_worst(words: int) -> int:
@@ -343,14 +356,14 @@ def _texts(given: BaseModel) -> Iterator[str]:
 def _told(flaw: Flaw, words: int, limit: int, characters: bool) -> str:
     """What a model is told that is asked again, for a text of so many words, to keep to a limit."""
     unit = "characters" if characters else "words"
-    keep = f"keep to {limit} {unit}"
+    keep = f"write at most {limit} {unit}"
     match flaw.kind:
         case "empty":
             return "it is empty"
         case "loop":
-            return f"it says the same over and over; say everything once, and {keep}"
+            return f"it says the same over and over; say everything once, in at most {limit} {unit}"
         case "echo":
-            return f"it repeats the instructions; write the text that they ask for, and {keep}"
+            return f"it repeats the instructions; write the text that they ask for, in at most {limit} {unit}"
         case "long":
             return f"it has {words} {unit}, {words - limit} too many; {keep}"
         case "short":

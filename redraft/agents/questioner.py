@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from redraft.agents.accounting import Account, Attempt, Entries, account
+from redraft.agents.answers import is_answered
 from redraft.agents.judge import Judge, batch_size, in_batches, labelled
 from redraft.agents.room import Entry
 from redraft.domain import Document
-from redraft.models.thoughts import declines
 from redraft.prompts import typed
 from redraft.prompts.contract import UNSURE
-from redraft.prompts.judging import UNDECIDED, Asked
-from redraft.prompts.silence import is_answer
+from redraft.prompts.judging import Asked
 from redraft.questions import QuestionType
 from redraft.text.cleaning import one_line
 
@@ -27,11 +26,13 @@ _LONGEST = 600
 
 
 class Response(BaseModel):
-    """What a model has said to a question: an answer, with a reason where it gave one, or that there is none."""
+    """What a model has said to a question: an answer, with a reason where it gave one, that there is none, or that it
+    cannot tell."""
 
     answer: str
     reason: str = ""
     abstained: bool = False
+    unsure: bool = False
 
 
 class Judged(BaseModel):
@@ -65,7 +66,7 @@ class Questioner:
             return Entries(found, reply.repaired, reply.broken_off)
 
         said = await account(in_batches(range(len(questions)), at_once), ask)
-        return said.decided(lambda one: one.answer != UNDECIDED)
+        return said.decided(lambda one: not one.unsure)
 
     async def verdicts(self, pairs: Sequence[typed.AnswerPair], document: Document) -> Account[Judged]:
         """Whether each answer is right. The same answer to a question is judged once, whoever gave it."""
@@ -90,13 +91,12 @@ class Questioner:
 def _response(one: typed.GivenAnswer) -> Response | None:
     """What was said; None where nothing was, or where somebody says that they will not answer."""
     answer, reason = one_line(one.answer, _LONGEST), one_line(one.reason, _LONGEST)
-    if not answer:
+    answered = is_answered(one.answered, answer, placed=False)
+    if answered is None:
         return None
-    if answer == UNDECIDED:
-        return Response(answer=UNDECIDED)
-    if not is_answer(answer):
-        return Response(answer=answer, abstained=True)
-    return None if declines(answer) else Response(answer=answer, reason=reason)
+    if answered == UNSURE:
+        return Response(answer="", unsure=True)
+    return Response(answer=answer, reason=reason) if answered else Response(answer=answer, abstained=True)
 
 
 def _judged(one: typed.AnswerVerdict) -> Judged:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 from redraft.agents import library
 from redraft.agents.evidence import EvidenceDesk
-from redraft.domain import Finding, Lookup, Span
+from redraft.domain import Finding, Span
 from redraft.errors import UsageError
+from redraft.rulings import Lookup
 from redraft.text.cleaning import one_line
 
 AT_ONCE = 3

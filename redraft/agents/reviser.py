@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.looking import NEAR
 from redraft.agents.pen import Pen, Written, tolerated, tolerated_at_worst
+from redraft.agents.revision import read_reply
 from redraft.domain import REVIEW, Finding, Span
 from redraft.models.thoughts import declines
 from redraft.prompts.revising import REVISE, Point, ReviseGiven
+from redraft.prompts.tags import Tags
+from redraft.rulings import Became, PointAnswer
 from redraft.text.anchors import carries
+from redraft.text.cleaning import one_line
+from redraft.text.quotes import quoted_in
 from redraft.text.sentences import sentences
 from redraft.text.units import ngrams, words
 from redraft.text.words import count_words, is_unspaced
@@ -31,6 +37,9 @@ _IN_COMMON = 0.1
 _TRANSLATED = 0.4
 # In a script without spaces every letter counts as a word, and a text has about so many more of them.
 _LETTERS_A_WORD = 2.5
+# The tokens of a line on a point, with a quote, and of the tags of both sections.
+_A_POINT, _SECTIONS = 60, 24
+_LONGEST_SAID = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +64,22 @@ class Briefed:
 
 
 @dataclass(frozen=True, slots=True)
+class Revised:
+    """What a reviser has written, and what it says of each finding that it knew of."""
+
+    written: Written
+    answers: tuple[PointAnswer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Reviser:
     """Revises with one pen, towards the question that the summary answers where there is one."""
 
     pen: Pen
     desk: EvidenceDesk
     query: str | None = None
+    outline: str | None = None
+    """What the document is as a whole, in a few lines."""
     strict: bool = False
     """Whether a revision has to keep to the limit. One that others may follow can be a few words over it."""
 
@@ -73,7 +92,8 @@ class Reviser:
         points = [_point(number, finding) for number, finding in enumerate(order.findings, 1)]
         bare = ReviseGiven(
             summary=order.summary,
-            points=points,
+            **_asking(points),
+            outline=self.outline,
             keep=list(order.keep),
             words=order.words,
             query=self.query,
@@ -82,10 +102,12 @@ class Reviser:
         )
         if self.pen.spare is None:
             return self._with_document(bare)
-        # A reply, and one that is sent back because of a flaw.
-        replies = 2 * self.pen.tokens(order.words) + _MARGIN
-        while (room := self.pen.spare(REVISE, bare) - replies) < 0 and len(bare.points) > 1:
-            bare = bare.model_copy(update={"points": bare.points[:-1]})
+        # A reply, and the text of one that is sent back because of a flaw.
+        texts = 2 * self.pen.tokens(order.words) + _MARGIN
+        while (room := self.pen.spare(REVISE, bare) - texts - _answering(len(bare.points))) < 0 and len(
+            bare.points
+        ) > 1:
+            bare = bare.model_copy(update=_asking(bare.points[:-1]))
         if self.desk.document_tokens <= room:
             return self._with_document(bare)
         near = self._near(order.findings, room)
@@ -117,9 +139,22 @@ class Reviser:
             return [passage.span for passage in self.desk.passages.nearest(asked, NEAR)]
         return [span] if span else []
 
-    async def revise(self, order: Order, given: ReviseGiven, label: str) -> Written:
+    async def revise(self, order: Order, given: ReviseGiven, label: str) -> Revised:
         """Mend what the findings say and keep what is to be kept."""
-        pen = replace(self.pen, sample=self.pen.sample * _ROUNDS + order.number - 1)
+        said: dict[str, tuple[Became, str]] = {}
+
+        def read(reply: str) -> str:
+            found = read_reply(reply)
+            # A reply that was sent back may have answered what the next one passes over.
+            said.update(found.points)
+            return found.text
+
+        pen = replace(
+            self.pen,
+            sample=self.pen.sample * _ROUNDS + order.number - 1,
+            read=read,
+            beside=_answering(len(given.points)),
+        )
         most, at_worst = (order.words, 0) if self.strict else (tolerated(order.words), tolerated_at_worst(order.words))
         written = await pen.within(
             REVISE,
@@ -129,9 +164,22 @@ class Reviser:
             most,
             at_worst=at_worst,
         )
-        if written.flaw or not _is_something_else(written.text, order, self.pen.language):
-            return written
-        return replace(written, flaw="it has hardly a word in common with the summary")
+        if not written.flaw and _is_something_else(written.text, order, self.pen.language):
+            written = replace(written, flaw="it has hardly a word in common with the summary")
+        return Revised(written, tuple(self._answered(order, given, said)))
+
+    def _answered(
+        self, order: Order, given: ReviseGiven, said: Mapping[str, tuple[Became, str]]
+    ) -> Iterator[PointAnswer]:
+        """What became of each finding. Who keeps a sentence without words that the document has has left the point."""
+        tags = Tags(given)
+        for point, finding in zip(given.points, order.findings, strict=False):
+            became, words_said = said.get(tags.tag("points", point.id), ("mended", ""))
+            words_said = one_line(words_said, _LONGEST_SAID)
+            if became == "kept" and quoted_in(self.desk.document.text, words_said) is None:
+                became, words_said = "left", f"the document does not have its quote: {words_said or 'it has none'}"
+            if finding.metric != INSTRUCTION:
+                yield PointAnswer(finding.id, became, words_said)
 
 
 def _is_something_else(text: str, order: Order, language: str | None) -> bool:
@@ -159,6 +207,16 @@ def _may_be_translated(text: str, summary: str) -> bool:
 
 def _length(text: str) -> float:
     return count_words(text) / (_LETTERS_A_WORD if is_unspaced(text) else 1)
+
+
+def _asking(points: Sequence[Point]) -> dict[str, Any]:
+    """Points, with the tasks that occur in them."""
+    return {"points": list(points), "tasks": list(dict.fromkeys(one.task for one in points))}
+
+
+def _answering(points: int) -> int:
+    """The tokens that a reply may need for what it says of so many points."""
+    return _SECTIONS + _A_POINT * points
 
 
 def _point(number: int, finding: Finding) -> Point:

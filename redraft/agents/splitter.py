@@ -12,6 +12,7 @@ from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.factfinder import VERIFICATION, Verified, verified
 from redraft.agents.judge import Judge, batch_size, labelled
 from redraft.agents.room import Entry
+from redraft.agents.shown import shown
 from redraft.domain import Span
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE
@@ -68,7 +69,7 @@ class Splitter:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Verified]:
             spans = desk.joined([[places[n]] for n in numbers])
             asked = [Statement(id=n + 1, sentence=facts[n]) for n in numbers]
-            given = factual.VerifyGiven(passages=[desk.text(span) for span in spans], sentences=asked)
+            given = factual.VerifyGiven(**shown(desk, spans), sentences=asked)
             room = len(numbers) * self.judge.needs(VERIFICATION)
             label = labelled("verified fact", numbers)
             reply = await self.judge.ask(factual.VERIFY_SENTENCES, given, room, label, attempt)

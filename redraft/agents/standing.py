@@ -16,8 +16,8 @@ from pydantic import BaseModel
 
 from redraft.agents.accounting import Account
 from redraft.agents.judge import Judge
-from redraft.prompts.judging import ANSWER_FROM_SUMMARY, UNANSWERABLE, Statement, SummaryAnswer
-from redraft.prompts.silence import is_answer
+from redraft.prompts.contract import Unsure
+from redraft.prompts.judging import ANSWER_FROM_SUMMARY, Statement, SummaryAnswer
 from redraft.store.threads import off_loop
 from redraft.text.vectors import SentenceVectors
 
@@ -35,6 +35,7 @@ class Given(BaseModel):
     """An answer, and the names of the sentences that it rests on."""
 
     answer: str
+    answered: bool | Unsure = True
     sentences: list[str]
 
 
@@ -100,10 +101,11 @@ class Standing:
         """The answer that is known, also that there is none."""
         ids = {name: number for number, name in reversed(self._named())}
         if given := known.stands(ids):
-            return SummaryAnswer(id=n + 1, answer=given.answer, sentences=[ids[name] for name in given.sentences])
+            sentences = [ids[name] for name in given.sentences]
+            return SummaryAnswer(id=n + 1, answered=given.answered, answer=given.answer, sentences=sentences)
         silent = set(known.silent)
         if all(name in silent for _, name in self._named()):
-            return SummaryAnswer(id=n + 1, answer=UNANSWERABLE, sentences=[])
+            return SummaryAnswer(id=n + 1, answered=False, answer="", sentences=[])
         return None
 
     def _named(self) -> list[tuple[int, str]]:
@@ -131,11 +133,11 @@ class Standing:
 
     def _learned(self, answer: SummaryAnswer, read: Sequence[Statement]) -> Known:
         """What is known of a question by an answer that was given to it."""
-        if not is_answer(answer.answer):
+        if not answer.answered:
             return Known(silent=[self.names[one.id] for one in read])
         rests_on = answer.sentences or [one.id for one in read]
         names = [self.names[number] for number in dict.fromkeys(rests_on)]
-        return Known(answers=[Given(answer=answer.answer, sentences=names)])
+        return Known(answers=[Given(answer=answer.answer, answered=answer.answered, sentences=names)])
 
 
 def _joined(one: Known, other: Known) -> Known:

@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from redraft.agents.pen import MAX_TRIES, MIN_WORDS, Flaw, Pen, Written, too_long, unfinished
+from redraft.domain import TextKind
 from redraft.errors import RefusedReply
 from redraft.prompts import drafting
-from redraft.prompts.nothing import after_sign, is_sign
-from redraft.prompts.silence import is_answer
+from redraft.prompts.outlining import Outline, outline_text
+from redraft.prompts.silence import after_sign, is_answer, is_sign
 from redraft.text.sentences import sentences
+from redraft.text.traces import needs_tidying
 from redraft.text.words import count_words
 
 # Each further try asks for a little less.
@@ -29,9 +31,15 @@ _LONGEST = 400
 class Writer:
     """Writes summaries with one pen, all of them towards the same question where there is one."""
 
-    def __init__(self, pen: Pen, *, query: str | None = None) -> None:
+    def __init__(self, pen: Pen, *, query: str | None = None, kind: TextKind = "other") -> None:
+        """`kind` is what kind of text the document is, by its form: prompts say what such a text cannot do without."""
         self._pen = pen
-        self._asked: dict[str, Any] = {"query": query, "language": pen.language, "characters": pen.characters}
+        self._asked: dict[str, Any] = {
+            "query": query,
+            "language": pen.language,
+            "characters": pen.characters,
+            "kind": kind,
+        }
         # Without a question there is always something to say.
         self._sign = is_nothing if query else None
 
@@ -39,11 +47,16 @@ class Writer:
         """Whether what was written is the sign that there is nothing to say to the question."""
         return self._sign is not None and self._sign(text)
 
-    async def summarize_chunk(self, excerpt: str, words: int, label: str, most: int = 0) -> Written:
-        """Summarize one chunk within `words`, or within `most` where that is more."""
+    async def summarize_chunk(
+        self, excerpt: str, words: int, label: str, most: int = 0, *, place: str = "", before: str = ""
+    ) -> Written:
+        """Summarize one chunk within `words`, or within `most` where that is more.
+
+        `place` says where it stands in the document, and `before` are the last lines before it.
+        """
         return await self._pen.within(
             drafting.SUMMARIZE_CHUNK,
-            lambda limit: drafting.ChunkGiven(excerpt=excerpt, words=limit, **self._asked),
+            lambda limit: drafting.ChunkGiven(excerpt=excerpt, words=limit, place=place, before=before, **self._asked),
             words,
             label,
             most,
@@ -60,16 +73,29 @@ class Writer:
             sign=self._sign,
         )
 
-    async def merge(self, summaries: Sequence[str], context: str, words: int, label: str, most: int = 0) -> Written:
+    async def merge(
+        self,
+        summaries: Sequence[str],
+        context: str,
+        words: int,
+        label: str,
+        most: int = 0,
+        *,
+        outline: Outline | None = None,
+        sources: Sequence[str] = (),
+    ) -> Written:
         """Merge consecutive summaries within `words`, or within `most` where that is more.
 
-        `context` is the merged summary before them, if there is one.
+        `context` is the merged summary before them, if there is one; `sources` has for each of them the paragraphs that
+        it rests on, where these are to be in view.
         """
-        texts = list(summaries)
+        given: dict[str, Any] = {**self._asked, "summaries": list(summaries), "sources": list(sources)}
+        if outline is not None:
+            given |= {"outline": outline_text(outline), "kind": outline.kind}
         if not context:
             return await self._pen.within(
                 drafting.MERGE,
-                lambda limit: drafting.MergeGiven(summaries=texts, words=limit, **self._asked),
+                lambda limit: drafting.MergeGiven(words=limit, **given),
                 words,
                 label,
                 most,
@@ -77,29 +103,33 @@ class Writer:
             )
         return await self._pen.within(
             drafting.MERGE_ONWARD,
-            lambda limit: drafting.MergeOnwardGiven(context=context, summaries=texts, words=limit, **self._asked),
+            lambda limit: drafting.MergeOnwardGiven(context=context, words=limit, **given),
             words,
             label,
             most,
             self._sign,
         )
 
-    async def begin(self, excerpt: str, words: int, room: int, label: str) -> Written:
+    async def begin(self, excerpt: str, words: int, room: int, label: str, *, place: str = "") -> Written:
         """Begin a running summary. `words` is what to aim at; up to `room` the reply is heard to its end."""
         return await self._pen.complete(
             drafting.BEGIN,
-            lambda target: drafting.ChunkGiven(excerpt=excerpt, words=target, **self._asked),
+            lambda target: drafting.BeginGiven(excerpt=excerpt, words=target, place=place, **self._asked),
             words,
             room,
             label,
             self._sign,
         )
 
-    async def update(self, excerpt: str, summary: str, words: int, room: int, label: str) -> Written:
+    async def update(
+        self, excerpt: str, summary: str, words: int, room: int, label: str, *, place: str = ""
+    ) -> Written:
         """Work a chunk into a running summary."""
         return await self._pen.complete(
             drafting.UPDATE,
-            lambda target: drafting.UpdateGiven(excerpt=excerpt, summary=summary, words=target, **self._asked),
+            lambda target: drafting.UpdateGiven(
+                excerpt=excerpt, summary=summary, words=target, place=place, **self._asked
+            ),
             words,
             room,
             label,
@@ -134,8 +164,10 @@ class Writer:
         return written
 
     async def tidy(self, summary: str, label: str) -> Written:
-        """Remove the traces of the process. A reply that changed more than that is not taken."""
+        """Remove the traces of the process, where there are any. A reply that changed more than that is not taken."""
         words = count_words(summary)
+        if not needs_tidying(summary):
+            return Written(summary, words, 0)
 
         def examine(text: str) -> Flaw | None:
             if problem := too_long(text, words) or unfinished(text):

@@ -20,7 +20,6 @@ from redraft.evaluators.consensus import UNJUDGED, mean
 from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.goals import LEAST_SHARE
 from redraft.evaluators.similarity import similarity
-from redraft.prompts.silence import is_answer
 from redraft.settings import Judging
 from redraft.text.embeddings import Encoder
 
@@ -136,7 +135,7 @@ def read_otherwise(evaluation: Evaluation, reading: Setting, base: Judging, enco
         if claim["verdict"] == UNJUDGED["verdict"]:
             continue
         answer = claim["expected"]
-        like = claim["likeness"] if name == _BY_JUDGE else alike(claim["found"], answer) if is_answer(answer) else 0.0
+        like = claim["likeness"] if name == _BY_JUDGE else alike(claim["found"], answer)
         points.append(like if like > threshold else 0.0)
     items = evaluation.judged + evaluation.unjudged
     return mean(points) if len(points) >= LEAST_SHARE * items else None

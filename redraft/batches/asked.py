@@ -57,7 +57,11 @@ class Asked:
 
     def name(self, sources: Sequence[str], folder: str) -> str:
         """What a batch of these sources is called where nobody has named it: the same for the same command."""
-        return content_id(json.dumps([self.to_json(), list(sources), folder], sort_keys=True))[:_NAME_LENGTH]
+        asked = self.to_json()
+        if asked["refinement"]:
+            # Whether its goals count makes no other batch of it.
+            del asked["refinement"]["allow_self_check"]
+        return content_id(json.dumps([asked, list(sources), folder], sort_keys=True))[:_NAME_LENGTH]
 
 
 def _reading_json(reading: Choice) -> dict[str, Any]:

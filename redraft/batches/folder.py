@@ -13,6 +13,7 @@ from redraft.batches.standing import Standing, standing_of
 from redraft.batches.tables import report_on
 from redraft.batches.work import deliver
 from redraft.errors import UsageError
+from redraft.evaluators.goals import SELF_CHECK
 from redraft.files import write
 from redraft.reports.report import Report
 from redraft.reports.tables import figure, plain, unmarked
@@ -88,6 +89,7 @@ def _entry(item: BatchItem) -> str:
     parts = [f"- {shown}: {item.state}"]
     parts += [f"[dossier]({quote(item.dossier)})"] if item.dossier else []
     parts += [*(f"{plain(metric)} {figure(of)}" for metric, of in item.scores.items())]
+    parts += [SELF_CHECK] if item.scores and item.self_check else []
     parts += [f"run `{item.run}`"] if item.run else []
     parts += [unmarked(f"{item.error['message']}; {item.error['hint']}")] if item.error else []
     return ", ".join(parts)

@@ -37,6 +37,8 @@ class BatchItem:
     """Whether the summary rests on the whole document."""
     stop_reason: str | None
     scores: Mapping[str, float | None]
+    self_check: bool
+    """Whether the built-in model has judged what it has written itself."""
     goals: Mapping[str, bool | None]
     """Whether each goal is met; None where too few items have a verdict."""
     gaps: int | None
@@ -81,6 +83,7 @@ def item_of(store: Store, item: Item, folder: str = "") -> BatchItem:
         complete=found.complete if found else None,
         stop_reason=found.run.stop_reason if found else None,
         scores=found.scores if found else {},
+        self_check=bool(found and found.self_checked),
         goals={name: _met(goal["met"]) for name, goal in found.goals.items()} if found else {},
         gaps=len(found.gaps) if found else None,
         calls=usage.calls if usage else None,

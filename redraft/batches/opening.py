@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from redraft.batches.asked import Asked
 from redraft.batches.sources import put_in
+from redraft.evaluators.goals import refuse_self_check
 from redraft.settings import Limits
 from redraft.store.batches import Batch, NewItem
 from redraft.store.store import Store
@@ -15,6 +16,7 @@ def open_batch(
     store: Store, sources: Sequence[str | NewItem], asked: Asked, limits: Limits, *, folder: str, name: str | None
 ) -> Batch:
     """Open a batch of these documents, or open it again: what failed or was set aside is tried anew."""
+    refuse_self_check(asked.settings, asked.judging, asked.refinement)
     called = name or asked.name([_called(one) for one in sources], folder)
     store.batches.open(Batch(called, asked.to_json(), limits.model_dump(mode="json"), folder))
     store.batches.try_again(called)

@@ -10,6 +10,7 @@ from math import sqrt
 from redraft.batches.items import BatchItem, items_of
 from redraft.batches.standing import Standing
 from redraft.dossier.beside.intervals import LEAST, interval_of_mean
+from redraft.evaluators.goals import NOT_QUALITY, SELF_CHECK
 from redraft.evaluators.resampling import RESAMPLES
 from redraft.reports.report import Report
 from redraft.reports.tables import Cell, Table
@@ -60,6 +61,8 @@ class Tally:
     figures: dict[str, _Figure] = field(default_factory=dict)
     unscored: Counter[str] = field(default_factory=Counter)
     goals: dict[str, Counter[str]] = field(default_factory=dict)
+    self_checked: set[str] = field(default_factory=set)
+    """The metrics by which the built-in model has judged its own work."""
     troubles: Counter[tuple[str, str]] = field(default_factory=Counter)
     examples: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
 
@@ -78,6 +81,7 @@ class Tally:
                 self.figures.setdefault(name, _Figure()).add(value)
             elif name in item.scores:
                 self.unscored[name] += 1
+        self.self_checked |= set(item.scores) if item.self_check else set()
         for name, met in item.goals.items():
             stands = "unsure" if met is None else "met" if met else "missed"
             self.goals.setdefault(name, Counter())[stands] += 1
@@ -91,8 +95,9 @@ class Tally:
         return Report("batch", f"Batch {standing.batch.name}", (_line(standing),), {}, tuple(tables), ())
 
     def _figures(self) -> Table:
+        named = {name: f"{name} ({SELF_CHECK})" if name in self.self_checked else name for name in self.figures}
         rows = tuple(
-            (name, one.n, self.unscored[name], one.sum / one.n, *one.interval(), one.least, one.most, one.sum)
+            (named[name], one.n, self.unscored[name], one.sum / one.n, *one.interval(), one.least, one.most, one.sum)
             for name, one in self.figures.items()
         )
         caption = "What is said of the documents that are done. A score that is missing counts as none, and not as 0."
@@ -101,6 +106,8 @@ class Tally:
             f" have 95 % of the means of {RESAMPLES:,} resamples of the documents between them, or of as many as there"
             f" could be where there are more than {_RESAMPLED} documents; fewer than {LEAST} have none."
         )
+        if self.self_checked:
+            basis += f" {NOT_QUALITY}"
         columns = ("figure", "documents", "without", "mean", "low", "high", "least", "most", "sum")
         return Table("figures", "Figures", caption, basis, columns, rows)
 

@@ -22,6 +22,7 @@ import redraft.builtin.facts.splitting
 import redraft.builtin.facts.verifying
 import redraft.builtin.facts.vetting
 import redraft.builtin.revising
+import redraft.builtin.ruling
 import redraft.builtin.summarizing
 import redraft.builtin.tracing
 import redraft.builtin.typed.answering

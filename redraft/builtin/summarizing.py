@@ -16,6 +16,7 @@ from redraft.prompts.drafting import (
     SUMMARIZE_WHOLE,
     TIDY,
     UPDATE,
+    BeginGiven,
     ChunkGiven,
     CompressGiven,
     MergeGiven,
@@ -24,6 +25,7 @@ from redraft.prompts.drafting import (
     UpdateGiven,
     WholeGiven,
 )
+from redraft.prompts.outlining import OUTLINE, Outline, OutlineGiven
 from redraft.text.languages import language_of
 from redraft.text.sentences import sentences
 from redraft.text.words import count_words
@@ -36,6 +38,11 @@ _BLANK_LINES = re.compile(r"\n\s*\n\s*")
 
 
 @answers(BEGIN)
+def begin(given: BeginGiven) -> str:
+    """As of any other part."""
+    return compose([given.excerpt], [1], given.words, given.query)
+
+
 @answers(SUMMARIZE_CHUNK)
 def summarize_chunk(given: ChunkGiven) -> str:
     """The sentences of the excerpt that matter most."""
@@ -93,3 +100,9 @@ def tidy(given: TidyGiven) -> str:
         end = span.end
     kept += text[end:]
     return text if kept == text else _BLANK_LINES.sub("\n\n", kept.strip()) or text.strip()
+
+
+@answers(OUTLINE)
+def outline(_: OutlineGiven) -> Outline:
+    """Nothing: which sentences of a text are its turning points takes somebody who can read."""
+    return Outline(kind="other", line="", turning_points=[], cast=[])

@@ -15,9 +15,8 @@ def citing(store: Store, encoder: Encoder | None = None) -> Callable[[str], Cita
     """What finds the citations of the run that it is called with."""
 
     def citations(run: str) -> Citations:
-        from redraft.history.citing import cited
-        from redraft.history.lineage import read_lineage
+        from redraft.history.citing import citations_of
 
-        return cited(read_lineage(store, run, encoder=encoder))
+        return citations_of(store, run, encoder=encoder)
 
     return citations

@@ -38,6 +38,7 @@ JUDGING = {
     "top_k": "top_k",
     "similarity": "similarity",
     "threshold": "threshold",
+    "evidence": "evidence",
     "second_look": "second_look",
     "embeddings": "embeddings",
     "pack": "pack",
@@ -56,6 +57,8 @@ REFINEMENT = {
     "tolerance": "tolerance",
     "judged_share": "judged_share",
     "review": "review",
+    "final_comparison": "final_comparison",
+    "allow_self_check": "allow_self_check",
 }
 """By option of refining the field that it sets."""
 

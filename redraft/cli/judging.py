@@ -116,8 +116,16 @@ verdict_options = grouped(
         "--similarity",
         section="judging",
         type=click.Choice(["exact", "rouge1", "cosine", "judge"]),
-        help="How answers are compared; cosine needs --embeddings, judge has the judge compare all of them.  [default:"
-        " rouge1]",
+        help="How answers are compared: by the judge, or by a measure, as LongSumEval does; cosine needs --embeddings."
+        "  [default: judge]",
+    ),
+    option(
+        "--evidence",
+        section="judging",
+        type=click.Choice(["auto", "whole", "retrieved"]),
+        help="What is read before something is said to be missing from the document: all of it (auto; whole: to confirm"
+        " a contradiction as well), or only passages that a search finds, whose silence leaves a claim undecided."
+        "  [default: auto]",
     ),
     option(
         "--second-look/--no-second-look",
@@ -213,10 +221,26 @@ goal_options = grouped(
         metavar="X",
         help="On which share of a metric's items there must be a verdict for its goal to be met.  [default: 0.8]",
     ),
+    option(
+        "--allow-self-check",
+        section="refining",
+        is_flag=True,
+        default=None,
+        help="Refine for goals even where the built-in model writes and judges itself.",
+    ),
+)
+
+final_comparison = option(
+    "--final-comparison/--no-final-comparison",
+    section="refining",
+    default=None,
+    help="In the end, let the language models that judge compare the first draft with the best one, and return the one"
+    " that they prefer.  [default: they do]",
 )
 
 refining_options = grouped(
     goal_options,
+    final_comparison,
     option(
         "--review/--no-review",
         section="refining",

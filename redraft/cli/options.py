@@ -44,7 +44,7 @@ def _strategies() -> str:
     from redraft import plugins
 
     # redraft's own stand in a module that takes LangGraph a second to import.
-    return ", ".join(("hierarchical", "incremental", "direct", *plugins.names("strategies")))
+    return ", ".join(("auto", "hierarchical", "incremental", "direct", *plugins.names("strategies")))
 
 
 sources = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
@@ -114,9 +114,10 @@ strategy = option(
     "--strategy",
     section="summary",
     metavar="NAME",
-    default="hierarchical",
+    default="auto",
     listing=_strategies,
-    help=f"How the summary is drafted: {LISTED}.",
+    help=f"How the summary is drafted: {LISTED}. auto drafts directly what fits the model's window and is no long"
+    " story, and else merges summaries of the parts.",
 )
 chunk_tokens = option(
     "--chunk-tokens",
@@ -125,6 +126,14 @@ chunk_tokens = option(
     metavar="N",
     default=2048,
     help="Most tokens of a chunk.",
+)
+chunking = option(
+    "--chunking",
+    section="summary",
+    type=click.Choice(["natural", "fixed"]),
+    default="natural",
+    help="natural: chunks end at chapters, scenes or paragraphs, and what surrounds the text (thanks, notes on the"
+    " author, references) is left out of the draft; fixed: all of it, in chunks as large as they may be.",
 )
 until = option(
     "--until",
@@ -140,7 +149,7 @@ by_chapter = typed_option(
     help="One summary of each chapter, side by side, and one of all made from them. --words is that of all; a"
     " chapter's has half as many at most, and a third of the chapter.",
 )
-drafting_options = grouped(strategy, length_options, chunk_tokens, until)
+drafting_options = grouped(strategy, length_options, chunk_tokens, chunking, until)
 
 temperature = option(
     "--temperature",

@@ -96,7 +96,7 @@ class _Review:
         document = document_read(self._store, result.run)
         words = render.count(self._draft.words, "word")
         say(f"\nbefore revision {self._request['round']}, the best draft ({words}) has")
-        for line in render.score_lines(result.scores, {}, result.goals):
+        for line in render.score_lines(result.scores, {}, result.goals, result.self_checked):
             say(f"  {line}")
         for name, text in (("why these", self._request["why"]), ("to the reviser", self._request["instruction"])):
             if text:

@@ -60,6 +60,8 @@ class Source(Part):
     """How sure that is, from 0 to 1."""
     way: tuple[Step, ...]
     """The texts in between, from the summary down to the document."""
+    by: Literal["judge", "words"]
+    """Whether a judge has quoted it for the sentence, or it was matched by wording."""
 
 
 class Sentence(Part):
@@ -89,6 +91,10 @@ class Answered(Part):
     before: str
     after: str
     """The sentence that was changed for it, where one was."""
+    became: str = ""
+    """What the reviser says of it: mended, kept or left; empty where it has said nothing."""
+    words: str = ""
+    """The document's words for which it was kept, or why it was left."""
 
 
 class FindingEntry(Part):
@@ -135,6 +141,8 @@ class Score(Part):
     met: bool | None
     """None without a goal, and where too few items have a verdict to tell."""
     initial: float | None
+    self_check: bool
+    """Whether the built-in model has judged what it has written itself."""
     certificate: dict[str, Any] | None
     stands_on: str
     """The certificate in a line."""
@@ -151,6 +159,17 @@ class LookedUp(Part):
     """Why it was shown none; else empty."""
 
 
+class Withdrawn(Part):
+    """A finding that a second look has overruled, for the document does say so."""
+
+    metric: str
+    sentence: str
+    question: str
+    quote: str
+    reason: str
+    judge: str
+
+
 class RoundEntry(Part):
     """A round: its draft, how good that is, and what became of it."""
 
@@ -161,6 +180,8 @@ class RoundEntry(Part):
     text: str
     words: int
     scores: dict[str, float | None]
+    self_check: bool
+    """Whether the built-in model has judged what it has written itself."""
     unjudged: dict[str, int]
     aims: tuple[str, ...]
     findings: tuple[int, ...]
@@ -175,6 +196,8 @@ class RoundEntry(Part):
     notes: tuple[str, ...]
     result: bool
     """Whether its draft is what the run came to."""
+    withdrawn: tuple[Withdrawn, ...] = ()
+    """The findings on its draft that were overruled."""
 
 
 class Item(Part):
@@ -234,6 +257,8 @@ class ChapterEntry(Part):
     words: int
     summary: str
     scores: dict[str, float | None]
+    self_check: bool
+    """Whether the built-in model has judged what it has written itself."""
 
 
 class PieceEntry(Part):

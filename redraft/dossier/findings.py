@@ -10,6 +10,7 @@ from redraft.dossier.contents import Answered, FindingEntry, State
 from redraft.dossier.places import Places
 from redraft.history.changes import Change, Difference, difference
 from redraft.history.tracing import Trace, Turn
+from redraft.rulings import PointAnswer
 from redraft.text.cleaning import one_line
 
 _ORDER: tuple[State, ...] = ("open", "mended", "set aside")
@@ -55,7 +56,8 @@ class Record:
             answers = _answers(difference(base, turn))
             for finding in turn.mending:
                 one = known.setdefault(finding.id, _Known(finding))
-                one.aimed.append(_answered(turn.made, finding.id in answers, answers.get(finding.id)))
+                said = {one.finding: one for one in turn.made.answers}.get(finding.id)
+                one.aimed.append(_answered(turn.made, finding.id in answers, answers.get(finding.id), said))
         for one in known.values():
             one.rounds = sorted(set(one.rounds))
         return known
@@ -115,11 +117,13 @@ def _thanks(found: Difference) -> Iterator[tuple[str, Change]]:
             yield finding.id, change
 
 
-def _answered(made: Round, gone: bool, change: Change | None) -> Answered:
+def _answered(made: Round, gone: bool, change: Change | None, said: PointAnswer | None) -> Answered:
     return Answered(
         round=made.number,
         taken=made.accepted,
         gone=gone,
         before=change.before if change else "",
         after=change.after if change else "",
+        became=said.became if said else "",
+        words=one_line(said.said) if said else "",
     )

@@ -33,6 +33,7 @@ def scores(result: Result) -> Iterator[Score]:
             goal=cast(float | None, goal.get("at_least")),
             met=cast(bool | None, goal.get("met")),
             initial=first.score if first else None,
+            self_check=bool(certificate and certificate.self_check),
             certificate=scrubbed_all(certificate.to_json()) if certificate else None,
             stands_on=scrubbed(certificate.line()) if certificate else "",
             details=scrubbed_all(one.details),

@@ -31,6 +31,7 @@ def chapters(result: Result) -> Iterator[ChapterEntry]:
             words=made.draft.words if made and made.draft else 0,
             summary=clean((made.summary if made else None) or ""),
             scores=dict(made.scores) if made else {},
+            self_check=bool(made and made.self_checked),
         )
 
 

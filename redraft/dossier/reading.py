@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from redraft.domain import Document
-from redraft.dossier.contents import DocumentEntry, Dossier, FindingEntry, LookedUp, RoundEntry, RunEntry
+from redraft.dossier.contents import DocumentEntry, Dossier, FindingEntry, LookedUp, RoundEntry, RunEntry, Withdrawn
 from redraft.dossier.findings import Record
 from redraft.dossier.judged import items, scores, trees
 from redraft.dossier.made import calls, chapters, pieces, prompts
@@ -14,6 +14,7 @@ from redraft.dossier.places import Places
 from redraft.dossier.scrubbing import scrubbed, scrubbed_all
 from redraft.dossier.sentences import positions, sentence_numbers, sentences
 from redraft.errors import RunError
+from redraft.evaluators.overruled import withdrawn
 from redraft.history.lineage import Lineage, read_lineage
 from redraft.history.reading import document_read
 from redraft.history.results import Result
@@ -129,6 +130,7 @@ def _rounds(trace: Trace, record: Record) -> Iterator[RoundEntry]:
             text=clean(turn.draft.text),
             words=turn.draft.words,
             scores=turn.scores,
+            self_check=bool(trace.result.self_checked),
             unjudged=_unjudged(turn),
             aims=made.aims,
             findings=record.numbered(turn.mending),
@@ -142,7 +144,15 @@ def _rounds(trace: Trace, record: Record) -> Iterator[RoundEntry]:
             ),
             notes=tuple(scrubbed(note) for note in turn.draft.notes),
             result=turn.draft.id == trace.run.draft,
+            withdrawn=tuple(_withdrawn(turn)),
         )
+
+
+def _withdrawn(turn: Turn) -> Iterator[Withdrawn]:
+    for name, one in turn.evaluations.items():
+        for gone in withdrawn(one):
+            said = {key: one_line(str(gone.get(key, ""))) for key in ("sentence", "question", "quote", "reason")}
+            yield Withdrawn(metric=name, judge=one_line(str(gone.get("by", ""))), **said)
 
 
 def _unjudged(turn: Turn) -> dict[str, int]:

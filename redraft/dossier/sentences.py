@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from redraft.dossier.contents import FindingEntry, Positions, Sentence, Source, Step
 from redraft.dossier.places import Places
-from redraft.history.lineage import DRIFTS, Lineage, Origin
+from redraft.history.lineage import DRIFTS, By, Lineage, Origin
 from redraft.text.headings import is_heading
 from redraft.text.positions import Mass, bins, density, shares, spread
 
@@ -34,14 +34,14 @@ def sentences(lineage: Lineage, places: Places, findings: Sequence[FindingEntry]
             start=one.span.start,
             end=one.span.end,
             text=one.text,
-            sources=() if heading else tuple(_source(origin, places) for origin in one.places),
+            sources=() if heading else tuple(_source(origin, places, one.by) for origin in one.places),
             drift=DRIFTS[one.drift] if one.drift and not heading else "",
             invented=one.invented if not one.places and not heading else "",
             findings=tuple(about.get(one.number, ())),
         )
 
 
-def _source(origin: Origin, places: Places) -> Source:
+def _source(origin: Origin, places: Places, by: By) -> Source:
     way = tuple(
         Step(
             kind=stop.kind,
@@ -55,7 +55,7 @@ def _source(origin: Origin, places: Places) -> Source:
         )
         for stop in origin.way
     )
-    return Source(place=places.known(origin.span), weight=round(origin.weight, 3), way=way)
+    return Source(place=places.known(origin.span), weight=round(origin.weight, 3), way=way, by=by)
 
 
 def positions(lineage: Lineage) -> Positions:

@@ -10,10 +10,11 @@ from typing import Any, Literal, get_args
 
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge
-from redraft.domain import Document, Evaluation, Evidence, Finding, KeyFacts, Pack, Perspective, Task, Tree
+from redraft.domain import Document, Evaluation, Evidence, Finding, KeyFacts, Pack, Perspective, Span, Task, Tree
 from redraft.evaluators.consensus import Polled, Sitting, agreement, mean, spread
 from redraft.evaluators.forecasting import Ahead, Stage
 from redraft.evaluators.known import MetricAim
+from redraft.packs.citing import cited_for
 from redraft.packs.keyfacts import trees_for
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
@@ -67,6 +68,10 @@ class Case:
     def document(self) -> Document:
         """What is summarized."""
         return self.desk.document
+
+    def cited_for(self, text: str) -> tuple[Span, ...]:
+        """The places that the questions of the document's pack cite which have most to do with a text."""
+        return cited_for(text, self.yardstick.pack)
 
     @property
     def trees(self) -> tuple[Tree, ...]:

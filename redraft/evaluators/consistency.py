@@ -9,11 +9,12 @@ from math import ceil
 from typing_extensions import override
 
 from redraft.agents.accounting import Account
-from redraft.agents.comparing import Compared, compared
+from redraft.agents.comparing import compared
+from redraft.agents.evidence import Wanted
 from redraft.agents.examiner import ANSWER, CLAIM, QUESTIONS_NEAR, Examiner, Remembered
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
-from redraft.domain import Evaluation, Finding
+from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import Case, Evaluator, concluded
 from redraft.evaluators.consensus import UNJUDGED, Polled, Sitting, objected, polled
 from redraft.evaluators.forecasting import A_QUESTION, Ahead, Stage
@@ -36,10 +37,8 @@ from redraft.text.embeddings import Encoder
 from redraft.text.tokens import Tokenizer
 
 CONSISTENT, INCONSISTENT = "consistent", "inconsistent"
-# The paper asks 4 to 10 questions about a summary. Three about a sentence come to that for the shortest summaries, and
-# let each name, number and cause of a sentence be wrong on its own.
-_A_SENTENCE = 3
-_FEWEST = 4
+# As many facts as a sentence has, as a rule: each of them may be wrong on its own.
+A_SENTENCE = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +56,21 @@ class _Claim:
         if not is_same(self.asked.answer, self.statement.sentence):
             return None
         return share_borne_out(self.asked.answer, answer.answer)
+
+    def wanted(self, case: Case) -> Wanted:
+        """What is looked for in the document to settle it: beside what is found, what the pack cites for the like."""
+        also = tuple(filter(None, dict.fromkeys((self.asked.answer, self.statement.sentence, self.asked.search))))
+        return Wanted(self.asked.question, also, case.cited_for(" ".join((self.asked.question, *also))))
+
+    def known(self, pack: Sequence[PackQuestion]) -> Remembered | None:
+        """What a question of the pack has settled: it is this one, and has this answer, with a quote."""
+        for one in pack:
+            span = one.evidence.span
+            if span and is_same(one.text, self.asked.question) and is_same(one.answer, self.asked.answer):
+                return Remembered(
+                    answered=True, answer=one.answer, evidence=one.evidence.text, start=span.start, end=span.end
+                )
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +92,9 @@ class _Checked:
 class Consistency(Evaluator):
     """Asks what the summary claims, and looks the answers up in the document."""
 
-    likeness: SimilarityName = "rouge1"
-    """How alike an answer of the document's and the summary's are; `cosine` takes an `encoder`, `judge` asks."""
+    likeness: SimilarityName = "judge"
+    """How the document's answer and the summary's are compared: by the judge, who is asked whatever is not the same, or
+    by a measure, as the paper does; `cosine` takes an `encoder`."""
     threshold: float = 0.6
     claims: int = 120
     """The most questions; a summary that would need more is examined by sentences spread over all of it."""
@@ -88,9 +103,10 @@ class Consistency(Evaluator):
     """Whether the judge compares in words, and looks once more, before answers are said to differ."""
     encoder: Encoder | None = None
     name = "consistency"
-    version = 6
+    version = 7
     prompts = (ASK_SUMMARY, ANSWER_FROM_DOCUMENT, COMPARE_ANSWERS)
     aim = "truth"
+    uses = "questions"
 
     @override
     def configured(self, judging: Judging, encoder: Encoder | None) -> Consistency:
@@ -111,22 +127,24 @@ class Consistency(Evaluator):
         similarity(self.likeness, self.encoder)
 
     def forecast(self, ahead: Ahead) -> Iterator[Stage]:
-        """Every draft may be new from end to end, and every answer have to be looked for twice."""
+        """Every draft may be new from end to end, and every answer take all of the document to be found."""
         if not ahead.sentences:
             return
-        asked = asked_each(ahead.sentences)
+        asked = A_SENTENCE
         claims = min(ahead.sentences * claims_each(ahead.sentences, self.claims), self.claims)
         asking = ahead.batches(ahead.sentences, asked * ahead.needs(CLAIM))
-        reading, evidence = ahead.searching(claims, ahead.needs(ANSWER), QUESTIONS_NEAR)
+        reading, evidence, times = ahead.searching(claims, ahead.needs(ANSWER), QUESTIONS_NEAR)
         answered = min(claims, self.top_k or claims)
         comparing = (0, 0, 0)
         if self.second_look or self.likeness == "judge":
             comparing = ahead.comparing(answered, self.second_look)
-        prompt = evidence + reading * ahead.overhead(ANSWER_FROM_DOCUMENT) + 2 * answered * A_QUESTION + comparing[1]
+        prompt = (
+            evidence + reading * ahead.overhead(ANSWER_FROM_DOCUMENT) + times * answered * A_QUESTION + comparing[1]
+        )
         parts, part = ahead.parts()
         asking += parts - 1
         asked_of = asking * (ahead.overhead(ASK_SUMMARY) + part) + 2 * ahead.summary
-        completion = 2 * answered * ahead.needs(ANSWER) + comparing[2]
+        completion = times * answered * ahead.needs(ANSWER) + comparing[2]
         drafts, seats = ahead.drafts, ahead.seats
         yield Stage(
             self.name,
@@ -141,9 +159,7 @@ class Consistency(Evaluator):
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
         examined = _spread(case.statements, self.claims)
-        asked = await Examiner(case.panel[0]).questions_about(
-            examined, case.statements, asked_each(len(examined)), case.desk
-        )
+        asked = await Examiner(case.panel[0]).questions_about(examined, case.statements, A_SENTENCE, case.desk)
         claims = _claims(examined, asked, claims_each(len(examined), self.claims), self.top_k)
         passed_over = len(asked.open(range(len(examined))))
         if not claims:
@@ -171,17 +187,25 @@ class Consistency(Evaluator):
         return concluded(evaluation, sittings, items)
 
     async def _check(self, judge: Judge, claims: Sequence[_Claim], case: Case, alike: Similarity) -> _Checked:
-        found = await Examiner(judge).answers_from_document([claim.asked.question for claim in claims], case.desk)
-        answers = dict(sorted(found.verdicts.items()))
+        pack = case.yardstick.pack.questions if case.yardstick.pack else ()
+        wanted = [claim.wanted(case) for claim in claims]
+        found = await Examiner(judge).answers_from_document(wanted, case.desk)
+        said = {n: one if one.answered else claims[n].known(pack) or one for n, one in sorted(found.verdicts.items())}
+        answers = {n: one for n, one in said.items() if _is_settled(one)}
         shares = {n: share for n, one in answers.items() if (share := claims[n].borne_out(one)) is not None}
         likeness = shares | {
-            n: alike(claims[n].asked.answer, answer.answer) if is_answer(answer.answer) else 0.0
+            n: alike(claims[n].asked.answer, answer.answer) if answer.answered else 0.0
             for n, answer in answers.items()
             if n not in shares
         }
         differing = [n for n in sorted(likeness) if n not in shares]
         doubtful = [n for n in differing if self._is_to_be_asked(claims[n], answers[n], likeness[n])]
-        settled = await self._asked(judge, claims, answers, doubtful, case)
+        pairs = [
+            Pair(id=0, question=claims[n].asked.question, document=answers[n].answer, summary=claims[n].asked.answer)
+            for n in doubtful
+        ]
+        sought = [wanted[n] for n in doubtful]
+        settled = await compared(Examiner(judge), pairs, sought, case.desk, confirm=self.second_look)
         for at, n in enumerate(doubtful):
             if (one := settled.verdicts.get(at)) is None:
                 del likeness[n]
@@ -197,44 +221,26 @@ class Consistency(Evaluator):
     def _is_to_be_asked(self, claim: _Claim, answer: Remembered, likeness: float) -> bool:
         """Whether the two answers are compared in words: they seem to differ, or differ in little that may be much."""
         asks = self.second_look or self.likeness == "judge"
-        if not asks or not is_answer(answer.answer) or is_same(claim.asked.answer, answer.answer):
+        if not asks or not answer.answered or is_same(claim.asked.answer, answer.answer):
             return False
         return likeness <= self.threshold or is_doubtful(claim.asked.answer, answer.answer)
-
-    async def _asked(
-        self,
-        judge: Judge,
-        claims: Sequence[_Claim],
-        answers: Mapping[int, Remembered],
-        doubtful: Sequence[int],
-        case: Case,
-    ) -> Account[Compared]:
-        pairs = [
-            Pair(id=0, question=asked.question, document=answers[n].answer, summary=asked.answer)
-            for n in doubtful
-            for asked in [claims[n].asked]
-        ]
-        return await compared(Examiner(judge), pairs, case.desk, confirm=self.second_look)
 
     def _verdict(self, likeness: float, answer: Remembered, is_share: bool) -> str:
         if is_share:
             return CONSISTENT if likeness >= BORNE_OUT else IN_PART
         if likeness > self.threshold:
             return CONSISTENT
-        return INCONSISTENT if is_answer(answer.answer) else UNSUPPORTED
+        return INCONSISTENT if answer.answered else UNSUPPORTED
 
 
-def asked_each(sentences: int) -> int:
-    """How many questions to ask about each sentence at most.
-
-    Hardly ever another number: when it changes, what is known of every sentence has to be asked anew.
-    """
-    return max(_A_SENTENCE, ceil(_FEWEST / sentences))
+def _is_settled(answer: Remembered) -> bool:
+    """Whether an answer is a verdict: that there is none is one only of who has read the whole document."""
+    return answer.answered is True or (answer.scope is not None and answer.scope.passages is None)
 
 
 def claims_each(sentences: int, claims: int) -> int:
     """How many of these are looked into, so that they come to no more than `claims`."""
-    return max(1, min(asked_each(sentences), claims // sentences))
+    return max(1, min(A_SENTENCE, claims // sentences))
 
 
 def _spread(statements: Sequence[Statement], most: int) -> list[Statement]:
@@ -275,19 +281,21 @@ def _findings(claims: Sequence[_Claim], panel: Sequence[_Checked], items: Mappin
 def _finding(n: int, claim: _Claim, panel: Sequence[_Checked], item: Polled) -> Finding:
     verdict = item.objection(CONSISTENT)
     answer = next(one.answers[n] for one in panel if one.verdict(n) == verdict)
-    silent = verdict == UNSUPPORTED
+    silent, read = verdict == UNSUPPORTED, answer.scope.said if answer.scope else ""
     return Finding(
         Consistency.name,
         verdict,
         # There is nothing to put in the place of what the document is silent about.
         "remove" if silent else "correct",
-        "The document does not say this." if silent else "The document says something else.",
+        f"Not found in {read}." if silent else "The document says something else.",
         sentence=claim.statement.sentence,
         question=claim.asked.question,
         found=claim.asked.answer,
         expected="" if silent else answer.answer,
         evidence=None if silent else answer.cited,
         said_by=item.said_against(CONSISTENT),
+        read=read,
+        value=item.value,
     )
 
 

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing_extensions import override
 
 from redraft.agents.comparing import compared
+from redraft.agents.evidence import Wanted
 from redraft.agents.examiner import ANSWER, Examiner
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
@@ -18,6 +19,7 @@ from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import Case, Evaluator, concluded
 from redraft.evaluators.consensus import UNJUDGED, Polled, Sitting, mean, objected, polled
 from redraft.evaluators.forecasting import A_QUESTION, Ahead, Stage
+from redraft.evaluators.similarity import is_same
 from redraft.packs.keyfacts import bin_of
 from redraft.prompts.judging import (
     ANSWER_FROM_DOCUMENT,
@@ -33,7 +35,7 @@ from redraft.settings import Judging
 from redraft.text.embeddings import Encoder
 from redraft.text.overlap import quoted
 from redraft.text.units import Indexed, indexed, units
-from redraft.text.words import same_words
+from redraft.text.wording import telling
 
 UNANSWERED, ANSWERED, CONTRADICTED = "unanswered", "answered", "contradicted"
 
@@ -43,6 +45,8 @@ class _Answered:
     """One judge's answers by the question's place in the pack, and what they come to."""
 
     answers: dict[int, SummaryAnswer]
+    read: dict[int, str]
+    """What of the document was read for those that contradict it."""
     sitting: Sitting
 
     def verdict(self, question: int) -> str | None:
@@ -57,7 +61,7 @@ class Coverage(Evaluator):
     second_look: bool = True
     """Whether more of the document is read before an answer of the summary's is said to contradict it."""
     name = "coverage"
-    version = 5
+    version = 6
     prompts = (ASK_DOCUMENT, RANK_QUESTIONS, ANSWER_FROM_SUMMARY, COMPARE_ANSWERS, ANSWER_FROM_DOCUMENT)
     aim = "content"
     needs = uses = "questions"
@@ -132,18 +136,19 @@ async def _sit(judge: Judge, case: Case, questions: Sequence[PackQuestion], *, c
         case.statements, [question.text for question in questions], case.desk
     )
     refuted, undecided, trouble = await _refuted(judge, case, questions, found.verdicts, confirm=confirm)
+    read = {n: scope for (n, _), scope in refuted.items() if scope}
     answers: dict[int, SummaryAnswer] = {}
     ballot: dict[int, str] = {}
     for n, given in sorted(found.verdicts.items()):
         # Of several answers one that agrees with the document will do.
-        sound = [answer for at, answer in enumerate(given) if (n, at) not in refuted | undecided]
+        sound = [answer for at, answer in enumerate(given) if (n, at) not in refuted.keys() | undecided]
         if not sound and any((n, at) in undecided for at in range(len(given))):
             continue
         ballot[n] = ANSWERED if sound else CONTRADICTED if given else UNANSWERED
         if given:
-            own = [answer for answer in sound if same_words(answer.answer, questions[n].answer)]
+            own = [answer for answer in sound if is_same(answer.answer, questions[n].answer)]
             answers[n] = (own or sound or given)[0]
-    return _Answered(answers, _sitting(judge, ballot, found.trouble or trouble))
+    return _Answered(answers, read, _sitting(judge, ballot, found.trouble or trouble))
 
 
 async def _refuted(
@@ -153,23 +158,33 @@ async def _refuted(
     given: Mapping[int, Sequence[SummaryAnswer]],
     *,
     confirm: bool,
-) -> tuple[set[tuple[int, int]], set[tuple[int, int]], str]:
-    """Which answers to which questions contradict the document's, for which nobody can say, and what went wrong."""
+) -> tuple[dict[tuple[int, int], str], set[tuple[int, int]], str]:
+    """Which answers to which questions contradict the document's, with what was read; for which nobody can say; and
+    what went wrong."""
     doubtful = [
         (n, at)
         for n, answers in sorted(given.items())
         for at in range(len(answers))
         # Whether an answer that is the document's own contradicts it need not be asked.
-        if not any(same_words(answer.answer, questions[n].answer) for answer in answers)
+        if not any(is_same(answer.answer, questions[n].answer) for answer in answers)
     ]
     pairs = [
         Pair(id=0, question=questions[n].text, document=questions[n].answer, summary=given[n][at].answer)
         for n, at in doubtful
     ]
-    found = await compared(Examiner(judge), pairs, case.desk, confirm=confirm)
-    refuted = {doubtful[at] for at, one in found.verdicts.items() if one.contradicts}
+    wanted = [_wanted(questions[n]) for n, _ in doubtful]
+    found = await compared(Examiner(judge), pairs, wanted, case.desk, confirm=confirm)
+    refuted = {
+        doubtful[at]: one.scope.said if one.scope else "" for at, one in found.verdicts.items() if one.contradicts
+    }
     undecided = {doubtful[at] for at in found.open(range(len(doubtful)))}
     return refuted, undecided, found.trouble
+
+
+def _wanted(question: PackQuestion) -> Wanted:
+    """Where the answer of the document stands is known."""
+    span = question.evidence.span
+    return Wanted(question.text, (question.answer,), (span,) if span else ())
 
 
 def _sitting(judge: Judge, ballot: dict[int, str], trouble: str) -> Sitting:
@@ -194,24 +209,29 @@ def _finding(case: Case, n: int, question: PackQuestion, panel: Sequence[_Answer
         expected=question.answer,
         evidence=question.evidence,
         said_by=item.said_against(ANSWERED),
+        value=item.value,
     )
     if item.objection(ANSWERED) == UNANSWERED:
         return said
-    answer = next(one.answers[n] for one in panel if one.verdict(n) == CONTRADICTED)
+    said_so = [one for one in panel if one.verdict(n) == CONTRADICTED]
+    answer = said_so[0].answers[n]
     return replace(
         said,
         kind=CONTRADICTED,
         task="correct",
         explanation="The summary answers this question otherwise than the document does.",
-        sentence=_sentence(case, answer),
+        sentence=wrong_sentence(case.statements, answer),
         found=answer.answer,
+        read=next((one.read[n] for one in said_so if n in one.read), ""),
     )
 
 
-def _sentence(case: Case, answer: SummaryAnswer) -> str:
-    """The first sentence that an answer rests on."""
-    known = {statement.id: statement.sentence for statement in case.statements}
-    return next((known[number] for number in answer.sentences if number in known), "")
+def wrong_sentence(statements: Sequence[Statement], answer: SummaryAnswer) -> str:
+    """Of the sentences that an answer rests on the one that has most of its words; of several the first."""
+    known = {statement.id: statement.sentence for statement in statements}
+    rests_on = [known[number] for number in answer.sentences if number in known]
+    words = telling(answer.answer)
+    return max(rests_on, key=lambda sentence: len(words & telling(sentence)), default="")
 
 
 def _held(case: Case, panel: Sequence[_Answered], items: Mapping[int, Polled]) -> tuple[str, ...]:

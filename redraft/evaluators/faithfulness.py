@@ -46,7 +46,7 @@ class Faithfulness(Evaluator):
     """
 
     name = "faithfulness"
-    version = 3
+    version = 4
     prompts = FACTUAL
     aim = "truth"
     uses = "keyfacts"
@@ -60,10 +60,12 @@ class Faithfulness(Evaluator):
         """
         if not ahead.sentences:
             return
-        calls, evidence = ahead.searching(ahead.sentences, ahead.needs(VERIFICATION), SENTENCES_NEAR, ahead.query)
-        sentences = 2 * (2 * ahead.summary + ahead.sentences * A_NUMBER)  # each of them with the one before it, twice
+        calls, evidence, reads = ahead.searching(
+            ahead.sentences, ahead.needs(VERIFICATION), SENTENCES_NEAR, ahead.query
+        )
+        sentences = reads * (2 * ahead.summary + ahead.sentences * A_NUMBER)  # each of them with the one before it
         prompt = evidence + calls * ahead.overhead(VERIFY_SENTENCES) + sentences
-        completion = 2 * ahead.sentences * ahead.needs(VERIFICATION)
+        completion = reads * ahead.sentences * ahead.needs(VERIFICATION)
         times = ahead.judgings
         yield Stage(self.name, times * calls, times * prompt, times * completion, about=not ahead.counted)
         named = ahead.judging.keyfacts is not None or ahead.query is not None
@@ -117,9 +119,15 @@ def _share(values: Sequence[float]) -> dict[str, float | int | None]:
 
 async def _sit(judge: Judge, case: Case, within: Span | None) -> _Seat:
     found = await Factfinder(judge).verify(case.statements, case.desk, within)
-    ballot = {n: str(one.category) for n, one in sorted(found.verdicts.items())}
+    verdicts = {n: one for n, one in sorted(found.verdicts.items()) if _is_settled(one)}
+    ballot = {n: str(one.category) for n, one in verdicts.items()}
     points = {n: float(verdict == SUPPORTED) for n, verdict in ballot.items()}
-    return _Seat(found.verdicts, Sitting(judge.name, ballot, points, found.trouble))
+    return _Seat(verdicts, Sitting(judge.name, ballot, points, found.trouble))
+
+
+def _is_settled(one: Verified) -> bool:
+    """Whether a verdict stands: that the document does not say so is one only of who has read all of it."""
+    return one.category != _NOT_SAID or (one.scope is not None and one.scope.passages is None)
 
 
 async def _levels(case: Case, items: Sequence[Item]) -> dict[int, set[str]] | None:
@@ -151,15 +159,18 @@ def _finding(statement: Statement, poll: Polled, said: Sequence[Verified]) -> Fi
     one = max(against, key=lambda verified: bool(verified.evidence))
     # Only with words of the document that say otherwise is there anything to put in its place.
     otherwise = bool(one.evidence) and one.category != _NOT_SAID
+    read = one.scope.said if one.scope else ""
     return Finding(
         Faithfulness.name,
         kind,
         "correct" if otherwise else "remove",
-        _WHAT_IS_WRONG.get(kind, _OTHERWISE),
+        f"Not found in {read}." if kind == _NOT_SAID and read else _WHAT_IS_WRONG.get(kind, _OTHERWISE),
         sentence=statement.sentence,
         expected=one.reason,
         evidence=one.cited,
         said_by=poll.said_against(SUPPORTED),
+        read=read,
+        value=poll.value,
     )
 
 

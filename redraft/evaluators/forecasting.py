@@ -12,7 +12,7 @@ from redraft.agents import factfinder
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.examiner import ANSWER, COMPARISON, QUESTIONS_NEAR
 from redraft.agents.judge import batch_size, reply_tokens
-from redraft.agents.looking import most_looks, most_of_part
+from redraft.agents.looking import Most, Reads
 from redraft.agents.room import Entry
 from redraft.domain import Chunk
 from redraft.packs.growing import chunk_tokens
@@ -105,15 +105,17 @@ class Ahead:
         parts = max(1, ceil(summary / self.desk.room))
         return parts, ceil(summary / parts)
 
-    def searching(self, items: int, tokens: int, near: int, query: str | None = None) -> tuple[int, int]:
-        """The calls, and the tokens of evidence in them, when every item is looked for twice in the document.
+    def searching(self, items: int, tokens: int, near: int, query: str | None = None) -> Reads:
+        """What is read when every item takes all that there is to read.
 
         An answer to a query is held against the chunk that the query is about.
         """
-        fitting, each = batch_size(self.reply_room, tokens), tokens + A_QUESTION
-        if query:
-            return most_of_part(self.desk.window, chunk_tokens(self.desk), items, each, fitting)
-        return most_looks(self.desk.window, self.desk.document_tokens, items, each, min(near, fitting), fitting)
+        most = self._most(items, tokens, near, chunk_tokens(self.desk) if query else self.desk.document_tokens)
+        return (most.whole() or most.parts()) if query else most.looks(self.desk.reading)
+
+    def _most(self, items: int, tokens: int, near: int, read: int) -> Most:
+        fitting = batch_size(self.reply_room, tokens)
+        return Most(self.desk.window, read, items, tokens + A_QUESTION, min(near, fitting), fitting)
 
     def comparing(self, items: int, confirm: bool) -> tuple[int, int, int]:
         """The calls, the prompt tokens and those of the replies, when so many pairs of answers are compared in words.
@@ -125,7 +127,7 @@ class Ahead:
         completion = items * self.needs(COMPARISON)
         if not confirm:
             return calls, prompt, completion
-        reading, evidence = self.searching(items, self.needs(ANSWER), QUESTIONS_NEAR)
+        reading, evidence, _ = self._most(items, self.needs(ANSWER), QUESTIONS_NEAR, self.desk.document_tokens).closer()
         more = evidence + reading * self.overhead(ANSWER_FROM_DOCUMENT) + items * A_QUESTION
         return 2 * calls + reading, 2 * prompt + more, 2 * completion + items * self.needs(ANSWER)
 

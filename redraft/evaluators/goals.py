@@ -6,12 +6,49 @@ from dataclasses import replace
 from typing import Literal
 
 from redraft.domain import Evaluation
+from redraft.errors import UsageError
+from redraft.evaluators.known import known
+from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, Judging, Refinement, Settings
 
+SELF_CHECK = "self-check"
+"""What the scores are called that the built-in model gives to what it has written itself."""
+NOT_QUALITY = f"A {SELF_CHECK}, which the built-in model gives to what it has written itself, measures no quality."
 Standing = Literal["met", "missed", "unsure"]
 """How a draft stands to a goal; `unsure` where nobody has said enough of it to tell."""
 
 LEAST_SHARE = 0.5
 """A score on less than this share of its items is no score."""
+
+
+def judges_itself(settings: Settings, judging: Judging | None) -> bool:
+    """Whether the built-in model writes, and nobody but the built-in model judges."""
+    if judging is None or settings.model != EXTRACTIVE:
+        return False
+    return set(judging.judges or (settings.model,)) == {EXTRACTIVE}
+
+
+def self_checks(settings: Settings, judging: Judging | None, refinement: Refinement | None) -> frozenset[str]:
+    """The metrics by which the built-in model judges what it writes itself. A summary that is only judged it has not
+    written, and by a metric without a prompt it is not asked."""
+    writes = refinement is not None or settings.strategy != GIVEN_STRATEGY
+    if judging is None or not writes or not judges_itself(settings, judging):
+        return frozenset()
+    metrics = (*judging.metrics, *(refinement.goals if refinement else ()))
+    return frozenset(name for name in metrics if (one := known(name)) is not None and one.prompts)
+
+
+def refuse_self_check(settings: Settings, judging: Judging | None, refinement: Refinement | None) -> None:
+    """Refuse goals that the built-in model would call met in its own work, unless that is what is wanted."""
+    if refinement is None or refinement.allow_self_check:
+        return
+    goals = sorted(self_checks(settings, judging, refinement) & refinement.goals.keys())
+    if goals:
+        raise UsageError(
+            f"the built-in model would judge what it has written itself: that is a {SELF_CHECK} and tells nothing of"
+            f" quality, so {' and '.join(goals)} can be no goal",
+            hint="name a judge, such as --judge openai:gpt-5-mini; or take it for what it is with --allow-self-check"
+            " (allow_self_check=True in Python)",
+        )
 
 
 def standing(evaluation: Evaluation | None, least: float, share: float) -> Standing:

@@ -8,17 +8,21 @@ from typing import Any, TypeVar, get_args
 
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge
+from redraft.agents.outliner import Outliner
 from redraft.agents.together import Once
 from redraft.builtin.door import IDENTITY
 from redraft.domain import Evaluation, KeyFacts, Pack, Perspective
 from redraft.errors import BudgetError, JudgingError, ProviderError, RateLimited, StoreError, TransientError
 from redraft.evaluators.base import Case, Evaluator, PackPart, Yardstick, statements_of
+from redraft.evaluators.conflicts import without_conflicts
 from redraft.evaluators.goals import founded
 from redraft.evaluators.known import MetricAim
+from redraft.evaluators.overruled import without_overruled
 from redraft.events import Noted, Observer
 from redraft.models.testing import ScriptError
 from redraft.packs.growing import Gardener
 from redraft.packs.questions import Quantity, build_pack, pack_key
+from redraft.prompts.outlining import Outline
 from redraft.settings import YARDSTICKS, Judging
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
@@ -58,6 +62,8 @@ class Jury:
     """Who validates key facts; the first of the panel finds them."""
     query: str | None = None
     """The question that the drafts answer, where they are not about the document as a whole."""
+    outliner: Outliner | None = None
+    """Who has outlined the document, where somebody has."""
     _once: Once = field(default_factory=Once)
     _unbuilt: dict[str, Exception] = field(default_factory=dict)
     """By part of the pack why it could not be built: it is not tried for every draft."""
@@ -73,8 +79,12 @@ class Jury:
         chosen = known is not None and (known.imported or self.judging.pack or not known.missing)
         return known if known is not None and chosen else await self._asked()
 
+    async def outline(self) -> Outline | None:
+        """What the document comes to, where that has been said."""
+        return await self.outliner.known() if self.outliner else None
+
     async def _asked(self) -> Pack:
-        built = await build_pack(self._first, self.desk, self._quantity, self.observer)
+        built = await build_pack(self._first, self.desk, self._quantity, self.observer, await self.outline())
         await off_loop(self.store.packs.add, built, self._pack_key)
         return await off_loop(self.store.packs.find, self.desk.document.id, self._pack_key) or built
 
@@ -159,8 +169,31 @@ class Jury:
             hint = f"; {error.hint}" if isinstance(error, JudgingError) and error.hint else ""
             self.observer(Noted(f"{evaluator.name} failed: {reason}{hint}"))
             evaluation = evaluator.failed(reason)
+        rulings = await off_loop(self.store.rulings.of, self.desk.document.id)
+        evaluation = without_overruled(evaluation, rulings)
         await off_loop(self.store.judgments.keep, draft, evaluation)
         return evaluation
+
+    async def agreed(self, draft: str) -> dict[str, Evaluation]:
+        """What is other than the metrics said, each by itself, once all of them are heard; it is stored."""
+        names = {one.name for one in self.evaluators}
+        known = await off_loop(self.store.judgments.of, draft)
+        changed = without_conflicts({name: one for name, one in known.items() if name in names})
+        for evaluation in changed.values():
+            await off_loop(self.store.judgments.keep, draft, evaluation)
+        return changed
+
+    async def apply_rulings(self, draft: str) -> list[Evaluation]:
+        """Withdraw from what was said of a draft what has been overruled since; returns the evaluations that changed.
+
+        They are stored, all else of a draft stays as it is."""
+        rulings = await off_loop(self.store.rulings.of, self.desk.document.id)
+        known = await off_loop(self.store.judgments.of, draft)
+        new = {name: without_overruled(one, rulings) for name, one in known.items()}
+        changed = [one for name, one in new.items() if one is not known[name]]
+        for one in changed:
+            await off_loop(self.store.judgments.keep, draft, one)
+        return changed
 
     async def _judged(self, evaluator: Evaluator, text: str) -> Evaluation:
         """What a metric says of a text, by those of the panel who can read it and the document."""

@@ -22,7 +22,7 @@ class KeyfactRecall(Evaluator):
     """Holds the key facts of the whole document against a summary, or those of the tree whose query it answers."""
 
     name = "keyfact_recall"
-    version = 2
+    version = 3
     prompts = FACTUAL
     aim = "content"
     needs = uses = "keyfacts"
@@ -132,6 +132,7 @@ def _findings(items: Sequence[Item], aligned: Aligned) -> list[Finding]:
             expected=items[n].fact.text,
             evidence=items[n].fact.evidence,
             said_by=aligned.items[n].said_against(STATED),
+            value=aligned.items[n].value,
         )
         for n in missing
         if n in once

@@ -83,14 +83,17 @@ def is_same(one: str, other: str) -> bool:
 def is_doubtful(one: str, other: str) -> bool:
     """Whether two answers that share most of their words may yet say opposite things.
 
-    That goes by form, in any language: they differ in a number, or in so few words that one may stand in the place of
-    the other ("before", "after") or deny the rest ("not").
+    That goes by form, in any language: they have the same words in another order, they differ in a number, or in so few
+    words that one may stand in the place of the other ("before", "after") or deny the rest ("not").
     """
-    words, others = Counter(_in_order(one)), Counter(_in_order(other))
+    in_order, others_in_order = _in_order(one), _in_order(other)
+    words, others = Counter(in_order), Counter(others_in_order)
+    if words == others:
+        return in_order != others_in_order
     more, fewer = words - others, others - words
     if any(any(map(str.isnumeric, word)) for word in (*more, *fewer)):
         return True
-    return bool(more or fewer) and more.total() <= _FEW and fewer.total() <= _FEW
+    return more.total() <= _FEW and fewer.total() <= _FEW
 
 
 def share_borne_out(sentence: str, answer: str) -> float | None:

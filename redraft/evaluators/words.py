@@ -5,6 +5,8 @@ Whoever only shows what was found needs none of the machinery that found it, whi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from redraft.domain import Evaluation
 
 ABSTAINED = "abstained"
@@ -17,6 +19,18 @@ UNSUPPORTED = "unsupported"
 """A sentence about which the document says nothing."""
 NONE = "none"
 """The level of a sentence that states no key fact."""
+FINE: Mapping[str, str] = {
+    "coverage": "answered",
+    "consistency": "consistent",
+    "keyfact_recall": "stated",
+    "faithfulness": "none",
+}
+"""By metric the verdict on an item that nothing is wrong with."""
+LACKING: Mapping[str, frozenset[str]] = {
+    "coverage": frozenset({"unanswered", "contradicted"}),
+    "keyfact_recall": frozenset({"missing"}),
+}
+"""By metric the verdicts on what the summary does not say, or says otherwise."""
 
 
 def in_part(evaluation: Evaluation) -> int:

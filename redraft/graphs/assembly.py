@@ -18,15 +18,18 @@ from redraft.events import StageStarted
 from redraft.graphs.judging import add_judging
 from redraft.graphs.refinement import add_refinement
 from redraft.graphs.state import Outcome, Scope, State, Task, Update
-from redraft.graphs.strategies import strategy_named
+from redraft.graphs.strategies import STRATEGIES, strategy_named
 from redraft.graphs.working import Node, Shop, shop_of, watched
+from redraft.settings import AUTO
 
 Graph = StateGraph[State, Any, Task, Outcome]
 _OWN_DRAFT = "given"
 
 
-def summarizer(strategy: str = "hierarchical", *, refine: bool = True, shop: Shop | None = None) -> Graph:
+def summarizer(strategy: str = AUTO, *, refine: bool = True, shop: Shop | None = None) -> Graph:
     """Draft a summary by `strategy`, and redraft it until it meets its goals, unless `refine` is False.
+
+    `auto` finds out when it runs which strategy fits the document.
 
     Give `{"source": path}`, with `words`, `goals` or any other option beside it, and the workshop as the context; or
     build the graph with `shop`, where it runs in a graph or on a server that has a context of its own. Its updates are
@@ -37,7 +40,7 @@ def summarizer(strategy: str = "hierarchical", *, refine: bool = True, shop: Sho
     return _built(strategy, "refine" if refine else "summarize", shop)
 
 
-def draft(strategy: str = "hierarchical", *, shop: Shop | None = None) -> Graph:
+def draft(strategy: str = AUTO, *, shop: Shop | None = None) -> Graph:
     """Draft a summary by `strategy`, and nothing else; streams and raises as `summarizer` does."""
     return _built(strategy, "summarize", shop)
 
@@ -97,7 +100,7 @@ def _begin(strategy: str, scope: Scope, shop: Shop | None) -> Node:
             async with workshop.at_work(run) as job:
                 given = await job.given_draft() if strategy == _OWN_DRAFT else None
                 if given is None:
-                    job.observe(StageStarted(strategy, job.plan.calls - job.plan.compressions))
+                    job.observe(StageStarted(job.plan.strategy, job.plan.calls - job.plan.compressions))
                 # A thread may have seen another run before.
                 new: Update = {"run": job.run.id, "round": 0, "best": "", "judged": {}, "stop": "", "next": ""}
                 return {**new, **({"draft": given} if given else {})}
@@ -106,12 +109,28 @@ def _begin(strategy: str, scope: Scope, shop: Shop | None) -> Node:
 
 
 def _draft(strategy: str, shop: Shop | None) -> Node:
+    if strategy == AUTO:
+        return _draft_as_chosen(shop)
     drafting = strategy_named(strategy).graph(shop).compile()
 
     async def draft(state: State, runtime: Runtime[Any], config: RunnableConfig) -> Update:
         """Draft by the strategy, whose events are seen in the stream of the whole, too."""
         with watched(runtime):
             return dict(await drafting.ainvoke(state, config))
+
+    return draft
+
+
+def _draft_as_chosen(shop: Shop | None) -> Node:
+    """Of a graph that is built before its document is known; which strategy it is, the run has on record."""
+    known = {name: one.graph(shop).compile() for name, one in STRATEGIES.items()}
+
+    async def draft(state: State, runtime: Runtime[Any], config: RunnableConfig) -> Update:
+        """Draft by the strategy that was chosen for the document."""
+        with watched(runtime):
+            async with shop_of(runtime, shop).at_work(state["run"]) as job:
+                chosen = job.plan.strategy
+            return dict(await known[chosen].ainvoke(state, config))
 
     return draft
 

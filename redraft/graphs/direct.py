@@ -14,7 +14,7 @@ from redraft.graphs.working import Shop, node
 
 async def summarize(state: State, job: Job) -> Update:
     """Ask once for a summary of everything."""
-    written = await job.writer.summarize_whole(job.document.text[: job.read.end], job.plan.words, "document")
+    written = await job.writer.summarize_whole(job.document.text[slice(*job.read)], job.plan.words, "document")
     if not written.text:
         raise IncompleteError("every reply was empty", hint="try another --model, or another --strategy")
     if job.writer.says_nothing(written.text):

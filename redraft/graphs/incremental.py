@@ -44,13 +44,13 @@ async def read_chunk(state: RunningState, job: Job) -> Command[str]:
         return Command(update=passed, goto=_onward(index + 1, job))
     target = running_target(job.plan.words, index, count)
     room = int(job.plan.words * OVERFLOW)
-    place = f"chunk {index + 1}/{count}"
+    place, where = f"chunk {index + 1}/{count}", job.place(job.chunks[index])
     try:
         if state["text"]:
             summary = await job.text(state["text"])
-            written = await job.writer.update(excerpt, summary, target, room, place)
+            written = await job.writer.update(excerpt, summary, target, room, place, place=where)
         else:
-            written = await job.writer.begin(excerpt, target, room, place)
+            written = await job.writer.begin(excerpt, target, room, place, place=where)
         if not written.text:
             raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
     except (ReplyError, RejectedRequest) as error:

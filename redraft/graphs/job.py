@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from redraft.agents.arbiter import Arbiter
 from redraft.agents.decider import Decider
+from redraft.agents.outliner import Outliner
 from redraft.agents.pen import Written
+from redraft.agents.referee import Referee
 from redraft.agents.reviser import Reviser
 from redraft.agents.writer import Writer
 from redraft.domain import GIVEN, Chunk, Document, Draft, Evaluation, Gap, Parent, ParentKind, Piece, Round, Span
@@ -14,12 +17,15 @@ from redraft.errors import CutThought, IncompleteError, NothingSaidError, Redraf
 from redraft.evaluators.jury import Jury
 from redraft.events import Noted, Observer, PieceDone
 from redraft.graphs.naming import REVISION_OF
-from redraft.graphs.plan import Plan
+from redraft.graphs.plan import LINES_BEFORE, Plan
 from redraft.models.spread.board import Board
+from redraft.prompts.outlining import Outline
 from redraft.settings import Refinement
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
+from redraft.text.places import part_of, starts_of
+from redraft.text.sentences import last_sentences
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words
 
@@ -37,9 +43,15 @@ class Job:
     observe: Observer
     writer: Writer
     reviser: Reviser
+    outliner: Outliner | None = None
+    """Who outlines the document, where somebody does."""
     jury: Jury | None = None
     decider: Decider | None = None
     """Who decides what is mended, where the policy leaves that to a model."""
+    arbiter: Arbiter | None = None
+    """Who takes a second look at findings, where a language model judges."""
+    referees: tuple[Referee, ...] = ()
+    """Who compares the first draft with the best one in the end, where language models judge."""
     board: Board | None = None
     """Where calls are put out for other workers, where there are any."""
     failures: dict[str, RedraftError] = field(default_factory=dict)
@@ -65,14 +77,32 @@ class Job:
         """The text of a chunk."""
         return self.document.text[chunk.span.start : chunk.span.end]
 
+    def place(self, chunk: Chunk) -> str:
+        """Where a chunk stands in the document, for a model that reads nothing else of it."""
+        return part_of(self.document, chunk.span, chunk.index + 1, len(self.chunks))
+
+    def before(self, chunk: Chunk) -> str:
+        """The last lines before a chunk, as many as the plan has room for beside it."""
+        begin = max((start for start in starts_of(self.document) if start <= chunk.span.start), default=0)
+        most = min(LINES_BEFORE, int(self.plan.lead_tokens / self.plan.tokens_per_word))
+        return last_sentences(self.document.text, Span(max(begin, self.read.start), chunk.span.start), most)
+
+    async def outline(self) -> Outline | None:
+        """What the document comes to, where that has been said."""
+        return await self.outliner.known() if self.outliner else None
+
+    async def outlined(self, summaries: Sequence[str]) -> Outline | None:
+        """What the document comes to, by the summaries of all its parts."""
+        return await self.outliner.of_summaries(summaries) if self.outliner and self.plan.outlines else None
+
     def part(self, chunk: Chunk) -> Parent:
         """A chunk, as what a summary is made from."""
         return Parent("excerpt", self.document.id, chunk.span)
 
     @property
     def read(self) -> Span:
-        """What is read of the document: all of it, or its beginning."""
-        return Span(0, self.chunks[-1].span.end)
+        """What is read of the document: all of it or its beginning, without what surrounds its text."""
+        return Span(self.chunks[0].span.start, self.chunks[-1].span.end)
 
     def whole(self) -> Parent:
         """All that is read of the document, as what a summary is made from."""

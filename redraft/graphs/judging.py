@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 
 from redraft.domain import Evaluation, Round
 from redraft.errors import RedraftError
+from redraft.evaluators.goals import self_checks
 from redraft.events import Found, Scored, StageStarted
 from redraft.graphs.job import Job
 from redraft.graphs.state import State, Update, Verdict
@@ -61,8 +62,14 @@ async def gather(state: State, job: Job) -> Update:
     missing = [name for name in state["due"] if name not in state["judged"]]
     if failed := [job.failures[name] for name in missing if name in job.failures]:
         raise failed[0]
-    scores = {name: verdict["score"] for name, verdict in state["judged"].items() if verdict["outcome"] != "measured"}
-    return {"due": missing, **({"scores": scores} if state["round"] == 0 and not missing else {})}
+    changed = {} if missing else await job.judges.agreed(state["draft"])
+    judged = state["judged"] | {name: in_short(one) for name, one in changed.items()}
+    scores = {name: verdict["score"] for name, verdict in judged.items() if verdict["outcome"] != "measured"}
+    return {
+        "due": missing,
+        **({"judged": judged} if changed else {}),
+        **({"scores": scores} if state["round"] == 0 and not missing else {}),
+    }
 
 
 def seats(state: State) -> list[Send]:
@@ -98,7 +105,9 @@ def in_short(evaluation: Evaluation) -> Verdict:
 
 def _tell(evaluation: Evaluation, number: int, job: Job) -> None:
     said = (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged, evaluation.reason)
-    job.observe(Scored(evaluation.metric, number, *said))
+    run = job.run
+    itself = evaluation.metric in self_checks(run.settings, run.judging, run.refinement)
+    job.observe(Scored(evaluation.metric, number, *said, itself))
     for one in evaluation.findings:
         about = (one.sentence, one.question, one.expected)
         job.observe(Found(evaluation.metric, number, one.id, one.kind, one.task, *about))

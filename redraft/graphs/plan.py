@@ -11,12 +11,16 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from redraft.agents.outliner import LEAST_WINDOW, REPLY_TOKENS
+from redraft.agents.pen import tolerated
 from redraft.domain import Chunk, Document
 from redraft.errors import PlanError
 from redraft.prompts import drafting
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
-from redraft.settings import LEVEL_RATIO, Settings
+from redraft.prompts.outlining import OUTLINE
+from redraft.settings import LEVEL_RATIO, Settings, reads_prompts
+from redraft.text.places import part_of
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words
 
@@ -27,6 +31,8 @@ MAX_LEVELS = 12
 # A running summary may outgrow the limit by this factor and still be heard to its end, so that it can be compressed.
 OVERFLOW = 1.5
 DEFAULT_WORDS = 600
+LINES_BEFORE = 60
+"""About how many words of what stands before a chunk its writer is shown."""
 _FEWEST_WORDS = 20
 _MIN_LEVEL_WORDS = 15
 _FEWEST_OF_CHAPTER = 10
@@ -63,6 +69,10 @@ class Plan:
     calls: int
     prompt_tokens: int
     completion_tokens: int
+    lead_tokens: int = 0
+    """How many tokens of what stands before a chunk its prompt has room for."""
+    outlines: int = 0
+    """How many of the calls outline the document."""
     compressions: int = 0
     """How many of the calls only shorten: there are as many where every chunk makes the summary outgrow its limit."""
 
@@ -91,7 +101,8 @@ class Planner:
         # nothing about that, hence the median.
         ratios = [chunk.tokens / count for chunk, count in zip(chunks, words, strict=True) if count]
         self._tokens_per_word = max(1 / LEVEL_RATIO, _REPLY_SLACK * median(ratios))
-        self._overheads = _Overheads(book, tokenizer, settings.query, settings.language)
+        places = (part_of(document, one.span, one.index + 1, len(chunks)) for one in chunks)
+        self._overheads = _Overheads(book, tokenizer, settings, max(places, key=len))
         self._book, self._tokenizer = book, tokenizer
 
     def nothing(self) -> Plan:
@@ -164,22 +175,39 @@ class Planner:
                 hint="use a larger --context-tokens, if the model has it, or fewer --words",
             )
         chunk_overhead = self.overhead(drafting.SUMMARIZE_CHUNK)
+        lead = 0
         if not self.settings.by_chapter:
             largest = max(chunk.tokens for chunk in self.chunks)
-            self.fits(largest + chunk_overhead + levels[0].reply_tokens + MARGIN, "a chunk with its summary")
+            needed = largest + chunk_overhead + self.reply(min(tolerated(levels[0].words, "leaf"), self.words)) + MARGIN
+            self.fits(needed, "a chunk with its summary")
+            lead = min(self.reply(LINES_BEFORE), self.settings.context_tokens - needed)
         top = self.reply(self.words)
         tidy = top + self.overhead(drafting.TIDY)
         self.fits(tidy + top + MARGIN, "the summary with its tidied form")
         # Chapters are summarized by runs of their own.
         asked = levels[1:] if self.settings.by_chapter else levels
         calls = sum(level.pieces for level in asked) + 1
-        prompt = tidy + (0 if self.settings.by_chapter else self.tokens + len(self.chunks) * chunk_overhead)
+        prompt = tidy + (0 if self.settings.by_chapter else self.tokens + len(self.chunks) * (chunk_overhead + lead))
         for below, level in pairwise(levels):
             context = min(level.reply_tokens, int(level.room * CONTEXT_SHARE))
             prompt += below.pieces * (below.reply_tokens + self._overheads.label)
             prompt += level.pieces * self._overheads.merge + (level.pieces - 1) * context
         completion = sum(level.pieces * level.reply_tokens for level in asked) + top
-        return self.made(levels, calls, prompt, completion)
+        outlines = self._outlines()
+        # Its text is in the prompt of the top merge as well.
+        fitting = self.settings.context_tokens - REPLY_TOKENS
+        prompt += outlines * (
+            min(fitting, self.overhead(OUTLINE) + levels[0].pieces * levels[0].reply_tokens) + REPLY_TOKENS
+        )
+        made = self.made(levels, calls + outlines, prompt, completion + outlines * REPLY_TOKENS)
+        return replace(made, lead_tokens=lead, outlines=outlines)
+
+    def _outlines(self) -> int:
+        """Whether the document is outlined: by a model that reads, in a window that is no less for it, and for the
+        whole of it rather than an answer."""
+        settings = self.settings
+        wanted = reads_prompts(settings.model) and settings.query is None and settings.context_tokens >= LEAST_WINDOW
+        return int(wanted and len(self.chunks) > 1)
 
     def _lowest_tree(self, *, whole_limit: bool) -> tuple[Level, ...] | None:
         for height in range(0 if len(self.chunks) == 1 else 1, MAX_LEVELS):
@@ -214,8 +242,9 @@ class Planner:
         return tuple(levels) if pieces == 1 else None
 
     def _level(self, words: int, pieces: int) -> Level:
-        reply = self.reply(words)
-        return Level(words, reply, self.settings.context_tokens - self._overheads.merge - reply - MARGIN, pieces)
+        heard = self.reply(min(tolerated(words, "merge"), self.words))
+        room = self.settings.context_tokens - self._overheads.merge - heard - MARGIN
+        return Level(words, self.reply(words), room, pieces)
 
     def _merged(self, pieces: int, size: int, reply: int, room: int) -> int:
         """How many merges so many summaries of this size come to; 0 when two do not fit into one."""
@@ -231,10 +260,14 @@ class Planner:
 class _Overheads:
     """What the prompts cost without the texts that go into them."""
 
-    def __init__(self, book: PromptBook, tokenizer: Tokenizer, query: str | None, language: str | None) -> None:
-        asked = {"query": query, "language": language}
+    def __init__(self, book: PromptBook, tokenizer: Tokenizer, settings: Settings, place: str) -> None:
+        # The wording for stories is not the shortest; by how little they differ, the margin provides for.
+        asked: dict[str, Any] = {"query": settings.query, "language": settings.language, "kind": "narrative"}
         samples: tuple[tuple[Prompt[Any, str], BaseModel], ...] = (
-            (drafting.SUMMARIZE_CHUNK, drafting.ChunkGiven(excerpt=_TEXT, words=600, **asked)),
+            (
+                drafting.SUMMARIZE_CHUNK,
+                drafting.ChunkGiven(excerpt=_TEXT, words=600, place=place, before=_TEXT, **asked),
+            ),
             (drafting.MERGE, drafting.MergeGiven(summaries=[_TEXT], words=600, **asked)),
             (
                 drafting.MERGE_ONWARD,
@@ -242,7 +275,7 @@ class _Overheads:
             ),
             (
                 drafting.UPDATE,
-                drafting.UpdateGiven(excerpt=_TEXT, summary=_TEXT, words=600, **asked),
+                drafting.UpdateGiven(excerpt=_TEXT, summary=_TEXT, words=600, place=place, **asked),
             ),
             (drafting.COMPRESS, drafting.CompressGiven(summary=_TEXT, current_words=600, words=600, **asked)),
             (drafting.TIDY, drafting.TidyGiven(summary=_TEXT)),

@@ -21,6 +21,8 @@ Aims = Mapping[str, MetricAim | None]
 # A person mends a page a few points at a time, and so does a model: with more, the last of them are passed over.
 FINDINGS_AT_ONCE = 6
 _STALLS = 2
+# A summary has room for more where so much of its limit is free, and the words that an answer takes as a rule.
+_FREE_SHARE, _FREE_WORDS = 0.1, 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +95,12 @@ POLICIES: dict[PolicyName, Policy] = {
 }
 
 
-def aim(policy: Policy, judged: Judged, goals: Goals, tried: Sequence[str], aims: Aims) -> Aim | None:
+def aim(policy: Policy, judged: Judged, goals: Goals, tried: Sequence[str], aims: Aims, free: int = 0) -> Aim | None:
     """What to do next about a draft: the findings not yet tried, on the metric whose turn it is; None without any.
 
     What somebody has asked for comes first, whether goals are met or not. A metric that offers nothing more to try
-    gives its turn to the next that misses its goal; to the letter of the paper it does not.
+    gives its turn to the next that misses its goal; to the letter of the paper it does not. `free` is how much more may
+    be told besides: the most important of what the draft lacks, whether its metric meets its goal or not.
     """
     scores = scores_of(judged)
     if asked := requests_open(judged, tried):
@@ -108,12 +111,31 @@ def aim(policy: Policy, judged: Judged, goals: Goals, tried: Sequence[str], aims
         offered = [[f for f in judged[metric].findings if f.id not in tried] for metric in metrics if metric in judged]
         findings = [finding for of_one in offered for finding in of_one]
         if findings:
-            chosen = findings if policy.follows else in_turn(offered)[:FINDINGS_AT_ONCE]
-            return Aim(tuple(metrics), tuple(chosen))
+            if policy.follows:
+                return Aim(tuple(metrics), tuple(findings))
+            chosen = in_turn(offered)[:FINDINGS_AT_ONCE]
+            return Aim(tuple(metrics), (*chosen, *_besides(chosen, judged, goals, tried, aims, free)))
         if policy.follows:
             return None
         missed = [metric for metric in missed if metric not in metrics]
     return None
+
+
+def room_for_more(words: int, limit: int) -> int:
+    """How many answers a draft of so many words has room for under its limit."""
+    left = limit - words
+    return left // _FREE_WORDS if left >= max(_FREE_WORDS, _FREE_SHARE * limit) else 0
+
+
+def _besides(
+    chosen: Sequence[Finding], judged: Judged, goals: Goals, tried: Sequence[str], aims: Aims, free: int
+) -> list[Finding]:
+    """What the draft lacks and has room for, the most important first, so far as a revision can deal with it."""
+    about = [metric for metric in goals if aims.get(metric) == "content" and metric in judged]
+    lacking = in_turn([[one for one in judged[metric].findings if one.task == "add"] for metric in about])
+    adding = sum(one.task == "add" for one in chosen)
+    most = min(FINDINGS_AT_ONCE - len(chosen), free - adding)
+    return [one for one in lacking if one.id not in tried and one not in chosen][: max(0, most)]
 
 
 def requests_open(judged: Judged, tried: Sequence[str]) -> list[Finding]:
@@ -155,11 +177,11 @@ def rule(
     after: Judged,
     tolerance: float,
 ) -> Ruling:
-    """Take a revision only if it gains on what is `wanted`, and no goal's metric falls by more than the tolerance.
+    """Take a revision only if it gains on what is `wanted`, and no goal's metric falls by more than the tolerance, be
+    its goal met or not.
 
     A fall is measured from the better of the draft that was revised and the first one, so that small falls do not add
-    up to a large one. One that leaves the goal met by more than the tolerance costs nothing that anybody asked for.
-    Where a metric has too few verdicts for a score, what it is sure of is counted instead.
+    up to a large one. Where a metric has too few verdicts for a score, what it is sure of is counted instead.
     """
     if policy.follows:
         return Ruling(True, "the policy takes every revision")
@@ -167,15 +189,14 @@ def rule(
     known = {metric for one in (had, first) for metric, score in one.items() if score is not None}
     if unscored := [metric for metric in goals if has.get(metric) is None and metric in known]:
         return Ruling(False, f"{unscored[0]} could not be judged")
-    for metric, least in goals.items():
+    for metric in goals:
         if has.get(metric) is None:
             if _sure(after, metric, aims) < max(_sure(draft, metric, aims) for draft in (before, start)):
                 return Ruling(False, f"{metric}, which has no score, is surely worse")
             continue
         floor = max((score for one in (had, first) if (score := one.get(metric)) is not None), default=0.0)
-        now = has.get(metric) or 0.0
-        fall = floor - now
-        if fall > tolerance + 1e-9 and now - least <= tolerance + 1e-9:
+        fall = floor - (has.get(metric) or 0.0)
+        if fall > tolerance + 1e-9:
             return Ruling(False, f"{metric} fell by {fall:.3f}")
     if REVIEW in wanted:
         return Ruling(True, "asked for by a person")

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 from langgraph.graph import StateGraph
 from langgraph.types import interrupt
 
+from redraft.agents.arbiter import Plea
 from redraft.agents.decider import Board, Decider
 from redraft.agents.reviser import INSTRUCTION
 from redraft.domain import REVIEW, Draft, Evaluation, Finding, Parent, Round, Span
 from redraft.errors import RejectedRequest, ReplyError
-from redraft.evaluators.goals import standing
 from redraft.events import Noted, RoundSettled, StageStarted
 from redraft.graphs import shortening
+from redraft.graphs.ending import compare
 from redraft.graphs.job import Job
 from redraft.graphs.naming import NO_REVISION_OF, REVISION_OF
 from redraft.graphs.policy import (
@@ -28,15 +29,19 @@ from redraft.graphs.policy import (
     in_turn,
     reason_to_stop,
     requests_open,
+    room_for_more,
     rule,
     scores_of,
     unmet,
     unsure,
 )
 from redraft.graphs.reviewing import ReviewAnswer, ReviewQuestion, answered, question, requests, reviewed
+from redraft.graphs.second_look import confirm, contest, contested
+from redraft.graphs.standings import findings_in, shown, stands
 from redraft.graphs.state import State, Update
 from redraft.graphs.working import Shop, node
-from redraft.settings import FIGURES, Refinement
+from redraft.prompts.outlining import outline_text
+from redraft.rulings import PointAnswer
 from redraft.store.threads import off_loop
 from redraft.text.sentences import worded
 
@@ -48,36 +53,29 @@ NO_DOCUMENT = (
 _NO_ROOM = "the reviser had no room for"
 
 
-class _Stands(TypedDict):
-    """What is shown of a draft: its scores, and where its goals stand."""
-
-    scores: dict[str, float | None]
-    standings: dict[str, str]
-
-
 async def settle(state: State, job: Job) -> Update:
     """Take the latest draft as the best, or refuse it and stay with the best."""
     number, draft, settings = state["round"], state["draft"], job.refinement
-    stands = _stands(await job.judged(draft), settings)
+    its = stands(await job.judged(draft), settings)
     if number == 0:
-        job.observe(RoundSettled(0, draft, accepted=True, reason="the first draft", **stands))
-        return {"best": draft, "accepted": True, "reason": "the first draft", **stands}
+        job.observe(RoundSettled(0, draft, accepted=True, reason="the first draft", **its))
+        return {"best": draft, "accepted": True, "reason": "the first draft", **its}
     policy, best = POLICIES[settings.policy], state["best"]
     if state.get("shortening"):
         ruling, otherwise = await shortening.ruled(state, job, policy)
     else:
         ruling, otherwise = await _ruled(state, job, policy), best
     accepted, reason = ruling.accepted, ruling.reason
-    made = _round(state, number, draft, accepted=accepted, reason=reason)
+    made = _round(state, number, draft, await _answers(job, number), accepted=accepted, reason=reason)
     await job.keep_round(made)
-    job.observe(RoundSettled(number, draft, accepted, reason, made.aims, **stands))
+    job.observe(RoundSettled(number, draft, accepted, reason, made.aims, **its))
     settled: Update = {"accepted": accepted, "reason": reason}
     if accepted:
         await _pass_on_requests(state, job, draft)
-        return {**settled, **stands, "best": draft, "tried": [], "refused": 0}
+        return {**settled, **its, "best": draft, "tried": [], "refused": 0}
     settled["refused"] = state["refused"] + 1
     if otherwise != best:
-        return {**settled, **_stands(await job.judged(otherwise), settings), "best": otherwise, "tried": []}
+        return {**settled, **stands(await job.judged(otherwise), settings), "best": otherwise, "tried": []}
     # What a policy that follows has not been able to mend is drawn for again, unless somebody has asked for it.
     tried = [] if policy.follows and REVIEW not in state["aims"] else state["findings"]
     return {**settled, "tried": [*state["tried"], *tried]}
@@ -95,14 +93,6 @@ async def _pass_on_requests(state: State, job: Job, draft: str) -> None:
     kept = [one for one in worded((await job.draft(draft)).text) if one in held or (brought and one not in had)]
     if left or kept:
         await off_loop(job.store.judgments.keep, draft, reviewed(None, left, kept))
-
-
-def _stands(judged: dict[str, Evaluation], settings: Refinement) -> _Stands:
-    """The scores of a draft, and where its goals stand."""
-    goals: dict[str, str] = {
-        name: standing(judged.get(name), least, settings.judged_share) for name, least in settings.goals.items()
-    }
-    return {"scores": _shown(scores_of(judged)), "standings": goals}
 
 
 async def _ruled(state: State, job: Job, policy: Policy) -> Ruling:
@@ -128,7 +118,8 @@ async def decide(state: State, job: Job) -> Update:
         return {"next": "finish"}
     judged = await job.judged(state["best"])
     policy = POLICIES[settings.policy]
-    chosen = aim(policy, judged, settings.goals, [*state["tried"], *state["dropped"]], job.judges.aims)
+    free = room_for_more((await job.draft(state["best"])).words, job.plan.words)
+    chosen = aim(policy, judged, settings.goals, [*state["tried"], *state["dropped"]], job.judges.aims, free)
     stop = reason_to_stop(
         policy,
         scores_of(judged),
@@ -145,8 +136,7 @@ async def decide(state: State, job: Job) -> Update:
         # Once it has been shortened there may be something to mend again.
         reason = {"stop": stop or "nothing_to_fix"} if end["next"] == "finish" else {}
         return {"why": "", **reason, **end}
-    following = "review" if settings.review else "revise"
-    new: Update = {"by_hand": False, "shortening": False, "next": following, "why": "", "instruction": ""}
+    new: Update = {"by_hand": False, "shortening": False, "next": "confirm", "why": "", "instruction": ""}
     if job.decider is not None and chosen.metrics != (REVIEW,):
         return {**new, **await _led(state, job, job.decider, judged, chosen)}
     return {**new, **_aimed(chosen.metrics, chosen.findings)}
@@ -157,6 +147,10 @@ async def _led(state: State, job: Job, decider: Decider, judged: Mapping[str, Ev
     goals, number = job.refinement.goals, state["round"]
     found = await decider.decide(await _board(state, job, judged), f"decision before revision {number + 1}")
     await off_loop(job.store.judgments.keep_lookups, job.run.id, number + 1, found.lookups)
+    pleas = [Plea(*one) for one in found.kept]
+    if contests := await contested(state, job, pleas, f"contested before revision {number + 1}"):
+        # The scoreboard is another one now.
+        return {**contests, "next": "decide"}
     if found.stop:
         return {"stop": "decided", **await shortening.ending(state, job), "why": found.why}
     if not found.findings:
@@ -171,7 +165,7 @@ async def _led(state: State, job: Job, decider: Decider, judged: Mapping[str, Ev
 async def _board(state: State, job: Job, judged: Mapping[str, Evaluation]) -> Board:
     """What there is to decide on: what misses its goal comes first, and of what was tried in vain there is nothing."""
     goals, gone = job.refinement.goals, {*state["tried"], *state["dropped"]}
-    known = _shown(scores_of(judged))
+    known = shown(scores_of(judged))
     # In an order of their own: the metrics judge side by side, and the same has to be asked whoever was first.
     scores = {name: known[name] for name in (*goals, *sorted(known.keys() - goals.keys())) if name in known}
     missed = set(unmet(scores, goals))
@@ -196,7 +190,7 @@ async def review(state: State, job: Job) -> Update:
     """Let a person look at the findings first: drop some, add some, edit the draft, or leave it at that."""
     best, number = state["best"], state["round"] + 1
     judged = await job.judged(best)
-    findings = _findings(judged, state["findings"])
+    findings = findings_in(judged, state["findings"])
     draft, goals = await job.draft(best), job.refinement.goals
     asked = question(
         draft, number, state["scores"], goals, findings, state.get("why", ""), state.get("instruction", "")
@@ -236,7 +230,7 @@ async def revise(state: State, job: Job) -> Update:
     purpose = "to keep to the limit of words" if state.get("shortening") else f"for {' and '.join(state['aims'])}"
     job.observe(StageStarted(f"revision {number}, {purpose}", 1))
     base = await job.draft(state["best"])
-    text, note, unread, read = await _revision(base, state, job, number)
+    text, note, unread, read, said = await _revision(base, state, job, number)
     made = REVISION_OF if text or state.get("shortening") else NO_REVISION_OF
     if note:
         job.observe(Noted(f"revision {number} is of no use: {note}"))
@@ -249,7 +243,8 @@ async def revise(state: State, job: Job) -> Update:
     left = f"{_NO_ROOM} {unread} of {len(state['findings'])} findings" if unread else ""
     parents = [Parent.of_draft(base), *(Parent("evidence", job.document.id, place) for place in read)]
     draft = await job.add_draft(text, f"{made}{base.id}", number, tuple(filter(None, (note, left))), parents)
-    await job.keep_round(_round({**state, "findings": findings}, number, draft))
+    answers = tuple(one for one in said if one.finding in findings)
+    await job.keep_round(_round({**state, "findings": findings}, number, draft, answers))
     return {"draft": draft, "round": number, "findings": findings}
 
 
@@ -264,18 +259,22 @@ class _Revision(NamedTuple):
     """How many of the findings it does not know of, for want of room."""
     read: tuple[Span, ...]
     """The places of the document that the reviser has read."""
+    answers: tuple[PointAnswer, ...] = ()
+    """What became of each finding, as the reviser says."""
 
 
 async def _revision(base: Draft, state: State, job: Job, number: int) -> _Revision:
     """Ask for a revision of a draft, for the findings that were chosen, or one that is only shorter."""
     judged = await job.judged(base.id)
-    reviser, order = job.reviser, shortening.order(base, judged, state, job)
+    outline = await job.outline()
+    reviser = replace(job.reviser, outline=outline_text(outline) if outline else None)
+    order = shortening.order(base, judged, state, job)
     if state.get("shortening"):
         reviser = replace(reviser, strict=True)
     else:
         told = state.get("instruction", "")
         instruction = [Finding(INSTRUCTION, "instruction", "change", told)] if told else []
-        order = replace(order, findings=(*_findings(judged, state["findings"]), *instruction))
+        order = replace(order, findings=(*findings_in(judged, state["findings"]), *instruction))
     briefed = await reviser.brief(order)
     if number == 1 and briefed.given.document is None:
         job.observe(Noted(NO_DOCUMENT))
@@ -283,10 +282,11 @@ async def _revision(base: Draft, state: State, job: Job, number: int) -> _Revisi
     if unread:
         job.observe(Noted(f"revision {number} has no room for {unread} of {len(state['findings'])} findings"))
     try:
-        written = await reviser.revise(order, briefed.given, f"revision {number}")
+        revised = await reviser.revise(order, briefed.given, f"revision {number}")
     except (ReplyError, RejectedRequest) as error:
         return _Revision("", error.message, unread, ())
-    return _Revision(written.text, written.flaw, unread, briefed.places)
+    written = revised.written
+    return _Revision(written.text, written.flaw, unread, briefed.places, () if written.flaw else revised.answers)
 
 
 def decided(state: State) -> str:
@@ -296,17 +296,43 @@ def decided(state: State) -> str:
 
 def add_refinement(graph: StateGraph[Any, Any, Any, Any], shop: Shop | None) -> None:
     """The steps of refining, from `settle` to `finish`, which follow on those of judging."""
+    ends: dict[Hashable, str] = {"finish": "compare"}
     graph.add_node("settle", node(settle, shop))
     graph.add_node("decide", node(decide, shop))
     graph.add_node("review", node(review, shop))
+    graph.add_node("confirm", node(confirm, shop))
     graph.add_node("revise", node(revise, shop))
+    graph.add_node("contest", node(contest, shop))
+    graph.add_node("compare", node(compare, shop))
     graph.add_edge("settle", "decide")
-    graph.add_conditional_edges("decide", decided, ["review", "revise", "finish"])
-    graph.add_conditional_edges("review", decided, ["judge", "revise", "decide", "finish"])
-    graph.add_edge("revise", "judge")
+    graph.add_conditional_edges("decide", decided, {**_to("confirm", "decide", "revise"), **ends})
+    graph.add_conditional_edges("confirm", decided, _to("decide", "review", "revise"))
+    graph.add_conditional_edges("review", decided, {**_to("judge", "revise", "decide"), **ends})
+    graph.add_edge("revise", "contest")
+    graph.add_edge("contest", "judge")
+    graph.add_edge("compare", "finish")
 
 
-def _round(state: State, number: int, draft: str, *, accepted: bool | None = None, reason: str = "") -> Round:
+def _to(*names: str) -> dict[Hashable, str]:
+    """Each to where its name says."""
+    return {name: name for name in names}
+
+
+async def _answers(job: Job, number: int) -> tuple[PointAnswer, ...]:
+    """What the reviser has said of the findings of a round that is on record."""
+    rounds = await off_loop(job.store.judgments.rounds, job.run.id)
+    return next((one.answers for one in rounds if one.number == number), ())
+
+
+def _round(
+    state: State,
+    number: int,
+    draft: str,
+    answers: tuple[PointAnswer, ...] = (),
+    *,
+    accepted: bool | None = None,
+    reason: str = "",
+) -> Round:
     return Round(
         number,
         draft,
@@ -317,15 +343,5 @@ def _round(state: State, number: int, draft: str, *, accepted: bool | None = Non
         reason,
         state.get("why", ""),
         state.get("instruction", ""),
+        answers,
     )
-
-
-def _findings(judged: Mapping[str, Evaluation], wanted: Sequence[str]) -> list[Finding]:
-    """The findings with these ids, in their order."""
-    known = {finding.id: finding for evaluation in judged.values() for finding in evaluation.findings}
-    return [known[key] for key in wanted if key in known]
-
-
-def _shown(scores: Mapping[str, float | None]) -> dict[str, float | None]:
-    """The scores without those that are none: figures and a person's requests."""
-    return {metric: score for metric, score in scores.items() if metric not in {REVIEW, *FIGURES}}

@@ -42,6 +42,7 @@ class Options(TypedDict, total=False):
     by_chapter: bool
     until: int
     chunk_tokens: int
+    chunking: str
     context_tokens: int
     temperature: float
     top_p: float
@@ -57,6 +58,7 @@ class Options(TypedDict, total=False):
     top_k: int
     similarity: str
     threshold: float
+    evidence: str
     second_look: bool
     embeddings: str | Path
     pack: str
@@ -68,6 +70,8 @@ class Options(TypedDict, total=False):
     tolerance: float
     judged_share: float
     review: bool
+    final_comparison: bool
+    allow_self_check: bool
 
 
 class Task(Options, total=False):

@@ -18,7 +18,8 @@ from redraft.graphs.plan import Plan, Planner
 from redraft.graphs.working import Shop
 from redraft.prompts import drafting
 from redraft.prompts.contract import Prompt
-from redraft.settings import GIVEN_STRATEGY
+from redraft.prompts.outlining import OUTLINE
+from redraft.settings import AUTO, GIVEN_STRATEGY
 from redraft.store.runs import Run
 
 
@@ -45,7 +46,7 @@ _OWN = (
         "hierarchical",
         hierarchical_graph,
         Planner.hierarchical,
-        (drafting.SUMMARIZE_CHUNK, drafting.MERGE, drafting.MERGE_ONWARD, drafting.TIDY),
+        (drafting.SUMMARIZE_CHUNK, drafting.MERGE, drafting.MERGE_ONWARD, OUTLINE, drafting.TIDY),
     ),
     Strategy(
         "incremental",
@@ -68,7 +69,7 @@ def strategy_named(name: str) -> Strategy:
             "a strategy is given by its name, under which another process finds it again",
             hint="make yours an entry point of redraft.strategies, as docs/embedding.md has it",
         )
-    plugins.refuse_taken(_KIND, {*STRATEGIES, GIVEN_STRATEGY})
+    plugins.refuse_taken(_KIND, {*STRATEGIES, AUTO, GIVEN_STRATEGY})
     if name in STRATEGIES:
         return STRATEGIES[name]
     installed = plugins.names(_KIND)

@@ -14,13 +14,14 @@ from collections.abc import Coroutine, Sequence
 from enum import Enum
 from typing import Any
 
-from redraft.agents.pen import MIN_WORDS, tolerated
+from redraft.agents.pen import MIN_WORDS, Stage, tolerated
 from redraft.domain import Chunk, Parent, Piece, Usage
 from redraft.errors import EmptyReply, IncompleteError, NotShrinkingError, RedraftError, RejectedRequest, ReplyError
 from redraft.events import Noted
 from redraft.graphs.gate import MergeGate
 from redraft.graphs.job import Job
 from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
+from redraft.prompts.outlining import Outline, outline_text
 from redraft.settings import LEVEL_RATIO
 from redraft.store.threads import off_loop
 from redraft.text.sentences import sentences
@@ -28,6 +29,8 @@ from redraft.text.words import count_words
 
 # A merge says everything that it is given in fewer words, or it is no summary.
 _MERGE_RATIO = 0.9
+# What a prompt says of an outline, in tokens.
+_AROUND_OUTLINE = 60
 
 
 class _Signal(Enum):
@@ -49,6 +52,10 @@ class SummaryTree:
         self._tasks: list[asyncio.Task[None]] = []
         self._gate = MergeGate(lambda: job.concurrency)
         self._totals: dict[int, int] = {-1: job.plan.document_words}
+        self._leaf_texts: list[str] = []
+        self._outline: asyncio.Task[Outline | None] | None = None
+        """Under way when all chunks are summarized. Only the top merge waits for it: which of the others begin before
+        it is there would be another one each time that the run is gone on with."""
         self._silent = 0
         """How many chunks have nothing to say to the question."""
         self.pieces: dict[str, int] = {}
@@ -68,9 +75,10 @@ class SummaryTree:
                 await asyncio.gather(*unfinished, return_exceptions=True)
             raise
         finally:
-            for task in self._tasks:
+            tasks = [*self._tasks, *([self._outline] if self._outline else [])]
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         """Run a level beside the others; its failure is the failure of the whole."""
@@ -92,6 +100,8 @@ class SummaryTree:
             await self._hand_on(tasks, out)
             await self._require_some()
             self._require_shorter(0)
+            if len(self._leaf_texts) > 1:
+                self._outline = asyncio.create_task(self._job.outlined(self._leaf_texts))
             await out.put(_Signal.END)
         except RedraftError:
             await out.put(_Signal.ABANDONED)
@@ -107,6 +117,7 @@ class SummaryTree:
             piece = await task
             if piece is not None:
                 self._totals[0] = self._totals.get(0, 0) + piece.words
+                self._leaf_texts.append(piece.text)
                 await out.put(piece)
 
     async def _require_some(self) -> None:
@@ -134,7 +145,9 @@ class SummaryTree:
         limit = min(job.plan.levels[0].words, max(MIN_WORDS, int(words * LEVEL_RATIO)))
         place = f"chunk {chunk.index + 1}/{len(job.chunks)}"
         try:
-            written = await job.writer.summarize_chunk(excerpt, limit, place, self._most(limit))
+            written = await job.writer.summarize_chunk(
+                excerpt, limit, place, self._most(limit, "leaf"), place=job.place(chunk), before=job.before(chunk)
+            )
             if not written.text:
                 raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
         except (ReplyError, RejectedRequest) as error:
@@ -213,7 +226,11 @@ class SummaryTree:
         plan = self._job.plan
         spare = limits.room + limits.reply_tokens - self._size(group)
         words = max(limits.words, min(plan.words, int(spare / plan.tokens_per_word) - 1))
-        top = await self._merge(level, silent, group, None, words)
+        outline = await self._outline if self._outline else None
+        left = spare - int(min(tolerated(words, "merge"), plan.words) * plan.tokens_per_word) - _AROUND_OUTLINE
+        if outline is not None and self._job.tokenizer.count(outline_text(outline)) > left:
+            outline = None
+        top = await self._merge(level, silent, group, None, words, outline)
         if top is None:
             raise await self._job.nothing_written()
         if top.words > plan.words:
@@ -222,7 +239,13 @@ class SummaryTree:
         self._top.set_result(top)
 
     async def _merge(
-        self, level: int, index: int, group: list[Piece], previous: Piece | None, words: int
+        self,
+        level: int,
+        index: int,
+        group: list[Piece],
+        previous: Piece | None,
+        words: int,
+        outline: Outline | None = None,
     ) -> Piece | None:
         """The merged summary of a group; nothing where there is nothing in it that the question asks for."""
         job = self._job
@@ -231,7 +254,8 @@ class SummaryTree:
         place = f"level {level} merge {index + 1}"
         before = self._shortened(previous, self._limits(level)) if previous else ""
         with self._gate.merging():
-            written = await job.writer.merge([piece.text for piece in group], before, limit, place, self._most(limit))
+            texts = [piece.text for piece in group]
+            written = await job.writer.merge(texts, before, limit, place, self._most(limit, "merge"), outline=outline)
         if not written.text:
             raise IncompleteError(
                 "every reply to a merge was empty", place=place, hint="try another --model, then resume the run"
@@ -247,10 +271,10 @@ class SummaryTree:
         self._count(level)
         return piece
 
-    def _most(self, limit: int) -> int:
+    def _most(self, limit: int, stage: Stage) -> int:
         """The most words of a summary that is to have `limit`. Which will be the result is not known, so none has more
         than that may have."""
-        return min(tolerated(limit), self._job.plan.words)
+        return min(tolerated(limit, stage), self._job.plan.words)
 
     def _count(self, level: int) -> None:
         self.pieces[str(level)] = self.pieces.get(str(level), 0) + 1

@@ -14,6 +14,7 @@ from typing import Any
 
 from redraft.builtin.door import IDENTITY
 from redraft.domain import Evaluation, content_id
+from redraft.evaluators.goals import SELF_CHECK, self_checks
 from redraft.evaluators.known import known
 from redraft.settings import EXTRACTIVE, FIGURES, Judging
 from redraft.store.agreements import Agreement, Standing
@@ -23,10 +24,10 @@ from redraft.text.cleaning import one_line
 
 # What of how it judges makes a difference to a metric. Of one that is not known everything may.
 _TERMS: Mapping[str, tuple[str, ...]] = {
-    "coverage": ("questions", "stretch_tokens", "top_k", "second_look", "embeddings", "repeat"),
-    "consistency": ("similarity", "threshold", "claims", "top_k", "second_look", "embeddings", "repeat"),
+    "coverage": ("questions", "stretch_tokens", "top_k", "evidence", "second_look", "embeddings", "repeat"),
+    "consistency": ("similarity", "threshold", "claims", "top_k", "evidence", "second_look", "embeddings", "repeat"),
     "keyfact_recall": ("perspective", "validator", "embeddings", "repeat"),
-    "faithfulness": ("embeddings", "repeat"),
+    "faithfulness": ("evidence", "embeddings", "repeat"),
     "booookscore": ("batch", "repeat"),
 }
 _NEVER = {"metrics", "judges", "models", "base_url", "pack", "keyfacts", "reference"}
@@ -50,6 +51,8 @@ class Certificate:
     spread: Mapping[str, Any] | None = None
     """How several judgings scatter, where there were several."""
     agreements: tuple[Agreement, ...] = ()
+    self_check: bool = False
+    """Whether the built-in model has judged what it has written itself: a figure that says nothing of quality."""
     words: Mapping[str, str] = field(default_factory=dict)
     """What the built-in judge sees and what not, where it judges alone."""
 
@@ -70,6 +73,7 @@ class Certificate:
             "unjudged_share": self.unjudged_share,
             "agreements": [one.to_json() for one in self.agreements],
             "agrees": in_words(self.agreement),
+            "self_check": self.self_check,
             **self.words,
         }
 
@@ -79,6 +83,8 @@ class Certificate:
         if self.words:
             who = f"{who} (no language model) {self.words['sees']}; does not see {self.words['misses']}"
         parts = [who, f"prompts {self.prompts}"] if self.prompts else [who]
+        if self.self_check:
+            parts.append(f"a {SELF_CHECK}, as it has written the summary too")
         if self.spread:
             parts.append(f"{self.spread['n']} judgings, sd {self.spread['sd']:.2f}")
         if self.unjudged_share is not None:
@@ -115,8 +121,14 @@ def certificate(store: Store, run: Run, evaluation: Evaluation) -> Certificate:
         None if judged is None else 1 - judged,
         spread if isinstance(spread, dict) and spread.get("n", 0) > 1 else None,
         (*store.agreements.of(standing), *(one for one in packaged() if one.standing == standing)),
+        evaluation.metric in self_checked(run),
         packaged_words().get(evaluation.metric, {}) if alone else {},
     )
+
+
+def self_checked(run: Run) -> frozenset[str]:
+    """The metrics by which the built-in model judges what it has written itself in a run."""
+    return self_checks(run.settings, run.judging, run.refinement)
 
 
 def judges_of(run: Run) -> tuple[str, ...]:

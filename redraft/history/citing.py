@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Literal
 from urllib.parse import quote
 
+from redraft.domain import Span
 from redraft.errors import UsageError
-from redraft.history.lineage import Lineage, Origin, Sentence
+from redraft.history.lineage import By, Lineage, Origin, Sentence, read_lineage
+from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line
+from redraft.text.embeddings import Encoder
 from redraft.text.headings import is_heading
 from redraft.text.languages import tongues_of
 from redraft.text.places import on_pages
@@ -24,6 +27,10 @@ from redraft.text.words import is_unspaced
 
 CitationForm = Literal["footnotes", "inline", "markdown", "json", "html"]
 _QUOTE = 160
+_PAIR = 2
+_MARKED = (
+    "Citations marked “judged” are quotes by which a judge confirmed the sentence; the others were matched by wording."
+)
 _MARKS = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~&])")
 # In a summary, emphasis and headings are its own; what makes links, images, notes and HTML is not.
 _LINKS = re.compile(r"([\\`\[\]<>&])")
@@ -38,6 +45,8 @@ class Cited:
     url: str = ""
     language: str = ""
     """The language of the document there, such as `de`; empty where nothing tells."""
+    by: By = "words"
+    """Whether a judge has quoted it for a sentence, or it was matched by wording."""
 
     @property
     def whereabouts(self) -> tuple[str, ...]:
@@ -91,6 +100,7 @@ class Citations:
                     "weight": round(cited.origin.weight, 3),
                     "text": cited.origin.text,
                     "url": cited.url,
+                    "by": cited.by,
                 }
                 for cited in self.places
             ],
@@ -99,6 +109,11 @@ class Citations:
     def of(self, sentence: Sentence) -> tuple[int, ...]:
         """The numbers that a sentence cites."""
         return self.by_sentence.get(sentence.number, ())
+
+    @property
+    def basis(self) -> str:
+        """Who says that the document has it at these places, in a sentence; empty where none is cited."""
+        return basis({one.number: one.by for one in self.places}, "citation")
 
     @property
     def without(self) -> tuple[Sentence, ...]:
@@ -118,10 +133,47 @@ class Citations:
         return made + between(clean(text[end:]))
 
 
+def citations_of(
+    store: Store, run: str, *, encoder: Encoder | None = None, link: str = "", draft: str | None = None
+) -> Citations:
+    """The citations of a run's result, or of another draft of it: the places that its judges have quoted for its
+    sentences, and those that have the same words for sentences without such a quote."""
+    return cited(read_lineage(store, run, encoder=encoder, draft=draft), link)
+
+
+def basis(by: Mapping[int, By], what: str) -> str:
+    """Who says so of citations or footnotes, by their numbers, in a sentence; empty where there are none."""
+    judged, matched = ([number for number, its in sorted(by.items()) if its == who] for who in ("judge", "words"))
+    if not judged or not matched:
+        how = (
+            "are quotes by which a judge confirmed the sentence"
+            if judged
+            else "were matched by wording, not by a judge"
+        )
+        return f"All {what}s {how}." if by else ""
+    one, other = (
+        f"{what} {_numbered(judged)} is a quote" if len(judged) == 1 else f"{what}s {_numbered(judged)} are quotes",
+        f"{_numbered(matched)} {'was' if len(matched) == 1 else 'were'} matched by wording",
+    )
+    return f"{one[:1].upper()}{one[1:]} by which a judge confirmed the sentence; {other}."
+
+
+def _numbered(numbers: Sequence[int]) -> str:
+    """Numbers in few letters: 1 to 4, 6 and 9."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    said = [part for one in runs for part in ([f"{one[0]} to {one[-1]}"] if len(one) > _PAIR else map(str, one))]
+    return f"{', '.join(said[:-1])} and {said[-1]}" if len(said) > 1 else said[0]
+
+
 def cited(lineage: Lineage, link: str = "") -> Citations:
     """The citations of a draft. `link` is a template for the address of a place, such as "book.html#c{start}"."""
     places: list[Cited] = []
-    numbers: dict[tuple[int, int], int] = {}
+    numbers: dict[tuple[Span, By], int] = {}
     by_sentence: dict[int, tuple[int, ...]] = {}
     address, tongues = _Template(link), tongues_of(lineage.document)
     for sentence in lineage.sentences:
@@ -129,12 +181,14 @@ def cited(lineage: Lineage, link: str = "") -> Citations:
             continue
         mine = []
         for origin in sentence.places:
-            if origin.span not in numbers:
-                numbers[origin.span] = len(places) + 1
+            key = origin.span, sentence.by
+            if key not in numbers:
+                numbers[key] = len(places) + 1
                 its = next(language for span, language in tongues if origin.span.start < span.end)
                 language = lineage.document.language or its
-                places.append(Cited(len(places) + 1, origin, address.of(lineage, origin), language))
-            mine.append(numbers[origin.span])
+                url = address.of(lineage, origin)
+                places.append(Cited(len(places) + 1, origin, url, language, sentence.by))
+            mine.append(numbers[key])
         by_sentence[sentence.number] = tuple(dict.fromkeys(mine))
     return Citations(lineage, tuple(places), by_sentence)
 
@@ -177,7 +231,7 @@ def _footnotes(found: Citations) -> str:
     """[1] [2] in the text, and the places below."""
     text = found.filled(lambda cites: _gap(found) + "".join(f"[{number}]" for number in cites))
     rows = [_row(one, f"[{one.number}]") for one in found.places]
-    return "\n\n".join([text.strip(), "\n".join(rows)]) if rows else text.strip()
+    return "\n\n".join([text.strip(), "\n".join(rows), found.basis]) if rows else text.strip()
 
 
 def _gap(found: Citations) -> str:
@@ -190,17 +244,21 @@ def _row(one: Cited, mark: str) -> str:
 
 
 def _inline(found: Citations) -> str:
-    """The places within the text."""
+    """The places within the text. They have no numbers: where some are a judge's these are marked."""
     by_number = {one.number: one for one in found.places}
+    mixed = len({one.by for one in found.places}) > 1
 
     def mark(cites: tuple[int, ...]) -> str:
-        return f"{_gap(found)}({'; '.join(_named(by_number[number]) for number in cites)})"
+        return f"{_gap(found)}({'; '.join(_named(by_number[number], mixed=mixed) for number in cites)})"
 
-    return found.filled(mark).strip()
+    text = found.filled(mark).strip()
+    told = _MARKED if mixed else found.basis
+    return f"{text}\n\n{told}" if told else text
 
 
-def _named(one: Cited) -> str:
-    return f"{one.place} <{one.url}>" if one.url else one.place
+def _named(one: Cited, *, mixed: bool) -> str:
+    place = f"{one.place}, judged" if mixed and one.by == "judge" else one.place
+    return f"{place} <{one.url}>" if one.url else place
 
 
 def _markdown(found: Citations) -> str:
@@ -209,7 +267,7 @@ def _markdown(found: Citations) -> str:
         lambda cites: "".join(f"[^{number}]" for number in cites), lambda plain: _LINKS.sub(r"\\\1", plain)
     )
     notes = [_note(one) for one in found.places]
-    return "\n\n".join([text.strip(), *notes])
+    return "\n\n".join([text.strip(), *notes, *([found.basis] if notes else [])])
 
 
 def _note(one: Cited) -> str:
@@ -231,7 +289,7 @@ def _html(found: Citations) -> str:
     text = found.filled(mark, escape)
     paragraphs = [f"<p>{one.strip()}</p>" for one in re.split(r"\n\s*\n", text) if one.strip()]
     items = [f'<li id="cite-{one.number}">{_item(one)}</li>' for one in found.places]
-    listed = ["<ol>", *items, "</ol>"] if items else []
+    listed = ["<ol>", *items, "</ol>", f"<p>{escape(found.basis)}</p>"] if items else []
     return "\n".join(['<article dir="auto">', *paragraphs, *listed, "</article>"])
 
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from redraft.domain import Document, Parent, Span
 from redraft.errors import RunError
 from redraft.history.embedded import KeptEncoder
 from redraft.history.family import GIVEN_SAID, Family, Member
+from redraft.history.quotes import quotes_of
 from redraft.history.reading import document_read
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line
@@ -22,9 +24,10 @@ from redraft.text.embeddings import Encoder
 from redraft.text.headings import is_heading
 from redraft.text.languages import is_foreign, reading, tongues_of
 from redraft.text.origins.composing import Composed, Drift, Excerpt, Known, Place, Text, compose, drift
-from redraft.text.origins.links import Link, Method, Traced
+from redraft.text.origins.links import Link, Method, Traced, links_read, links_written
 from redraft.text.origins.tracing import Origins
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
+from redraft.text.words import has_words
 
 _VERSION = 2
 """Raised with every change of what is found: what was kept before is worked out anew."""
@@ -33,6 +36,8 @@ NEAR = 250
 Said = Mapping[tuple[str, int], Traced]
 """What somebody has said of sentences: by the key of their text's links, and by which of its sentences each is."""
 NOTHING_SAID: Said = {}
+By = Literal["judge", "words"]
+"""Who says where a sentence stands in the document: a judge, who has quoted it, or the words that both have."""
 DRIFTS: dict[Drift, str] = {
     "elsewhere": "the document says so at another place than the texts in between have it from",
     "nowhere": "the texts in between have it from a place of the document that does not say so",
@@ -93,11 +98,23 @@ class Sentence:
     """Which draft or piece that is."""
     read: bool = False
     """Whether a model that can read has looked for it where it came up."""
+    judged: tuple[Origin, ...] = ()
+    """What its judges have quoted for it, where they have borne it out: the best first."""
+
+    @property
+    def mapped(self) -> tuple[Origin, ...]:
+        """Where it is by its words: by way of the texts in between, or else directly."""
+        return self.origins or self.direct
 
     @property
     def places(self) -> tuple[Origin, ...]:
-        """Where a reader finds it in the document: by way of the texts in between, or else directly."""
-        return self.origins or self.direct
+        """Where a reader finds it in the document: what its judges have quoted, or else where it is by its words."""
+        return self.judged or self.mapped
+
+    @property
+    def by(self) -> By:
+        """Who says that it is there."""
+        return "judge" if self.judged else "words"
 
 
 def came_up(said: str) -> str:
@@ -197,6 +214,7 @@ class Tracer:
         direct = self.linked(last.text, [self.whole(last)], said)
         found = zip(composed, self._texts[last.key].traced, direct, strict=True)
         sentences = tuple(self._sentence(at, last, *each, said) for at, each in enumerate(found, 1))
+        sentences = tuple(self._with_quotes(draft, sentences))
         return Lineage(last.run, draft, self.document, sentences, members, self._encoder is not None)
 
     def composed(self, member: Member, said: Said = NOTHING_SAID) -> tuple[Composed, ...]:
@@ -215,12 +233,12 @@ class Tracer:
         """Where the sentences of a text come from, in what it was made from; worked out once."""
         key = self.key(child, parents)
         known = self._store.ancestry.links(key)
-        found = self._worked_out(key, child, parents) if known is None else _read(known)
+        found = self._worked_out(key, child, parents) if known is None else links_read(known)
         return tuple(said.get((key, at), one) for at, one in enumerate(found)) if said else found
 
     def _worked_out(self, key: str, child: str, parents: Sequence[Parent]) -> tuple[Traced, ...]:
         found = self.origins([self.shown(one) for one in parents]).trace(child)
-        self._store.ancestry.keep_links(key, child, _written(found))
+        self._store.ancestry.keep_links(key, child, links_written(found))
         return found
 
     def origins(self, parents: Sequence[str]) -> Origins:
@@ -269,6 +287,16 @@ class Tracer:
             read=bool(said) and where is not None and self._read(last, composed, said),
         )
 
+    def _with_quotes(self, draft: str, sentences: Sequence[Sentence]) -> Iterator[Sentence]:
+        """The sentences with what their judges have quoted for them. What was borne out is not invented."""
+        quotes, number = quotes_of(self._store, draft, self.document), 0
+        for one in sentences:
+            number += has_words(one.text)
+            quoted = quotes.get(number, ()) if has_words(one.text) else ()
+            judged = tuple(self._directly(Link(0, span, 1.0, "judge")) for span in quoted)
+            drift: Drift = "" if one.drift == "nowhere" else one.drift
+            yield replace(one, judged=judged, drift=drift, invented="", invented_in="") if judged else one
+
     def _read(self, member: Member, composed: Composed, said: Said) -> bool:
         """Whether somebody has said of a sentence without a place that it has none, in the text in which it came up."""
         span = composed.span
@@ -289,6 +317,7 @@ class Tracer:
         return self._at(place.span, place.weight, tuple(self._stops(last, place.way)))
 
     def _directly(self, link: Link) -> Origin:
+        """A place of the document as such, whatever lies in between."""
         return self._at(link.span, link.weight, (self._stop(self.whole(), None, link),))
 
     def _at(self, span: Span, weight: float, way: tuple[Stop, ...]) -> Origin:
@@ -319,26 +348,6 @@ def _drift(composed: Composed, direct: Traced) -> Drift:
     return "" if found == "nowhere" and read else found
 
 
-def _written(found: Sequence[Traced]) -> str:
-    return json.dumps(
-        [
-            [*one.span, one.margin, [[link.text, *link.span, link.weight, link.method] for link in one.links]]
-            for one in found
-        ]
-    )
-
-
-def _read(kept: str) -> tuple[Traced, ...]:
-    return tuple(
-        Traced(
-            Span(start, end),
-            tuple(Link(text, Span(first, last), weight, method) for text, first, last, weight, method in links),
-            margin,
-        )
-        for start, end, margin, links in json.loads(kept)
-    )
-
-
 def _sentence_json(one: Sentence, *, doubtful: bool) -> dict[str, object]:
     return {
         "number": one.number,
@@ -346,6 +355,8 @@ def _sentence_json(one: Sentence, *, doubtful: bool) -> dict[str, object]:
         "text": one.text,
         "origins": [_origin_json(origin) for origin in one.origins],
         "direct": [_origin_json(origin) for origin in one.direct],
+        "judged": [_origin_json(origin) for origin in one.judged],
+        "by": one.by if one.places else None,
         "drift": one.drift,
         "margin": round(one.margin, 3),
         "invented": one.invented,

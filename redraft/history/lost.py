@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
-from redraft.domain import Evidence, Finding, Parent, Span
+from redraft.domain import Finding, Parent, Span
 from redraft.errors import RunError
+from redraft.history.facts import Fact, facts_of
 from redraft.history.family import GIVEN_SAID, Member
 from redraft.history.lineage import NEAR, NOTHING_SAID, Lineage, Said, Tracer, came_up
+from redraft.history.quotes import Held
 from redraft.history.reading import document_read
 from redraft.history.results import finding_json
 from redraft.store.runs import Run
@@ -38,18 +40,6 @@ STEPS: dict[Step, str] = {
 # A text that bears out so much of a fact states it, wherever it has that from.
 _SURE = 0.5
 _THIRDS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """Something that the document says: a key fact, or the answer to a question of its pack."""
-
-    text: str
-    kind: str
-    """The level of a key fact, or the kind of a question."""
-    evidence: Evidence
-    places: tuple[Span, ...]
-    """Where the document says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +75,8 @@ class Losses:
     """What was looked for: key facts or questions, with their id."""
     kept: tuple[Fact, ...]
     lost: tuple[Loss, ...]
+    judged: Mapping[str, Held] = field(default_factory=dict)
+    """What the judges of the summary say of facts, by their text. Of the others words tell."""
 
     @property
     def by_step(self) -> dict[str, list[int]]:
@@ -146,6 +138,10 @@ class Losses:
             "by": self.by,
             "facts": len(self.kept) + len(self.lost),
             "kept": [fact.text for fact in self.kept],
+            "judged": [
+                {"fact": text, "kept": held.holds, "sentences": list(held.sentences)}
+                for text, held in self.judged.items()
+            ],
             "lost": [
                 {
                     "fact": loss.fact.text,
@@ -160,6 +156,7 @@ class Losses:
                     "chapter": loss.chapter,
                     "pages": loss.pages,
                     "percent": loss.percent,
+                    "by": "judge" if loss.fact.text in self.judged else "words",
                 }
                 for loss in self.lost
             ],
@@ -198,35 +195,6 @@ def read_losses(store: Store, key: str, *, encoder: Encoder | None = None) -> Lo
         return FactSearch(store, run, tracer, run.draft).losses()
 
 
-def _facts(store: Store, run: Run, tracer: Tracer) -> tuple[str, list[Fact]]:
-    """What a summary of the run's document may state: what the run is judged by, or the document's own."""
-    judging = run.judging
-    keyfacts = (
-        store.keyfacts.get(judging.keyfacts) if judging and judging.keyfacts else store.keyfacts.latest(run.document)
-    )
-    origins = tracer.origins([tracer.document.text])
-
-    def fact(text: str, kind: str, evidence: Evidence) -> Fact:
-        if evidence.span is not None:
-            return Fact(text, kind, evidence, (evidence.span,))
-        direct = [link.span for one in origins.trace(text) for link in one.links[:1]]
-        passage = [Evidence(tracer.document.text[place.start : place.end], place) for place in direct[:1]]
-        return Fact(text, kind, next(iter(passage), evidence), tuple(direct))
-
-    if keyfacts is not None:
-        trees = [tree for tree in keyfacts.trees if run.settings.query in (None, tree.query)]
-        found = {one.text: fact(one.text, one.level, one.evidence) for tree in trees for one in tree.kept}
-        return f"key facts {keyfacts.id}", list(found.values())
-    pack = store.packs.get(judging.pack) if judging and judging.pack else store.packs.latest(run.document)
-    if pack is None:
-        raise RunError(
-            f"nothing is known of what a summary of {tracer.document.title or 'the document'} should say",
-            hint="build it with `redraft keyfacts SOURCE` or `redraft pack build SOURCE`",
-        )
-    questions = {one.evidence.text or one.answer: one for one in pack.questions}
-    return f"questions {pack.id}", [fact(text, one.kind, one.evidence) for text, one in questions.items()]
-
-
 @dataclass(frozen=True, slots=True)
 class Doubt:
     """A fact that a text seems to lack, and the places of the text that may say it all the same."""
@@ -245,18 +213,21 @@ class FactSearch:
         self._store = store
         self._run = run
         self._tracer = tracer
-        self._by, self._facts = _facts(store, run, tracer)
+        self._sought = facts_of(store, run, tracer, draft)
+        self._facts = self._sought.facts
         self._lineage = tracer.lineage(draft, said)
         self._refusals = self._refused(draft)
         self._holding: dict[tuple[str, str], bool] = {}
         self._origins: dict[str, Origins] = {}
+        self._judged: dict[str, dict[str, Held]] = {}
 
     def losses(self) -> Losses:
         """What became of each of the facts."""
         members = self._lineage.members
         kept = [fact for fact in self._facts if self._holds(members[-1], fact)]
         lost = [self._loss(members, self._refusals, fact) for fact in self._facts if fact not in kept]
-        return Losses(self._lineage, self._by, tuple(kept), tuple(lost))
+        by = f"{self._sought.what} {self._sought.id}"
+        return Losses(self._lineage, by, tuple(kept), tuple(lost), self._said_of(members[-1]))
 
     def doubts(self, most: int) -> list[Doubt]:
         """What there is to ask whoever can read: whether the draft, and the text that a fact seems to have got lost in,
@@ -265,6 +236,8 @@ class FactSearch:
         found: list[Doubt] = []
         for loss in self.losses().lost:
             for member in dict.fromkeys(filter(None, (self._lineage.members[-1], members.get(loss.node)))):
+                if loss.fact.text in self._said_of(member):
+                    continue
                 links = self._origins_of(member).candidates(loss.fact.text, most)
                 places = tuple(dict.fromkeys(member.text[slice(*link.span)] for link in links))
                 found += [Doubt(member.key, loss.fact.text, places)] if places else []
@@ -337,8 +310,19 @@ class FactSearch:
             return "extraction" if any(_reads(parent, fact) for parent in at.parents) else "update"
         return "extraction" if "excerpt" in kinds else "merge"
 
+    def _said_of(self, member: Member) -> dict[str, Held]:
+        """What judges say of the facts in a text; nothing of one that nobody has judged, as no partial summary is."""
+        if member.level is not None:
+            return {}
+        if member.name not in self._judged:
+            self._judged[member.name] = self._sought.held(self._store, member.name)
+        return self._judged[member.name]
+
     def _holds(self, member: Member, fact: Fact) -> bool:
-        """Whether a text states a fact: it says so nearly as it is, or less nearly, and has it from there."""
+        """Whether a text states a fact: its judges say so, or else it says so nearly as it is, or less nearly, and has
+        it from there."""
+        if (said := self._said_of(member).get(fact.text)) is not None:
+            return said.holds
         key = (member.key, fact.text)
         if key not in self._holding:
             links = [link for one in self._origins_of(member).trace(fact.text) for link in one.links[:1]]

@@ -10,10 +10,12 @@ from typing import Any
 from redraft.domain import Document, Draft, Evaluation, Finding, Gap, Piece, Round, Span, Totals
 from redraft.errors import RunError
 from redraft.evaluators.goals import standing
+from redraft.evaluators.overruled import withdrawn
 from redraft.evaluators.words import PREFERENCE
 from redraft.graphs.naming import NO_REVISION_OF
-from redraft.history.certificates import Certificate, certificates
+from redraft.history.certificates import Certificate, certificates, self_checked
 from redraft.history.reading import document_read, outline_read
+from redraft.rulings import FinalComparison
 from redraft.settings import FIGURES, STATISTICS, Settings
 from redraft.store.runs import Run, damage_named
 from redraft.store.store import Store
@@ -64,6 +66,8 @@ class Result:
     """What came of each chapter, where they were summarized by themselves; `usage` is that of all."""
     sentences: int | None = None
     """How many the summary has, where it was given to be judged."""
+    compared: FinalComparison | None = None
+    """How the first draft and the best one compare, where that was asked in the end."""
     lost: tuple[int, ...] = ()
     """The rounds in which no revision came back, where another might have met the goals."""
     oddities: tuple[str, ...] = ()
@@ -88,6 +92,11 @@ class Result:
     def initial_scores(self) -> dict[str, float | None]:
         """The first draft's scores."""
         return _scores(self.initial)
+
+    @property
+    def self_checked(self) -> frozenset[str]:
+        """The metrics by which the built-in model judges what it has written itself: no measure of quality."""
+        return self_checked(self.run)
 
     @property
     def statistics(self) -> Mapping[str, object] | None:
@@ -133,11 +142,13 @@ class Result:
 
     @property
     def complete(self) -> bool:
-        """Whether the run did all that it was asked for: nothing left out, no metric failed, every goal met."""
+        """Whether the run did all that it was asked for: nothing left out, no metric failed, every goal met, and no
+        first draft returned because it reads better than what was made of it."""
         judged = all(evaluation.outcome != "failed" for evaluation in self.evaluations.values())
         met = all(goal["met"] for goal in self.goals.values())
         chapters = all(one.result is not None and one.result.complete for one in self.chapters)
-        return self.run.status == "done" and not self.gaps and judged and met and chapters
+        better = self.compared is None or not self.compared.first_won
+        return self.run.status == "done" and not self.gaps and judged and met and chapters and better
 
     @property
     def source(self) -> dict[str, object]:
@@ -189,11 +200,14 @@ class Result:
             "why": self.run.why,
             "scores": self.scores,
             "initial_scores": self.initial_scores,
+            "self_check": bool(self.self_checked),
             "goals": self.goals,
             "unjudged": self.unjudged,
             "unscored": self.unscored,
             "certificates": {metric: one.to_json() for metric, one in self.certificates.items()},
             "missing": self.missing,
+            "withdrawn": {name: found for name, one in self.evaluations.items() if (found := withdrawn(one))},
+            "final_comparison": comparison_json(self.compared),
             "statistics": self.statistics,
             "gaps": [asdict(gap) for gap in self.gaps],
             "flawed": [
@@ -219,8 +233,24 @@ class Result:
                 | ({"certificate": self.certificates[name].to_json()} if name in self.certificates else {})
                 for name, one in self.evaluations.items()
             },
+            "self_check": bool(self.self_checked),
             "usage": asdict(self.usage),
         }
+
+
+def comparison_json(compared: FinalComparison | None) -> dict[str, object] | None:
+    """How the first draft and the best one compare, as programs read it; None where nobody has compared them."""
+    if compared is None:
+        return None
+    first, best, neither = compared.votes
+    return {
+        "first": compared.first,
+        "best": compared.best,
+        "preferred": compared.first if compared.first_won else compared.best,
+        "votes": {"first": first, "best": best, "neither": neither},
+        "reason": compared.reason,
+        "document_read": compared.document_read,
+    }
 
 
 def _scores(evaluations: Mapping[str, Evaluation]) -> dict[str, float | None]:
@@ -309,6 +339,7 @@ def _result(store: Store, run: Run) -> Result:
         certificates=certificates(store, run, evaluations),
         chapters=chapters,
         sentences=count_sentences(store, run, [draft])[0] if draft and run.kind == "evaluate" else None,
+        compared=store.rulings.comparison(run.id) if run.refinement else None,
         lost=tuple(lost_rounds(store, run)),
         oddities=tuple(store.calls.oddities(run.id)),
     )

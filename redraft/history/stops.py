@@ -9,6 +9,7 @@ STOPS = {
     "nothing_to_fix": "there is nothing left to try",
     "unsure": "too few items have a verdict to tell whether every goal is met",
     "decided": "the model that leads it saw nothing more to gain",
+    "first_draft_preferred": "the first draft reads better than the best of the revisions, and is the result",
     "budget": "the budget is used up",
     "cancelled": "it was stopped",
 }

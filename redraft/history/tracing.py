@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
-from redraft.domain import REVIEW, Document, Draft, Evaluation, Finding, Lookup, Round
+from redraft.domain import REVIEW, Document, Draft, Evaluation, Finding, Round
 from redraft.errors import RunError
+from redraft.evaluators.overruled import withdrawn
 from redraft.history.certificates import Certificate, certificates
-from redraft.history.results import Result, figures, finding_json, read_result
+from redraft.history.results import Result, comparison_json, figures, finding_json, read_result
+from redraft.rulings import Lookup
 from redraft.settings import FIGURES
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -91,8 +93,11 @@ class Trace:
             "why": run.why,
             "policy": run.refinement.policy if run.refinement else None,
             "goals": self.result.goals,
+            "self_check": bool(self.result.self_checked),
             "rounds": [_turn_json(turn, self.result.outline) for turn in self.turns],
             "lookups": [asdict(one) for one in self.lookups],
+            "final_comparison": comparison_json(self.result.compared),
+            "usage": asdict(self.result.usage),
         } | chapters
 
 
@@ -116,6 +121,18 @@ def read_trace(store: Store, key: str) -> Trace:
         for made in rounds
     )
     return Trace(result, turns, tuple(one for some in looked_up.values() for one in some))
+
+
+def at_round(store: Store, result: Result, number: int) -> Result:
+    """The result as it would be with the draft of a round. Raises a `RunError` for a round that there is not."""
+    trace = read_trace(store, result.run.id)
+    there = [turn.made.number for turn in trace.turns]
+    if number not in there:
+        several = f"has rounds {there[0]} to {there[-1]}" if len(there) > 1 else "has round 0 alone"
+        which = several if there else "has no rounds"
+        raise RunError(f"run {result.run.id} {which}", hint=f"redraft trace {result.run.id} tells of them")
+    turn = trace.turn(number)
+    return replace(result, draft=turn.draft, evaluations=turn.evaluations, certificates=turn.certificates)
 
 
 def scores_of(store: Store, run: Run) -> dict[str, float | None]:
@@ -156,10 +173,12 @@ def _turn_json(turn: Turn, document: Document) -> dict[str, object]:
         "reason": made.reason,
         "why": made.why,
         "instruction": made.instruction,
+        "answers": [asdict(one) for one in made.answers],
         "lookups": [asdict(one) for one in turn.lookups],
         "unjudged": {name: one.unjudged for name, one in turn.evaluations.items() if name not in _UNSCORED},
         "certificates": {name: one.to_json() for name, one in turn.certificates.items()},
         "missing": {name: list(one.missing) for name, one in turn.evaluations.items() if one.missing},
+        "withdrawn": {name: found for name, one in turn.evaluations.items() if (found := withdrawn(one))},
         "statistics": figures(turn.evaluations),
         "findings": [finding_json(finding, document) for finding in turn.findings],
     }

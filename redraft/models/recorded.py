@@ -248,6 +248,8 @@ class RecordedModel:
         async with self._limiter.slot(tokens) as began:
             # Now it starts, as the ledger has it: what only waits is not under way.
             call = self._blank(request, key, attempt, Usage(most_in, most_out))
+            prompt = max(1, min(most_in, size // _BYTES_A_TOKEN_AS_A_RULE))
+            call = replace(call, lost_tokens=prompt + self._room(request.sampling, most_out))
             async with self._budget.booked(self._store.bookings, call) as booking:
                 if self._hopeless is not None:
                     raise self._hopeless
@@ -309,7 +311,7 @@ class RecordedModel:
             call = replace(call, reply=error.text, finish_reason=error.finish_reason)
             self._answered()
         elif isinstance(error, _UNBILLED):
-            call = replace(call, most_tokens=0, booked_usd=0.0)
+            call = replace(call, lost_tokens=0, booked_usd=0.0)
         if isinstance(error, RateLimited):
             self._limiter.turned_away(turn.began, error.retry_after)
         elif isinstance(error, TimedOut):
@@ -330,7 +332,7 @@ class RecordedModel:
             raise
 
     def _blank(self, request: Request[Any, Any], key: str, attempt: int, most: Usage) -> Call:
-        """An attempt as it is booked: at the most that it can use."""
+        """An attempt as it is booked: at the most that it can cost."""
         sampling = request.sampling
         return Call(
             run=self._run,
@@ -347,7 +349,6 @@ class RecordedModel:
             started=now(),
             seconds=0.0,
             usage=Usage(reported=False),
-            most_tokens=most.prompt_tokens + most.completion_tokens,
             booked_usd=self._cost(most),
         )
 
@@ -360,10 +361,18 @@ class RecordedModel:
             prompt, reply = turn.size // _BYTES_A_TOKEN_AS_A_RULE, bytes_of(text) // _BYTES_A_TOKEN_AS_A_RULE
             usage = Usage(prompt, reply, reported=False)
         seconds = time.monotonic() - turn.sent
-        return replace(turn.call, usage=usage, cost_usd=cost, booked_usd=cost, most_tokens=0, seconds=seconds)
+        return replace(turn.call, usage=usage, cost_usd=cost, booked_usd=cost, lost_tokens=0, seconds=seconds)
 
     def _cost(self, usage: Usage) -> float | None:
         return None if self._price is None else self._price.of(usage)
+
+    def _room(self, sampling: Sampling, most_out: int) -> int:
+        """What a reply that is lost counts: the limit that it was asked for with, and a thought as long as the longest
+        so far. Where no limit was asked for, the most that it can have been."""
+        if sampling.max_tokens is None:
+            return most_out
+        thought = self._inner.thought if isinstance(self._inner, Thinker) else 0
+        return min(most_out, sampling.max_tokens + thought)
 
     def _most_in(self, request: Request[Any, Any]) -> int:
         """The most tokens that what goes out may have."""

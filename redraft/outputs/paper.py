@@ -20,6 +20,7 @@ from redraft.text.cleaning import clean, one_line
 
 if TYPE_CHECKING:  # most summaries are printed without a note, and lineage brings NumPy
     from redraft.history.citing import Citations, Cited
+    from redraft.history.lineage import By
 
 _HEADING = re.compile(r"(#{1,6})[^\S\n]+(?=\S)")
 _ITEM = re.compile(r"\s*(?:[-*+•]|(\d{1,3}[.)]))[^\S\n]+(?=\S)")
@@ -43,6 +44,11 @@ class Note:
 
     number: int
     places: tuple[Cited, ...]
+
+    @property
+    def by(self) -> By:
+        """Whether a judge has quoted them for it, or they were matched by wording."""
+        return self.places[0].by
 
 
 Piece = Words | Note
@@ -108,13 +114,24 @@ def paper_of(result: Result, cite: Callable[[str], Citations] | None = None) -> 
         return Part(of.summary or "", heading, level=_LEVEL_OF_CHAPTERS if heading else 1, citations=citations)
 
     below = [part(one.result, one_line(one.title)) for one in result.chapters if one.result and one.result.draft]
-    return Paper(
+    made = Paper(
         clean(result.title).strip() or "Summary",
         (part(result), *below),
         about=tuple(_about(result)),
         language="" if result.settings.language else result.outline.language,
         is_titled=bool(result.chapters),
     )
+    return with_basis(made)
+
+
+def with_basis(paper: Paper) -> Paper:
+    """The paper with who says that the document has it where its notes say, if it has notes."""
+    notes = {one.number: one.by for block in paper.blocks for one in block.pieces if isinstance(one, Note)}
+    if not notes:
+        return paper
+    from redraft.history.citing import basis
+
+    return replace(paper, about=(*paper.about, basis(notes, "footnote")))
 
 
 def _about(result: Result) -> Iterator[str]:

@@ -18,6 +18,7 @@ from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import Noted, Observer
 from redraft.packs.misses import Misses
 from redraft.prompts.judging import ASK_DOCUMENT, RANK_QUESTIONS, Candidate, DocumentQuestion
+from redraft.prompts.outlining import Outline, outline_text
 from redraft.text.chunks import MIN_BUDGET, chunk
 from redraft.text.cleaning import one_line
 from redraft.text.sentences import halves
@@ -41,6 +42,8 @@ _LONGEST_TEXT = 500
 # Among so many places in the document one from the right stretch is looked for, where no quote tells which it is.
 _PLACES = 12
 _PROMPT_TOKENS = 600
+# In a window of so many tokens an outline is in view beside a stretch and what comes back.
+_OUTLINE_WINDOW = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +65,18 @@ class Quantity:
     """The tokens of a stretch of the document that is asked about by itself, at most."""
 
 
-async def build_pack(judge: Judge, desk: EvidenceDesk, quantity: Quantity, observer: Observer) -> Pack:
-    """Ask about the whole document, stretch by stretch. What could not be had is named."""
+async def build_pack(
+    judge: Judge, desk: EvidenceDesk, quantity: Quantity, observer: Observer, outline: Outline | None = None
+) -> Pack:
+    """Ask about the whole document, stretch by stretch, with the outline in view where there is one. What could not be
+    had is named."""
     stretches = stretches_of(desk, quantity.stretch)
     wanted = questions_wanted(desk, quantity)
     misses, of = Misses(), len(stretches)
-    counts = _counts(questions_each(desk, quantity, of), wanted, of)
+    seen = _in_view(outline, desk, quantity)
+    counts = _counts(questions_each(desk, quantity, of), wanted, [one.tokens for one in stretches])
     replies = await together(
-        _ask(judge, desk, stretch, count, of, misses) for stretch, count in zip(stretches, counts, strict=True)
+        _ask(judge, desk, stretch, count, of, misses, seen) for stretch, count in zip(stretches, counts, strict=True)
     )
     missing = tuple(trouble for _, troubles in replies for trouble in troubles)
     for trouble in missing:
@@ -78,7 +85,7 @@ async def build_pack(judge: Judge, desk: EvidenceDesk, quantity: Quantity, obser
     if not found:
         what = "not one question about the document came back"
         raise misses.nothing(what, missing[0] if missing else "", desk.document.title)
-    order = await _ranked(judge, found, desk.window) if len(stretches) > UNRANKED else _in_turn(found)
+    order = await _ranked(judge, found, desk.window, seen) if len(stretches) > UNRANKED else _in_turn(found)
     chosen = chosen_in(order, [f.stretch for f in found], wanted)
     questions = tuple(_question(number, found[n], desk) for number, n in enumerate(chosen, 1))
     hashes = {prompt.name: judge.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)}
@@ -86,12 +93,26 @@ async def build_pack(judge: Judge, desk: EvidenceDesk, quantity: Quantity, obser
     return Pack(pack_id(document, questions), document, judge.model.identity, hashes, questions, missing)
 
 
-def _counts(each: tuple[int, int], wanted: int, of: int) -> list[tuple[int, int]]:
-    """From how many to how many questions each stretch is asked for: together about as many as are wanted, of a few."""
+def _in_view(outline: Outline | None, desk: EvidenceDesk, quantity: Quantity) -> str | None:
+    """The outline as it stands in prompts; none where the window has no room for it, or where it is set how many
+    questions are asked about each stretch, which is a paper's procedure."""
+    if outline is None or desk.window < _OUTLINE_WINDOW or not isinstance(quantity.questions, int):
+        return None
+    return outline_text(outline)
+
+
+def _counts(each: tuple[int, int], wanted: int, sizes: Sequence[int]) -> list[tuple[int, int]]:
+    """From how many to how many questions each stretch is asked for, by its share of the text: of a few stretches
+    together as many as are wanted."""
     least, most = each
-    if least < most or of > UNRANKED:
-        return [each] * of
-    return [(share, share) for share in (_share(wanted, at, of) for at in range(of))]
+    if least < most:
+        return [each] * len(sizes)
+    if len(sizes) > UNRANKED:
+        shares = [min(most, ceil(most * size / max(sizes))) for size in sizes]
+    else:
+        ends = [round(wanted * sum(sizes[: at + 1]) / sum(sizes)) for at in range(len(sizes))]
+        shares = [end - start for start, end in zip([0, *ends], ends, strict=False)]
+    return [(max(1, share), max(1, share)) for share in shares]
 
 
 def _in_turn(found: Sequence[_Found]) -> list[int]:
@@ -101,14 +122,16 @@ def _in_turn(found: Sequence[_Found]) -> list[int]:
     return [n for row in zip_longest(*own) for n in row if n is not None]
 
 
-async def _ranked(judge: Judge, found: Sequence[_Found], window: int) -> list[int]:
+async def _ranked(judge: Judge, found: Sequence[_Found], window: int, outline: str | None) -> list[int]:
     """The places of the questions, the most important first. Of more than fit at once every group has questions from
     all over the document, and what comes first in each of them comes first."""
     groups = ceil(len(found) / ranked_at_once(window))
     candidates = [Candidate(id=n + 1, question=f.asked.question, answer=f.asked.answer) for n, f in enumerate(found)]
     label = "questions ranked"
     orders = await together(
-        Examiner(judge).rank(candidates[at::groups], f"{label}, part {at + 1}/{groups}" if groups > 1 else label)
+        Examiner(judge).rank(
+            candidates[at::groups], f"{label}, part {at + 1}/{groups}" if groups > 1 else label, outline
+        )
         for at in range(groups)
     )
     return [number - 1 for row in zip_longest(*orders) for number in row if number is not None]
@@ -166,9 +189,10 @@ def questions_each(desk: EvidenceDesk, quantity: Quantity, stretches: int) -> tu
     return each, each
 
 
-def parts_of(desk: EvidenceDesk, stretch: Chunk, count: int) -> list[Span]:
+def parts_of(desk: EvidenceDesk, stretch: Chunk, count: int, outline: str | None = None) -> list[Span]:
     """A stretch whole where a prompt has room for it beside so many questions that come back, or else in parts."""
-    room = max(desk.room, desk.window - count * QUESTION.tokens(desk.wording) - _PROMPT_TOKENS)
+    around = _PROMPT_TOKENS + (desk.tokenizer.count(outline) if outline else 0)
+    room = max(desk.room, desk.window - count * QUESTION.tokens(desk.wording) - around)
     if stretch.tokens <= room:
         return [stretch.span]
     start, end = stretch.span
@@ -194,30 +218,39 @@ class _Part:
 
 
 async def _ask(
-    judge: Judge, desk: EvidenceDesk, stretch: Chunk, count: tuple[int, int], stretches: int, misses: Misses
+    judge: Judge,
+    desk: EvidenceDesk,
+    stretch: Chunk,
+    count: tuple[int, int],
+    stretches: int,
+    misses: Misses,
+    outline: str | None,
 ) -> tuple[list[_Found], list[str]]:
     """The questions about one stretch, and what went wrong. A stretch that the judge declines does not stop the others.
 
     From a judge whose window has no room for it they are had part by part, and are no more for that.
     """
     whole = _Part(stretch.span, stretch.index, f"stretch {stretch.index + 1} of {stretches}")
-    parts = whole.divided([span for span in parts_of(desk, stretch, count[1]) if count_words(desk.text(span))])
-    return await _asked_of(judge, desk, parts, count, misses, FIRST)
+    parts = whole.divided([span for span in parts_of(desk, stretch, count[1], outline) if count_words(desk.text(span))])
+    return await _asked_of(_Asker(judge, desk, misses, outline), parts, count, FIRST)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asker:
+    """Who is asked, by which document, with what in view."""
+
+    judge: Judge
+    desk: EvidenceDesk
+    misses: Misses
+    outline: str | None
 
 
 async def _asked_of(
-    judge: Judge,
-    desk: EvidenceDesk,
-    parts: Sequence[_Part],
-    count: tuple[int, int],
-    misses: Misses,
-    attempt: Attempt,
+    asker: _Asker, parts: Sequence[_Part], count: tuple[int, int], attempt: Attempt
 ) -> tuple[list[_Found], list[str]]:
     """So many questions about some parts together: the first of each, then the second, ..."""
     shares = [(_share(count[0], at, len(parts)), _share(count[1], at, len(parts))) for at in range(len(parts))]
-    replies = await together(
-        _asked(judge, desk, part, share, misses, attempt) for part, share in zip(parts, shares, strict=True)
-    )
+    replies = await together(_asked(asker, part, share, attempt) for part, share in zip(parts, shares, strict=True))
     found: list[_Found] = []
     for row in zip_longest(*(asked for asked, _ in replies)):
         found += _spread([one for one in row if one is not None], count[1] - len(found))
@@ -230,18 +263,20 @@ def _share(count: int, at: int, parts: int) -> int:
 
 
 async def _asked(
-    judge: Judge, desk: EvidenceDesk, part: _Part, count: tuple[int, int], misses: Misses, attempt: Attempt
+    asker: _Asker, part: _Part, count: tuple[int, int], attempt: Attempt
 ) -> tuple[list[_Found], list[str]]:
     """The questions about a part; where the reply is cut off, half as many about each half of it, and those of the
     reply only where they bring too few: asked about a half, a judge would ask the same."""
-    roomier = attempt.roomier()
+    desk, roomier = asker.desk, attempt.roomier()
     two = halves(desk.document.text, part.span) if roomier and count[1] > 1 else None
     label = f"questions on {part.name}"
     found: list[_Found] = []
     try:
-        asked, cut = await Examiner(judge).ask_document(desk.text(part.span), count, label, attempt if two else None)
+        asked, cut = await Examiner(asker.judge).ask_document(
+            desk.text(part.span), count, label, attempt if two else None, asker.outline
+        )
     except (ReplyError, RejectedRequest) as error:
-        misses.note(error)
+        asker.misses.note(error)
         if not (two and roomier and isinstance(error, ReplyError) and error.wants_room):
             return [], [f"no {label}: {error.message}"]
         following = replace(attempt, loosely=attempt.loosely or error.loops) if error.fills_any_room else roomier
@@ -250,7 +285,7 @@ async def _asked(
         if not (cut and two and roomier and len(found) < count[0]):
             return found, []
         following = roomier
-    more, troubles = await _asked_of(judge, desk, part.divided(two), count, misses, following)
+    more, troubles = await _asked_of(asker, part.divided(two), count, following)
     return [*more, *found][: count[1]], troubles
 
 

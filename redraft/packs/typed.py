@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.evidence import EvidenceDesk, Wanted
 from redraft.agents.examiner import Examiner
 from redraft.agents.judge import Judge
 from redraft.agents.questioner import Questioner
@@ -100,10 +100,10 @@ class TypedBuilder:
         """What is wrong with a question that shall have no answer: the document has one, or nobody can tell."""
         if made.is_answerable:
             return ""
-        found = await Examiner(self.judge).answers_from_document([made.text], self.desk)
+        found = await Examiner(self.judge).answers_from_document([Wanted(made.text)], self.desk)
         if not found.verdicts:
             return "whether the document has an answer was not judged"
-        return "the document has an answer to it" if is_answer(found.verdicts[0].answer) else ""
+        return "the document has an answer to it" if found.verdicts[0].answered else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from redraft.dossier.beside.contents import Contestant, Difference, Range, RunsBeside
 from redraft.dossier.beside.pairing import SEEN, SHARE
+from redraft.evaluators.goals import SELF_CHECK
 from redraft.pages.tables import Rows
 from redraft.pages.wording import many, score, spaced
 
@@ -59,6 +60,9 @@ def _score(beside: RunsBeside, contestant: Contestant, metric: str) -> str:
     if found is None:
         return "–"
     told = f"{score(found.mean)}{between(found.interval)}"
+    scored = [one for run in beside.runs if run.name in contestant.runs for one in run.scores]
+    if any(one.self_check for one in scored if one.metric == metric):
+        told += f" · {SELF_CHECK}"
     if len(beside.documents) > 1:
         return f"{told} · {many(found.documents, 'document')}"
     run = next(run for run in beside.runs if run.name == contestant.runs[0])

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from redraft.dossier.contents import Dossier, FindingEntry, Place, RoundEntry, Sentence
+from redraft.evaluators.goals import SELF_CHECK
 from redraft.history.lineage import came_up
-from redraft.pages.wording import capitalized, many, score, shortened, spaced
+from redraft.pages.wording import capitalized, certainty, many, score, shortened, spaced
 from redraft.reports.tables import unmarked
 from redraft.settings import FIGURES
 from redraft.text.places import on_pages, place_said
@@ -54,6 +55,7 @@ def _chapters(dossier: Dossier) -> Iterator[str]:
         yield f"### {unmarked(one.title)}"
         told = [on_pages(one.pages), many(one.words, "word"), one.status, f"run {one.run}" if one.run else ""]
         told += [f"{spaced(metric)} {score(value)}" for metric, value in one.scores.items()]
+        told += [SELF_CHECK] if one.scores and one.self_check else []
         yield " · ".join(filter(None, told))
         yield unmarked(one.summary) or "There is no summary of it yet."
 
@@ -67,7 +69,9 @@ def _scores(dossier: Dossier) -> Iterator[str]:
         goal = "" if one.goal is None else f", goal {score(one.goal)}"
         without = f", {one.unjudged} without a verdict" if one.unjudged else ""
         behind = unmarked(one.stands_on if one.score is not None else one.reason)
-        yield f"- {spaced(one.metric)} {score(one.score)}{goal}: {many(one.judged, 'item')} judged{without}; {behind}"
+        itself = f" ({SELF_CHECK})" if one.self_check else ""
+        judged = f"{many(one.judged, 'item')} judged{without}"
+        yield f"- {spaced(one.metric)} {score(one.score)}{itself}{goal}: {judged}; {behind}"
 
 
 def _sentence(one: Sentence, findings: list[FindingEntry]) -> Iterator[str]:
@@ -75,7 +79,7 @@ def _sentence(one: Sentence, findings: list[FindingEntry]) -> Iterator[str]:
     for rank, source in enumerate(one.sources, 1):
         through = f", by way of {many(len(source.way) - 1, 'text')}" if len(source.way) > 1 else ""
         said = unmarked(shortened(source.place.text))
-        yield f"{rank}. {_where(source.place)}, certainty {score(source.weight)}{through}: “{said}”"
+        yield f"{rank}. {_where(source.place)}, {certainty(source)}{through}: “{said}”"
     if one.invented:
         yield f"- no source: {came_up(one.invented)}"
     if one.drift:
@@ -104,13 +108,16 @@ def _finding(one: FindingEntry) -> str:
         parts.append(f"evidence{where}: “{unmarked(shortened(one.said))}”")
     for became in one.aimed:
         taken = ", refused" if became.taken is False else ""
-        parts.append(f"round {became.round}{taken}: {'mended' if became.gone else 'still there'}")
+        said = f", {became.became}: {unmarked(became.words)}" if became.became in ("kept", "left") else ""
+        parts.append(f"round {became.round}{taken}: {'mended' if became.gone else 'still there'}{said}")
     return "; ".join(parts)
 
 
 def _round(one: RoundEntry) -> str:
     verdict = {True: "taken", False: "refused", None: "not judged yet"}[one.taken]
     scores = ", ".join(f"{spaced(metric)} {score(value)}" for metric, value in one.scores.items())
+    scores += f" ({SELF_CHECK})" if one.self_check else ""
     origin = "the first draft" if one.base is None else f"from round {one.base}"
     reason = f": {unmarked(one.reason)}" if one.reason else ""
-    return f"- round {one.number}, {origin}, {many(one.words, 'word')}, {verdict}{reason}; {scores}"
+    gone = [f"; withdrawn: {unmarked(it.question or it.sentence)} (“{unmarked(it.quote)}”)" for it in one.withdrawn]
+    return f"- round {one.number}, {origin}, {many(one.words, 'word')}, {verdict}{reason}; {scores}{''.join(gone)}"

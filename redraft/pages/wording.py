@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
-from redraft.dossier.contents import Fact, FindingEntry, Sentence
+from redraft.dossier.contents import Fact, FindingEntry, Sentence, Source
 from redraft.history.lineage import came_up
 from redraft.text.cleaning import clean, one_line
 
@@ -112,6 +112,11 @@ def fact_sign(fact: Fact) -> str:
     return {"pruned": "·", "unjudged": "–", "stated": "✓", "missing": "✗"}[standing(fact)]
 
 
+def certainty(source: Source) -> str:
+    """How sure it is that a sentence comes from a place: a judge has said so, or wording tells."""
+    return "quoted by the judge" if source.by == "judge" else f"by wording, certainty {score(source.weight)}"
+
+
 def sentence_label(sentence: Sentence) -> str:
     """What a sentence's button is called."""
     parts = [many(len(sentence.sources), "source")]
@@ -140,6 +145,7 @@ FILTERS: dict[str, Callable[..., str]] = {
         sign,
         standing,
         fact_sign,
+        certainty,
         sentence_label,
         came_up,
     )

@@ -61,6 +61,10 @@ SummaryText = Annotated[str, Fence("summary")]
 SummaryTexts = Annotated[list[str], Fence("summary")]
 Context = Annotated[str, Fence("context")]
 WholeDocument = Annotated[str, Fence("document")]
+WholeText = Annotated[str | None, Fence("document")]
+"""A whole document where it is shown."""
+OutlineText = Annotated[str | None, Fence("outline")]
+"""What the whole document is about, as `prompts.outlining.outline_text` has it, where somebody has said so."""
 Question = Annotated[str | None, Fence("question")]
 Language = Annotated[str | None, Field(pattern=LANGUAGE_NAME)]
 """The language that a user wants a text in, by its English name; without one it is that of what is read."""

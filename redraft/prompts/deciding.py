@@ -8,7 +8,8 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from redraft.domain import Task
-from redraft.prompts.contract import AtMost, Fence, GivenModel, Prompt, ReplyModel, SummaryText
+from redraft.prompts.contract import Also, AtMost, EachAlone, Fence, GivenModel, Prompt, ReplyModel, SummaryText
+from redraft.prompts.judging import Quote
 from redraft.prompts.tags import ONLY_KNOWN, Item, Names
 
 _WORD = re.compile(r"\w+")
@@ -98,6 +99,13 @@ def _place(one: object) -> str:
 _Text = Annotated[str, BeforeValidator(_text)]
 
 
+class Contested(ReplyModel):
+    """A finding that the document speaks against, and the document's words."""
+
+    finding: Annotated[int, Names("findings"), Also("id")]
+    quote: Quote
+
+
 class Decision(ReplyModel):
     """What to do, and why: what to look up and read first, findings to mend with an instruction, or to stop."""
 
@@ -105,6 +113,9 @@ class Decision(ReplyModel):
     look_up: Annotated[list[str], BeforeValidator(_texts), AtMost("requests")] = Field(default_factory=list)
     read: Annotated[list[str], BeforeValidator(_places), AtMost("requests")] = Field(default_factory=list)
     mend: Annotated[list[Annotated[int, Names("findings")]], BeforeValidator(_named), ONLY_KNOWN] = Field(
+        default_factory=list
+    )
+    kept: Annotated[list[Contested], BeforeValidator(_listed), EachAlone(), AtMost("at_most")] = Field(
         default_factory=list
     )
     instruction: _Text = ""

@@ -15,7 +15,6 @@ from redraft.prompts.contract import (
     Excerpt,
     Fence,
     GivenModel,
-    Passages,
     Prompt,
     ReplyModel,
     Silent,
@@ -24,7 +23,7 @@ from redraft.prompts.contract import (
     as_asked,
     lenient,
 )
-from redraft.prompts.judging import IDS, LABELS, Quote, Reason, Statement
+from redraft.prompts.judging import IDS, LABELS, Quote, Reason, Shown, Statement
 from redraft.prompts.tags import LISTED, ONLY_KNOWN, Item, Names
 
 Pass = Literal["pass", "fail"]
@@ -246,19 +245,18 @@ class Alignments(ReplyModel):
     facts: list[Alignment]
 
 
-class VerifyGiven(GivenModel):
-    """Sentences of a summary, and passages of the document to hold them against."""
+class VerifyGiven(Shown):
+    """Sentences of a summary, and what is shown of the document to hold them against."""
 
-    passages: Passages
     sentences: Annotated[list[Statement], Fence("sentence")]
 
 
 class Verification(ReplyModel):
-    """What is wrong with a sentence, why, and the words of the passages that come closest to it."""
+    """The words of the document that come closest to a sentence, what is wrong with it, and why."""
 
     id: Annotated[int, Names("sentences"), IDS]
-    reason: Reason
     quote: Quote
+    reason: Reason
     category: Annotated[
         Category | Unsure,
         BeforeValidator(_category),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from redraft.prompts.contract import (
+    UNSURE,
     Also,
     Aside,
     AtMost,
@@ -15,28 +16,44 @@ from redraft.prompts.contract import (
     Fence,
     GivenModel,
     Lines,
+    OutlineText,
     Passages,
     Prompt,
     ReplyModel,
     Silent,
     Tagged,
     Text,
+    Unsure,
     Whole,
+    WholeText,
     lenient,
 )
 from redraft.prompts.tags import LISTED, ONLY_KNOWN, Item, Names
 
-UNANSWERABLE = "UNANSWERABLE"
-"""What a reply says where a text does not hold the answer. It is an answer; silence is none."""
-UNDECIDED = "UNDECIDED"
-"""What a judge says that knows what it cannot tell: the item is left open, and nobody is asked about it again.
+_YES = frozenset(("true", "yes", "y", "1", "answered", "answerable", "ja", "oui", "sí", "si", "sim", "да", "是"))
+_NO = frozenset(("false", "no", "n", "0", "none", "unanswered", "unanswerable", "nein", "non", "não", "нет", "否"))
 
-Prompts do not mention it. It is for judges that go by rules or by a classifier, such as the built-in one.
-"""
+
+def _answered(value: object) -> object:
+    """Whether there is an answer, however that is said; None where it is not, or in no word that is known."""
+    if isinstance(value, bool) or value == UNSURE:
+        return value
+    said = str(value).casefold().strip(" .\"'*") if isinstance(value, str | int) else ""
+    return True if said in _YES else False if said in _NO else None
+
+
+Answered = Annotated[
+    bool | Unsure | None,
+    BeforeValidator(_answered),
+    WithJsonSchema({"type": "boolean"}),
+    Silent(),
+    Also("is answered", "answerable", "has answer"),
+]
+"""Whether a text holds the answer to a question; None where a reply leaves that out, as one without a schema may."""
 
 Kind = Literal["what", "when", "where", "who", "how", "why"]
 QuestionKind = Annotated[Kind, BeforeValidator(lenient(Kind, "what"))]
-Verdict = Literal["agrees", "contradicts"]
+Verdict = Literal["agrees", "contradicts", "unclear"]
 _VERDICTS = dict.fromkeys(
     ("agree", "agreed", "agreement", "in agreement", "consistent", "no contradiction", "does not contradict",
      "doesn't contradict", "not contradictory", "not contradicting", "compatible"),
@@ -46,7 +63,7 @@ _VERDICTS = dict.fromkeys(
      "inconsistent", "not consistent", "not in agreement", "not compatible", "conflict", "conflicts", "conflicting",
      "incompatible"),
     "contradicts",
-)  # fmt: skip
+) | dict.fromkeys(("unsure", "uncertain", "undecided", "cannot tell", "not clear"), "unclear")  # fmt: skip
 Quote = Annotated[Aside, Also("evidence", "citation", "quotation", "excerpt", "passage", "quoted text", "source")]
 """The words of a text that something is seen from."""
 Reason = Annotated[Aside, Also("explanation", "rationale", "justification", "reasoning", "why", "comment", "thought")]
@@ -83,6 +100,21 @@ class Asked(Item):
     question: str
 
 
+class Shown(GivenModel):
+    """What a prompt shows of a document, before all else: the whole of it, or some passages.
+
+    The prompts that are given the whole document begin with the same words, of which providers keep the work.
+    """
+
+    document: WholeText = None
+    passages: Passages = Field(default_factory=list)
+
+    @property
+    def texts(self) -> list[str]:
+        """All that is shown."""
+        return self.passages if self.document is None else [self.document]
+
+
 ToldSummary = Annotated[list[Told | str], Lines("summary")]
 """The sentences of a summary in their order; and of what stands before its part, where not all has room, the text."""
 AskedQuestions = Annotated[list[Asked], Lines("questions")]
@@ -109,6 +141,7 @@ class AskDocumentGiven(GivenModel):
     excerpt: Excerpt
     count: int
     at_least: int | None = None
+    outline: OutlineText = None
 
 
 class DocumentQuestion(ReplyModel):
@@ -130,6 +163,7 @@ class RankGiven(GivenModel):
     """Questions from different parts of one document."""
 
     candidates: Annotated[list[Candidate], Fence("question")]
+    outline: OutlineText = None
 
 
 class Ranking(ReplyModel):
@@ -139,20 +173,22 @@ class Ranking(ReplyModel):
 
 
 class AnswerFromSummaryGiven(GivenModel):
-    """Questions about a document, to be answered from a summary alone."""
+    """Questions about a document, to be answered from a summary alone; `again` those whose answers are doubted."""
 
     sentences: ToldSummary
     questions: AskedQuestions
+    again: bool = False
 
 
 class SummaryAnswer(ReplyModel):
-    """An answer, or UNANSWERABLE, and the tags of the sentences that it rests on."""
+    """The tags of the sentences that an answer rests on, whether there is one, and what it is."""
 
     id: Annotated[int, Names("questions"), IDS]
-    answer: Aside
     sentences: Annotated[
         list[Annotated[int, Names("sentences")]], LISTED, ONLY_KNOWN, Silent(), Also("sentence ids", "ids", "sentence")
     ]
+    answered: Answered
+    answer: Aside
 
 
 class SummaryAnswers(ReplyModel):
@@ -168,7 +204,7 @@ class CompareGiven(GivenModel):
 
 
 class Comparison(ReplyModel):
-    """Whether the summary's answer contradicts the document's, and why."""
+    """Whether the summary's answer contradicts the document's, why, or that it cannot be told."""
 
     id: Annotated[int, Names("pairs"), IDS]
     reason: Reason
@@ -190,10 +226,12 @@ class AskSummaryGiven(GivenModel):
 
 
 class SummaryQuestion(ReplyModel):
-    """A question about one claim, the answer that the sentence gives, and how much hangs on it, from 1 to 5."""
+    """A question about one fact, the answer that the sentence gives, how much hangs on it, from 1 to 5, and words that
+    the document may use of it."""
 
     question: Text
     answer: Aside
+    search: Annotated[Aside, Also("search words", "keywords", "terms")]
     importance: Importance
 
 
@@ -212,11 +250,11 @@ class SummaryQuestions(ReplyModel):
     sentences: list[SentenceQuestions]
 
 
-class AnswerFromDocumentGiven(GivenModel):
-    """Questions to be answered from passages of the document alone."""
+class AnswerFromDocumentGiven(Shown):
+    """Questions to be answered from a document alone; `again` those whose answers are doubted."""
 
-    passages: Passages
     questions: AskedQuestions
+    again: bool = False
 
 
 BORNE_OUT = 0.8
@@ -224,11 +262,12 @@ BORNE_OUT = 0.8
 
 
 class DocumentAnswer(ReplyModel):
-    """An answer, or UNANSWERABLE, and the words of the passages that hold it."""
+    """The words of the document that an answer rests on, whether there is one, and what it is."""
 
     id: Annotated[int, Names("questions"), IDS]
-    answer: Aside
     quote: Quote
+    answered: Answered
+    answer: Aside
 
 
 class DocumentAnswers(ReplyModel):

@@ -7,17 +7,18 @@ from typing import Annotated
 from pydantic import Field
 
 from redraft.domain import Task
-from redraft.prompts.contract import Fence, GivenModel, Language, Prompt, Question, SummaryText
+from redraft.prompts.contract import Fence, GivenModel, Language, OutlineText, Prompt, Question, SummaryText
+from redraft.prompts.tags import Item
 
 
-class Point(GivenModel):
+class Point(Item):
     """One thing to do: the sentence that it is about, a question to it, what the sentence says, the document's answer,
     and its words; where there is no question, why the sentence is wrong.
 
-    Only the task and the instruction are words of ours or of the user's; the others come from texts and models.
+    Only the task and the instruction are words of ours or of the user's; the others come from texts and models. A reply
+    names a point by its tag.
     """
 
-    id: int
     task: Task
     instruction: str
     sentence: str = ""
@@ -31,7 +32,8 @@ class Point(GivenModel):
 class ReviseGiven(GivenModel):
     """A summary, what to do about it, and what must stay; the document where it fits, or else passages of it.
 
-    `characters` is set where these are what lengths are counted in, for want of spaces between words.
+    `tasks` are those that occur in the points, which alone are explained. `outline` says what the document is as a
+    whole. `characters` is set where these are what lengths are counted in, for want of spaces between words.
     """
 
     summary: SummaryText
@@ -39,6 +41,8 @@ class ReviseGiven(GivenModel):
     keep: Annotated[list[str], Fence("keep")]
     document: Annotated[str | None, Fence("document")] = None
     passages: Annotated[list[str], Fence("passage")] = Field(default_factory=list)
+    outline: OutlineText = None
+    tasks: list[Task] = Field(default_factory=list)
     words: int
     query: Question = None
     language: Language = None

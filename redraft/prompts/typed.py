@@ -22,7 +22,7 @@ from redraft.prompts.contract import (
     as_asked,
     lenient,
 )
-from redraft.prompts.judging import IDS, LABELS, AskedQuestions, Reason
+from redraft.prompts.judging import IDS, LABELS, Answered, AskedQuestions, Reason
 from redraft.prompts.tags import Item, Names
 from redraft.questions import QuestionType
 
@@ -68,9 +68,10 @@ class AnswerQuestionsGiven(GivenModel):
 
 
 class GivenAnswer(ReplyModel):
-    """An answer, or UNANSWERABLE; and where it is yes or no, why."""
+    """Whether there is an answer, and what it is; and where it is yes or no, why."""
 
     id: Annotated[int, Names("questions"), IDS]
+    answered: Answered
     answer: Aside
     reason: Reason
 

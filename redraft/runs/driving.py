@@ -36,7 +36,7 @@ class Watcher(Protocol):
 
 
 # LangGraph's own limit is for graphs that loop by mistake: a node a chunk, and twice that with compression.
-_STEPS_A_CHUNK, _STEPS_A_ROUND, _STEPS = 3, 10, 100
+_STEPS_A_CHUNK, _STEPS_A_ROUND, _STEPS = 3, 24, 100
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 

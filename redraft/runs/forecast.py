@@ -7,19 +7,20 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from redraft.agents import decider, factfinder
+from redraft.agents import arbiter, decider, factfinder
 from redraft.agents.examiner import NUMBER, QUESTION
 from redraft.agents.referee import PREFERENCE_TOKENS, fits, prompt_tokens
 from redraft.agents.reviser import BESIDE
 from redraft.evaluators.base import PackPart, statements_of
 from redraft.evaluators.catalog import names
 from redraft.evaluators.forecasting import A_FACT, A_QUESTION, Ahead, Stage
-from redraft.graphs.policy import FINDINGS_AT_ONCE
+from redraft.graphs.policy import FINDINGS_AT_ONCE, POLICIES
 from redraft.packs import questions as packs
 from redraft.prompts import factual, judging
 from redraft.prompts.contract import Prompt
 from redraft.prompts.deciding import DECIDE
 from redraft.prompts.revising import REVISE
+from redraft.prompts.ruling import RULE_ON_FINDINGS
 from redraft.runs.jobs import desk_of
 from redraft.runs.preparing import Order, Prepared, book_for
 from redraft.runs.roles import judging_under
@@ -83,7 +84,11 @@ def _stages(prepared: Prepared, order: Order, how: Judging) -> Iterator[Stage]:
     if ahead.rounds:
         if order.refinement and order.refinement.policy == "agent":
             yield _decisions(ahead)
+        if order.refinement and not POLICIES[order.refinement.policy].follows:
+            yield from _second_looks(prepared, ahead, how)
         yield _revisions(prepared, ahead)
+        if order.refinement and order.refinement.final_comparison and not POLICIES[order.refinement.policy].follows:
+            yield from _final_comparison(prepared, ahead, how)
 
 
 def _ahead(prepared: Prepared, order: Order, how: Judging) -> Ahead:
@@ -94,7 +99,7 @@ def _ahead(prepared: Prepared, order: Order, how: Judging) -> Ahead:
         sentences = len(statements_of(order.given))
     judges = judging_under(settings, how)
     return Ahead(
-        desk_of(prepared, judges),
+        desk_of(prepared, judges, reading=how.evidence),
         book_for(judges[0], prepared),
         how,
         words=words,
@@ -168,6 +173,32 @@ def _preference(prepared: Prepared, how: Judging, first: str, second: str) -> St
     calls = 2 * how.repeat * len(asked)
     prompt = 2 * how.repeat * (sum(asked) - len(asked) * PREFERENCE_TOKENS)
     return Stage("preference", calls, prompt, calls * PREFERENCE_TOKENS)
+
+
+def _second_looks(prepared: Prepared, ahead: Ahead, how: Judging) -> Iterator[Stage]:
+    """Before every revision at all of a metric's findings, and after it at what the reviser contests: with the document
+    where it fits, else with the places around them."""
+    able = [judge for judge in judging_under(prepared.settings, how) if reads_prompts(judge.model)]
+    if not able:
+        return
+    calls = 2 * ahead.rounds
+    points = arbiter.AT_ONCE * _POINT + ahead.overhead(RULE_ON_FINDINGS)
+    reply = arbiter.AT_ONCE * ahead.needs(arbiter.RULED)
+    window, document = able[-1].context_tokens, prepared.plan.document_tokens
+    read = document if document + points + reply <= window else min(document, ahead.desk.room)
+    yield Stage("second looks", calls, calls * (read + points), calls * reply, about=True)
+
+
+def _final_comparison(prepared: Prepared, ahead: Ahead, how: Judging) -> Iterator[Stage]:
+    """Every language model that judges is asked in both orders, with the document where it has room for it."""
+    judges = [one for one in judging_under(prepared.settings, how) if reads_prompts(one.model)]
+    needed = prompt_tokens(prepared.book, prepared.tokenizer, "", "") + 2 * ahead.summary
+    document = prepared.plan.document_tokens
+    asked = [needed + document * fits(needed + document, one.context_tokens) for one in judges]
+    calls = 2 * how.repeat * len(asked)
+    prompt = 2 * how.repeat * sum(one - PREFERENCE_TOKENS for one in asked)
+    if calls:
+        yield Stage("comparing first and best", calls, prompt, calls * PREFERENCE_TOKENS)
 
 
 def _decisions(ahead: Ahead) -> Stage:

@@ -15,11 +15,10 @@ from redraft.agents.together import together
 from redraft.domain import Document, Totals
 from redraft.errors import BudgetError, NothingSaidError, PromptError, StoreError, UsageError
 from redraft.events import Noted, PartDone
-from redraft.history.citing import cited
-from redraft.history.lineage import read_lineage
+from redraft.history.citing import citations_of
 from redraft.history.results import Result, read_result
 from redraft.models.prices import PriceTable
-from redraft.outputs.paper import Paper, Part, lacks, writer_of
+from redraft.outputs.paper import Paper, Part, lacks, with_basis, writer_of
 from redraft.outputs.template import Section, Template
 from redraft.runs.bench import Bench, Watch
 from redraft.runs.failures import Failure, failure
@@ -84,6 +83,7 @@ class Filled:
             "text": self.text if drafted else None,
             "words": count_words(self.text) if drafted else None,
             "scores": self.result.scores if self.result else {},
+            "self_check": bool(self.result and self.result.self_checked),
             "gaps": [asdict(gap) for gap in self.result.gaps] if self.result else [],
             "error": asdict(self.failure) if self.failure else None,
         }
@@ -176,13 +176,14 @@ def form_paper(store: Store, form: Form, *, notes: bool) -> Paper:
         for one in sections[has_title:]
     ]
     title = first.title if has_title else form.document.title or "Summary"
-    return Paper(
+    made = Paper(
         title,
         tuple(parts),
         about=tuple(_about(form)),
         language="" if _written_in(form) else form.document.language,
         is_titled=has_title,
     )
+    return with_basis(made)
 
 
 def _written_in(form: Form) -> str | None:
@@ -191,7 +192,7 @@ def _written_in(form: Form) -> str | None:
 
 def _part(store: Store, section: Section, made: Filled, *, notes: bool) -> Part:
     drafted = made.result is not None and made.result.draft is not None
-    citations = cited(read_lineage(store, made.run)) if notes and drafted and made.run else None
+    citations = citations_of(store, made.run) if notes and drafted and made.run else None
     return Part(made.text, section.title, section.level, citations)
 
 

@@ -8,9 +8,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from redraft.agents.arbiter import Arbiter
 from redraft.agents.decider import Decider
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge, longest_reply, reply_tokens
+from redraft.agents.outliner import Outliner
 from redraft.agents.pen import Pen
 from redraft.agents.referee import Referee
 from redraft.agents.reviser import Reviser
@@ -28,11 +30,12 @@ from redraft.prompts.contract import Prompt
 from redraft.runs.preparing import Prepared
 from redraft.runs.roles import least_window
 from redraft.runs.staff import Staff, Worker
-from redraft.settings import YARDSTICKS, Judging, Settings, reads_prompts
+from redraft.settings import YARDSTICKS, EvidenceName, Judging, Settings, reads_prompts
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
 from redraft.text.embeddings import Encoder, load_encoder
+from redraft.text.genre import kind_by_form
 from redraft.text.passages import Passages
 from redraft.text.words import is_unspaced
 
@@ -59,6 +62,7 @@ class Foreman:
         run, prepared, pen = self.run, self.prepared, self._pen()
         query = run.settings.query
         jury = await off_loop(self.jury, run.judging) if run.judging else None
+        outliner = self.outliner()
         return Job(
             run=run,
             store=self.store,
@@ -67,10 +71,13 @@ class Foreman:
             plan=prepared.plan,
             tokenizer=prepared.tokenizer,
             observe=self.observe,
-            writer=Writer(pen, query=query),
+            writer=Writer(pen, query=query, kind=await off_loop(kind_by_form, prepared.document.text)),
             reviser=Reviser(pen, jury.desk if jury else self.desk(judged=False), query),
+            outliner=outliner,
             jury=jury,
             decider=self._decider(jury),
+            arbiter=self._arbiter(jury),
+            referees=tuple(self.referees(run.judging, in_words=True)) if run.refinement and run.judging else (),
             board=self.staff.board,
         )
 
@@ -89,7 +96,16 @@ class Foreman:
             self.observe,
             validator=self._judge(self.staff.validator, self._turns(judging)[0]),
             query=self.run.settings.query,
+            outliner=self.outliner(),
         )
+
+    def outliner(self) -> Outliner | None:
+        """Who outlines the document: the writer, where it can read."""
+        settings = self.run.settings
+        if not reads_prompts(settings.model):
+            return None
+        judge = self._judge(self.staff.writer, settings.sample)
+        return Outliner(judge, self.prepared.tokenizer, settings.context_tokens, settings.language)
 
     def _encoder(self, judging: Judging) -> Encoder | None:
         """What compares meanings, where that is wanted. Judges share it, and what it says of the document is kept."""
@@ -116,15 +132,27 @@ class Foreman:
     def desk(self, encoder: Encoder | None = None, *, judged: bool = True) -> EvidenceDesk:
         """Where the run's judges look things up: as much at once as the least of their windows has room for."""
         judging = (*self.staff.judges, self.staff.validator)
-        return desk_of(self.prepared, [worker.settings for worker in judging], encoder, judged=judged)
+        settings = [worker.settings for worker in judging]
+        reading = self.run.judging.evidence if self.run.judging else "auto"
+        return desk_of(self.prepared, settings, encoder, judged=judged, reading=reading)
 
-    def referees(self, judging: Judging) -> list[Referee]:
-        """One for every judging."""
+    def referees(self, judging: Judging, *, in_words: bool = False) -> list[Referee]:
+        """One for every judging; of those by language models alone, where they are to be `in_words`."""
         return [
             Referee(self._judge(worker, turn), self.prepared.tokenizer, worker.window)
             for worker in self.staff.judges
+            if not in_words or reads_prompts(worker.settings.model)
             for turn in self._turns(judging)
         ]
+
+    def _arbiter(self, jury: Jury | None) -> Arbiter | None:
+        """Who takes a second look at findings: the last of the judges that are language models, so that where there are
+        several it is not the one that has asked the questions."""
+        able = [worker for worker in self.staff.judges if reads_prompts(worker.settings.model)]
+        if jury is None or self.run.refinement is None or self.run.judging is None or not able:
+            return None
+        desk = replace(jury.desk, window=able[-1].settings.context_tokens)
+        return Arbiter(self._judge(able[-1], self._turns(self.run.judging)[-1]), desk)
 
     def sentence_tracer(self, judging: Judging) -> SentenceTracer:
         """The first of the judges, to be asked where sentences come from."""
@@ -182,14 +210,19 @@ class Foreman:
 
 
 def desk_of(
-    prepared: Prepared, judging: Sequence[Settings], encoder: Encoder | None = None, *, judged: bool = True
+    prepared: Prepared,
+    judging: Sequence[Settings],
+    encoder: Encoder | None = None,
+    *,
+    judged: bool = True,
+    reading: EvidenceName = "auto",
 ) -> EvidenceDesk:
     """Where things are looked up in a document, for those who judge by it. Where nobody does, its wording is no matter,
     which takes longer to find out than all the rest of a run."""
     passages, window = Passages(prepared.document, prepared.tokenizer, encoder), least_window(judging)
     tokenizer, tokens = prepared.tokenizer, prepared.document_tokens
     worded = wording(prepared) if judged else USUAL
-    return EvidenceDesk(prepared.document, passages, tokenizer, window, tokens, worded)
+    return EvidenceDesk(prepared.document, passages, tokenizer, window, tokens, worded, reading)
 
 
 def wording(prepared: Prepared) -> Wording:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from redraft.builtin.door import is_answered, reads
-from redraft.domain import GIVEN, OTHER, Chunk, Document, Finding, content_id
+from redraft.domain import GIVEN, OTHER, Chunk, Document, Finding, Span, content_id
 from redraft.errors import DocumentError, PromptError, RunError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import check_goals, evaluators
+from redraft.evaluators.goals import refuse_self_check
+from redraft.graphs.choosing import what_is_read
 from redraft.graphs.plan import Plan, Planner, fitting_words
 from redraft.graphs.reviewing import reviewed
 from redraft.graphs.strategies import strategy_named, version_with
@@ -28,6 +30,7 @@ from redraft.prompts.factual import FACTUAL
 from redraft.prompts.judging import JUDGING
 from redraft.prompts.origins import TRACE_SENTENCES
 from redraft.prompts.revising import REVISE
+from redraft.prompts.ruling import RULE_ON_FINDINGS
 from redraft.readers.corpus import load_all
 from redraft.readers.parting import Stretch, parted
 from redraft.runs.entailing import check_judges, check_writer
@@ -85,8 +88,9 @@ class Prepared:
     @property
     def document_tokens(self) -> int:
         """Of all the document, however much of it is read for the draft."""
-        until = self.settings.until
-        return self.plan.document_tokens if until is None else self.tokenizer.count(self.document.text)
+        read = Span(self.chunks[0].span.start, self.chunks[-1].span.end)
+        whole = read == Span(0, len(self.document.text))
+        return self.plan.document_tokens if whole else self.tokenizer.count(self.document.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +133,7 @@ class Order:
         if settings.strategy == GIVEN_STRATEGY:
             raise UsageError(
                 "the strategy `given` makes no draft, and none was handed over",
-                hint="use hierarchical, incremental or direct; or evaluate or refine a summary that there is",
+                hint="use auto, hierarchical, incremental or direct; or evaluate or refine a summary that there is",
             )
         return settings
 
@@ -142,8 +146,8 @@ class _Settled:
     tokenizer: Tokenizer
     book: PromptBook
     warnings: tuple[str, ...]
-    end: int
-    """Where that ends which is read of the document."""
+    read: Span
+    """What is read of the document."""
 
 
 def prepare(
@@ -169,7 +173,9 @@ def _cut(document: Document, settled: _Settled, chapters: Sequence[Stretch]) -> 
     """The chunks by which a draft is made."""
     tokenizer = settled.tokenizer
     if not chapters:
-        return chunk(document, tokenizer, settled.settings.chunk_budget, settled.end)
+        start, end = settled.read
+        natural = settled.settings.chunking == "natural"
+        return chunk(document, tokenizer, settled.settings.chunk_budget, end, start=start, natural=natural)
     meter = tokenizer.measure(document.text)
     return [Chunk(at, one.span, meter.tokens(*one.span)) for at, one in enumerate(chapters)]
 
@@ -217,7 +223,9 @@ def _settle(document: Document, settings: Settings, model: Model | None, given: 
     if "context_tokens" not in settings.model_fields_set:
         window = window_of_family(name_of(settings.model)) or settings.context_tokens
         settings = settings.model_copy(update={"context_tokens": window})
-    return _Settled(settings, tokenizer, PromptBook(settings.prompts), tuple(warnings), end)
+    book = PromptBook(settings.prompts)
+    settings, read, said = what_is_read(document, end, settings, tokenizer, book)
+    return _Settled(settings, tokenizer, book, (*warnings, *said), read)
 
 
 def check_judging(order: Order, prepared: Prepared, store: Store) -> None:
@@ -240,6 +248,7 @@ def check_judging(order: Order, prepared: Prepared, store: Store) -> None:
     encoder = load_encoder(judging.embeddings) if judging.embeddings else None
     known = order.evaluators(encoder)
     check_goals(order.refinement.goals if order.refinement else (), known)
+    refuse_self_check(prepared.settings, judging, order.refinement)
     judges = judging_under(prepared.settings, judging)
     has_facts = bool(judging.keyfacts or store.keyfacts.imported(document.id))
     check_judges(prepared.settings, judging, order.refinement, known, has_facts)
@@ -297,7 +306,8 @@ def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Ru
     with store.at_once():
         store.documents.add(document)
         if not prepared.chapters:
-            store.documents.add_chunks(document.id, tokenizer, settings.chunk_budget, prepared.chunks, settings.until)
+            cut = (settings.until, settings.chunking)
+            store.documents.add_chunks(document.id, tokenizer, settings.chunk_budget, prepared.chunks, *cut)
         store.prompts.keep(used.values())
         store.runs.add(run)
         named = zip(prepared.chapters, prepared.chunks, strict=False)
@@ -311,6 +321,12 @@ def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Ru
     return store.runs.get(run.id)
 
 
+def _asked_of(refinement: Refinement) -> dict[str, object]:
+    # Runs of before shall be found again.
+    left_out = {"allow_self_check", *(["final_comparison"] if refinement.final_comparison else [])}
+    return refinement.model_dump(mode="json", exclude=left_out)
+
+
 def _identity(of_settings: str, order: Order) -> str:
     """A run that only drafts is identified by its settings; what is done with a draft comes on top."""
     if order.judging is None:
@@ -320,7 +336,7 @@ def _identity(of_settings: str, order: Order) -> str:
     material = [
         of_settings,
         {**order.judging.asks(), "build": kind},
-        order.refinement.model_dump(mode="json") if order.refinement else None,
+        _asked_of(order.refinement) if order.refinement else None,
         content_id(order.given) if order.given is not None else None,
         *([content_id(order.other)] if order.other is not None else []),
         *([[asdict(one) for one in order.findings]] if order.findings else []),
@@ -368,12 +384,19 @@ def prompts_used(
         prompts += JUDGING
         prompts += FACTUAL if isinstance(purpose, BuildKeyfacts) else ()
         prompts += [prompt for one in Order(purpose, own=tuple(own)).evaluators() for prompt in one.prompts]
-        prompts += (REVISE,) if isinstance(purpose, Refine) else ()
-        prompts += (DECIDE,) if purpose.refinement and purpose.refinement.policy == "agent" else ()
+        prompts += _of_refining(purpose.refinement) if purpose.refinement else ()
     used = {prompt.name: _recorded(book, prompt) for prompt in prompts}
     for name, its in _own_books(settings, judging).items():
         used |= {f"{prompt.name} ({name})": _recorded(its, prompt) for prompt in prompts}
     return used
+
+
+def _of_refining(refinement: Refinement) -> Iterator[Prompt[Any, Any]]:
+    yield REVISE
+    if refinement.policy != "paper":
+        yield RULE_ON_FINDINGS
+        yield from (PREFER_SUMMARY,) if refinement.final_comparison else ()
+    yield from (DECIDE,) if refinement.policy == "agent" else ()
 
 
 def _recorded(book: PromptBook, prompt: Prompt[Any, Any]) -> PromptRecord:

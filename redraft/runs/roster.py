@@ -103,7 +103,7 @@ def roster(
         window = own.context_tokens if own else None
         if window is None and given and one.opened_as[:2] == seats[0].opened_as[:2]:
             window = first.window
-        found.append(_seat(role, name, one, window, store))
+        found.append(_seat(role, name, one, window, store, first.window or ASSUMED_WINDOW))
     used = {writes_as, *(name for _, name in named)}
     unused = {name: table for name, table in tables.items() if name not in used}
     return [*found, *(_spare(name, table, writer, prices, store) for name, table in unused.items())]
@@ -127,7 +127,9 @@ def _window_of(own: ModelSettings) -> int:
     return own.context_tokens or ASSUMED_WINDOW
 
 
-def _seat(role: Role | None, name: str, one: Hired, given: int | None, store: Store) -> Seat:
+def _seat(
+    role: Role | None, name: str, one: Hired, given: int | None, store: Store, otherwise: int = ASSUMED_WINDOW
+) -> Seat:
     it, trouble, away = one.settings, "", list[str]()
     manners = store.manners.known(identity_of(it))
     if not reads_prompts(it.model):
@@ -140,7 +142,7 @@ def _seat(role: Role | None, name: str, one: Hired, given: int | None, store: St
     if away:
         trouble = f"nothing answers at {away[0]}"
     source: Source = "given" if given else "known" if found else "assumed"
-    return Seat(role, name, one, found or ASSUMED_WINDOW, source, manners, trouble)
+    return Seat(role, name, one, found or otherwise, source, manners, trouble)
 
 
 def identity_of(settings: Settings) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from redraft.domain import Document, Usage
+from redraft.evaluators.goals import refuse_self_check
 from redraft.models.prices import PriceTable
 from redraft.runs.forecast import Forecast, forecast
 from redraft.runs.locating import located
@@ -109,6 +110,7 @@ def spending_of(
     settings, order, notes = with_windows(settings, order, known_window)
     prepared = prepare(source, settings, given=order.given)
     # What a limit of cost would refuse is shown all the same.
+    refuse_self_check(prepared.settings, order.judging, order.refinement)
     hired = hire(prepared.settings, order.judging, Limits(), prices, refinement=order.refinement)
     told = (*prepared.warnings, *notes)
     chapters = tuple(_of_chapters(prepared, order, prices))

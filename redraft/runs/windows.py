@@ -64,7 +64,7 @@ def windowed(
     """The same of settings and a judging.
 
     What the settings say of a window is said of the writer's, and of that of an object which nothing can be known of.
-    Where nobody knows another's it is what is assumed of every model.
+    Where nobody knows another's it counts as large as the writer's.
     """
     given = settings.context_tokens if WINDOW in settings.model_fields_set else None
     notes: list[str] = []
@@ -77,26 +77,25 @@ def windowed(
         objects=objects,
     )
 
-    def window(one: Hired) -> int:
+    def window(one: Hired, otherwise: int, whose: str) -> int:
         found = find(one)
         if found is None and _is_bounded(one):
             option = "--context-tokens N, or " if one is writer else ""
             notes.append(
-                f"the window of {one.settings.model} is not known: {ASSUMED_WINDOW:,} tokens are assumed"
+                f"the window of {one.settings.model} is not known: {otherwise:,} tokens{whose} are assumed"
                 f" ({option}{WINDOW} of its own settings, a table [models.NAME], says what it is)"
             )
-            return ASSUMED_WINDOW
-        return found or given or ASSUMED_WINDOW
+        return found or otherwise
 
     notes += without_key([writer, *others])
-    of_writer = given or window(writer)
+    of_writer = given or window(writer, ASSUMED_WINDOW, "")
     models = dict(judging.models) if judging is not None else {}
     for (_, name), one in zip(named_in(judging, refinement), others, strict=True):
         own = models.get(name)
         if not reads_prompts(one.settings.model) or (own is not None and own.context_tokens):
             continue
         here = one.opened_as[:2] == writer.opened_as[:2]
-        its = of_writer if here else window(one)
+        its = of_writer if here else window(one, of_writer, ", as many as the writer's,")
         if own is not None or its != of_writer:
             models[name] = _with_window(one.settings, its, own)
     settings = settings.model_copy(update={WINDOW: of_writer})

@@ -104,7 +104,7 @@ class Bookings:
             "max_tokens": call.max_tokens,
             "attempt": call.attempt,
             "started": call.started,
-            "most_tokens": call.most_tokens,
+            "most_tokens": call.lost_tokens,
             "booked_usd": call.booked_usd,
         }
         names, places = ", ".join(columns), ", ".join("?" * len(columns))
@@ -178,7 +178,7 @@ class Bookings:
                     call.cost_usd,
                     call.seconds,
                     call.waited,
-                    call.most_tokens,
+                    call.lost_tokens,
                     call.booked_usd,
                     booking.call,
                 ),

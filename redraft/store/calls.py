@@ -40,8 +40,8 @@ class Call:
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = None
     """What it cost; None where nobody has said, or where the price is not known."""
-    most_tokens: int = 0
-    """As long as nobody has said what was used: the most that it can have been."""
+    lost_tokens: int = 0
+    """As long as nobody has said what was used: the tokens of its own prompt, and the reply that it was asked for."""
     booked_usd: float | None = None
     """What it counts as against a budget: the most that it can cost, until it is known what it did cost."""
     waited: float | None = None

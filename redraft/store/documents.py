@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from redraft.domain import Chunk, Document, Section, Span, content_id
 from redraft.errors import StoreError
 from redraft.marks import Mark
+from redraft.settings import Chunking
 from redraft.store.connection import Connection, Raw, storable
 
 
@@ -117,25 +118,36 @@ class Documents:
         return str(row["title"]) if row else ""
 
     def add_chunks(
-        self, document: str, tokenizer: str, budget: int, chunks: Sequence[Chunk], until: int | None = None
+        self,
+        document: str,
+        tokenizer: str,
+        budget: int,
+        chunks: Sequence[Chunk],
+        until: int | None = None,
+        chunking: Chunking = "fixed",
     ) -> None:
         """Store how a document is cut, or its first `until` tokens; a cut that is there already stays as it is."""
         rows = [
-            (document, _counted(tokenizer, until), budget, c.index, c.span.start, c.span.end, c.tokens) for c in chunks
+            (document, _counted(tokenizer, until, chunking), budget, c.index, c.span.start, c.span.end, c.tokens)
+            for c in chunks
         ]
         with self._connection.writing_beside() as raw:
             raw.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", rows)
 
-    def chunks(self, document: str, tokenizer: str, budget: int, until: int | None = None) -> list[Chunk]:
+    def chunks(
+        self, document: str, tokenizer: str, budget: int, until: int | None = None, chunking: Chunking = "fixed"
+    ) -> list[Chunk]:
         """The stored chunks of a document, or of its first `until` tokens; none when it was never cut so."""
         rows = self._connection.rows(
             'SELECT idx, start, "end", tokens FROM chunks WHERE document = ? AND tokenizer = ? AND budget = ? '
             "ORDER BY idx",
-            (document, _counted(tokenizer, until), budget),
+            (document, _counted(tokenizer, until, chunking), budget),
         )
         return [Chunk(row["idx"], Span(row["start"], row["end"]), row["tokens"]) for row in rows]
 
 
-def _counted(tokenizer: str, until: int | None) -> str:
-    """By what a cut was counted: that of a beginning alone ends elsewhere, and stands beside that of the whole."""
-    return tokenizer if until is None else f"{tokenizer}, first {until}"
+def _counted(tokenizer: str, until: int | None, chunking: Chunking) -> str:
+    """By what a cut was counted, and how it was cut: a cut of a beginning alone ends elsewhere, as one at chapters and
+    paragraphs does, and each stands beside the others."""
+    counted = tokenizer if until is None else f"{tokenizer}, first {until}"
+    return counted if chunking == "fixed" else f"{counted}, {chunking}"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
-from redraft.domain import Evaluation, Evidence, Finding, Lookup, Round, Span
+from redraft.domain import Evaluation, Evidence, Finding, Round, Span
+from redraft.rulings import Lookup, PointAnswer
 from redraft.store.connection import Connection, Row, storable, upsert
 from redraft.store.documents import now
 
@@ -14,7 +16,7 @@ from redraft.store.documents import now
 _MORE = "redraft:findings"
 # SQLite takes a limited number of parameters in a statement.
 _AT_ONCE = 500
-_OF_A_ROUND = ("draft", "base", "aims", "findings", "accepted", "reason", "why", "instruction")
+_OF_A_ROUND = ("draft", "base", "aims", "findings", "accepted", "reason", "why", "instruction", "answers")
 
 
 class Judgments:
@@ -86,6 +88,7 @@ class Judgments:
                     storable(round_.reason),
                     storable(round_.why),
                     storable(round_.instruction),
+                    storable(json.dumps([asdict(one) for one in round_.answers], ensure_ascii=False)),
                 ),
             )
 
@@ -110,6 +113,7 @@ class Judgments:
                 reason=row["reason"],
                 why=row["why"],
                 instruction=row["instruction"],
+                answers=tuple(PointAnswer(**one) for one in json.loads(row["answers"])),
             )
             for row in rows
         ]

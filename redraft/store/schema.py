@@ -357,6 +357,41 @@ _ERRANDS = (
 # How long a call waited before it was sent, once it has ended: nothing of calls from before.
 _WAITED = ("ALTER TABLE calls ADD COLUMN waited REAL",)
 
+# What a reviser says of each point, second looks at findings, and how a refinement's first and best draft compare.
+_RULINGS = (
+    "ALTER TABLE rounds ADD COLUMN answers TEXT NOT NULL DEFAULT '[]'",
+    """
+    CREATE TABLE rulings (
+        document TEXT NOT NULL,
+        finding TEXT NOT NULL,
+        verdict TEXT NOT NULL,
+        quote TEXT NOT NULL,
+        start INTEGER,
+        "end" INTEGER,
+        reason TEXT NOT NULL,
+        judge TEXT NOT NULL,
+        contested TEXT NOT NULL,
+        run TEXT NOT NULL,
+        round INTEGER NOT NULL,
+        created TEXT NOT NULL,
+        PRIMARY KEY (document, finding)
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE final_comparisons (
+        run TEXT PRIMARY KEY REFERENCES runs(id),
+        first TEXT NOT NULL REFERENCES drafts(id),
+        best TEXT NOT NULL REFERENCES drafts(id),
+        first_won INTEGER NOT NULL,
+        reason TEXT NOT NULL,
+        votes TEXT NOT NULL,
+        document_read INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE INDEX final_comparisons_first ON final_comparisons(first)",
+    "CREATE INDEX final_comparisons_best ON final_comparisons(best)",
+)
+
 STEPS = {
     "m001_texts_runs_calls": FOUNDATION,
     "m002_judging": JUDGING,
@@ -380,5 +415,6 @@ STEPS = {
     "m020_pot_sums": pot_sums.STEP,
     "m021_errands": _ERRANDS,
     "m022_waited": _WAITED,
+    "m023_rulings": _RULINGS,
 }
 """The statements of each, by the name under which a database has it on record."""

@@ -27,6 +27,7 @@ from redraft.store.opinions import Opinions
 from redraft.store.packs import Packs
 from redraft.store.parents import Ancestry
 from redraft.store.prompts import PromptShelf
+from redraft.store.rulings import Rulings
 from redraft.store.runs import Run, Runs
 from redraft.store.trees import KeyFactShelf
 from redraft.store.turns import Turns
@@ -73,6 +74,7 @@ class Store:
         self.keyfacts = KeyFactShelf(self._connection)
         self.typed = TypedShelf(self._connection)
         self.judgments = Judgments(self._connection)
+        self.rulings = Rulings(self._connection)
         self.manners = MannersBook(self._connection)
         self.agreements = Agreements(self._connection)
         self.opinions = Opinions(self._connection)
@@ -113,7 +115,9 @@ class Store:
         """The chunks by which a run drafts: those of a cut, or chapters. None where the cut is not known any more."""
         if run.settings.by_chapter:
             return [one.chunk for one in self.chapters.of(run.id)]
-        return self.documents.chunks(run.document, run.tokenizer, run.settings.chunk_budget, run.settings.until)
+        cut = (run.document, run.tokenizer, run.settings.chunk_budget, run.settings.until)
+        # A run of before there were several ways of cutting has the one that there was.
+        return self.documents.chunks(*cut, run.settings.chunking) or self.documents.chunks(*cut)
 
     def status(self, run: Run) -> str:
         """How a run stands; one that is marked as running, while no process works on it, was killed.

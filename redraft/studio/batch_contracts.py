@@ -91,6 +91,8 @@ class ItemRow(BaseModel):
     """The run that has the rest of it: /api/runs/RUN, /api/runs/RUN/dossier."""
     words: int | None
     scores: dict[str, float | None]
+    self_check: bool
+    """Whether the built-in model has judged what it has written itself."""
     calls: int | None
     cost_usd: float | None
     error: dict[str, str] | None

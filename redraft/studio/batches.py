@@ -13,6 +13,7 @@ from redraft.batches.standing import Standing, pace_of, standing_of
 from redraft.batches.tables import report_on
 from redraft.dossier.scrubbing import scrubbed
 from redraft.errors import RunError
+from redraft.history.certificates import self_checked
 from redraft.history.tracing import scores_of
 from redraft.pages.report import Line, Results, ShownTable, sections
 from redraft.reports.report import Report
@@ -143,6 +144,7 @@ def _row(store: Store, item: Item) -> ItemRow:
         run=item.run,
         words=draft.words if draft else None,
         scores=scores_of(store, run) if run else {},
+        self_check=bool(run and self_checked(run)),
         calls=used.calls if used else None,
         cost_usd=used.cost_usd if used else None,
         error=_error(item.error),

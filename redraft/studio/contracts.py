@@ -89,6 +89,7 @@ class Result(BaseModel):
     stop_reason: str | None
     scores: dict[str, float | None]
     initial_scores: dict[str, float | None]
+    self_check: bool
     goals: dict[str, dict[str, Any]]
     usage: dict[str, Any]
 

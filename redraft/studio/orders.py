@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from redraft import plugins
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import check_goals, metrics, names
+from redraft.evaluators.goals import refuse_self_check
 from redraft.graphs.strategies import STRATEGIES
 from redraft.runs.preparing import Order
 from redraft.runs.spending import with_places
@@ -56,6 +57,8 @@ class Asked(BaseModel):
     rounds: int = Field(default=4, ge=1, le=100)
     review: bool = False
     """Whether a person looks at the findings before each revision."""
+    allow_self_check: bool = False
+    """Whether goals count where the built-in model writes and judges itself."""
 
 
 def order_of(asked: Asked, models: Models) -> tuple[Settings, Order]:
@@ -72,6 +75,7 @@ def order_of(asked: Asked, models: Models) -> tuple[Settings, Order]:
     judging = Judging(metrics=wanted or USUAL_METRICS, **_judge(asked, models))
     known = metrics((*judging.metrics, *(refinement.goals if refinement else ())))
     check_goals(refinement.goals if refinement else (), known)
+    refuse_self_check(settings, judging, refinement)
     order = Order(with_draft(judging, refinement), given=asked.summary)
     return settings, with_places(order, settings)
 
@@ -107,7 +111,15 @@ def _judge(asked: Asked, models: Models) -> dict[str, Any]:
 
 def _refinement(asked: Asked) -> Refinement:
     goals = asked.goals or dict(DEFAULT_GOALS)
-    return _checked(Refinement, {"goals": goals, "rounds": asked.rounds, "review": asked.review})
+    return _checked(
+        Refinement,
+        {
+            "goals": goals,
+            "rounds": asked.rounds,
+            "review": asked.review,
+            "allow_self_check": asked.allow_self_check,
+        },
+    )
 
 
 def strategies() -> tuple[str, ...]:

@@ -30,7 +30,9 @@ from redraft.studio.starting import KEPT, Sent, asked_from, begun, offer_of, pla
 
 Here = Literal["runs", "new", "batches", "packs", "experiments", "api", ""]
 _MOST_COMPARED = 6
-_EMPTY = dict.fromkeys(("document", "kept", "summary", "model", "judge", "metrics", "words", "query", "review"), "")
+_EMPTY = dict.fromkeys(
+    ("document", "kept", "summary", "model", "judge", "metrics", "words", "query", "review", "allow_self_check"), ""
+)
 _EMPTY |= {"strategy": "hierarchical", "kind": "summarize", "rounds": "4"}
 _SVG_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 

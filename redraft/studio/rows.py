@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from redraft.history.certificates import self_checked
 from redraft.history.comparison import preferred
 from redraft.history.tracing import scores_of
 from redraft.settings import GIVEN_STRATEGY, Part
@@ -49,6 +50,8 @@ class Row(BaseModel):
     limit: int | None
     stop_reason: str
     scores: dict[str, float | None]
+    self_check: bool
+    """Whether the built-in model has judged what it has written itself."""
     preferred: str | None
     """Of two summaries that were compared, the better one."""
     calls: int
@@ -169,6 +172,7 @@ def row_of(store: Store, run: Run) -> Row:
         limit=run.settings.words,
         stop_reason=run.stop_reason or "",
         scores=scores_of(store, run),
+        self_check=bool(self_checked(run)),
         preferred=preferred(store, run),
         calls=used.calls,
         cost_usd=used.cost_usd,

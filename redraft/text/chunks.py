@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from redraft.domain import Chunk, Document, Span
 from redraft.errors import UsageError
+from redraft.text.ends import Ends
 from redraft.text.places import starts_of
 from redraft.text.sentences import paragraph_seams, sentences
 from redraft.text.tokens import Meter, Tokenizer, tokenizer_named
@@ -24,13 +25,28 @@ _LOOK_BACK = 2_000
 _EXACT = re.compile(r"(?:(?<=\n)(?!/)|(?<=\S)(?=[^\S\x1c-\x1f]))(?!\s{0,40}[\r\n]|\s{40})")
 
 
-def chunk(document: Document, tokenizer: Tokenizer, budget: int, end: int | None = None) -> list[Chunk]:
-    """Cut `document` into chunks of at most `budget` tokens. The spans cover the text, or all before `end`, exactly and
-    in order, and none of them has text of two documents."""
+def chunk(
+    document: Document,
+    tokenizer: Tokenizer,
+    budget: int,
+    end: int | None = None,
+    *,
+    start: int = 0,
+    natural: bool = False,
+) -> list[Chunk]:
+    """Cut `document` into chunks of at most `budget` tokens. The spans cover the text, or all from `start` and before
+    `end`, exactly and in order, and none of them has text of two documents.
+
+    A `natural` cut ends a chunk sooner where a chapter or a scene ends in its last part, or else a paragraph that is no
+    speech which the next one answers.
+    """
     if budget < MIN_BUDGET:
         raise UsageError(f"a chunk of {budget} tokens is too small", hint=f"use --chunk-tokens {MIN_BUDGET} or more")
     text = document.text[:end]
-    return _Chunker(text, tokenizer, budget, tokenizer.measure(text), starts_of(document)).run()
+    chunker = _Chunker(text, tokenizer, budget, tokenizer.measure(text), starts_of(document))
+    if natural:
+        chunker.ends = Ends.of(text, [section.span.start for section in document.sections])
+    return chunker.run(start)
 
 
 def beginning(text: str, tokenizer: Tokenizer, tokens: int) -> int:
@@ -69,15 +85,17 @@ class _Chunker:
         self._meter = meter
         self._paragraphs = [0, *paragraph_seams(text), len(text)]
         self._split: tuple[int, list[int]] = (-1, [])
+        self.ends: Ends | None = None
+        """Where chunks had better end; without these each is as large as it may be."""
 
     def first_end(self) -> int:
         """Where the first chunk ends."""
         return self._cut(0, self._budget)
 
-    def run(self) -> list[Chunk]:
-        """Cut from the beginning to the end."""
+    def run(self, start: int = 0) -> list[Chunk]:
+        """Cut from `start` to the end."""
         chunks: list[Chunk] = []
-        start, exact = 0, True
+        exact = start == 0 or self._is_exact(start)
         while start < len(self._text):
             end = self._cut(start, self._budget)
             ends_exact = self._is_exact(end)
@@ -105,6 +123,8 @@ class _Chunker:
         if self._meter.tokens(start, bound) <= allowed:
             return bound
         limit = min(bound, self._meter.reach(start, max(0, allowed)))
+        if self.ends is not None and (better := self.ends.last(start, limit)) is not None:
+            return better
         seam = self._last_seam(limit)
         return seam if seam > start else self._forced(start, limit)
 

@@ -13,15 +13,13 @@ from redraft.text.languages import tongues_of, unshown
 from redraft.text.origins.index import indexed
 from redraft.text.origins.stretches import Stretches
 from redraft.text.places import starts_of
+from redraft.text.retrieval import Windows
 from redraft.text.tokens import Meter, Tokenizer
 
 WINDOW = 120
 """About as many tokens as a passage has at most."""
 LONGEST = 240
 """A single sentence longer than a window is a passage by itself up to this many tokens, and is cut beyond them."""
-
-STRETCH = 16
-"""How many passages a stretch has: a stretch is what is read whole when much of it is wanted."""
 
 
 def joined(spans: Iterable[Span]) -> list[Span]:
@@ -73,6 +71,11 @@ class Passages:
             return []
         return [self._passages[at] for at in self._index.nearest(query, count, within)]
 
+    @cached_property
+    def windows(self) -> Windows:
+        """The larger windows of the same document, which judges read."""
+        return Windows(self._document, self._tokenizer, self._encoder)
+
     def holding(self, span: Span) -> list[Passage]:
         """The fewest passages that together hold a place of the document."""
         first = max(0, bisect_right(self._passages, span.start, key=lambda passage: passage.span.start) - 1)
@@ -84,13 +87,6 @@ class Passages:
             if passage.span.end >= span.end:
                 break
         return held
-
-    def stretch(self, place: Span) -> Span:
-        """The stretch of the document that a place begins in: `STRETCH` passages that follow each other."""
-        starts = [passage.span.start for passage in self._passages[::STRETCH]]
-        at = max(0, bisect_right(starts, place.start) - 1)
-        end = starts[at + 1] if at + 1 < len(starts) else len(self._document.text)
-        return Span(starts[at] if at else 0, end)
 
     def around(self, span: Span, beside: int) -> list[Passage]:
         """Those that hold a place of the document, and so many on either side of them."""

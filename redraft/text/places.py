@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from redraft.domain import Document, Span
+from redraft.text.cleaning import one_line
+
+_LONGEST_TITLE = 120
 
 
 def place_of(document: Document, span: Span) -> str:
@@ -31,6 +34,21 @@ def chapter_of(document: Document, span: Span) -> str:
     within = [one for one in document.sections if one.span.start <= span.start < one.span.end]
     titles = [one.title for one in within if one.title != document.title]
     return titles[-1] if titles else ""
+
+
+def path_of(document: Document, span: Span) -> str:
+    """The titles of the sections that something begins in, the outermost first; empty where there are none but the
+    document."""
+    within = [one for one in document.sections if one.span.start <= span.start < one.span.end]
+    within = within or [one for one in document.sections if span.start <= one.span.start < span.end][:1]
+    return " › ".join(one_line(one.title, _LONGEST_TITLE) for one in within if one.title != document.title)
+
+
+def part_of(document: Document, span: Span, number: int, of: int) -> str:
+    """Where a part of a document stands, for a model that reads it alone: title, sections, and which part it is."""
+    titled = one_line(document_of(document, span) or document.title, _LONGEST_TITLE)
+    numbered = f"part {number} of {of}" if of > 1 else ""
+    return "\n".join(one for one in (titled, path_of(document, span), numbered) if one)
 
 
 def pages_of(document: Document, span: Span) -> str:

@@ -15,9 +15,13 @@ from redraft.domain import Span
 from redraft.text.languages import tongues_in
 from redraft.text.sentences import sentences
 from redraft.text.vectors import terms
+from redraft.text.words import count_words
 
 SHARE = 0.6
 """A sentence is taken for the source of a quote that shares this much of its terms with it."""
+
+FEWEST = 3
+"""So many words at least are a quote that proves something: fewer stand in any text."""
 
 # The only letter that is longer in lower case than before. Lower-casing must not move any offset.
 _LOWER_IN_PLACE = {ord("İ"): "i"}
@@ -45,6 +49,11 @@ def locate(text: str, quote: str, within: Sequence[Span]) -> Span | None:
     places = [*within, Span(0, len(text))]
     found = (find(text, quote, span) for find in (_to_the_letter, _loosely) for span in places)
     return next((span for span in found if span), None) or _paraphrased(text, quote, within)
+
+
+def quoted_in(text: str, quote: str) -> Span | None:
+    """Where a text has the words of a quote, all of them and in their order; fewer words than a few prove nothing."""
+    return locate(text, quote, []) if count_words(quote) >= FEWEST else None
 
 
 def _to_the_letter(text: str, quote: str, span: Span) -> Span | None:

@@ -48,6 +48,8 @@ _ITEM_NUMBER = re.compile(r"\s*\d{1,3}[.)]\s*")
 # Nor does it know of these that a number follows them.
 _NUMBERED = re.compile(r"(?<!\w)(?:[Vv]ols?|[Cc]h|[Cc]hap|[Bb]k|[Pp]t|Nos?|pp?|[Ff]igs?|Eqs?|[Ss]ecs?|Arts?)\.\s*\Z")
 _LONGEST_NUMBERED = 12
+# As far back sentences are looked for that end somewhere.
+_LOOKED_BACK = 2_000
 # Nor of these elsewhere: page, figure, table, volume, chapter, number, article, paragraph.
 _NUMBERED_ABROAD = re.compile(
     r"(?<!\w)(?:pp?|págs?|pagg?|s|str?|стр|с|σελ|σ|figg?|rys|obr|abb|рис|илл?|εικ|tabb?|tav|lám|pl|табл|πίν|voll?|bde?|dl|sv|t"
@@ -114,6 +116,19 @@ def sentences(text: str, within: Span | None = None, language: str | None = None
         for paragraph in paragraphs(body):
             found.extend(_split(body, paragraph, start, its))
     return found
+
+
+def last_sentences(text: str, within: Span, most: int) -> str:
+    """The last whole sentences of a stretch that have no more than so many words together; nothing where none has."""
+    begin = max(within.start, within.end - _LOOKED_BACK)
+    found = sentences(text, Span(begin, within.end))
+    # Further back begins what the first of them is the rest of.
+    start, kept = within.end, found if begin == within.start else found[1:]
+    for one in reversed(kept):
+        if count_words(text[one.start : within.end]) > most:
+            break
+        start = one.start
+    return text[start : within.end].strip()
 
 
 def halves(text: str, within: Span) -> tuple[Span, Span] | None:

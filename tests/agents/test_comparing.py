@@ -34,7 +34,7 @@ class Clerk(Keepers):
 
     def ask_summary(self, sheet: Sheet) -> Said:
         question, _, answer = self.claim
-        asked = [{"question": question, "answer": answer, "importance": 3}]
+        asked = [{"question": question, "answer": answer, "search": "lamp", "importance": 3}]
         return {"sentences": [{"id": n, "questions": asked} for n in sheet.ids]}
 
     def answer_from_document(self, sheet: Sheet) -> Said:
@@ -79,12 +79,12 @@ async def test_one_word_that_turns_a_sentence_into_its_opposite_is_found(tmp_pat
 
 
 async def test_where_the_second_look_reads_otherwise_there_is_no_finding(tmp_path: Path) -> None:
-    claim = ("When was the light sold?", "in the spring", "after the war")
+    claim = ("When was the light sold?", "to a man", "after the war")
     found, court = await judged(tmp_path, Clerk(claim, later="after the war was over", verdicts=["contradicts"]))
 
     assert (found.score, found.findings) == (1.0, ())
     assert [pair["document"] for sheet in court.asked("compare_answers") for pair in sheet.items("pairs").values()] == [
-        "in the spring",
+        "to a man",
         "after the war was over",
     ]
 
@@ -101,6 +101,32 @@ async def test_a_comparison_without_a_verdict_makes_no_finding_and_no_score(tmp_
     assert (found.outcome, found.score, found.findings) == ("failed", None, ())
 
 
+async def test_of_what_nobody_can_compare_nothing_is_said(tmp_path: Path) -> None:
+    found, court = await judged(tmp_path, Clerk(WAR, verdicts=["unclear"]))
+
+    assert (found.outcome, found.score, found.unjudged, found.findings) == ("failed", None, 1, ())
+    assert len(court.asked("compare_answers")) == 1, "that is a verdict, and nobody is asked again"
+
+
+async def test_equal_answers_are_not_compared(tmp_path: Path) -> None:
+    found, court = await judged(tmp_path, Clerk((WAR[0], "After the war", "after a war.")))
+
+    assert found.score == 1.0
+    assert not court.asked("compare_answers")
+
+
+@pytest.mark.parametrize("judging", [{}, {"similarity": "rouge1"}])
+async def test_who_did_it_to_whom_is_compared_though_the_words_are_the_same(
+    tmp_path: Path, judging: dict[str, str]
+) -> None:
+    crime = ("Who paid whom?", "the town paid the council", "the council paid the town")
+    found, _ = await judged(tmp_path, Clerk(crime, verdicts=["contradicts"] * 2), **judging)
+
+    assert (found.score, [one.kind for one in found.findings]) == (0.0, ["inconsistent"])
+    assert found.findings[0].value == 0.0
+    assert found.findings[0].read.startswith("the whole document (")
+
+
 async def test_the_paper_compares_by_a_measure_alone(tmp_path: Path) -> None:
     found, court = await judged(tmp_path, Clerk(PRICE), similarity="exact", second_look=False)
 
@@ -113,7 +139,7 @@ async def test_a_contradicted_answer_of_a_summary_is_looked_at_once_more(tmp_pat
         """Takes every other name for a contradiction, and the second time reads the name that the summary has."""
 
         def answer_from_document(self, sheet: Sheet) -> Said:
-            return {"answers": [{"id": n, "answer": "Bob", "quote": ""} for n in sheet.ids]}
+            return {"answers": [{"id": n, "answer": "Bob", "quote": "keeper number 1 is called"} for n in sheet.ids]}
 
     court = Court(tmp_path, Hasty())
     coverage = await court.evaluate("The keeper number 1 is called Bob.", metrics=("coverage",))

@@ -1,4 +1,4 @@
-"""What the document says is looked up in passages: few at first, more before it is believed to say nothing."""
+"""A document that fits is read whole; of a longer one windows at first, and all of it before it says nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def passages(sheet: Sheet) -> list[str]:
-    return [item["text"] for item in sheet.items("passages").values()]
+    whole = sheet.within("document")
+    return [whole] if whole else [item["text"] for item in sheet.items("passages").values()]
 
 
 @pytest.mark.parametrize("window", [4096, 8192])
@@ -89,7 +90,8 @@ async def test_a_long_document_is_sent_in_passages(tmp_path: Path) -> None:
     result = await court.evaluate(told(1, 400, 800), metrics=("consistency",))
 
     assert result.scores == {"consistency": 1.0}
-    assert max(len(sheet.text) for sheet in court.sheets) < len(court.document.text) / 10
+    assert max(len(sheet.text) for sheet in court.sheets) < len(court.document.text) / 3
+    assert len(court.asked("answer_from_document")) == 1
 
 
 class Nearsighted(Keepers):
@@ -108,13 +110,38 @@ class Nearsighted(Keepers):
         return said
 
 
-async def test_more_is_read_before_the_document_is_believed_to_say_nothing(tmp_path: Path) -> None:
+async def test_all_is_read_before_the_document_is_believed_to_say_nothing(tmp_path: Path) -> None:
     court = Court(tmp_path, Nearsighted(), document=island(800))
     result = await court.evaluate(told(7), metrics=("consistency",))
 
     assert result.scores == {"consistency": 1.0}
+    _, *parts = (passages(sheet) for sheet in court.asked("answer_from_document"))
+    assert len(parts) > 2
+    assert all(len(part) == 1 for part in parts)
+    lines = {line for part in parts for line in part[0].splitlines()}
+    assert [line for line in court.document.text.splitlines() if line not in lines] == []
+
+
+async def test_where_only_passages_are_read_their_silence_settles_nothing(tmp_path: Path) -> None:
+    court = Court(tmp_path, document=island(800))
+    result = await court.evaluate(told(7, 1777), metrics=("consistency",), evidence="retrieved")
+
+    consistency = result.evaluations["consistency"]
+    assert (consistency.judged, consistency.unjudged, consistency.findings) == (1, 1, ())
     near, wide = (sum(map(len, passages(sheet))) for sheet in court.asked("answer_from_document"))
-    assert wide > 3 * near
+    assert wide > near / 2
+
+
+async def test_a_finding_says_what_was_read(tmp_path: Path) -> None:
+    for keepers in (40, 800):
+        court = Court(tmp_path / str(keepers), document=island(keepers))
+        consistency = (await court.evaluate(told(1777), metrics=("consistency",))).evaluations["consistency"]
+        (finding,) = consistency.findings
+        assert finding.kind == "unsupported"
+        assert finding.read.startswith("the whole document (")
+    contradicted = await court.evaluate(told(wrong={7: "Bob"}), metrics=("consistency",), evidence="retrieved")
+    (finding,) = contradicted.evaluations["consistency"].findings
+    assert finding.read.endswith(" passages")
 
 
 async def test_a_document_that_fits_is_read_whole_and_always_in_the_same_words(tmp_path: Path) -> None:
@@ -124,28 +151,38 @@ async def test_a_document_that_fits_is_read_whole_and_always_in_the_same_words(t
     asked = court.asked("answer_from_document", "verify_sentences")
     assert len({sheet.prompt for sheet in asked}) == 2
     assert len(asked) > 4
-    beginning = f"<passages>\n{court.document.text.strip()}\n</passages>\n"
+    beginning = f"<document>\n{court.document.text.strip()}\n</document>\n"
     assert [sheet.text[:40] for sheet in asked if not sheet.text.startswith(beginning)] == []
 
 
-async def test_a_longer_document_is_read_once_for_many_questions(tmp_path: Path) -> None:
-    """Not once for each batch: each part of it is read beside the questions that it has the answers to."""
+async def test_a_longer_document_that_fits_is_read_whole_for_as_few_and_equal_batches_as_may_be(tmp_path: Path) -> None:
     court = Court(tmp_path, document=island(400))
-    # None of them has the number of a station, which would be looked up in another place as well.
-    asked = [n for n in range(1, 401, 4) if n % 7]
-    result = await court.evaluate(told(*asked), metrics=("consistency",), settings={"context_tokens": 32768})
+    result = await court.evaluate(told(*range(1, 401, 4)), metrics=("consistency",), settings={"context_tokens": 32768})
 
-    read = [text for sheet in court.asked("answer_from_document") for text in passages(sheet)]
+    asked = court.asked("answer_from_document")
     assert result.scores == {"consistency": 1.0}
-    assert len(court.asked("answer_from_document")) > 1
-    assert 0.5 < sum(map(len, read)) / len(court.document.text) < 1.1
+    assert {text for sheet in asked for text in passages(sheet)} == {court.document.text.strip()}
+    batches = [len(sheet.items("questions")) for sheet in asked]
+    assert 1 < len(batches) < 4
+    assert max(batches) - min(batches) <= 1
 
 
-async def test_only_the_questions_without_an_answer_are_looked_up_again(tmp_path: Path) -> None:
+async def test_only_the_questions_without_an_answer_are_held_against_all_parts(tmp_path: Path) -> None:
+    court = Court(tmp_path, document=island(800))
+    result = await court.evaluate(told(7, 1777), metrics=("consistency",))
+
+    first, *parts = [len(sheet.items("questions")) for sheet in court.asked("answer_from_document")]
+    assert first == 2
+    assert len(parts) > 2
+    assert set(parts) == {1}
+    assert [one.kind for one in result.evaluations["consistency"].findings] == ["unsupported"]
+
+
+async def test_the_silence_of_a_document_that_was_read_whole_is_final(tmp_path: Path) -> None:
     court = Court(tmp_path, document=island(40))
     result = await court.evaluate(told(7, 77), metrics=("consistency",))
 
-    assert [len(sheet.items("questions")) for sheet in court.asked("answer_from_document")] == [2, 1]
+    assert [len(sheet.items("questions")) for sheet in court.asked("answer_from_document")] == [2]
     assert [one.kind for one in result.evaluations["consistency"].findings] == ["unsupported"]
 
 

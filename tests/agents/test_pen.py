@@ -75,7 +75,7 @@ def test_a_reply_that_breaks_off_is_asked_for_in_other_words_where_the_window_ha
         assert not written(model, spare=lambda prompt, given, spare=spare: spare).flaw
         assert [request.sampling.max_tokens for request in model.asked] == [101, 101]
         assert [request.given.words for request in model.asked] == [50, 45]
-        assert told(model) == ["", "it breaks off before its end; keep to 45 words"]
+        assert told(model) == ["", "it breaks off before its end; write at most 45 words"]
     model = Model([CUT, CUT, prose(40)])
     assert not written(model, spare=lambda prompt, given: 350).flaw
     assert [request.sampling.max_tokens for request in model.asked] == [101, 202, 230], "and the complaint has room"
@@ -92,10 +92,10 @@ def test_what_is_slightly_too_long_is_asked_to_be_shorter_by_what_it_is_over() -
     model = Model([prose(54)] * 7)
 
     assert written(model).flaw == "54 words, over the limit of 50"
-    assert [request.given.words for request in model.asked] == [50, 46, 42, 38, 35, 34, 33]
+    assert [request.given.words for request in model.asked] == [50, 50, 46, 42, 38, 35, 34]
     model = Model([prose(90)] * 7)
     written(model)
-    assert [request.given.words for request in model.asked] == [50, 45, 40, 35, 30, 25, 20]
+    assert [request.given.words for request in model.asked] == [50, 50, 45, 40, 35, 30, 25]
 
 
 def test_what_stays_slightly_too_long_is_taken_at_worst() -> None:
@@ -128,8 +128,8 @@ def test_a_reply_that_is_too_long_is_told_by_how_many_words() -> None:
     model = Model([prose(53), prose(48)])
 
     assert not written(model).flaw
-    assert [request.given.words for request in model.asked] == [50, 47]
-    assert told(model) == ["", "it has 53 words, 6 too many; keep to 47 words"]
+    assert [request.given.words for request in model.asked] == [50, 50], "what was really asked"
+    assert told(model) == ["", "it has 53 words, 3 too many; write at most 50 words"]
     assert sent_back(model) == prose(53)
 
 
@@ -140,7 +140,7 @@ def test_a_reply_whose_last_sentence_has_no_end_is_told_so() -> None:
     )
 
     assert not text.flaw
-    assert told(model)[1] == "its last sentence has no end; keep to 45 words"
+    assert told(model)[1] == "its last sentence has no end; write at most 45 words"
 
 
 def test_a_reply_that_the_window_has_no_room_for_is_complained_of_without_it() -> None:
@@ -170,7 +170,7 @@ def test_a_text_that_loops_is_told_so_and_its_first_turn_is_kept() -> None:
     model = Model([loop, prose(40)])
 
     assert not written(model).flaw
-    assert told(model)[1] == "it says the same over and over; say everything once, and keep to 50 words"
+    assert told(model)[1] == "it says the same over and over; say everything once, in at most 50 words"
     assert sent_back(model) == f"It began with rain. {TURN}"
     assert model.asked[1].sampling.max_tokens == 101, "it is not the room that it lacks"
 
@@ -261,7 +261,7 @@ class TestEchoes:
     def test_a_reply_that_is_little_else_is_told_so(self) -> None:
         model = Model([f"{self.order} {TURN[-10:]}", prose(40)])
         assert self.written(model).text == prose(40)
-        assert told(model)[1] == "it repeats the instructions; write the text that they ask for, and keep to 50 words"
+        assert told(model)[1] == "it repeats the instructions; write the text that they ask for, in at most 50 words"
 
     def test_it_is_never_the_summary_without_a_word(self) -> None:
         kept = self.written(Model([f"{self.order} It is so."] * (MAX_TRIES + 1)))

@@ -44,7 +44,7 @@ async def revised(summary: str, reply: str, *findings: Finding, language: str | 
     desk = EvidenceDesk(document, Passages(document, tokenizer), tokenizer, 4000, 100)
     reviser = Reviser(Pen(FunctionModel(lambda _: reply), 2.0, language=language), desk)
     order = Order(summary, findings, (), 200, 1)
-    return await reviser.revise(order, (await reviser.brief(order)).given, "revision 1")
+    return (await reviser.revise(order, (await reviser.brief(order)).given, "revision 1")).written
 
 
 @pytest.mark.parametrize("language", TEXTS)

@@ -93,7 +93,7 @@ def test_compression_is_within_a_fifth_of_its_target_or_marked_and_always_shorte
 @given(words=st.integers(1, 120))
 @settings(deadline=None)
 def test_tidying_takes_only_what_lost_little(words: int) -> None:
-    summary = prose(100)
+    summary = prose(100, "Excerpt").replace("word word", "this excerpt", 1)
     author = Writer(Pen(FunctionModel(lambda request: prose(words)), tokens_per_word=1.6))
     written = asyncio.run(author.tidy(summary, "tidy"))
 

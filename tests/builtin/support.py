@@ -10,15 +10,15 @@ from redraft.builtin.consistency.claims import ask_summary
 from redraft.builtin.coverage.asking import ask_document
 from redraft.builtin.coverage.covering import answer_from_summary, compare_answers
 from redraft.evaluators.similarity import share_borne_out
+from redraft.prompts.contract import UNSURE
 from redraft.prompts.judging import (
-    UNANSWERABLE,
-    UNDECIDED,
     AnswerFromDocumentGiven,
     AnswerFromSummaryGiven,
     AskDocumentGiven,
     Asked,
     AskSummaryGiven,
     CompareGiven,
+    DocumentAnswer,
     DocumentQuestion,
     Pair,
     SummaryAnswer,
@@ -34,6 +34,14 @@ STORY = (
     "broke and nineteen people drowned. Ruth Crane kept her father's notebook for twenty-two years. The Northern "
     "Alkali Company offered £18,500 for the saltworks. Mr. Harrow did not repay the loan until September."
 )
+
+
+UNANSWERABLE, UNDECIDED = "there is no answer", "nobody can tell"
+
+
+def said(one: DocumentAnswer | SummaryAnswer) -> str:
+    """An answer, that there is none, or that the judge cannot tell."""
+    return UNDECIDED if one.answered == UNSURE else one.answer if one.answered else UNANSWERABLE
 
 
 @dataclass(frozen=True)
@@ -69,7 +77,7 @@ def judge(passages: Sequence[str], summary: Sequence[str]) -> list[Verdict]:
             at,
             question.question,
             question.answer,
-            answer.answer,
+            said(answer),
             answer.quote,
             share_borne_out(question.answer, answer.answer),
         )
@@ -119,7 +127,7 @@ def answers(pack: Sequence[DocumentQuestion], summary: Sequence[str], *, quoted:
 
 def coverage(pack: Sequence[DocumentQuestion], summary: Sequence[str]) -> float:
     """The share of the questions that a summary answers."""
-    return sum(answer.answer != UNANSWERABLE for answer in answers(pack, summary)) / len(pack)
+    return sum(said(answer) != UNANSWERABLE for answer in answers(pack, summary)) / len(pack)
 
 
 def contradicted(pairs: Sequence[tuple[str, str, str]]) -> list[bool]:

@@ -13,9 +13,9 @@ from redraft import Evaluation, Workshop
 from redraft.builtin.coverage.asking import rank_questions
 from redraft.builtin.coverage.phrasing import questions_about
 from redraft.builtin.verbs import plain_form
-from redraft.prompts.judging import UNANSWERABLE, UNDECIDED, Candidate, DocumentQuestion, RankGiven
+from redraft.prompts.judging import Candidate, DocumentQuestion, RankGiven
 from redraft.readers.documents import parse
-from tests.builtin.support import STORY, answers, pack_of, split
+from tests.builtin.support import STORY, UNANSWERABLE, UNDECIDED, answers, pack_of, said, split
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_nothing_is_asked_that_cannot_be_understood_alone(sentence: str) -> None
 )  # fmt: skip
 def test_an_answer_in_other_words_counts(question: str, summary: str, answer: str) -> None:
     one = DocumentQuestion(question=question, kind="what", answer="", quote="")
-    assert answers([one], split(summary))[0].answer == answer
+    assert said(answers([one], split(summary))[0]) == answer
 
 
 RETOLD = (
@@ -121,10 +121,10 @@ RETOLD = (
 
 def test_of_a_retelling_in_other_words_it_is_never_said_that_it_does_not_answer() -> None:
     pack = pack_of(STORY, count=8)
-    said = [one.answer for one in answers(pack, RETOLD, quoted=False)]
-    assert UNDECIDED in said
-    assert UNANSWERABLE not in said
-    assert UNANSWERABLE in [one.answer for one in answers(pack, split(STORY)[:3])]
+    found = [said(one) for one in answers(pack, RETOLD, quoted=False)]
+    assert UNDECIDED in found
+    assert UNANSWERABLE not in found
+    assert UNANSWERABLE in [said(one) for one in answers(pack, split(STORY)[:3])]
 
 
 @pytest.mark.slow
@@ -151,7 +151,7 @@ def test_a_sentence_more_takes_no_answer_away() -> None:
     told = split(STORY)
     for end in range(1, len(told)):
         before, after = answers(pack, told[:end]), answers(pack, told[: end + 1])
-        assert not [1 for one, other in zip(before, after, strict=True) if other.answer == UNANSWERABLE != one.answer]
+        assert not [1 for one, other in zip(before, after, strict=True) if said(other) == UNANSWERABLE != said(one)]
 
 
 def test_what_happens_is_ranked_before_gestures_and_gaps() -> None:

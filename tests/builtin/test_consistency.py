@@ -14,9 +14,9 @@ from redraft.builtin.consistency.checking import answer_from_document
 from redraft.builtin.consistency.claims import ask_summary
 from redraft.builtin.consistency.holding import Ground
 from redraft.builtin.forms import ask_whether, read_claim
-from redraft.prompts.judging import UNANSWERABLE, UNDECIDED, AnswerFromDocumentGiven, Asked, AskSummaryGiven, Told
+from redraft.prompts.judging import AnswerFromDocumentGiven, Asked, AskSummaryGiven, Told
 from redraft.text.words import count_words
-from tests.builtin.support import STORY, consistency, found_in, judge, sample, split
+from tests.builtin.support import STORY, UNANSWERABLE, UNDECIDED, consistency, found_in, judge, said, sample, split
 from tests.text.hostile import raw_texts
 
 
@@ -143,14 +143,14 @@ def test_people_s_own_words_are_not_called_wrong_and_those_about_another_story_a
         ("Hester Vane came to the island of Sarn on Monday, 3 March 1926.", "Monday, 3 March 1924"),
         ("The carrier Edgar Harrow had driven the cart over the causeway since he was nineteen.", "Tobias Wren"),
         ("The carrier Tobias Wren had driven the cart over the causeway since he was twenty.", "nineteen"),
-        ("Matthias Crane stole the money.", "Not so"),
-        ("Mr. Harrow did repay the loan until September.", "Not so"),
+        ("Matthias Crane stole the money.", "No"),
+        ("Mr. Harrow did repay the loan until September.", "No"),
         ("In November 1902 the Long Bank broke.", "November 1901"),
         ("Robert Louis Stevenson invented the steam engine in Glasgow.", UNANSWERABLE),
         ("The price of the saltworks was £75,000.", UNANSWERABLE),
         ("He was a man of few words.", UNDECIDED),
-        ("The ledger was not hidden in the lighthouse because nobody looked there.", "Not so"),
-        ("Ruth Crane never kept her father's notebook for twenty-two years.", "Not so"),
+        ("The ledger was not hidden in the lighthouse because nobody looked there.", "No"),
+        ("Ruth Crane never kept her father's notebook for twenty-two years.", "No"),
         ("The Northern Alkali Company offered £81,500 for the saltworks.", "18,500"),
     ],
 )
@@ -204,7 +204,7 @@ def test_questions_of_others_are_answered_too() -> None:
         passages=[STORY], questions=[Asked(id=number, question=question) for number, question in enumerate(asked)]
     )
     for answer, expected in zip(answer_from_document(given_).answers, asked.values(), strict=True):
-        assert expected in answer.answer
+        assert expected in said(answer)
         assert answer.quote in STORY
         assert bool(answer.quote) == (expected != UNANSWERABLE)
 

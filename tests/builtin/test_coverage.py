@@ -11,15 +11,24 @@ from hypothesis import strategies as st
 from benchmarks.common import stories
 from redraft.builtin.coverage.asking import ask_document, rank_questions
 from redraft.prompts.judging import (
-    UNANSWERABLE,
-    UNDECIDED,
     AskDocumentGiven,
     Candidate,
     DocumentQuestion,
     RankGiven,
 )
 from redraft.text.words import count_words
-from tests.builtin.support import STORY, answers, contradicted, coverage, pack_of, sample, split
+from tests.builtin.support import (
+    STORY,
+    UNANSWERABLE,
+    UNDECIDED,
+    answers,
+    contradicted,
+    coverage,
+    pack_of,
+    sample,
+    split,
+)
+from tests.builtin.support import said as verdict
 from tests.text.hostile import raw_texts
 
 
@@ -90,7 +99,7 @@ def test_a_document_answers_its_own_questions() -> None:
     for text in (sample(), *(story["document"] for story in stories()[::8])):
         pack = pack_of(text)
         said = answers(pack, split(text))
-        assert [one.question for one, answer in zip(pack, said, strict=True) if answer.answer == UNANSWERABLE] == []
+        assert [one.question for one, answer in zip(pack, said, strict=True) if verdict(answer) == UNANSWERABLE] == []
         pairs = [(one.question, one.answer, answer.answer) for one, answer in zip(pack, said, strict=True)]
         assert [pair for pair, wrong in zip(pairs, contradicted(pairs), strict=True) if wrong] == []
 
@@ -139,7 +148,7 @@ def test_the_answer_rests_on_the_sentence_that_has_it() -> None:
 def test_a_gap_is_filled_as_the_summary_fills_it(said: str, answer: str) -> None:
     asked = "Which name fills the gap: “Hester Vane came to the island of ____ in a carrier's cart.”?"
     one = DocumentQuestion(question=asked, kind="where", answer="Sarn", quote="")
-    assert answers([one], ["The sea was calm.", said])[0].answer == answer
+    assert verdict(answers([one], ["The sea was calm.", said])[0]) == answer
 
 
 @pytest.mark.parametrize(
@@ -153,7 +162,7 @@ def test_a_gap_is_filled_as_the_summary_fills_it(said: str, answer: str) -> None
 def test_who_it_was_is_said_only_where_all_else_is_said(said: str, answer: str) -> None:
     asked = "Who was made clerk and treasurer?"
     one = DocumentQuestion(question=asked, kind="who", answer="Hester Vane", quote="")
-    assert answers([one], ["The clerk went home.", said])[0].answer == answer
+    assert verdict(answers([one], ["The clerk went home.", said])[0]) == answer
 
 
 @pytest.mark.parametrize(

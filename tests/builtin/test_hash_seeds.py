@@ -15,11 +15,13 @@ _WORK = f"""
 import asyncio, redraft
 from redraft import Judging, Store, Workshop
 
+GOALS = {{"goals": {{"coverage": 0.5, "consistency": 0.9}}, "allow_self_check": True}}
+
 async def main():
     with Store(":memory:") as store:
         async with Workshop(store) as shop:
             facts = await shop.build({str(SAMPLE)!r}, "keyfacts")
-            draft = await shop.summarize({str(SAMPLE)!r}, words=150, goals={{"coverage": 0.5, "consistency": 0.9}})
+            draft = await shop.summarize({str(SAMPLE)!r}, words=150, **GOALS)
         print(store.keyfacts.get(facts.run.judging.keyfacts))
         print(draft.summary, draft.scores, [one.findings for one in draft.evaluations.values()])
 

@@ -6,7 +6,7 @@ import pytest
 
 from redraft.builtin.consistency.families import family
 from redraft.text.wording import keys
-from tests.builtin.support import STORY, found_in, judge, open_in, sample
+from tests.builtin.support import STORY, UNANSWERABLE, found_in, judge, open_in, sample
 
 # Nothing of this stands in the story word for word.
 TOLD = [
@@ -114,8 +114,8 @@ def test_no_and_what_is_said_instead_contradict_each_other() -> None:
     text = "Mr. Frere found that Matthias Crane had taken no part in it but to discover it."
     for wrong in ("a great part", "part"):
         (verdict,) = judge([text], [text.replace("no part", wrong)])
-        assert verdict.document == "Not so"
-    assert judge([text.replace("no part", "a great part")], [text])[0].document == "Not so"
+        assert verdict.document == "No"
+    assert judge([text.replace("no part", "a great part")], [text])[0].document == "No"
 
 
 def test_a_denial_in_other_words_denies_too() -> None:
@@ -134,4 +134,4 @@ def test_the_opposite_of_a_word_contradicts(was: str, turned: str) -> None:
 
 
 def test_a_sentence_without_a_word_of_the_text_is_not_in_it() -> None:
-    assert judge([STORY], ["Zebras dislike striped umbrellas."])[0].document == "UNANSWERABLE"
+    assert judge([STORY], ["Zebras dislike striped umbrellas."])[0].document == UNANSWERABLE

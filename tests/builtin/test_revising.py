@@ -119,7 +119,7 @@ def _remove(sentence: str) -> Point:
 def test_what_cannot_be_mended_is_replaced_or_dropped() -> None:
     said = "The ledger was burnt by pirates."
     summary = SUMMARY.replace(SENTENCES[3], said)
-    assert _revised(_correct(said, "Not so", SENTENCES[3]), summary=summary) == SUMMARY
+    assert _revised(_correct(said, "No", SENTENCES[3]), summary=summary) == SUMMARY
     assert _revised(_correct(said), summary=summary) == SUMMARY.replace(f" {SENTENCES[3]}", "")
     assert _revised(_correct("Nobody said this."), summary=summary) == summary
 

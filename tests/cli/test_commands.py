@@ -33,8 +33,11 @@ RESULT_KEYS = {
     "scores",
     "initial_scores",
     "goals",
+    "self_check",
     "unjudged",
     "missing",
+    "withdrawn",
+    "final_comparison",
     "usage",
 }
 USAGE_KEYS = {
@@ -134,12 +137,13 @@ def test_runs_lists_and_show_shows_the_pieces(command: Command) -> None:
 
 
 def test_a_dry_run_shows_the_plan_and_stores_nothing(command: Command) -> None:
-    done = command.run("summarize", "book.md", "--model", "openai:gpt-4o-mini", "--dry-run")
+    asked = ("summarize", "book.md", "--model", "openai:gpt-4o-mini", "--strategy", "hierarchical", "--dry-run")
+    done = command.run(*asked)
     assert done.code == 0, done.err
     for word in ("chunks", "level 0", "calls", "tokens", "cost", "$"):
         assert word in done.out
 
-    planned = command.run("summarize", "book.md", "--model", "openai:gpt-4o-mini", "--dry-run", "--json").json
+    planned = command.run(*asked, "--json").json
     tidying = 1
     assert planned["calls"] == sum(level["pieces"] for level in planned["levels"]) + tidying
     assert planned["cost_usd"] > 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import patch
 
@@ -126,7 +128,9 @@ def test_a_model_looks_for_what_words_alone_call_lost(tmp_path: Path) -> None:
             return {"sentences": [{"id": tag, "places": places[:1]} for tag in sheet.items("sentences")]}
 
     with keepers_court(tmp_path, Finder()) as command:
-        run = command.run("evaluate", "book.md", "poor.md", "--json").json["run"]
+        assert command.run("pack", "build", "book.md").code == 0
+        # Nobody has said what the summary answers, so words alone tell what it lacks.
+        run = command.run("evaluate", "book.md", "poor.md", "--metric", "consistency", "--json").json["run"]
         lost = len(command.run("lineage", run, "--lost", "--json").json["lost"])
         assert lost
         with patch("redraft.runs.lineages.SHARE", 10.0):
@@ -138,3 +142,64 @@ def test_a_model_looks_for_what_words_alone_call_lost(tmp_path: Path) -> None:
         assert done.code == 0, done.err
         assert len(done.json["lost"]) < lost
         assert len(done.json["kept"]) + len(done.json["lost"]) == done.json["facts"]
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Inside, str]]:
+    """A poor summary that a judge has read."""
+    with keepers_court(tmp_path_factory.mktemp("judged")) as command:
+        yield command, command.run("evaluate", "book.md", "poor.md", "--json").json["run"]
+
+
+def test_what_the_judge_has_found_in_the_summary_is_not_lost(judged: tuple[Inside, str]) -> None:
+    command, run = judged
+    found = command.run("lineage", run, "--lost", "--json").json
+    said = {one["fact"]: one for one in found["judged"]}
+    assert len(said) == found["facts"] == 6
+    # Three keepers are named rightly, one wrongly and two not at all.
+    assert sorted(fact for fact, one in said.items() if one["kept"]) == sorted(found["kept"])
+    assert (len(found["kept"]), [one["by"] for one in found["lost"]]) == (3, ["judge"] * 3)
+    assert all(one["sentences"] for one in said.values() if one["kept"])
+    shown = command.run("lineage", run, "--lost").out
+    assert "note: which of them the summary states is what its judge has found\n" in shown
+
+
+def test_citations_say_which_of_them_a_judge_has_confirmed(judged: tuple[Inside, str]) -> None:
+    command, run = judged
+    found = command.run("show", run, "--cite", "json").json
+    assert [len(one["cites"]) for one in found["sentences"]] == [1, 0, 1, 1]
+    assert {one["by"] for one in found["places"]} == {"judge"}
+    for one, place in zip([*found["sentences"][:1], *found["sentences"][2:]], found["places"], strict=True):
+        assert one["text"].strip(".") in place["text"]
+    shown = command.run("show", run, "--cite").out
+    assert shown.endswith("All citations are quotes by which a judge confirmed the sentence.\n")
+
+
+def test_what_no_judge_has_confirmed_is_matched_by_wording_and_says_so(judged: tuple[Inside, str]) -> None:
+    command, _ = judged
+    # Two of the four sentences are examined, the first and the third.
+    words = ("evaluate", "book.md", "poor.md", "--metric", "consistency", "--claims", "2", "--json")
+    run = command.run(*words).json["run"]
+    found = command.run("show", run, "--cite", "json").json
+    assert [one["by"] for one in found["places"]] == ["judge", "judge", "words"]
+    shown = command.run("show", run, "--cite").out
+    told = "Citations 1 and 2 are quotes by which a judge confirmed the sentence; 3 was matched by wording.\n"
+    assert " ".join(shown.splitlines()[-2:]).endswith(told.strip()), shown
+    inline = command.run("show", run, "--cite", "inline").out
+    assert inline.count(" %, judged)") == 2
+    assert "the others were matched by wording" in " ".join(inline.split())
+    by_sentence = command.run("lineage", run, "--json").json["sentences"]
+    assert [one["by"] for one in by_sentence] == ["judge", None, "judge", "words"]
+    assert "      judge " in command.run("lineage", run).out
+    assert command.run("show", run, "-o", "out.html", "--quiet").code == 0
+    page = (command.folder / "out.html").read_text("utf-8")
+    assert "Footnotes 1 and 2 are quotes by which a judge confirmed the sentence; 3 was matched by wording." in page
+
+
+def test_the_dossier_says_of_each_source_whose_word_it_is(judged: tuple[Inside, str]) -> None:
+    command, run = judged
+    assert command.run("export", run, "-o", "page.json", "-q").code == 0
+    sentences = json.loads((command.folder / "page.json").read_text("utf-8"))["sentences"]
+    assert [[source["by"] for source in one["sources"]] for one in sentences] == [["judge"], [], ["judge"], ["judge"]]
+    assert command.run("export", run, "-o", "page.html", "-q").code == 0
+    assert (command.folder / "page.html").read_text("utf-8").count("quoted by the judge") == 3

@@ -23,6 +23,8 @@ ROUND_KEYS = {
     "reason",
     "why",
     "instruction",
+    "answers",
+    "withdrawn",
     "lookups",
     "scores",
     "unjudged",
@@ -39,7 +41,7 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
 
 @pytest.fixture(scope="module")
 def refined(command: Inside) -> Any:
-    goals = ("--goal", "coverage=1", "--goal", "consistency=1", "--words", "100")
+    goals = ("--goal", "coverage=1", "--goal", "consistency=1", "--words", "42")
     done = command.run("refine", "book.md", "poor.md", *goals, "--json")
     assert done.code == 0, done.err
     return done.json
@@ -89,8 +91,11 @@ def test_the_json_of_a_trace_keeps_the_contract(command: Inside, refined: Any) -
         "why",
         "policy",
         "goals",
+        "self_check",
+        "usage",
         "rounds",
         "lookups",
+        "final_comparison",
     }
     assert traced["goals"] == refined["goals"]
     assert [set(made) for made in traced["rounds"]] == [ROUND_KEYS] * 3
@@ -162,3 +167,19 @@ def test_runs_and_show_know_what_was_judged(command: Inside, refined: Any, evalu
     assert command.run("show", refined["run"], "--json").json == refined
     assert "consistency  0.75" in command.run("show", evaluated["run"]).err
     assert "3 findings" in command.run("resume", evaluated["run"]).out
+
+
+def test_any_draft_of_a_run_is_shown_by_its_round(command: Inside, refined: Any) -> None:
+    rounds = command.run("trace", refined["run"], "--json").json["rounds"]
+
+    first = command.run("show", refined["run"], "--round", "0")
+    assert first.out == rounds[0]["text"] + "\n"
+    shown = command.run("show", refined["run"], "--round", "1", "--json").json
+    assert (shown["summary"], shown["scores"]) == (rounds[1]["text"], rounds[1]["scores"])
+    assert command.run("show", refined["run"], "--round", "2", "--json").json == refined
+    cited = command.run("show", refined["run"], "--round", "0", "--cite", "inline")
+    assert cited.code == 0
+    assert "called Bob" in cited.out
+    missing = command.run("show", refined["run"], "--round", "7")
+    assert missing.code != 0
+    assert f"run {refined['run']} has rounds 0 to 2" in missing.err

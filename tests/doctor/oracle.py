@@ -124,7 +124,7 @@ class Oracle:
         }
 
     def answer_from_document(self, sheet: Sheet, draw: int) -> Json:
-        passages = " ".join(item["text"] for item in sheet.items("passages").values())
+        passages = sheet.shown
         agrees = self.fault == IN_DOCUMENT and ORDER in passages
         return {
             "answers": [
@@ -154,7 +154,7 @@ class Oracle:
         }
 
     def verify_sentences(self, sheet: Sheet, draw: int) -> Json:
-        passages = " ".join(item["text"] for item in sheet.items("passages").values())
+        passages = sheet.shown
         beside = " ".join(sentence_of(item) for item in sheet.items("sentences").values())
         told = self._told(sheet, beside, draw)
         agrees = self.fault == IN_DOCUMENT and ORDER in passages

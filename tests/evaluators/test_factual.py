@@ -487,8 +487,7 @@ async def test_nothing_is_believed_to_be_unfaithful_before_more_was_read(tmp_pat
         """Finds nothing in as little as is read at first."""
 
         def verify_sentences(self, sheet: Sheet) -> Said:
-            passages = sheet.items("passages")
-            much = len(keepers_in(" ".join(item["text"] for item in passages.values()))) > AT_FIRST
+            much = len(keepers_in(sheet.shown)) > AT_FIRST
             return super().verify_sentences(sheet) if much else self.nothing(sheet)
 
         def nothing(self, sheet: Sheet) -> Json:
@@ -502,7 +501,7 @@ async def test_nothing_is_believed_to_be_unfaithful_before_more_was_read(tmp_pat
     assert [one.kind for one in faithfulness.findings] == ["entity"]
     asked = court.asked("verify_sentences")
     assert [len(sheet.ids) for sheet in asked] == [3, 3]
-    read = [len(keepers_in(" ".join(one["text"] for one in sheet.items("passages").values()))) for sheet in asked]
+    read = [len(keepers_in(sheet.shown)) for sheet in asked]
     assert read[0] <= AT_FIRST < read[1] < 400, "more is read for them, and never all"
     court.store.close()
 
@@ -510,7 +509,7 @@ async def test_nothing_is_believed_to_be_unfaithful_before_more_was_read(tmp_pat
 async def test_where_more_cannot_be_read_nothing_is_said(tmp_path: Path) -> None:
     class Tiring(Keepers):
         def verify_sentences(self, sheet: Sheet) -> Said:
-            passages = " ".join(item["text"] for item in sheet.items("passages").values())
+            passages = sheet.shown
             return "I am tired." if len(keepers_in(passages)) > AT_FIRST else super().verify_sentences(sheet)
 
     court = Court(tmp_path, Tiring(), document=island(1600))
@@ -545,7 +544,7 @@ async def test_a_sentence_that_stands_there_twice_is_verified_once(court: Court)
 
 def within(sheet: Sheet) -> set[int]:
     """The keepers that the passages of a sheet tell of."""
-    return set(keepers_in(" ".join(item["text"] for item in sheet.items("passages").values())))
+    return set(keepers_in(sheet.shown))
 
 
 @pytest.mark.parametrize("at", [0, 3, 4])

@@ -113,10 +113,16 @@ class Seeing(Keepers):
         return self._some(sheet, super().answer_from_summary(sheet), "answers", {"answer": "UNANSWERABLE"})
 
     def answer_from_document(self, sheet: Sheet) -> Said:
-        return self._some(sheet, super().answer_from_document(sheet), "answers", {"answer": "Bob"})
+        said = self._some(sheet, super().answer_from_document(sheet), "answers", {"answer": "Bob"})
+        assert isinstance(said, dict)
+        # One answer to all questions would be none.
+        return {
+            "answers": [one | {"answer": one["answer"].replace("Bob", f"Bob{one['id']}")} for one in said["answers"]]
+        }
 
     def verify_sentences(self, sheet: Sheet) -> Said:
-        wrong = {"category": "entity", "reason": "He is not."}
+        # Without a place it would be a sentence to remove, which no other judge may want added.
+        wrong = {"category": "entity", "reason": "He is not.", "quote": "is called"}
         return self._some(sheet, super().verify_sentences(sheet), "sentences", wrong)
 
     def _some(self, sheet: Sheet, said: Said, entries: str, blind: dict[str, object]) -> Said:

@@ -104,12 +104,13 @@ def replies(request: Request[Any, Any]) -> BaseModel:
     if isinstance(given, AskTypedGiven):
         return TypedReply.model_validate(ask(given.excerpt, given.type))
     if isinstance(given, AnswerFromDocumentGiven):
-        answers = [DocumentAnswer(id=one.id, answer=UNANSWERABLE, quote="") for one in given.questions]
+        answers = [DocumentAnswer(id=one.id, quote="", answered=False, answer="") for one in given.questions]
         return DocumentAnswers(answers=answers)
     if isinstance(given, AnswerQuestionsGiven):
         return GivenAnswers(
             answers=[
-                GivenAnswer(id=one.id, **answer(given.document, one.question, "reader")) for one in given.questions
+                GivenAnswer.model_validate({"id": one.id, **answer(given.document, one.question, "reader")})
+                for one in given.questions
             ]
         )
     assert isinstance(given, JudgeAnswersGiven)

@@ -36,6 +36,7 @@ def test_the_summarizer_is_the_same_for_every_strategy(strategy: str) -> None:
 
 
 def test_the_summarizer_drafts_judges_decides_revises_and_judges_again() -> None:
-    way = ["__start__", "begin", "draft", "judge", "metric", "gather", "settle", "decide", "review", "revise", "judge"]
-    assert set(pairwise(way)) < arrows(summarizer())
-    assert {("decide", "revise"), ("decide", "finish"), ("finish", "__end__")} < arrows(summarizer())
+    drafted = ["__start__", "begin", "draft", "judge", "metric", "gather", "settle", "decide"]
+    mended = ["decide", "confirm", "review", "revise", "contest", "judge"]
+    assert {*pairwise(drafted), *pairwise(mended)} < arrows(summarizer())
+    assert {("decide", "compare"), ("compare", "finish"), ("finish", "__end__")} < arrows(summarizer())

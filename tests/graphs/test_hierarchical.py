@@ -26,7 +26,7 @@ from redraft.graphs.plan import CONTEXT_SHARE
 from redraft.models.base import Request
 from redraft.models.testing import FunctionModel, Line
 from redraft.text.words import count_words
-from tests.support import Desk, obedient, prose, story
+from tests.support import Desk, betraying, obedient, prose, story
 
 
 def refused() -> RefusedReply:
@@ -92,14 +92,17 @@ async def test_a_merge_is_given_the_one_before_it_as_context_and_no_more_than_a_
         assert count_words(request.given.context) * 1.2 <= CONTEXT_SHARE * 700
 
 
-async def test_a_reply_over_the_limit_is_asked_for_again_with_a_smaller_one(tmp_path: Path) -> None:
+async def test_a_reply_over_the_limit_is_asked_for_again_and_told_what_was_asked(tmp_path: Path) -> None:
     def wordy_once(request: Request[Any, Any]) -> Line:
         return prose(request.given.words + 1) if request.label == "chunk 1/1" else obedient(request)
 
     desk = Desk(tmp_path, wordy_once)
     result = await desk.summarize(story(20), words=50, chunk_tokens=1024, context_tokens=4096)
 
-    assert [request.given.words for request in untidied(desk)] == [50, 49]
+    assert [request.given.words for request in untidied(desk)] == [50, 50]
+    complaint = untidied(desk)[1].complaint
+    assert complaint is not None
+    assert complaint.reason == "it has 51 words, 1 too many; write at most 50 words"
     assert result.flawed == ()
 
 
@@ -109,7 +112,8 @@ async def test_a_piece_may_be_a_little_over_its_limit_and_the_result_may_not(tmp
     def wordy(request: Request[Any, Any]) -> Line:
         if request.prompt.name == "tidy" or "try" in request.label:
             return obedient(request)
-        over[request.label] = request.given.words * 104 // 100
+        share = 114 if request.prompt.name == "summarize_chunk" else 109
+        over[request.label] = request.given.words * share // 100
         return prose(over[request.label])
 
     desk = Desk(tmp_path, wordy)
@@ -136,8 +140,16 @@ async def test_the_top_of_the_tree_is_tidied(tmp_path: Path) -> None:
     assert "excerpt" not in (result.summary or "")
 
 
+async def test_what_is_in_order_is_not_tidied(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    result = await desk.summarize(story(200))
+
+    assert not desk.asked_for("tidy")
+    assert result.summary == next(one.text for one in desk.store.runs.pieces(result.run.id) if one.level == 2)
+
+
 async def test_a_tidying_that_is_refused_leaves_the_summary_as_it_is(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, lambda request: refused() if request.prompt.name == "tidy" else obedient(request))
+    desk = Desk(tmp_path, lambda request: refused() if request.prompt.name == "tidy" else betraying(request))
     result = await desk.summarize(story(100))
 
     assert result.complete
@@ -232,7 +244,7 @@ async def test_a_failing_chunk_ends_the_run_only_after_the_others_are_done(tmp_p
         await desk.summarize(story(100))
     run = desk.store.runs.latest(1)[0]
     leaves = len({request.label for request in desk.asked_for("summarize_chunk")})
-    assert leaves == len(desk.store.documents.chunks(run.document, run.tokenizer, 128))
+    assert leaves == len(desk.store.chunks(run))
 
     broken = False
     before = len(desk.asked)

@@ -14,7 +14,7 @@ from redraft.models.base import Request
 from redraft.models.testing import Line
 from redraft.runs.preparing import prepare
 from redraft.text.words import count_words
-from tests.support import Desk, obedient, prose, story
+from tests.support import Desk, betraying, obedient, prose, story
 
 
 def growing(request: Request[Any, Any]) -> Line:
@@ -30,7 +30,7 @@ async def run(desk: Desk, sentences: int = 100, **settings: Any) -> Any:
 
 
 async def test_one_summary_takes_in_chunk_after_chunk(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
+    desk = Desk(tmp_path, betraying)
     result = await run(desk)
 
     names = [request.prompt.name for request in desk.asked]
@@ -43,7 +43,7 @@ async def test_one_summary_takes_in_chunk_after_chunk(tmp_path: Path) -> None:
 
 
 async def test_the_target_grows_with_the_share_that_was_read(tmp_path: Path) -> None:
-    desk = Desk(tmp_path)
+    desk = Desk(tmp_path, betraying)
     result = await run(desk)
 
     targets = [request.given.words for request in desk.asked[:-1]]
@@ -75,7 +75,7 @@ async def test_no_more_is_asked_than_was_planned_where_every_chunk_makes_the_sum
     result = await run(desk)
 
     assert len(desk.asked_for("compress")) == result.chunks == plan.compressions
-    assert len(desk.asked) == plan.calls
+    assert len(desk.asked) == plan.calls - 1, "there is nothing to tidy"
     assert result.usage.prompt_tokens <= plan.prompt_tokens
     assert result.usage.completion_tokens <= plan.completion_tokens
 
@@ -127,7 +127,7 @@ async def test_a_compression_that_only_gets_longer_is_not_taken(tmp_path: Path) 
 
 async def test_tidying_that_rewrites_or_cuts_off_is_not_taken(tmp_path: Path) -> None:
     def answer(request: Request[Any, Any]) -> Line:
-        return "Too short." if request.prompt.name == "tidy" else obedient(request)
+        return "Too short." if request.prompt.name == "tidy" else betraying(request)
 
     result = await run(Desk(tmp_path, answer))
 

@@ -91,11 +91,10 @@ async def test_a_reply_that_is_too_long_or_has_no_end_is_seen_as_such(tmp_path: 
     assert result.summary == short
     told = [request.complaint.reason for request in desk.asked if request.complaint]
     unit = "characters" if language == "Japanese" else "words"
-    # Asked for is as much less than the limit as it was over.
     over = count_words(long) - 100
     assert told == [
-        f"it has {100 + over} {unit}, {2 * over} too many; keep to {100 - over} {unit}",
-        f"its last sentence has no end; keep to 80 {unit}",
+        f"it has {100 + over} {unit}, {over} too many; write at most 100 {unit}",
+        f"its last sentence has no end; write at most 90 {unit}",
     ]
     assert f"Use at most 100 {unit}." in desk.asked[0].text
 

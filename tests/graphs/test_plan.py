@@ -24,7 +24,9 @@ TIDYING = 1
 
 def plan(sentences: int = 2_000, **chosen: object) -> Plan:
     document = LONG if sentences == 2_000 else story(sentences)
-    values = Settings.model_validate({"chunk_tokens": 512, "context_tokens": 4096, "words": 300, **chosen})
+    values = Settings.model_validate(
+        {"strategy": "hierarchical", "chunk_tokens": 512, "context_tokens": 4096, "words": 300, **chosen}
+    )
     tokenizer = EstimatingTokenizer()
     chunks = chunk(document, tokenizer, values.chunk_budget)
     return strategy_named(values.strategy).plan(Planner(document, chunks, values, tokenizer, BOOK))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from redraft.domain import Evaluation, Finding
 from redraft.evaluators.known import MetricAim
-from redraft.graphs.policy import POLICIES, Aim, Ruling, aim, held_by, reason_to_stop, rule, unmet
+from redraft.graphs.policy import POLICIES, Aim, Ruling, aim, held_by, reason_to_stop, room_for_more, rule, unmet
 from redraft.graphs.reviewing import REVIEW
 
 COVERAGE, CONSISTENCY = "coverage", "consistency"
@@ -220,9 +220,9 @@ def test_small_falls_do_not_add_up() -> None:
 
 @pytest.mark.parametrize(
     ("consistency", "accepted"),
-    [(0.83, True), (0.821, True), (0.82, False), (0.8, False), (0.7, False)],
+    [(0.98, True), (0.97, True), (0.96, False), (0.83, False), (0.7, False)],
 )
-def test_a_goal_that_stays_met_by_more_than_the_tolerance_may_fall(consistency: float, accepted: bool) -> None:
+def test_a_goal_that_is_met_falls_by_no_more_than_the_tolerance_either(consistency: float, accepted: bool) -> None:
     before, start = {COVERAGE: 0.5, CONSISTENCY: 0.95}, {COVERAGE: 0.5, CONSISTENCY: 0.99}
     after = {COVERAGE: 0.6, CONSISTENCY: consistency}
 
@@ -301,7 +301,7 @@ def test_several_aims_may_trade_within_the_tolerance_for_a_gain_on_the_whole() -
     tolerance=st.floats(0, 0.1),
     aimed=st.sampled_from(sorted(GOALS)),
 )
-def test_no_revision_that_is_taken_costs_a_goal_that_is_not_safely_met_more_than_the_tolerance(
+def test_no_revision_that_is_taken_costs_a_goal_more_than_the_tolerance_be_it_met_or_not(
     name: Any, before: Draft, start: Draft, after: Draft, tolerance: float, aimed: str
 ) -> None:
     policy = POLICIES[name]
@@ -315,8 +315,7 @@ def test_no_revision_that_is_taken_costs_a_goal_that_is_not_safely_met_more_than
         assert (after[aimed] or 0.0) > (before[aimed] or 0.0)
         for metric in GOALS:
             for earlier in (before, start):
-                least = min(earlier[metric] or 0.0, GOALS[metric] + 2 * tolerance)
-                assert (after[metric] or 0.0) >= least - tolerance - 1e-6
+                assert (after[metric] or 0.0) >= (earlier[metric] or 0.0) - tolerance - 1e-6
 
 
 MET: Draft = {COVERAGE: 0.8, CONSISTENCY: 1.0}
@@ -364,3 +363,41 @@ def test_what_somebody_has_asked_for_comes_first_though_all_goals_are_met(policy
 def test_what_is_there_because_somebody_has_asked_for_it_is_to_be_kept() -> None:
     asked = Evaluation(REVIEW, 1, "not_applicable", held=("It rained.",))
     assert held_by({REVIEW: asked}, AIMS) == ["It rained."]
+
+
+def _adding(metric: str, count: int) -> tuple[Finding, ...]:
+    return tuple(Finding(metric, "missing", "add", "Say it.", question=f"What of {metric} {n}?") for n in range(count))
+
+
+@pytest.mark.parametrize(
+    ("words", "limit", "answers"),
+    [(385, 400, 0), (361, 400, 0), (360, 400, 2), (86, 100, 0), (85, 100, 1), (10, 100, 6), (110, 100, 0)],
+)
+def test_there_is_room_for_more_where_a_tenth_of_the_limit_and_a_sentence_are_free(
+    words: int, limit: int, answers: int
+) -> None:
+    assert room_for_more(words, limit) == answers
+
+
+@pytest.mark.parametrize("coverage", [0.5, 0.9])
+@pytest.mark.parametrize(("free", "added"), [(0, 0), (2, 2), (9, 3)])
+def test_free_words_go_to_what_is_missing_beside_what_the_revision_is_for(
+    coverage: float, free: int, added: int
+) -> None:
+    said = judged(coverage, 0.5)
+    said[COVERAGE] = replace(said[COVERAGE], findings=_adding(COVERAGE, 8))
+    chosen = aim(POLICIES["consistency-first"], said, GOALS, [], AIMS, free)
+
+    assert chosen is not None
+    assert chosen.metrics == (CONSISTENCY,)
+    assert chosen.findings == (*findings(CONSISTENCY, 3), *_adding(COVERAGE, 8)[:added])
+
+
+def test_free_words_never_take_the_place_of_what_misses_its_goal_and_the_paper_knows_none() -> None:
+    said = judged(0.9, 0.5, 7)
+    said[COVERAGE] = replace(said[COVERAGE], findings=_adding(COVERAGE, 8))
+    for policy, many in ((STRICT[0], 6), (PAPER, 7)):
+        chosen = aim(policy, said, GOALS, [], AIMS, 9)
+        assert chosen is not None
+        assert chosen.findings == findings(CONSISTENCY, 7)[:many]
+    assert aim(STRICT[0], judged(0.9, 0.9), GOALS, [], AIMS, 9) is None

@@ -70,5 +70,5 @@ async def test_a_beginning_is_not_refined_by_the_whole(tmp_path: Path) -> None:
                 story(60),
                 settings=Settings(words=50, until=400),
                 judging=Judging(metrics=("coverage",)),
-                refinement=Refinement(goals={"coverage": 0.5}),
+                refinement=Refinement(goals={"coverage": 0.5}, allow_self_check=True),
             )

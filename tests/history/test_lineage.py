@@ -12,7 +12,8 @@ from redraft import Workshop, cited, read_lineage
 from redraft.domain import Document, Parent, Span
 from redraft.errors import RunError, UsageError
 from redraft.history import lineage as module
-from redraft.history.lineage import Lineage
+from redraft.history.citing import basis
+from redraft.history.lineage import By, Lineage
 from redraft.models.base import Request
 from redraft.models.testing import Line
 from redraft.readers.documents import parse
@@ -286,3 +287,23 @@ async def test_a_template_that_cannot_be_filled_is_refused(tmp_path: Path, templ
     desk, run = await drafted(tmp_path)
     with pytest.raises(UsageError, match="--link"):
         cited(read_lineage(desk.store, run), template)
+
+
+@pytest.mark.parametrize(
+    ("judged", "matched", "said"),
+    [
+        ((), (), ""),
+        ((1, 2), (), "All notes are quotes by which a judge confirmed the sentence."),
+        ((), (1,), "All notes were matched by wording, not by a judge."),
+        ((2,), (1,), "Note 2 is a quote by which a judge confirmed the sentence; 1 was matched by wording."),
+        (
+            (1, 2, 3, 5, 6, 9),
+            (4, 7, 8, 10),
+            "Notes 1 to 3, 5, 6 and 9 are quotes by which a judge confirmed the sentence;"
+            " 4, 7, 8 and 10 were matched by wording.",
+        ),
+    ],
+)
+def test_who_says_so_is_one_sentence(judged: tuple[int, ...], matched: tuple[int, ...], said: str) -> None:
+    by: dict[int, By] = dict.fromkeys(judged, "judge")
+    assert basis(by | dict.fromkeys(matched, "words"), "note") == said

@@ -50,7 +50,8 @@ def without(*labels: str) -> Any:
     def answer(request: Request[Any, Any]) -> Line:
         said = faithful(request)
         if not request.label.startswith(labels):
-            return said
+            # Only what betrays how it was made is tidied.
+            return f"{said} This excerpt ends." if labels == ("tidy",) else said
         return str(said).replace(LOST, "").strip() or "Nothing happened there at all."
 
     return answer

@@ -115,7 +115,7 @@ class Reader:
         }
 
     def answer_from_document(self, sheet: Sheet) -> Any:
-        text = "\n\n".join(item["text"] for item in sheet.items("passages").values())
+        text = sheet.shown
         answers = []
         for n, item in sheet.items("questions").items():
             found = self._found(item["text"], text)

@@ -59,7 +59,7 @@ def test_every_step_from_the_file_to_the_dossier(language: str, tmp_path: Path) 
 @language
 async def test_a_goal_is_unsure_and_nothing_is_mended(language: str, tmp_path: Path) -> None:
     document = load(str(HERE / f"{language}.md"))
-    refinement = Refinement(goals={"coverage": 0.5, "consistency": 0.9}, rounds=2)
+    refinement = Refinement(goals={"coverage": 0.5, "consistency": 0.9}, rounds=2, allow_self_check=True)
     async with Workshop(tmp_path / "redraft.db", settings=Settings(words=60)) as shop:
         result = await shop.summarize(document, judging=Judging(), refinement=refinement)
         assert shop.store.documents.outline(document.id).language == CODES[language]

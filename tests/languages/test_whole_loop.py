@@ -88,7 +88,7 @@ async def test_what_is_missing_is_worked_in_and_the_limit_is_kept(
 ) -> None:
     document = load(str(HERE / f"{language}.md"))
     first = next(one for one in worded(document.text) if not one.startswith("#"))
-    refinement = Refinement(goals={"coverage": 0.5, "consistency": 0.9}, rounds=2)
+    refinement = Refinement(goals={"coverage": 0.5, "consistency": 0.9}, rounds=2, allow_self_check=True)
     async with Workshop(tmp_path / "redraft.db", settings=settings(language, served)) as shop:
         result = await shop.refine(document, first, refinement=refinement, judging=Judging(questions=8))
 

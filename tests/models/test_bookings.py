@@ -17,7 +17,7 @@ import pytest
 
 from redraft.domain import Usage
 from redraft.errors import BudgetError, ModelError
-from redraft.models.base import Complaint, Sampling
+from redraft.models.base import Complaint, Reply, Request, Sampling
 from redraft.models.budget import Budget
 from redraft.models.chat import Mode
 from redraft.models.limiter import Limiter
@@ -102,7 +102,8 @@ async def test_a_time_out_stays_booked_and_a_refusal_does_not(desk: Desk) -> Non
     totals = desk.store.calls.totals(run)
     assert desk.outcomes() == ["timed_out", "rejected", "rate_limited", "ok"]
     assert (totals.calls, totals.lost) == (3, 1)
-    assert totals.lost_tokens >= 50 + len("Tell a story about a rose.")
+    # Its own prompt and the reply that it had room for, and not the most that a provider could make of them.
+    assert totals.lost_tokens == 50 + len("Tell a story about a rose.") // 4
     assert [row["booked_usd"] > 0 for row in desk.ledger()] == [True, False, False, True]
 
 
@@ -291,3 +292,31 @@ async def test_what_a_dead_process_left_in_flight_is_lost_for_good(desk: Desk) -
     with Store(desk.store.path) as store, store.claim(run):
         assert desk.outcomes() == ["lost"]
         assert (store.calls.totals(run).lost, store.calls.totals(run).lost_usd) == (1, 0.5)
+
+
+async def test_what_a_killed_process_left_in_flight_counts_its_own_tokens(desk: Desk) -> None:
+    """Neither the model's window nor the longest reply that anybody gives: what was sent, and what was asked for."""
+    run = begin_run(desk.store)
+    sent = asyncio.Event()
+
+    class Unlimited(FunctionModel):
+        def most_tokens(self, sampling: Sampling) -> int:
+            return 131_072
+
+        async def ask(self, request: Request[Any, Any]) -> Reply[Any]:
+            sent.set()
+            return await asyncio.Future()
+
+    model = desk.recorded(Unlimited(lambda request: "never"), run=run, price=PRICE)
+    asked = asyncio.create_task(model.ask(story()))
+    await sent.wait()
+    # As whoever resumes the run finds it: nobody has settled the call.
+    desk.store.bookings.give_up(run)
+    totals = desk.store.calls.totals(run)
+    assert (totals.lost, desk.outcomes()) == (1, ["lost"])
+    assert totals.lost_tokens == 50 + len("Tell a story about a rose.") // 4
+    # A limit in dollars is kept to all the same: there it stays at the most that it can cost.
+    assert totals.lost_usd is not None
+    assert totals.lost_usd >= PRICE.of(Usage(len("Tell a story about a rose."), 131_072))
+    asked.cancel()
+    await asyncio.gather(asked, return_exceptions=True)

@@ -271,7 +271,7 @@ async def test_a_run_that_goes_on_counts_what_it_has_spent(desk: Desk) -> None:
 def booked(run: str, cost: float = 0.0) -> Call:
     """A call that can cost so much."""
     return replace(
-        call(secrets.token_hex(8), SENT, reply=None), run=run, booked_usd=cost, most_tokens=10, cost_usd=None
+        call(secrets.token_hex(8), SENT, reply=None), run=run, booked_usd=cost, lost_tokens=10, cost_usd=None
     )
 
 
@@ -281,7 +281,7 @@ async def spend(desk: Desk, budget: Budget, run: str, most: float, cost: float |
     async with budget.booked(desk.store.bookings, made) as booking:
         if cost is not None:
             booking.sent = True
-            settled = replace(made, outcome=OK, cost_usd=cost, booked_usd=cost, most_tokens=0)
+            settled = replace(made, outcome=OK, cost_usd=cost, booked_usd=cost, lost_tokens=0)
             await asyncio.to_thread(desk.store.bookings.settle, booking, settled)
 
 

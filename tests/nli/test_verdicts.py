@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.evidence import EvidenceDesk, Wanted
 from redraft.agents.examiner import Examiner
 from redraft.agents.factfinder import Factfinder
 from redraft.agents.judge import Judge
@@ -27,7 +27,7 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import UNSURE as UNSURE_SAID
 from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES, AlignGiven, Fact, VerifyGiven
-from redraft.prompts.judging import ANSWER_FROM_DOCUMENT, UNDECIDED, AnswerFromDocumentGiven, Asked, Statement
+from redraft.prompts.judging import ANSWER_FROM_DOCUMENT, AnswerFromDocumentGiven, Asked, Statement
 from redraft.runs.opening import price_of, resolve
 from redraft.settings import Settings
 from redraft.store.store import Store
@@ -126,9 +126,9 @@ async def test_what_it_cannot_tell_is_said_so_that_nobody_asks_again() -> None:
     answered = await model.ask(
         Request(ANSWER_FROM_DOCUMENT, AnswerFromDocumentGiven(passages=[FERRY], questions=asked))
     )
-    assert [(one.id, one.answer, one.quote) for one in answered.value.answers] == [
-        (1, UNDECIDED, ""),
-        (2, UNDECIDED, ""),
+    assert [(one.id, one.answered, one.answer, one.quote) for one in answered.value.answers] == [
+        (1, UNSURE_SAID, "", ""),
+        (2, "unsure", "", ""),
     ]
     statements = [Statement(id=n, sentence=claim) for n, claim in enumerate(claims, 1)]
     verified = await model.ask(Request(VERIFY_SENTENCES, VerifyGiven(passages=[FERRY], sentences=statements)))
@@ -166,7 +166,7 @@ async def test_what_it_said_of_a_text_in_another_language_is_not_remembered(tmp_
             judge = Judge(model, PromptBook("standard"), store.judgments)
             await Splitter(judge).verify(["The fisher went to the town."], [Span(0, len(text))], desk)
             await Factfinder(judge).verify([Statement(id=1, sentence="The water was still.")], desk, None)
-            await Examiner(judge).answers_from_document(["Is this so: “The water was still.”?"], desk)
+            await Examiner(judge).answers_from_document([Wanted("Is this so: “The water was still.”?")], desk)
         return [*model.heard]
 
     each = [VERIFY_SENTENCES.name, VERIFY_SENTENCES.name, ANSWER_FROM_DOCUMENT.name]
@@ -186,8 +186,8 @@ async def test_questions_of_another_kind_are_left_undecided_and_other_prompts_re
     reply = await model.ask(
         Request(ANSWER_FROM_DOCUMENT, AnswerFromDocumentGiven(passages=[FERRY], questions=questions))
     )
-    answers = [(one.id, one.answer, one.quote) for one in reply.value.answers]
-    assert answers == [(1, UNDECIDED, ""), (2, "The ferry sank.", FERRY)]
+    answers = [(one.id, one.answered, one.answer, one.quote) for one in reply.value.answers]
+    assert answers == [(1, UNSURE_SAID, "", ""), (2, True, "The ferry sank.", FERRY)]
     with pytest.raises(ProviderError, match="cannot do what the prompt prefer_summary asks"):
         await model.ask(Request(PREFER_SUMMARY, None))  # type: ignore[arg-type]
 

@@ -30,7 +30,7 @@ async def work(database: Path, url: str, observer: Callable[[Event], None] = uno
         return await shop.refine(
             island(KEEPERS),
             told(*range(1, KEEPERS - 3), wrong={KEEPERS: "Bob"}),
-            refinement=Refinement(goals={"keyfact_recall": 1.0, "faithfulness": 1.0}),
+            refinement=Refinement(goals={"keyfact_recall": 1.0, "faithfulness": 1.0}, allow_self_check=True),
             settings=Settings(model="openai:m", base_url=url, words=900, context_tokens=1600),
         )
 

@@ -26,7 +26,7 @@ def refined(database: Path, document: Document | None = None, **goals: float) ->
     """A refinement by the built-in model; its id."""
 
     async def work() -> str:
-        wanted = Refinement(goals=goals or {"coverage": 0.8, "keyfact_recall": 0.6}, rounds=2)
+        wanted = Refinement(goals=goals or {"coverage": 0.8, "keyfact_recall": 0.6}, rounds=2, allow_self_check=True)
         judging = Judging(metrics=tuple(wanted.goals))
         async with Workshop(database, settings=Settings(words=300, model="extractive")) as shop:
             result = await shop.summarize(document or strange(), refinement=wanted, judging=judging)

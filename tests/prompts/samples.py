@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from pydantic import BaseModel
 
-from redraft.prompts import coherence, deciding, drafting, facts, factual, judging, origins, revising, typed
+from redraft.domain import Task
+from redraft.prompts import (
+    coherence,
+    deciding,
+    drafting,
+    facts,
+    factual,
+    judging,
+    origins,
+    outlining,
+    revising,
+    ruling,
+    typed,
+)  # fmt: skip
 from redraft.prompts.book import SETS, PromptBook
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Lines
@@ -29,22 +42,34 @@ _ASKED = factual.QueryGiven(
     ],
 )
 GIVEN: dict[str, BaseModel] = {
-    "summarize_chunk": drafting.ChunkGiven(excerpt="The lamp went out.", words=120),
-    "merge": drafting.MergeGiven(summaries=["Hester came.", "Hester left."], words=120),
-    "merge_onward": drafting.MergeOnwardGiven(
-        context="It was 1924.", summaries=["Hester came.", "She left."], words=120
+    "summarize_chunk": drafting.ChunkGiven(
+        excerpt="The lamp went out.", words=120, place="The Keeper\npart 2 of 3", before="It was 1924."
     ),
-    "begin": drafting.ChunkGiven(excerpt="The lamp went out.", words=120),
-    "update": drafting.UpdateGiven(excerpt="The lamp went out.", summary="It was 1924.", words=120),
+    "merge": drafting.MergeGiven(
+        summaries=["Hester came.", "Hester left."], words=120, outline="Line: she came.", sources=["She came in."]
+    ),
+    "merge_onward": drafting.MergeOnwardGiven(
+        context="It was 1924.",
+        summaries=["Hester came.", "She left."],
+        words=120,
+        outline="Line: she came.",
+        sources=["She came in."],
+    ),
+    "begin": drafting.BeginGiven(excerpt="The lamp went out.", words=120, place="The Keeper\npart 1 of 3"),
+    "update": drafting.UpdateGiven(
+        excerpt="The lamp went out.", summary="It was 1924.", words=120, place="The Keeper\npart 2 of 3"
+    ),
     "compress": drafting.CompressGiven(summary="It was 1924.", current_words=180, words=120),
     "tidy": drafting.TidyGiven(summary="In this excerpt it was 1924."),
     "summarize_whole": drafting.WholeGiven(document="The lamp went out.", words=120),
-    "ask_document": judging.AskDocumentGiven(excerpt="The lamp went out.", count=6),
+    "outline": outlining.OutlineGiven(summaries=["Hester came.", "Hester left."]),
+    "ask_document": judging.AskDocumentGiven(excerpt="The lamp went out.", count=6, outline="Line: she came."),
     "rank_questions": judging.RankGiven(
         candidates=[
             judging.Candidate(id=7, question="Who came?", answer="Hester."),
             judging.Candidate(id=3, question="Who left?", answer="Ann."),
-        ]
+        ],
+        outline="Line: she came.",
     ),
     "answer_from_summary": judging.AnswerFromSummaryGiven(
         sentences=[
@@ -101,8 +126,32 @@ GIVEN: dict[str, BaseModel] = {
         keep=["The lamp went out.", "It rained."],
         document="Ann came in. It was 1924.",
         passages=["Ann came in.", "It was 1924."],
+        outline="A story of Ann.",
+        tasks=list(get_args(Task)),
         words=120,
         query="Who is Ann?",
+    ),
+    "rule_on_findings": ruling.RuleGiven(
+        passages=["The lamp went out.", "It was 1924."],
+        points=[
+            ruling.Accused(
+                id=7,
+                sentence="Hester came at noon.",
+                question="Who came?",
+                says="Hester.",
+                judged="Ann.",
+                against="Ann came in.",
+            ),
+            ruling.Accused(
+                id=3,
+                sentence="It was late.",
+                question="When was it?",
+                says="Late.",
+                judged="Nothing.",
+                against="It was 1924.",
+            ),
+        ],
+        whole=True,
     ),
     "decide": deciding.DecideGiven(
         summary="Hester came.",
@@ -206,8 +255,9 @@ GIVEN: dict[str, BaseModel] = {
     ),
 }
 TAGS = (
-    "answer", "attempt", "context", "document", "excerpt", "fact", "finding", "first", "keep", "metric", "pair",
-    "passage", "passages", "place", "point", "question", "questions", "second", "sentence", "summary",
+    "answer", "attempt", "before", "context", "document", "excerpt", "fact", "finding", "first", "keep", "metric",
+    "outline", "pair", "passage", "passages", "place", "point", "question", "questions", "second", "sentence", "source",
+    "summary",
 )  # fmt: skip
 """Every tag that stands around what comes from outside."""
 
@@ -264,10 +314,14 @@ def items(given: BaseModel) -> dict[str, list[BaseModel]]:
     }
 
 
+CHOICES = ("kind", "task", "tasks", "type")
+"""The fields of what is given that hold a choice, and no text of anybody."""
+
+
 def with_text(value: Any, text: str) -> Any:
     """What is given, with `text` behind every text of it that comes from elsewhere."""
     if isinstance(value, BaseModel):
-        fields = {name: getattr(value, name) for name in type(value).model_fields if name not in ("task", "type")}
+        fields = {name: getattr(value, name) for name in type(value).model_fields if name not in CHOICES}
         return value.model_copy(update={name: with_text(old, text) for name, old in fields.items()})
     if isinstance(value, list):
         return [with_text(one, text) for one in value]

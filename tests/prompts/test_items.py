@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from redraft.domain import Task, TextKind
 from redraft.prompts import judging, revising
 from redraft.prompts.book import PromptBook, _fences, _tags
 from redraft.prompts.catalog import PROMPTS
@@ -16,6 +17,7 @@ from redraft.prompts.tags import Tags
 from redraft.questions import QuestionType
 from tests.prompts.samples import (
     BOTH,
+    CHOICES,
     EVERY,
     GIVEN,
     TAGS,
@@ -49,6 +51,7 @@ FIELDS: dict[str, dict[str, list[str]]] = {
         "metric": ["metric", "score", "goal", "met"],
         "finding": ["metric", "task", "problem", "sentence", "question", "answer", "why", "evidence"],
     },
+    "rule_on_findings": {"point": ["sentence", "question", "says", "judged", "against"]},
     "revise": {"point": ["task", "instruction", "sentence", "question", "says", "answer", "why", "evidence"]},
 }
 """The lines of each block by name; none where an item is one text and its line has no name."""
@@ -86,7 +89,7 @@ def field_names(lines: list[str]) -> list[str]:
 def texts_of(value: object) -> list[str]:
     """All texts of what is given, but for the choice of a task."""
     if isinstance(value, BaseModel):
-        shown = [name for name in type(value).model_fields if name not in ("task", "type")]
+        shown = [name for name in type(value).model_fields if name not in CHOICES]
         return [text for name in shown for text in texts_of(getattr(value, name))]
     if isinstance(value, list):
         return [text for one in value for text in texts_of(one)]
@@ -99,11 +102,12 @@ def test_the_tags_are_those_of_the_contracts() -> None:
 
 @EVERY
 def test_everything_from_outside_is_fenced(name: str) -> None:
-    """Whatever could hold a text has a fence, but for the choice of a task or type, and for a language."""
+    """Whatever could hold a text has a fence, but for the choice of a task, type or kind, and for a language."""
     given_type = type(GIVEN[name])
     hints = get_type_hints(given_type)
     open_fields = {field for field in given_type.model_fields if field not in {*_fences(given_type), "language"}}
-    assert {hints[field] for field in open_fields} <= {int, bool, int | None, list[int], QuestionType}
+    allowed = {int, bool, int | None, list[int], list[Task], QuestionType, TextKind}
+    assert {hints[field] for field in open_fields} <= allowed
 
 
 @BOTH
@@ -198,8 +202,9 @@ def test_an_item_of_several_texts_names_them() -> None:
 @pytest.mark.parametrize("empty", ["", " ", "\n\t \u2028"])
 def test_an_empty_text_is_left_out(book: PromptBook, empty: str) -> None:
     one = revising.Point(id=7, task="add", instruction="Say it.", sentence=empty, answer="1924.", evidence=empty)
+    lines = ["task: add", "instruction: Say it.", "answer: 1924."]
     assert blocks(rendered(book, "revise", points=[one]), "point") == [
-        ("7", ["task: add", "instruction: Say it.", "answer: 1924."])
+        (named_in(revising.ReviseGiven(summary="x", points=[one], keep=[], words=9), "points")[0], lines)
     ]
 
 
@@ -262,10 +267,10 @@ def test_only_points_say_what_to_do(book: PromptBook) -> None:
 
 @BOTH
 def test_a_revision_without_the_document_speaks_of_none(book: PromptBook) -> None:
-    text = rendered(book, "revise", document=None, passages=[])
+    text = rendered(book, "revise", document=None, passages=[], outline=None)
     assert blocks(text, "document") == []
     assert text.startswith("<summary>")
-    assert rendered(book, "revise", document="", passages=[]) == text
+    assert rendered(book, "revise", document="", passages=[], outline="") == text
 
 
 @BOTH
@@ -282,7 +287,7 @@ def test_a_revision_is_told_what_it_sees_of_the_document(book: PromptBook) -> No
 def test_a_revision_that_must_keep_nothing_speaks_of_nothing_kept(book: PromptBook) -> None:
     text = rendered(book, "revise", keep=[])
     assert blocks(text, "keep") == []
-    assert "kept" not in text
+    assert "kept sentences" not in text
     assert "\n\n\n" not in text
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from redraft.domain import Level
-from redraft.prompts import coherence, deciding, factual, judging, origins, typed
+from redraft.prompts import coherence, deciding, factual, judging, origins, ruling, typed
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.prompts.facts import FactsGiven
@@ -26,7 +26,7 @@ _TREE = [
     {"fact": "Ann lit the lamp.", "branches": [{"fact": "It was dark.", "leaves": ["No moon was out."]}]},
     {"fact": "Ben put it out.", "branches": [{"fact": "It was late.", "leaves": []}]},
 ]
-_QUESTION = {"question": "Who lit it?", "answer": "Ann", "importance": 3}
+_QUESTION = {"question": "Who lit it?", "answer": "Ann", "search": "lit the lamp", "importance": 3}
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,8 @@ def _cases() -> dict[str, Case]:
     vet = factual.VetGiven(excerpt="They lit it.", facts=_GROWN)
     align = factual.AlignGiven(sentences=_STATEMENTS, facts=_FACTS)
     verify = factual.VerifyGiven(passages=["They lit it."], sentences=_STATEMENTS)
+    accused = [ruling.Accused(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
+    rule = ruling.RuleGiven(passages=["They lit it."], points=accused, whole=True)
     split = FactsGiven(sentences=_STATEMENTS)
     sentences = [coherence.SummarySentence(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
     confusion = coherence.ConfusionGiven(summary="They lit it.", sentences=sentences)
@@ -111,7 +113,11 @@ def _cases() -> dict[str, Case]:
                 "questions",
                 from_summary,
                 "answers",
-                lambda n: {"answer": f"{NAMES[n]}'s lamp", "sentences": [at.tag("sentences", n + 1)]},
+                lambda n: {
+                    "sentences": [at.tag("sentences", n + 1)],
+                    "answered": True,
+                    "answer": f"{NAMES[n]}'s lamp",
+                },
             ),
         ),
         "answer_from_document": (
@@ -120,7 +126,7 @@ def _cases() -> dict[str, Case]:
                 "questions",
                 from_document,
                 "answers",
-                lambda n: {"answer": f"the lamp of {NAMES[n]}", "quote": "lit it"},
+                lambda n: {"quote": "lit it", "answered": True, "answer": f"the lamp of {NAMES[n]}"},
             ),
         ),
         "compare_answers": (
@@ -195,7 +201,9 @@ def _cases() -> dict[str, Case]:
         ),
         "answer_questions": (
             asked,
-            _listed("questions", asked, "answers", lambda n: {"answer": f"{NAMES[n]} did.", "reason": ""}),
+            _listed(
+                "questions", asked, "answers", lambda n: {"answered": True, "answer": f"{NAMES[n]} did.", "reason": ""}
+            ),
         ),
         "judge_answers": (
             given_answers,
@@ -226,6 +234,19 @@ def _cases() -> dict[str, Case]:
         "prefer_summary": (
             coherence.PreferGiven(first="a", second="b"),
             {"reason": "It says more.", "detail": "first", "structure": "second", "logic": "tie", "overall": "first"},
+        ),
+        "rule_on_findings": (
+            rule,
+            _listed(
+                "points",
+                rule,
+                "points",
+                lambda n: {
+                    "reason": f"{NAMES[n]} it is.",
+                    "quote": "lit it",
+                    "verdict": ("supported", "contradicted", "absent")[n % 3],
+                },
+            ),
         ),
         "judge_chunk": (
             factual.ChunkGiven(excerpt="x"),

@@ -42,8 +42,8 @@ def lost(fact: str = FACT) -> Finding:
 
 async def test_a_lost_fact_is_brought_in_though_the_goals_are_met(tmp_path: Path) -> None:
     async with Workshop(tmp_path / "a.db") as shop:
-        untouched = await shop.refine(book(), SUMMARY, words=60, goals=GOALS)
-        result = await shop.refine(book(), SUMMARY, words=60, goals=GOALS, findings=[lost()])
+        untouched = await shop.refine(book(), SUMMARY, words=60, goals=GOALS, allow_self_check=True)
+        result = await shop.refine(book(), SUMMARY, words=60, goals=GOALS, allow_self_check=True, findings=[lost()])
 
     assert untouched.summary == SUMMARY
     assert FACT in (result.summary or "")
@@ -55,7 +55,9 @@ async def test_a_lost_fact_is_brought_in_though_the_goals_are_met(tmp_path: Path
 
 async def test_they_meet_no_goal_and_what_misses_one_is_mended_after_them(tmp_path: Path) -> None:
     async with Workshop(tmp_path / "a.db") as shop:
-        result = await shop.refine(book(), SUMMARY, words=60, goals={"coverage": 1.0}, findings=[lost()], rounds=3)
+        result = await shop.refine(
+            book(), SUMMARY, words=60, goals={"coverage": 1.0}, allow_self_check=True, findings=[lost()], rounds=3
+        )
 
     assert result.rounds[1].aims == (REVIEW,)
     assert [made.aims for made in result.rounds[2:]] == [("coverage",)] * (len(result.rounds) - 2)
@@ -68,7 +70,7 @@ async def test_more_than_a_revision_takes_are_mended_in_the_next_one_and_those_b
     several = [lost(fact) for fact in [*facts, LINES[1][5:], LINES[2][14:]]]
     assert len(several) == 7
     async with Workshop(tmp_path / "a.db") as shop:
-        result = await shop.refine(book(), SUMMARY, words=200, goals=GOALS, findings=several)
+        result = await shop.refine(book(), SUMMARY, words=200, goals=GOALS, allow_self_check=True, findings=several)
         first = shop.store.judgments.of(result.rounds[0].draft)[REVIEW].findings
 
     assert [len(made.findings) for made in result.rounds[1:]] == [6, 1]
@@ -81,7 +83,9 @@ async def test_without_rounds_for_all_of_them_it_says_so(tmp_path: Path) -> None
     said: list[str] = []
     async with Workshop(tmp_path / "a.db", observer=lambda event: said.append(str(event))) as shop:
         several = [lost(line) for line in (*LINES, LINES[1][5:])]
-        result = await shop.refine(book(), SUMMARY, words=200, goals=GOALS, findings=several, rounds=1)
+        result = await shop.refine(
+            book(), SUMMARY, words=200, goals=GOALS, allow_self_check=True, findings=several, rounds=1
+        )
     assert result.run.stop_reason == "rounds"
     assert any("no rounds are left for all that was asked for" in one for one in said)
 
@@ -91,7 +95,9 @@ async def test_what_was_lost_on_the_way_of_a_run_can_be_handed_over(tmp_path: Pa
         drafted = await shop.summarize(book(), words=20)
         await shop.build(book())
         losses = read_losses(shop.store, drafted.run.id)
-        result = await shop.refine(book(), drafted.summary or "", words=80, goals=GOALS, findings=losses.findings)
+        result = await shop.refine(
+            book(), drafted.summary or "", words=80, goals=GOALS, allow_self_check=True, findings=losses.findings
+        )
     assert losses.lost
     for loss in losses.lost:
         assert loss.fact.evidence.text in (result.summary or "")
@@ -109,7 +115,7 @@ async def test_findings_on_something_else_are_refused_before_anything_is_spent(
 ) -> None:
     async with Workshop(tmp_path / "a.db") as shop:
         with pytest.raises(UsageError, match=said):
-            await shop.refine(book(), SUMMARY, goals=GOALS, findings=[lost(), finding])
+            await shop.refine(book(), SUMMARY, goals=GOALS, allow_self_check=True, findings=[lost(), finding])
         assert shop.store.runs.latest(1) == []
 
 
@@ -167,7 +173,7 @@ def test_on_the_command_line_a_lost_fact_is_brought_in(tmp_path: Path) -> None:
     assert wanted
     (tmp_path / "losses.json").write_text(losses.out, "utf-8")
 
-    words = ("refine", "book.txt", "s.md", "-g", "consistency=0.1", "-w", "90")
+    words = ("refine", "book.txt", "s.md", "-g", "consistency=0.1", "--allow-self-check", "-w", "90")
     refined = command.run(*words, "--findings", "losses.json", "--json")
     assert refined.code == 0, refined.err
     for one in wanted:
@@ -181,7 +187,7 @@ def test_on_the_command_line_a_lost_fact_is_brought_in(tmp_path: Path) -> None:
     assert command.run("refine", "-", "s.md", "--findings", "-").code == 2
 
     again = ("fork", done.json["run"], "--round", "0", "--findings")
-    forked = command.run(*again, "losses.json", "-g", "consistency=0.1", "--json")
+    forked = command.run(*again, "losses.json", "-g", "consistency=0.1", "--allow-self-check", "--json")
     assert forked.code == 0, forked.err
     assert forked.json["parent"] == done.json["run"]
     assert [one for one in wanted if one["evidence"]["text"] in forked.json["summary"]], "the limit is that of the run"

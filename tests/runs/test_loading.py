@@ -56,7 +56,7 @@ async def test_where_there_is_a_draft_the_judge_is_asked_and_not_the_writer(
     with opened.served() as server:
         opened.model = None
         where = {"model": "openai:m", "base_url": server.base_url}
-        goals = Refinement(goals={"consistency": 0.1})
+        goals = Refinement(goals={"consistency": 0.1}, allow_self_check=True)
         async with opened.shop(judges=["extractive"]) as shop:
             settings = opened.settings(where)
             await shop.refine(opened.document, told(1, 2), settings=settings, refinement=goals)

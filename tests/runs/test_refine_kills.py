@@ -27,8 +27,22 @@ from tests.judges import KEY, Court, Json, island, told
 # Of this one consistency is mended first, and coverage then: it comes past every node three times, and revises twice.
 POOR = told(1, wrong={2: "Bob"})
 HOMES = {"begin": assembly, "finish": assembly, "judge": judging, "metric": judging, "gather": judging}
-NODES = ("begin", "judge", "metric", "gather", "settle", "decide", "review", "revise", "finish")
-ONCE = ("begin", "finish")
+NODES = (
+    "begin",
+    "judge",
+    "metric",
+    "gather",
+    "settle",
+    "decide",
+    "confirm",
+    "review",
+    "revise",
+    "contest",
+    "compare",
+    "finish",
+)
+ONCE = ("begin", "compare", "finish")
+MADE = ("begin", "finish")
 
 Moment = Literal["before", "after"]
 _PROCESSES = multiprocessing.get_context("forkserver")
@@ -72,7 +86,7 @@ class Death:
             wrapped.__name__ = work.__name__
             return wrapped
 
-        if self.node in ONCE:
+        if self.node in MADE:
             make = getattr(home, f"_{self.node}")
             setattr(home, f"_{self.node}", lambda *given: deadly(make(*given)))
         else:
@@ -106,7 +120,7 @@ async def work(database: Path, url: str, observer: Callable[[Event], None] = uno
         return await shop.refine(
             island(),
             POOR,
-            refinement=Refinement(goals={"coverage": 0.9, "consistency": 1.0}, review=True),
+            refinement=Refinement(goals={"coverage": 0.9, "consistency": 1.0}, review=True, allow_self_check=True),
             settings=Settings(model="openai:m", base_url=url, words=200),
         )
 

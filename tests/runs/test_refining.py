@@ -25,6 +25,8 @@ STRICT = tuple(policy for policy in POLICIES if policy != "paper")
 # Of the first six keepers, whom the pack asks about, it tells one rightly and one wrongly.
 POOR = told(1, wrong={2: "Bob"})
 GOOD = told(1, 2, 3, 4, 5, 6)
+# Room for GOOD, and free words for one answer more in the first revision.
+TIGHT = {"words": count_words(GOOD)}
 
 EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES)
 EVERY_STRICT_POLICY = pytest.mark.parametrize("policy", STRICT)
@@ -132,13 +134,13 @@ async def test_when_it_is_cancelled_the_best_draft_stays_and_it_can_go_on(any_co
         return Keepers()(sheet)
 
     opened.script = interrupt
-    working.append(asyncio.create_task(opened.refine(POOR)))
+    working.append(asyncio.create_task(opened.refine(POOR, settings=TIGHT)))
     with pytest.raises(asyncio.CancelledError):
         await working[0]
     run = opened.store.runs.latest(1)[0]
     assert (run.status, run.stop_reason) == ("interrupted", "cancelled")
     assert run.draft is not None
-    assert keepers_in(opened.store.runs.draft(run.draft).text) == {1: "Tom1", 2: "Tom2"}
+    assert keepers_in(opened.store.runs.draft(run.draft).text) == {1: "Tom1", 2: "Tom2", 3: "Tom3"}
 
     opened.script = Keepers()
     done = await opened.resume(run.id)
@@ -159,7 +161,7 @@ async def test_when_it_is_cancelled_the_best_draft_stays_and_it_can_go_on(any_co
     ],
 )
 async def test_each_policy_has_its_order(any_court: Open, policy: PolicyName, aims: list[tuple[str, ...]]) -> None:
-    result = await any_court().refine(POOR, policy=policy)
+    result = await any_court().refine(POOR, policy=policy, settings=TIGHT)
 
     assert [made.aims for made in result.rounds[1:]] == aims
 
@@ -239,7 +241,7 @@ async def test_what_was_tried_on_one_draft_may_be_tried_on_the_next(court: Open)
     assert result.run.stop_reason == "goals_met"
     tried, _, again = (next(iter(made.aims)) for made in result.rounds[1:4])
     assert tried == again == "consistency"
-    assert mended_in(result)[0] == mended_in(result)[2]
+    assert mended_in(result)[0] & mended_in(result)[2]
 
 
 @pytest.mark.parametrize(
@@ -379,7 +381,7 @@ async def test_a_reviewer_sees_the_findings_before_each_revision(any_court: Open
         asked.append(question)
         return {}
 
-    result = await any_court().refine(POOR, review=True, reviewer=nod)
+    result = await any_court().refine(POOR, review=True, reviewer=nod, settings=TIGHT)
 
     assert [question["round"] for question in asked] == [1, 2]
     assert [{one["id"] for one in question["findings"]} for question in asked] == mended_in(result)
@@ -406,7 +408,7 @@ async def test_a_request_of_the_reviewer_is_carried_out_and_taken(any_court: Ope
 
     assert stories(result)[1] == (1, ("review", "consistency"), True)
     points = opened.asked("revise")[0].items("points")
-    assert [point["task"] for point in points.values()] == ["change", "correct"]
+    assert [point["task"] for point in points.values()] == ["change", "correct", *["add"] * 4]
     assert "The sea is cold." in (result.summary or "")
     assert set(result.scores) == {"coverage", "consistency"}
 

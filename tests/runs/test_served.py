@@ -70,9 +70,9 @@ def test_all_public_graphs_are_served() -> None:
 @pytest.mark.parametrize(
     ("name", "given"),
     [
-        ("summarizer", {"words": 40, "goals": {"coverage": 0.1}}),
+        ("summarizer", {"words": 40, "goals": {"coverage": 0.1}, "allow_self_check": True}),
         ("draft", {"words": 40}),
-        ("refine", {"summary": "summary.txt", "goals": {"coverage": 0.1}}),
+        ("refine", {"summary": "summary.txt", "goals": {"coverage": 0.1}, "allow_self_check": True}),
         ("judge", {"summary": "summary.txt", "metrics": ["coverage"]}),
     ],
 )
@@ -97,7 +97,14 @@ async def test_each_runs_to_its_end(name: str, given: dict[str, Any], database: 
 
 async def test_a_question_is_answered_in_another_request(database: Path) -> None:
     config = at("review")
-    given = {"source": "book.md", "words": 40, "goals": {"coverage": 1.0}, "review": True, "rounds": 1}
+    given = {
+        "source": "book.md",
+        "words": 40,
+        "goals": {"coverage": 1.0},
+        "allow_self_check": True,
+        "review": True,
+        "rounds": 1,
+    }
     async with served("summarizer", config) as graph:
         asked = await graph.ainvoke(given, config)
     (waiting,) = asked["__interrupt__"]

@@ -178,7 +178,7 @@ async def test_finish_brings_the_run_to_its_end(hands: Hands) -> None:
 
 
 async def test_finish_ends_a_run_that_waits(hands: Hands) -> None:
-    wanted = Refinement(goals={"consistency": 1.0}, review=True)
+    wanted = Refinement(goals={"consistency": 1.0}, review=True, allow_self_check=True)
     waiting = await hands.shop.refine(hands.court.document, SUMMARY, refinement=wanted)
     assert waiting.run.status == "waiting"
     found = (await hands.use("list_findings", waiting.run.id, metric="consistency")).findings

@@ -36,10 +36,12 @@ def test_each_role_has_its_own() -> None:
     judging = Judging(judges=("openai:who",), base_url="http://127.0.0.1:9/v1")
     for given in (9000, 128_000):
         of_writer, judges, notes = windows(Settings(model="openai:gpt-5", context_tokens=given), judging)
-        assert (of_writer, judges, len(notes)) == (given, [8192], 1)
-        assert notes[0].startswith(f"the window of openai:who is not known: {ASSUMED}")
+        assert (of_writer, judges, len(notes)) == (given, [given], 1)
+        assert notes[0].startswith(
+            f"the window of openai:who is not known: {given:,} tokens, as many as the writer's, are"
+        )
     spare = Judging(judges=("spare",), models={"spare": ModelSettings(model="openai:m", base_url="http://localhost:9")})
-    assert windows(Settings(model="openai:gpt-4.1", context_tokens=128_000), spare)[1] == [8192]
+    assert windows(Settings(model="openai:gpt-4.1", context_tokens=128_000), spare)[1] == [128_000]
     # One model has one window.
     assert windows(Settings(model="openai:m", context_tokens=9000), Judging(judges=("openai:m",))) == (9000, [9000], [])
 
@@ -47,9 +49,9 @@ def test_each_role_has_its_own() -> None:
 def test_one_that_nobody_knows_is_said() -> None:
     judging = Judging(judges=("openai:who",), base_url="http://127.0.0.1:9/v1")
     _, judges, notes = windows(Settings(model="openai:gpt-5"), judging)
-    assert judges == [8192]
+    assert judges == [272_000]
     assert len(notes) == 1
-    assert notes[0].startswith(f"the window of openai:who is not known: {ASSUMED}")
+    assert notes[0].startswith("the window of openai:who is not known: 272,000 tokens, as many as the writer's, are")
     assert windows(Settings(), Judging()) == (8192, [8192], [])
 
 

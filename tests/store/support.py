@@ -22,7 +22,6 @@ from redraft.domain import (
     Gap,
     KeyFact,
     KeyFacts,
-    Lookup,
     Objection,
     Pack,
     PackQuestion,
@@ -36,6 +35,7 @@ from redraft.domain import (
     content_id,
 )
 from redraft.questions import TypedQuestion, TypedQuestions
+from redraft.rulings import FinalComparison, Lookup, PointAnswer, Ruling
 from redraft.settings import Judging, Limits, Refine, Refinement, Settings
 from redraft.store.agreements import Agreement, Standing
 from redraft.store.batches import Batch, NewItem
@@ -194,16 +194,23 @@ def evaluation(metric: str = "coverage", **changes: Any) -> Evaluation:
 FAILED = Evaluation("consistency", 2, "failed", unjudged=4, reason="Nothing was judged: ünïcode \U0001f600.")
 
 
-def rounds(first: str, second: str, *, led: bool = True) -> list[Round]:
+RULING = Ruling(
+    content_id(PRINTABLE), finding().id, "supported", "drowned 😀", 2, 9, "It says söme.", "m#1", "drowned", "abc", 1
+)
+
+
+def rounds(first: str, second: str, *, led: bool = True, answered: bool = True) -> list[Round]:
     """Rounds on two drafts: the first draft, a revision that was accepted, one that waits to be judged, and one that a
-    model has `led`.
+    model has `led` and the reviser has `answered` point by point.
     """
+    answers = (PointAnswer(finding().id), PointAnswer("f2", "kept", "Ünïcode."), PointAnswer("f3", "left", "why"))
     reasons = {"why": 'It says "no". \U0001f600', "instruction": "Näme her."}
+    told: dict[str, Any] = {**reasons, "answers": answers if answered else ()}
     return [
         Round(0, first),
         Round(1, second, first, ("coverage",), (finding().id,), accepted=True, reason="coverage rose"),
         Round(2, first, second, ("consistency", "coverage")),
-        *([Round(3, second, first, ("coverage",), accepted=False, reason="no gain", **reasons)] if led else []),
+        *([Round(3, second, first, ("coverage",), accepted=False, reason="no gain", **told)] if led else []),
     ]
 
 
@@ -256,6 +263,8 @@ def fill_judged(store: Store, parent: str) -> str:
         store.judgments.keep_round(fork, round_)
     store.judgments.keep_lookups(fork, 1, LOOKUPS)
     store.judgments.keep_verdicts(VERDICTS, content_id(PRINTABLE))
+    store.rulings.keep([RULING])
+    store.rulings.keep_comparison(FinalComparison(fork, first, second, True, "It is möre.", (1, 0, 0), True))
     store.opinions.keep(Opinion(fork, finding().id, first, agrees=False, note="She did nöt. \U0001f600"))
     store.runs.choose_draft(fork, second)
     store.runs.set_status(fork, "done", stop_reason="decided", why="Nöthing is left.")

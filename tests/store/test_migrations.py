@@ -105,7 +105,7 @@ def test_a_database_of_every_age_is_opened_and_keeps_its_rows(tmp_path: Path, sc
         assert schema_of(path) == schema_of(tmp_path / "fresh.db")
 
 
-def expect_judged(store: Store, fork: str, *, led: bool = True, holed: bool = True) -> None:
+def expect_judged(store: Store, fork: str, *, led: bool = True, holed: bool = True, answered: bool = True) -> None:
     """What `fill_judged` has stored is there; before a model could lead a refinement, none had `led` one, and before
     it was put on record what a pack lacks, it was not known whether one is `holed`.
     """
@@ -116,7 +116,7 @@ def expect_judged(store: Store, fork: str, *, led: bool = True, holed: bool = Tr
     questions = pack(text=PRINTABLE) if holed else pack(text=PRINTABLE, missing=())
     assert store.packs.get("pack-1") == store.packs.find(found.document, "made from this") == questions
     assert store.judgments.of(first) == {"coverage": evaluation(), "consistency": FAILED}
-    assert store.judgments.rounds(fork) == rounds(first, second, led=led)
+    assert store.judgments.rounds(fork) == rounds(first, second, led=led, answered=answered)
     assert found.why == ("Nöthing is left." if led else "")
     assert store.judgments.verdicts(list(VERDICTS)) == VERDICTS
 
@@ -125,7 +125,8 @@ def expect_judged(store: Store, fork: str, *, led: bool = True, holed: bool = Tr
 def test_a_database_since_judging_keeps_what_was_judged(tmp_path: Path, schema: Path) -> None:
     restored(tmp_path / "redraft.db", schema)
     with Store(tmp_path / "redraft.db") as store:
-        expect_judged(store, "fork-of-abc123", led=schema.stem >= "m005", holed=schema.stem >= "m007")
+        since = schema.stem
+        expect_judged(store, "fork-of-abc123", led=since >= "m005", holed=since >= "m007", answered=since >= "m023")
 
 
 @pytest.mark.parametrize("schema", SINCE_KEYFACTS, ids=lambda path: path.stem)

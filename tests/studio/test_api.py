@@ -36,7 +36,9 @@ def client(at: Served) -> Iterator[httpx.Client]:
 @pytest.fixture(scope="module")
 def refined(client: httpx.Client) -> str:
     """A run that was judged and refined to its end."""
-    run = begin(client, kind="refine", words=60, goals={"coverage": 0.9, "consistency": 0.9}, rounds=1)
+    run = begin(
+        client, kind="refine", words=60, goals={"coverage": 0.9, "consistency": 0.9}, rounds=1, allow_self_check=True
+    )
     assert at_rest(client, run)["status"] == "done"
     return run
 
@@ -99,7 +101,12 @@ def test_a_run_that_another_process_has_made_tells_the_same(client: httpx.Client
 def test_the_plan_stores_nothing_and_asks_nobody(client: httpx.Client) -> None:
     before = client.get("/api/runs?all=true").json()["total"]
     documents = client.get("/api/offer").json()["documents"]
-    asked = {"text": f"{chapter()} It ends in another way.", "kind": "refine", "dry_run": True}
+    asked = {
+        "text": f"{chapter()} It ends in another way.",
+        "kind": "refine",
+        "allow_self_check": True,
+        "dry_run": True,
+    }
     reply = client.post("/api/runs", json=asked)
     assert reply.status_code == 200, reply.text
     plan = Plan.model_validate(reply.json())
@@ -173,7 +180,7 @@ def test_an_unknown_run_is_not_found_and_an_unknown_address_neither(client: http
 
 @pytest.mark.slow
 def test_a_run_that_waits_is_answered_and_a_wrong_answer_is_said(client: httpx.Client) -> None:
-    run = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, review=True, rounds=1)
+    run = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, review=True, rounds=1, allow_self_check=True)
     assert at_rest(client, run)["status"] == "waiting"
     asked = client.get(f"/api/runs/{run}/review").json()["question"]
     assert asked["findings"]

@@ -23,7 +23,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from redraft.agents.accounting import Account
-from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.evidence import EvidenceDesk, Wanted
 from redraft.agents.examiner import Examiner
 from redraft.agents.factfinder import Factfinder
 from redraft.agents.judge import Judge
@@ -92,7 +92,9 @@ class _Bench:
         return _by(found, lambda answers: answers[0].answer)
 
     async def answer_from_document(self, marks: Sequence[str]) -> Account[str]:
-        found = await Examiner(self.judge).answers_from_document([f"Who lit {mark}?" for mark in marks], self.desk)
+        found = await Examiner(self.judge).answers_from_document(
+            [Wanted(f"Who lit {mark}?") for mark in marks], self.desk
+        )
         return _by(found, lambda one: one.answer)
 
     async def ask_summary(self, marks: Sequence[str]) -> Account[str]:

@@ -6,17 +6,16 @@ from redraft.builtin.consistency.holding import Ground, ground_of
 from redraft.builtin.coverage.finding import look_up, silence
 from redraft.builtin.forms import read_claim, read_question
 from redraft.builtin.registry import answers
+from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.judging import (
     ANSWER_FROM_DOCUMENT,
-    UNANSWERABLE,
-    UNDECIDED,
     AnswerFromDocumentGiven,
     Asked,
     DocumentAnswer,
     DocumentAnswers,
 )
 
-_DENIAL = "Not so"
+_DENIAL = "No"
 
 
 @answers(ANSWER_FROM_DOCUMENT)
@@ -25,7 +24,7 @@ def answer_from_document(given: AnswerFromDocumentGiven) -> DocumentAnswers:
 
     Any other question is answered from the place that has most of its words.
     """
-    ground = ground_of(tuple(given.passages))
+    ground = ground_of(tuple(given.texts))
     return DocumentAnswers(answers=[_answer(ground, asked) for asked in given.questions])
 
 
@@ -34,11 +33,13 @@ def _answer(ground: Ground, asked: Asked) -> DocumentAnswer:
         sought = read_question(asked.question)
         found = look_up(ground.source, sought)
         if found is None:
-            return DocumentAnswer(id=asked.id, answer=silence(sought), quote="")
-        return DocumentAnswer(id=asked.id, answer=found.answer, quote=ground.source.text_of(found.lines[0]))
+            return DocumentAnswer(id=asked.id, quote="", answered=silence(sought), answer="")
+        quote = ground.source.text_of(found.lines[0])
+        return DocumentAnswer(id=asked.id, quote=quote, answered=True, answer=found.answer)
     held = ground.hold(claim)
     if held.verdict in ("absent", "open"):
-        return DocumentAnswer(id=asked.id, answer=UNDECIDED if held.verdict == "open" else UNANSWERABLE, quote="")
+        answered: bool | Unsure = UNSURE if held.verdict == "open" else False
+        return DocumentAnswer(id=asked.id, quote="", answered=answered, answer="")
     instead = _DENIAL if held.wrong == "negation" else held.its
     answer = instead if held.verdict == "contradicted" else held.there
-    return DocumentAnswer(id=asked.id, answer=answer, quote=ground.text_of(held))
+    return DocumentAnswer(id=asked.id, quote=ground.text_of(held), answered=True, answer=answer)

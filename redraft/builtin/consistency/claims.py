@@ -42,7 +42,7 @@ def _questions(sentence: str) -> list[SummaryQuestion]:
         return []
     # Names and numbers are easily wrong.
     importance = min(_MOST, _PLAIN + sum(detail.sure for detail in details(text, found)))
-    return [SummaryQuestion(question=ask_whether(text), answer=text, importance=importance)]
+    return [SummaryQuestion(question=ask_whether(text), answer=text, search="", importance=importance)]
 
 
 def states(text: str, keys: Sequence[str]) -> bool:

@@ -7,10 +7,10 @@ from redraft.builtin.coverage.finding import look_up, silence
 from redraft.builtin.forms import read_claim, read_question
 from redraft.builtin.registry import answers
 from redraft.builtin.source import Source
+from redraft.prompts.contract import UNSURE
 from redraft.prompts.judging import (
     ANSWER_FROM_SUMMARY,
     COMPARE_ANSWERS,
-    UNDECIDED,
     AnswerFromSummaryGiven,
     CompareGiven,
     Comparison,
@@ -44,10 +44,10 @@ def answer_from_summary(given: AnswerFromSummaryGiven) -> SummaryAnswers:
         found = look_up(source, sought)
         if found and (found.is_whole or sought.asks != "who"):
             said = sorted(kept[line].id for line in found.lines)
-            answered.append(SummaryAnswer(id=asked.id, answer=found.answer, sentences=said))
+            answered.append(SummaryAnswer(id=asked.id, sentences=said, answered=True, answer=found.answer))
         else:
-            said_nothing = silence(sought) if readable and not found else UNDECIDED
-            answered.append(SummaryAnswer(id=asked.id, answer=said_nothing, sentences=[]))
+            silent = silence(sought) if readable and not found else UNSURE
+            answered.append(SummaryAnswer(id=asked.id, sentences=[], answered=silent, answer=""))
     return SummaryAnswers(answers=answered)
 
 

@@ -15,7 +15,8 @@ from redraft.builtin.details import Detail, DetailKind
 from redraft.builtin.forms import Sought
 from redraft.builtin.lexicon import PERSONAL
 from redraft.builtin.source import Source
-from redraft.prompts.judging import UNANSWERABLE, UNDECIDED, Kind
+from redraft.prompts.contract import UNSURE, Unsure
+from redraft.prompts.judging import Kind
 from redraft.text.wording import Word, carries, is_negation, is_number, keys, words
 
 # A sentence answers a question when it has this share of what the question says beside the names.
@@ -92,9 +93,9 @@ def look_up(source: Source, sought: Sought) -> Found | None:
     return best[1] if best else None
 
 
-def silence(sought: Sought) -> str:
+def silence(sought: Sought) -> bool | Unsure:
     """What is replied where there is no answer: that there is none, if that can be told of such a question."""
-    return UNDECIDED if sought.form == "unread" else UNANSWERABLE
+    return UNSURE if sought.form == "unread" else False
 
 
 def _has_other_numbers(source: Source, sought: Sought, number: int) -> bool:

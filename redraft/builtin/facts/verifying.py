@@ -16,7 +16,7 @@ CATEGORY: dict[Wrong | None, Category] = {
 @answers(VERIFY_SENTENCES)
 def verify_sentences(given: VerifyGiven) -> Verifications:
     """Each sentence by the line that says most of it: the same, something else in its place, or nothing that tells."""
-    ground = ground_of(tuple(given.passages))
+    ground = ground_of(tuple(given.texts))
     return Verifications(sentences=[_verify(ground, statement) for statement in given.sentences])
 
 

@@ -8,7 +8,7 @@ from redraft.builtin.coverage.finding import look_up, silence
 from redraft.builtin.forms import read_claim, read_question
 from redraft.builtin.registry import answers
 from redraft.prompts.contract import UNSURE
-from redraft.prompts.judging import UNANSWERABLE, UNDECIDED, Asked, Pair
+from redraft.prompts.judging import Asked, Pair
 from redraft.prompts.typed import (
     ANSWER_QUESTIONS,
     JUDGE_ANSWERS,
@@ -37,10 +37,12 @@ def _answer(ground: Ground, asked: Asked) -> GivenAnswer:
     if not (claim := read_claim(asked.question)):
         sought = read_question(asked.question)
         found = look_up(ground.source, sought)
-        return GivenAnswer(id=asked.id, answer=found.answer if found else silence(sought), reason="")
+        answered = True if found else silence(sought)
+        return GivenAnswer(id=asked.id, answered=answered, answer=found.answer if found else "", reason="")
     held = ground.hold(claim)
-    said = {"borne out": "yes", "contradicted": "no", "absent": UNANSWERABLE}.get(held.verdict, UNDECIDED)
-    return GivenAnswer(id=asked.id, answer=said, reason=ground.text_of(held) if said in ("yes", "no") else "")
+    said = {"borne out": "yes", "contradicted": "no"}.get(held.verdict, "")
+    answered = bool(said) or (False if held.verdict == "absent" else UNSURE)
+    return GivenAnswer(id=asked.id, answered=answered, answer=said, reason=ground.text_of(held) if said else "")
 
 
 @answers(JUDGE_ANSWERS)

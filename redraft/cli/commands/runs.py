@@ -117,6 +117,7 @@ def _found(
 
 def _listed(store: Store, run: Run) -> dict[str, Any]:
     """The contract of a run in `runs --json`."""
+    from redraft.history.certificates import self_checked
     from redraft.history.comparison import preferred
     from redraft.history.tracing import scores_of
 
@@ -134,5 +135,6 @@ def _listed(store: Store, run: Run) -> dict[str, Any]:
         "title": store.documents.title(run.document),
         "stop_reason": run.stop_reason,
         "scores": scores_of(store, run),
+        "self_check": bool(self_checked(run)),
         "preferred": preferred(store, run),
     }

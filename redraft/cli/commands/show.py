@@ -25,6 +25,14 @@ if TYPE_CHECKING:
     "--pieces", section="output", is_flag=True, help="Show the partial summaries that the summary was made from."
 )
 @options.typed_option(
+    "--round",
+    "number",
+    section="output",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Show the draft of round N in place of the result; round 0 is the first draft.",
+)
+@options.typed_option(
     "--cite",
     section="output",
     is_flag=False,
@@ -48,6 +56,7 @@ if TYPE_CHECKING:
 def show(
     run_id: str,
     pieces: bool,
+    number: int | None,
     cite: CitationForm | None,
     link: str | None,
     output: str | None,
@@ -69,6 +78,7 @@ def show(
     from redraft.cli.views.outcome import finish
     from redraft.cli.views.summaries import hand_over
     from redraft.history.results import read_result
+    from redraft.history.tracing import at_round
     from redraft.text.embeddings import load_encoder
 
     _check(cite, link, output, form)
@@ -76,8 +86,11 @@ def show(
     encoder = load_encoder(embeddings) if embeddings else None
     with store_to_read(db) as store:
         result = read_result(store, run_id)
+        if number is not None:
+            result = at_round(store, result, number)
         if cite is not None and result.run.kind not in render.OTHERWISE:
-            _cite(store, result.run.id, "json" if as_json else cite, link or "", encoder)
+            draft = None if number is None or result.draft is None else result.draft.id
+            _cite(store, result.run.id, "json" if as_json else cite, link or "", encoder, draft)
             return 0
         parts = store.runs.pieces(result.run.id) if pieces else []
         listed = {"pieces": [asdict(piece) for piece in parts]} if pieces else {}
@@ -127,14 +140,15 @@ def _tell(result: Result, output: str | None) -> None:
         terminal.say(f"no {what} yet: {hints.about('resume', result.run.id)}")
 
 
-def _cite(store: Store, run: str, form: CitationForm, link: str, encoder: Encoder | None) -> None:
+def _cite(
+    store: Store, run: str, form: CitationForm, link: str, encoder: Encoder | None, draft: str | None = None
+) -> None:
     """The summary with the places that its sentences come from."""
     from redraft.cli import terminal
     from redraft.cli.views import render
-    from redraft.history.citing import cited
-    from redraft.history.lineage import read_lineage
+    from redraft.history.citing import citations_of
 
-    found = cited(read_lineage(store, run, encoder=encoder), link)
+    found = citations_of(store, run, encoder=encoder, link=link, draft=draft)
     if form == "json":
         render.echo_json(found.to_json())
     else:

@@ -25,7 +25,8 @@ def _row(one: ChapterResult) -> list[str]:
     said = "" if done is None else done.status if done.draft is None or done.status != "done" else _words(done)
     page = f"{'pages' if '-' in one.pages else 'page'} {one.pages}" if one.pages else ""
     missed = "goals missed" if done and not all(goal["met"] for goal in done.goals.values()) else ""
-    judged = " ".join(part for part in (scores(done.scores) if done else "", missed) if part)
+    told = scores(done.scores, self_check=bool(done.self_checked)) if done else ""
+    judged = " ".join(part for part in (told, missed) if part)
     return [done.run.id if done else "-", said or "not begun", judged, page, one_line(one.title, _TITLE)]
 
 

@@ -9,6 +9,7 @@ import click
 from redraft.cli import hints
 from redraft.cli.terminal import say
 from redraft.cli.views.render import count, echo_json, score, usage
+from redraft.evaluators.goals import SELF_CHECK
 from redraft.outputs.template import Template
 from redraft.runs.forms import Filled, Form
 from redraft.runs.spending import Spending
@@ -31,6 +32,7 @@ def _standing(one: Filled) -> str:
     run = f", run {one.run}" if one.run else ""
     if one.result is not None and one.result.draft is not None:
         scores = "".join(f", {metric} {score(value)}" for metric, value in one.result.scores.items())
+        scores += f" ({SELF_CHECK})" if scores and one.result.self_checked else ""
         words = f"{one.result.draft.words} of at most {one.section.words} words{scores}{run}"
         if one.result.complete:
             return words

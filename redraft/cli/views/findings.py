@@ -9,6 +9,8 @@ from redraft.cli.views import figures
 from redraft.cli.views.breakdown import breakdown
 from redraft.cli.views.render import count, score, spaced
 from redraft.domain import Document, Evaluation, Finding
+from redraft.evaluators.goals import SELF_CHECK
+from redraft.evaluators.overruled import withdrawn
 from redraft.evaluators.words import UNSUPPORTED, in_part, is_unheard
 from redraft.history.certificates import Certificate
 from redraft.text.cleaning import one_line
@@ -46,7 +48,8 @@ def evaluation(
     if one.unjudged:
         judged += f", {one.unjudged:,} without a verdict"
     if one.outcome == "scored":
-        yield f"{one.metric} {score(one.score)}: {judged}, {count(len(one.findings), 'finding')}"
+        itself = f" ({SELF_CHECK})" if certificate is not None and certificate.self_check else ""
+        yield f"{one.metric} {score(one.score)}{itself}: {judged}, {count(len(one.findings), 'finding')}"
     else:
         says = "has no score" if one.outcome == "failed" and not is_unheard(one) else spaced(one.outcome)
         yield from _wrapped(f"{one.metric} {says}: {one_line(one.reason, 300)}", "", "  ")
@@ -56,6 +59,10 @@ def evaluation(
         yield from _wrapped(certificate.line(), "  judged by: ", "    ")
     for number, finding in enumerate(one.findings[:shown], 1):
         yield from numbered(number, finding, document)
+    for gone in withdrawn(one):
+        about = one_line(str(gone.get("question") or gone.get("sentence")), _QUOTE)
+        said = f"{about} · the document says so: “{one_line(str(gone.get('quote')), _QUOTE)}”"
+        yield from _wrapped(said, "  withdrawn: ", "    ")
     if shown is not None and len(one.findings) > shown:
         yield f"  ... and {len(one.findings) - shown:,} more ({rest})"
 

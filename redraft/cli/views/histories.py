@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 
 from redraft.cli import hints, terminal
 from redraft.cli.views import figures, findings, render
-from redraft.domain import Document, Finding, Lookup, Round
+from redraft.domain import Document, Finding, Round
+from redraft.evaluators.overruled import withdrawn
 from redraft.evaluators.words import in_part, is_unheard
 from redraft.history.changes import Change, Difference, changes_between
 from redraft.history.results import Result
 from redraft.history.tracing import Trace, Turn
+from redraft.rulings import Lookup
 from redraft.text.cleaning import one_line
 
 _MARKS = {"added": "+ ", "removed": "- ", "changed": "~ "}
@@ -58,11 +60,12 @@ def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *,
     yield from _reasons(turn.made)
     if base is not None:
         yield from _listed("to mend", turn.mending, few)
+        yield from _answered(turn)
         if turn.draft.text == base.draft.text:
             return
         yield from _changes(changes_between(base.draft.text, turn.draft.text), few)
     goals = result.goals if turn.draft.id == result.run.draft else {}
-    for line in render.score_lines(turn.scores, base.scores if base else {}, goals):
+    for line in render.score_lines(turn.scores, base.scores if base else {}, goals, result.self_checked):
         yield f"  {line}"
     if show_all or result.run.kind == "evaluate":
         shown = None if show_all else findings.SHOWN
@@ -72,8 +75,39 @@ def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *,
             yield from terminal.indented(lines)
     else:
         yield from _found(turn)
+        yield from _withdrawn(turn)
         if turn.draft.id == result.run.draft:
             yield from terminal.indented(render.certificate_lines(result.certificates))
+
+
+def _answered(turn: Turn) -> Iterator[str]:
+    """What became of the findings that were not simply mended, as the reviser says."""
+    known = {finding.id: finding for finding in turn.mending}
+    for one in turn.made.answers:
+        if one.became == "mended" or one.finding not in known:
+            continue
+        said = f"“{one.said}”" if one.became == "kept" else one.said or "no reason was given"
+        about = f"{one.became}: {findings.brief(known[one.finding])} · {one_line(said, _LONGEST)}"
+        yield from findings.wrapped([about], "    ")
+
+
+def _withdrawn(turn: Turn) -> Iterator[str]:
+    """The findings that a second look has overruled."""
+    for name, one in turn.evaluations.items():
+        for gone in withdrawn(one):
+            about = one_line(str(gone.get("question") or gone.get("sentence")), 120)
+            quote = one_line(str(gone.get("quote")), _LONGEST)
+            yield from findings.wrapped([f"{name}: {about} · the document says so: “{quote}”"], "  withdrawn: ")
+
+
+def _compared(result: Result) -> Iterator[str]:
+    """How the first draft and the best one compare."""
+    found = result.compared
+    if found is not None:
+        first, best, neither = found.votes
+        wins = "the first draft" if found.first_won else "the best draft" if best > first else "neither"
+        line = f"first and best draft compared: {wins} is preferred ({first} to {best}, {neither} for neither)"
+        yield from findings.wrapped([f"{line}. {one_line(found.reason, _LONGEST)}".strip()], "  ")
 
 
 def _looked_up(lookups: Sequence[Lookup]) -> Iterator[str]:
@@ -158,11 +192,14 @@ def _end(trace: Trace) -> Iterator[str]:
     elif run.refinement and result.status == "done":
         best = trace.number(run.draft)
         yield f"{render.why_stopped(result)}; the result is the draft of round {best}"
+        yield from _compared(result)
         yield from _looked_up(trace.lookups)
         if run.why:
             yield from findings.wrapped([one_line(run.why)], "  why: ")
     elif result.status != "done":
         yield render.why_stopped(result)
+    if result.usage.lost:
+        yield render.lost(result.usage)
     if len(trace.turns) > 1:
         yield f"sentence by sentence: {hints.about('diff', run.id)}"
 
@@ -171,7 +208,8 @@ def diff_lines(found: Difference, before: Turn, after: Turn, document: Document)
     """Two drafts, sentence by sentence."""
     one, other = before.made.number, after.made.number
     yield f"round {one} ({render.count(before.draft.words, 'word')}) -> round {other} ({after.draft.words:,})"
-    for line in render.score_lines(after.scores, before.scores, {}):
+    checked = [name for name, one in after.certificates.items() if one.self_check]
+    for line in render.score_lines(after.scores, before.scores, {}, checked):
         yield f"  {line}"
     yield f"  {_numbers(found)}" if found.changes or found.moved else "  the drafts are the same"
     for change in found.changes:

@@ -66,6 +66,9 @@ def _notes(lineage: Lineage, otherwise: str) -> Iterator[str]:
 
 
 def _origins(sentence: Sentence) -> Iterator[str]:
+    for origin in sentence.judged:
+        said = f"{_where(origin)}: “{one_line(origin.text, _QUOTE)}”"
+        yield from wrapped(said, f"{_MARGIN}judge ", " " * 12)
     for origin in sentence.origins:
         yield from _place(origin)
         if stops := [_stop(stop) for stop in origin.way if stop.said]:
@@ -103,7 +106,9 @@ def _lost(losses: Losses) -> Iterator[str]:
         f"run {lineage.run} · {one_line(lineage.document.title, 60)} · {losses.by}: {len(losses.kept):,} of {known:,}"
         f" in the summary, {len(lost):,} lost, {_unborne(lineage, '{} invented')}"
     )
-    yield from _notes(lineage, OTHERWISE_STATED)
+    judged, known = len(losses.judged), len(losses.kept) + len(losses.lost)
+    yield from _notes(lineage, OTHERWISE_SAID if judged == known else OTHERWISE_STATED)
+    yield from wrapped(_who_says(judged, known), "note: ", "  ")
     if lost:
         yield ""
         yield from _table("first third", losses.by_step)
@@ -115,6 +120,8 @@ def _lost(losses: Losses) -> Iterator[str]:
         yield from wrapped(one_line(loss.fact.text, _QUOTE), f"{number:>4}  ", _MARGIN)
         step = step_said(loss)
         yield from wrapped(step if loss.said == GIVEN_SAID else f"{step}: {loss.said}", _MARGIN, _LATER)
+        if losses.judged and loss.fact.text not in losses.judged:
+            yield f"{_MARGIN}by wording: no judge has said so"
         evidence = f": “{one_line(loss.fact.evidence.text, _QUOTE)}”" if loss.fact.evidence.text else ""
         yield from wrapped(f"{_where(loss)}{evidence}", _MARGIN, _LATER)
     for sentence in lineage.invented:
@@ -122,6 +129,15 @@ def _lost(losses: Losses) -> Iterator[str]:
         yield from wrapped(one_line(sentence.text, _QUOTE), "   +  ", _MARGIN)
         invented = "" if sentence in lineage.doubtful else "invented: "
         yield from wrapped(f"{invented}{came_up(sentence.invented)}", _MARGIN, _LATER)
+
+
+def _who_says(judged: int, known: int) -> str:
+    """Whose word it is that the summary states or lacks so many of the known facts."""
+    if not judged:
+        return "no judge has said which of them the summary states: they were matched by wording"
+    if judged == known:
+        return "which of them the summary states is what its judge has found"
+    return f"which of them the summary states is what its judge has found for {judged:,}, and wording for the others"
 
 
 def _table(first: str, by_step: Mapping[str, Sequence[int]]) -> Iterator[str]:

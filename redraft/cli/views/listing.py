@@ -34,6 +34,7 @@ def pack_lines(packs: Sequence[Mapping[str, Any]], now: datetime) -> list[str]:
 
 def _run(run: Mapping[str, Any], now: datetime) -> dict[str, str]:
     compared = run["kind"] == "compare"
+    scores = render.scores(run["scores"], self_check=run["self_check"])
     return {
         "RUN": run["run"],
         "WHEN (UTC)": _when(run["created"], now),
@@ -42,7 +43,7 @@ def _run(run: Mapping[str, Any], now: datetime) -> dict[str, str]:
         "DRAFTED": "" if run["strategy"] == "given" else run["strategy"],
         "MODEL": run["model"],
         "WORDS": "" if run["kind"] in render.OTHERWISE or run["words"] is None else str(run["words"]),
-        "SCORES": preferences.outcome(run["preferred"]) if compared else render.scores(run["scores"]),
+        "SCORES": preferences.outcome(run["preferred"]) if compared else scores,
         "TITLE": run["title"],
     }
 

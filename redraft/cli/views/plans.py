@@ -130,7 +130,7 @@ def _levels(prepared: Prepared) -> list[tuple[str, str]]:
     # What a strategy asks when its pieces are there.
     asked = plan.levels[1:] if prepared.chapters else plan.levels
     after = plan.calls - plan.compressions - sum(level.pieces for level in asked)
-    tidying = [("tidying", count(after, "call"))] if after > 0 and plan.strategy in _TIDIED else []
+    tidying = [("tidying", f"at most {count(after, 'call')}")] if after > 0 and plan.strategy in _TIDIED else []
     if plan.compressions:
         return [("compressing", f"at most {count(plan.compressions, 'call')}"), *tidying]
     if plan.strategy != "hierarchical":

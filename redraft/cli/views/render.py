@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +10,7 @@ import click
 from redraft.cli import hints
 from redraft.cli.terminal import json_text, prose, say, wrapped
 from redraft.domain import Pack, Piece, Totals
+from redraft.evaluators.goals import SELF_CHECK
 from redraft.history.stops import STOPS
 from redraft.questions import TypedQuestions
 from redraft.runs.roles import named_in, under_name
@@ -90,7 +91,7 @@ def _by_whom(result: Result) -> Iterator[str]:
 
 def _outcome(result: Result) -> Iterator[str]:
     """The scores, how they came about, and where to see more of it."""
-    yield from score_lines(result.scores, result.initial_scores, result.goals)
+    yield from score_lines(result.scores, result.initial_scores, result.goals, result.self_checked)
     yield from certificate_lines(result.certificates)
     if revisions := result.rounds[1:]:
         taken = sum(bool(made.accepted) for made in revisions)
@@ -148,14 +149,19 @@ def certificate_lines(behind: Mapping[str, Certificate]) -> Iterator[str]:
 
 
 def score_lines(
-    scores: Mapping[str, float | None], before: Mapping[str, float | None], goals: Mapping[str, Mapping[str, object]]
+    scores: Mapping[str, float | None],
+    before: Mapping[str, float | None],
+    goals: Mapping[str, Mapping[str, object]],
+    self_checked: Collection[str] = (),
 ) -> list[str]:
-    """A line for each metric: the score, what it was before where that is known, and the goal."""
+    """A line for each metric: the score, what it was before where that is known, whether the built-in model gives it to
+    itself, and the goal."""
     lines = []
     width = max((len(metric) for metric in scores), default=0)
     for metric, value in scores.items():
         line = f"{metric:<{width}}  "
         line += f"{_or_none(before[metric])} -> {_or_none(value)}" if metric in before else score(value)
+        line += f"  {SELF_CHECK}" if metric in self_checked else ""
         if goal := goals.get(metric):
             line += f"  goal {goal['at_least']:g}: {_standing(goal)}"
         lines.append(line)
@@ -180,9 +186,10 @@ def _or_none(value: float | None) -> str:
     return "none" if value is None else score(value)
 
 
-def scores(values: Mapping[str, float | None]) -> str:
+def scores(values: Mapping[str, float | None], *, self_check: bool = False) -> str:
     """Scores in few letters, for lists."""
-    return " ".join(f"{metric[:3]} {score(value)}" for metric, value in values.items())
+    told = " ".join(f"{metric[:3]} {score(value)}" for metric, value in values.items())
+    return f"{told} {SELF_CHECK}" if told and self_check else told
 
 
 def why_stopped(result: Result) -> str:
@@ -212,13 +219,15 @@ def usage(totals: Totals) -> str:
     if totals.cost_usd != 0:
         parts.append("cost unknown" if totals.cost_usd is None else f"${totals.cost_usd:.4f}")
     if totals.lost:
-        parts.append(f"{count(totals.lost, 'call')} without an answer, counted at most as {_at_most(totals)}")
+        parts.append(lost(totals))
     parts.append(f"{totals.seconds:.1f} s")
     return " · ".join(parts)
 
 
-def _at_most(totals: Totals) -> str:
-    return f"${totals.lost_usd:.4f}" if totals.lost_usd else f"{totals.lost_tokens:,} tokens"
+def lost(totals: Totals) -> str:
+    """The calls that were never answered: what a budget counts for them, or without a price their own tokens."""
+    counted = f"at most as ${totals.lost_usd:.4f}" if totals.lost_usd else f"as {totals.lost_tokens:,} tokens"
+    return f"{count(totals.lost, 'call')} without an answer, counted {counted}"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

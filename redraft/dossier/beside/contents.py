@@ -39,6 +39,8 @@ class ScoreBeside(Part):
     reason: str
     stands_on: str
     """Who judged and by what, in a line."""
+    self_check: bool
+    """Whether the built-in model has judged what it has written itself."""
 
 
 class SentenceBeside(Part):

@@ -140,6 +140,7 @@ def _scores(result: Result) -> Iterator[ScoreBeside]:
             unjudged=one.unjudged,
             reason=one.reason,
             stands_on=one.stands_on,
+            self_check=one.self_check,
         )
 
 

@@ -179,7 +179,7 @@ def read_told(store: Store, run: str, encoder: Encoder | None) -> tuple[Told, ..
     for one in read_lineage(store, run, encoder=encoder).sentences:
         if not is_heading(one.text):
             before = found[-1].text if found and points_back(one.text) else ""
-            places = tuple((origin.span, origin.weight) for origin in one.places)
+            places = tuple((origin.span, origin.weight) for origin in one.mapped)
             found.append(Told(len(found) + 1, one.text, before, places))
     return tuple(found)
 

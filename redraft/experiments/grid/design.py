@@ -120,7 +120,9 @@ class Design:
         assert self.refinement is not None
         panel = self.panel.model_copy(update={"metrics": tuple(self.refinement.goals), **_asked(by)})
         judging = located(panel, self.drafting(one), self.refinement)
-        return Order(Refine(judging=judging, refinement=self.refinement), given=draft, experiment=GRID)
+        # Its tables say where the built-in model judges itself.
+        refinement = self.refinement.model_copy(update={"allow_self_check": True})
+        return Order(Refine(judging=judging, refinement=refinement), given=draft, experiment=GRID)
 
     def verdict(self, seat: Seat, summary: str, by: Yardsticks, scored: Sequence[str]) -> Order:
         """The order that a judge judges a summary."""

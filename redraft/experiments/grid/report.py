@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from redraft.evaluators.goals import NOT_QUALITY
 from redraft.experiments.grid.counting import basis, by_document, judges_of
 from redraft.experiments.grid.design import Design
 from redraft.experiments.grid.other_tables import cost_table, failure_table
@@ -17,6 +18,7 @@ from redraft.experiments.grid.score_tables import (
 )
 from redraft.reports.report import Report
 from redraft.reports.tables import Table, figure, mean, plain
+from redraft.settings import EXTRACTIVE
 
 _MOST_LINES = 8
 
@@ -69,6 +71,8 @@ def _about(outcome: GridOutcome) -> Iterator[str]:
     design = outcome.design
     yield f"contestants: {'; '.join(plain(one.name) for one in design.contestants)}"
     yield f"judges: {', '.join(map(plain, outcome.judges))}{_partial(design)}"
+    if EXTRACTIVE in {one.name for one in design.judges} & {one.model for one in design.contestants}:
+        yield NOT_QUALITY
     yield f"documents: {', '.join(plain(title) for _, title in outcome.documents)}"
     yield f"metrics: {', '.join(design.metrics)}"
     if design.refinement is not None:

@@ -102,7 +102,7 @@ class Design:
 
     def refining(self, writer: Seat, way: Way, draft: str, by: Mapping[str, str | None]) -> Order:
         """The order to refine a draft in one way; every metric is scored, whatever is a goal."""
-        refinement = Refinement(goals=dict(way.goals), policy=way.policy)
+        refinement = Refinement(goals=dict(way.goals), policy=way.policy, allow_self_check=True)
         if self.rounds is not None:
             refinement = refinement.model_copy(update={"rounds": self.rounds})
         asked = self.judging.model_copy(update={"metrics": self.metrics, **by})

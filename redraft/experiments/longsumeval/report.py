@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from redraft.evaluators.goals import NOT_QUALITY
 from redraft.experiments.longsumeval.records import RefinedOutcome
 from redraft.experiments.longsumeval.tables import (
     ALL,
@@ -17,6 +18,7 @@ from redraft.experiments.longsumeval.tables import (
 )
 from redraft.reports.report import Report
 from redraft.reports.tables import figure, plain
+from redraft.settings import EXTRACTIVE
 
 _MOST_LINES = 8
 
@@ -60,6 +62,8 @@ def _about(outcome: RefinedOutcome) -> Iterator[str]:
     yield f"refined by: {'; '.join(plain(one.name) for one in design.writers)}"
     own = " (its own drafts too)" if design.judge.name in {name for group in outcome.groups for name in group} else ""
     yield f"judged by: {plain(design.judge.name)}{own}"
+    if design.judge.name == EXTRACTIVE and EXTRACTIVE in {one.name for one in design.writers}:
+        yield NOT_QUALITY
     yield f"thresholds: {'; '.join(dict.fromkeys(way.thresholds for way in design.ways))}"
     yield f"order of the goals: {', '.join(design.orders)}"
     yield f"documents: {', '.join(plain(title) for _, title in outcome.documents)}"

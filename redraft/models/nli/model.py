@@ -31,8 +31,6 @@ from redraft.prompts.judging import (
     ANSWER_FROM_DOCUMENT,
     ASK_SUMMARY,
     COMPARE_ANSWERS,
-    UNANSWERABLE,
-    UNDECIDED,
     AnswerFromDocumentGiven,
     AskSummaryGiven,
     CompareGiven,
@@ -54,7 +52,7 @@ SERVES = ("consistency", "faithfulness", "keyfact_recall")
 """The metrics that it serves; the last only by key facts that somebody else has found."""
 
 _BEFORE, _AFTER = "Is this so: “", "”?"
-_NOT_SO = "Not so"
+_NOT_SO = "No"
 _NOT_SURE = "The entailment model is not sure of any of its classes."
 _USUAL_IMPORTANCE = 3
 _CATEGORIES: Mapping[str, Category] = {"entailed": "none", "contradicted": "sentence", "neither": "out_of_article"}
@@ -112,15 +110,18 @@ class EntailmentModel:
     def _answered(self, given: AnswerFromDocumentGiven) -> DocumentAnswers:
         """Whether claims are so; it can tell nothing of a question of any other kind."""
         claims = {one.id: claim for one in given.questions if (claim := _claim(one.question))}
-        held = self._held(claims, given.passages)
-        answers = {"contradicted": _NOT_SO, "neither": UNANSWERABLE}
+        held = self._held(claims, given.texts)
+        answers = {"contradicted": _NOT_SO, "neither": ""}
         return DocumentAnswers(
             answers=[
                 DocumentAnswer(
-                    id=n, answer=answers.get(one.verdict, claims[n]), quote=nearest_sentence(claims[n], one.premise)
+                    id=n,
+                    quote=nearest_sentence(claims[n], one.premise),
+                    answered=one.verdict != "neither",
+                    answer=answers.get(one.verdict, claims[n]),
                 )
                 if (one := held.get(n))
-                else DocumentAnswer(id=n, answer=UNDECIDED, quote="")
+                else DocumentAnswer(id=n, quote="", answered=UNSURE, answer="")
                 for n in (asked.id for asked in given.questions)
             ]
         )
@@ -137,7 +138,7 @@ class EntailmentModel:
                 )
                 if one
                 else Verification(id=n, reason=_NOT_SURE, quote="", category=UNSURE)
-                for n, one in self._held(claims, given.passages).items()
+                for n, one in self._held(claims, given.texts).items()
             ]
         )
 
@@ -173,6 +174,7 @@ def _asked(given: AskSummaryGiven) -> SummaryQuestions:
                     SummaryQuestion(
                         question=f"{_BEFORE}{one_line(one.sentence)}{_AFTER}",
                         answer=one_line(one.sentence),
+                        search="",
                         importance=_USUAL_IMPORTANCE,
                     )
                 ],

@@ -1,0 +1,136 @@
+"""The arbiter: takes a second look at findings before anything is taken out of a summary for their sake.
+
+It reads the document whole where that fits into its window, as the first judge's prompts begin, and else the places
+around what was found, what is quoted, and what is nearest to the point. A finding is overruled only by words that the
+document has; whatever an arbiter cannot tell, or says without such words, leaves the finding as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from redraft.agents.accounting import Account, Attempt, Entries, account
+from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.judge import Judge, batch_size, in_batches, labelled
+from redraft.agents.room import Entry
+from redraft.domain import Finding, Span
+from redraft.prompts.ruling import RULE_ON_FINDINGS, Accused, RuledPoint, RuleGiven
+from redraft.rulings import Ruling
+from redraft.text.cleaning import one_line
+from redraft.text.languages import foreign_in
+from redraft.text.quotes import quoted_in
+
+RULED = Entry(frame=40, words=35, sentences=1)
+"""One entry of a reply: a reason and a quote."""
+NEAREST = 4
+"""How many places are looked for that are nearest to a point, where the document is not read whole."""
+AT_ONCE = 12
+"""How many points are ruled on in one reply at most."""
+_PARTS = 4
+"""How many of them, where each has places of its own to be read."""
+_BESIDE = 1
+_FRAME = 120
+_LONGEST_REASON, _LONGEST_TEXT, _LONGEST_QUOTE = 400, 600, 400
+
+
+@dataclass(frozen=True, slots=True)
+class Plea:
+    """A finding to be ruled on, and the words of the document that somebody holds against it, if anybody does."""
+
+    finding: Finding
+    against: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Arbiter:
+    """Rules with one judge."""
+
+    judge: Judge
+    desk: EvidenceDesk
+
+    async def rule(self, pleas: Sequence[Plea], label: str) -> list[Ruling]:
+        """A ruling on each finding on which the judge gives one, in their order."""
+        if not pleas or not self.judge.reads(foreign_in(self.desk.document)):
+            return []
+        # The first search cuts the document into passages, and nothing else should have to wait for that.
+        whole = await asyncio.to_thread(self._fits, pleas)
+        size = min(AT_ONCE if whole else _PARTS, batch_size(self.judge.reply_tokens, self.judge.needs(RULED)))
+
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[RuledPoint]:
+            some = [pleas[number] for number in numbers]
+            shown = [self.desk.document.text] if whole else await asyncio.to_thread(self._passages, some)
+            points = [_accused(number + 1, pleas[number]) for number in numbers]
+            given = RuleGiven(passages=shown, points=points, whole=whole)
+            room = len(numbers) * self.judge.needs(RULED)
+            said = labelled(f"{label}, finding", numbers)
+            reply = await self.judge.ask(RULE_ON_FINDINGS, given, room, said, attempt)
+            found = [(one.id - 1, one) for one in reply.value.points]
+            return Entries(found, reply.repaired, reply.broken_off)
+
+        heard: Account[RuledPoint] = await account(in_batches(range(len(pleas)), size), ask)
+        return [self._ruling(pleas[number], heard.verdicts[number], whole) for number in sorted(heard.verdicts)]
+
+    def _fits(self, pleas: Sequence[Plea]) -> bool:
+        """Whether the whole document fits into the window beside the points and the reply."""
+        count = self.desk.tokenizer.count
+        most = pleas[:AT_ONCE]
+        points = sum(count(text) for one in most for text in _texts(_accused(0, one))) + _FRAME * (len(most) + 1)
+        around = count(self.judge.book.source(RULE_ON_FINDINGS.name)) + len(most) * self.judge.needs(RULED)
+        return self.desk.document_tokens + points + around <= self.desk.window
+
+    def _passages(self, pleas: Sequence[Plea]) -> list[str]:
+        """The places that the points are about, as far as there is room, in the document's order."""
+        found: list[Span] = []
+        for span in self._places(pleas):
+            wider = self.desk.joined([found, [span]])
+            if sum(self.desk.tokenizer.count(self.desk.text(one)) for one in wider) <= self.desk.room:
+                found = wider
+        return [self.desk.text(span) for span in found]
+
+    def _places(self, pleas: Sequence[Plea]) -> Iterator[Span]:
+        """What is quoted first, with what stands around it; then what is nearest to each point."""
+        text = self.desk.document.text
+        for plea in pleas:
+            evidence = plea.finding.evidence
+            for place in (quoted_in(text, plea.against), evidence.span if evidence else None):
+                if place is not None:
+                    yield from (passage.span for passage in self.desk.passages.around(place, _BESIDE))
+        for plea in pleas:
+            one = plea.finding
+            yield from self.desk.evidence(f"{one.question} {one.found} {one.sentence}".strip(), NEAREST, wide=True)
+
+    def _ruling(self, plea: Plea, said: RuledPoint, whole: bool) -> Ruling:
+        quote = one_line(said.quote, _LONGEST_QUOTE)
+        decides = said.verdict in ("supported", "contradicted")
+        place = quoted_in(self.desk.document.text, said.quote) if decides else None
+        # That a part of the document says nothing of it tells nothing of the rest.
+        verdict = "unclear" if said.verdict == "absent" and not whole else said.verdict
+        return Ruling(
+            document=self.desk.document.id,
+            finding=plea.finding.id,
+            verdict=verdict,
+            quote=one_line(self.desk.text(place), _LONGEST_QUOTE) if place else quote,
+            start=place.start if place else None,
+            end=place.end if place else None,
+            reason=one_line(said.reason, _LONGEST_REASON),
+            by=self.judge.name,
+            contested=plea.against,
+        )
+
+
+def _accused(number: int, plea: Plea) -> Accused:
+    one = plea.finding
+    return Accused(
+        id=number,
+        sentence=one_line(one.sentence, _LONGEST_TEXT),
+        question=one_line(one.question, _LONGEST_TEXT),
+        says=one_line(one.found, _LONGEST_TEXT),
+        judged=one_line(one.expected or one.explanation, _LONGEST_TEXT),
+        against=one_line(plea.against, _LONGEST_TEXT),
+    )
+
+
+def _texts(accused: Accused) -> tuple[str, ...]:
+    return (accused.sentence, accused.question, accused.says, accused.judged, accused.against)

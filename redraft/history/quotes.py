@@ -1,0 +1,112 @@
+"""What the judges of a draft have quoted from the document for its sentences, and which facts they find in it.
+
+Only what bears a sentence out is a quote of it, and only where it was found in the document when it was judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from redraft.domain import Document, Evaluation, Pack, Span
+from redraft.errors import StoreError
+from redraft.evaluators.words import FINE, LACKING
+from redraft.store.runs import Run
+from redraft.store.store import Store
+
+MOST = 3
+"""How many quotes a sentence has at most."""
+Details = Mapping[str, Any]
+FactKey = tuple[object, ...]
+"""Which question of a pack it is, or which key fact of which tree."""
+_FACTS = {
+    "coverage": ("pack", "questions", ("id",)),
+    "keyfact_recall": ("keyfacts", "facts", ("chunk", "perspective", "id")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Whether a draft states a fact, as its judges say, and the numbers of the sentences that do."""
+
+    holds: bool
+    sentences: tuple[int, ...]
+
+
+def quotes_of(store: Store, draft: str, document: Document) -> dict[int, tuple[Span, ...]]:
+    """By sentence the places that the judges of a draft have quoted for it, the best first.
+
+    Sentences are counted as judges have them: those with words, from 1. What is quoted for a sentence as a whole comes
+    first, then what is quoted for its claims, the most important first, then for the questions that it answers.
+    """
+    judged = store.judgments.of(draft)
+    quoted: dict[int, list[Span]] = {}
+    for sentence, span in _quoted(store, store.runs.get(store.runs.draft(draft).run), judged):
+        if 0 <= span.start < span.end <= len(document.text):
+            quoted.setdefault(sentence, []).append(span)
+    return {sentence: _merged(spans)[:MOST] for sentence, spans in quoted.items()}
+
+
+def _quoted(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> Iterator[tuple[int, Span]]:
+    for one in _fine(judged, "faithfulness", "sentences"):
+        if span := _span(one.get("place")):
+            yield int(one["id"]), span
+    claims = _fine(judged, "consistency", "claims")
+    for one in sorted(claims, key=lambda claim: -int(claim.get("importance") or 0)):
+        if span := _span(one.get("place")):
+            yield int(one["sentence"]), span
+    pack = _pack(store, run, judged)
+    evidence = {one.id: one.evidence.span for one in pack.questions} if pack else {}
+    for one in _fine(judged, "coverage", "questions"):
+        if span := evidence.get(int(one["id"])):
+            yield from ((int(number), span) for number in one.get("sentences", ()))
+
+
+def held_of(judged: Mapping[str, Evaluation], metric: str, yardstick: str) -> dict[FactKey, Held]:
+    """What the judges of a draft say of the questions of a pack, or of key facts, with the id that this has: whether
+    it states them. Nothing where it was judged by others."""
+    part, listed, key = _FACTS[metric]
+    told = judged.get(metric)
+    if told is None or told.details.get(part, yardstick) != yardstick:
+        return {}
+    return {
+        tuple(one[name] for name in key): Held(verdict == FINE[metric], tuple(one.get("sentences", ())))
+        for one in _listed(judged, metric, listed)
+        # Without a verdict, or where the judges do not agree, nobody has said.
+        if (verdict := one.get("verdict")) == FINE[metric] or verdict in LACKING[metric]
+    }
+
+
+def _pack(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> Pack | None:
+    told = judged.get("coverage")
+    key = told.details.get("pack") or (run.judging.pack if run.judging else None) if told else None
+    try:
+        return store.packs.get(str(key)) if key else None
+    except StoreError:
+        return None
+
+
+def _fine(judged: Mapping[str, Evaluation], metric: str, listed: str) -> Iterator[Details]:
+    return (one for one in _listed(judged, metric, listed) if one.get("verdict") == FINE[metric])
+
+
+def _listed(judged: Mapping[str, Evaluation], metric: str, name: str) -> Sequence[Details]:
+    found = judged[metric].details.get(name) if metric in judged else None
+    return found if isinstance(found, list | tuple) else ()
+
+
+def _span(place: object) -> Span | None:
+    return Span(*place) if isinstance(place, list | tuple) and len(place) == len(Span._fields) else None
+
+
+def _merged(spans: Sequence[Span]) -> tuple[Span, ...]:
+    """The same places, those that overlap as one, each where the first of them stood."""
+    found: list[Span] = []
+    for span in spans:
+        over = [one for one in found if one.start < span.end and span.start < one.end]
+        at = found.index(over[0]) if over else len(found)
+        whole = Span(min(one.start for one in (span, *over)), max(one.end for one in (span, *over)))
+        found = [one for one in found if one not in over]
+        found.insert(at, whole)
+    return tuple(found)

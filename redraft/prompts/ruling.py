@@ -1,0 +1,63 @@
+"""The prompt by which a judge rules on findings: does the document say what the summary says, or does it not?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BeforeValidator
+
+from redraft.prompts.contract import Also, Fence, GivenModel, Passages, Prompt, ReplyModel, lenient
+from redraft.prompts.judging import IDS, LABELS, Quote, Reason
+from redraft.prompts.tags import Item, Names
+from redraft.rulings import RulingVerdict
+
+
+class Accused(Item):
+    """What a summary says, and what a first judge said of it; `against` are words that somebody holds against that."""
+
+    sentence: str
+    question: str = ""
+    says: str = ""
+    judged: str = ""
+    against: str = ""
+
+
+class RuleGiven(GivenModel):
+    """The document as the one passage where it is `whole`, or else passages of it, and what to rule on."""
+
+    passages: Passages
+    points: Annotated[list[Accused], Fence("point")]
+    whole: bool
+
+
+_SAME: dict[str, RulingVerdict] = {
+    "support": "supported",
+    "supports": "supported",
+    "implied": "supported",
+    "contradict": "contradicted",
+    "contradicts": "contradicted",
+    "not there": "absent",
+    "missing": "absent",
+    "unsure": "unclear",
+    "unknown": "unclear",
+}
+
+
+class RuledPoint(ReplyModel):
+    """Why, the document's words that decide, and the verdict."""
+
+    id: Annotated[int, Names("points"), IDS]
+    reason: Reason
+    quote: Quote
+    verdict: Annotated[RulingVerdict, BeforeValidator(lenient(RulingVerdict, None, _SAME)), Also(*LABELS)]
+
+
+class RuledPoints(ReplyModel):
+    """One entry for each point."""
+
+    points: list[RuledPoint]
+
+
+RULE_ON_FINDINGS = Prompt(
+    "rule_on_findings", RuleGiven, RuledPoints, "refine: rule on findings before they are mended", 0.0
+)

@@ -1,0 +1,132 @@
+"""What stands around a text in its document and is none of it: licences, thanks, notes on the author, references.
+
+Looked for at both ends only, by headings and forms that are known, and never more than a quarter of the text. What a
+file's reader has taken out already, as Project Gutenberg's words and a list of contents, is not here any more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from redraft.domain import Document, Span
+from redraft.text.headings import is_heading
+
+_PARAGRAPH = re.compile(r"\S[^\n]*(?:\n[ \t]*\S[^\n]*)*")
+_AROUND = (
+    r"acknowledge?ments?|dedication|also by .{1,60}|(?:other )?(?:books|works) by .{1,60}|praise for .{1,80}"
+    r"|about the (?:authors?|publisher|translator|editors?|book)|a note (?:on|about) the (?:author|type|translator)"
+    r"|author['’]s note|note (?:by|from) the (?:author|translator|editor|publisher)|transcriber['’]s notes?"
+    r"|copyright(?: (?:page|notice))?|license|licence|terms of use|colophon|(?:table of )?contents|imprint"
+    r"|danksagung|über (?:den autor|die autorin)|impressum|remerciements|agradecimientos|ringraziamenti|благодарности"
+)
+_AFTER_ONLY = (
+    r"references|bibliography|works cited|literature cited|literatur(?:verzeichnis)?|quellen(?:verzeichnis)?"
+    r"|bibliographie|références|referencias|bibliografía|bibliografia|список литературы|参考文献|参考文献一覧"
+    r"|(?:author )?contributions|funding|(?:conflicts? of|competing) interests?|data availability|ethics statement"
+)
+_TITLE = r"[ \t]*(?:\#{{1,6}}[ \t]+)?(?:\*\*|__)?(?:[\dIVX.]{{1,6}}[ \t]+)?(?:{})(?:\*\*|__)?[ \t]*[.:]?[ \t]*"
+_BEFORE_TEXT = re.compile(_TITLE.format(_AROUND), re.IGNORECASE)
+_BEHIND_TEXT = re.compile(_TITLE.format(f"{_AROUND}|{_AFTER_ONLY}"), re.IGNORECASE)
+# Paragraphs that need no heading.
+_LEGAL = re.compile(
+    r"(?:©|\(c\) (?:19|20)\d\d|copyright (?:©|\(c\)|19|20|by )|all rights reserved|isbn[ :]|published by "
+    r"|first published|this (?:e-?book|e-?text|work|article|text) is (?:for the use|licen[sc]ed|published|distributed"
+    r"|in the public domain)"
+    r"|licen[sc]ed under|printed in |no part of this (?:book|publication))",
+    re.IGNORECASE,
+)
+_LARGEST_SHARE = 0.25
+_LONGEST_LINE = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The text itself, and what of the document surrounds it, by its headings or first words."""
+
+    span: Span
+    around: tuple[str, ...] = ()
+
+    @property
+    def said(self) -> str:
+        """What was left out, in one line; nothing where all of it is read."""
+        return f"not read for the draft, as it stands around the text: {', '.join(self.around)}" if self.around else ""
+
+
+def body_of(document: Document, end: int | None = None) -> Body:
+    """The text of a document, or of its beginning up to `end`, without what surrounds it."""
+    text = document.text[:end]
+    paragraphs = [Span(*found.span()) for found in _PARAGRAPH.finditer(text)]
+    room = _LARGEST_SHARE * len(text)
+    front, begin = _front(text, paragraphs, room)
+    back, stop = (_back(text, paragraphs, room - begin, begin)) if stop_is_known(document, end) else ([], len(text))
+    return Body(Span(begin, stop), tuple(front + back))
+
+
+def stop_is_known(document: Document, end: int | None) -> bool:
+    """Whether what is read goes on to the end of the document."""
+    return end is None or end >= len(document.text)
+
+
+def _front(text: str, paragraphs: list[Span], room: float) -> tuple[list[str], int]:
+    """Sections with such a heading, and legal notices, from the beginning on; and where the text begins after them."""
+    found: list[str] = []
+    begin, at = 0, 0
+    # The title of the whole may stand before them, and is not left out for that.
+    while at < len(paragraphs):
+        span = paragraphs[at]
+        told = text[span.start : span.end]
+        if _BEFORE_TEXT.fullmatch(told.split("\n")[0]):
+            ends = next((n for n in range(at + 1, len(paragraphs)) if _heads(text, paragraphs[n])), None)
+            if ends is None or paragraphs[ends].start > room:
+                break
+            found.append(_named(told))
+            at = ends
+        elif _LEGAL.match(told) and at + 1 < len(paragraphs) and paragraphs[at + 1].start <= room:
+            found.append(_named(told))
+            at += 1
+        elif at == 0 and len(told) <= _LONGEST_LINE and _followed(text, paragraphs):
+            at += 1
+            continue
+        else:
+            break
+        begin = paragraphs[at].start
+    return found, begin
+
+
+def _followed(text: str, paragraphs: list[Span]) -> bool:
+    """Whether the second paragraph begins what surrounds the text."""
+    if len(paragraphs) < 2:
+        return False
+    told = text[paragraphs[1].start : paragraphs[1].end]
+    return bool(_BEFORE_TEXT.fullmatch(told.split("\n")[0]) or _LEGAL.match(told))
+
+
+def _back(text: str, paragraphs: list[Span], room: float, begin: int) -> tuple[list[str], int]:
+    """Sections with such a heading with which the document ends; an appendix behind them is text, and ends the look."""
+    stop, found = len(text), list[str]()
+    for span in reversed(list(_headings(text, paragraphs))):
+        if span.start <= begin or len(text) - span.start > room:
+            break
+        told = text[span.start : span.end].split("\n")[0]
+        if not _BEHIND_TEXT.fullmatch(told):
+            break
+        found.insert(0, _named(told))
+        stop = span.start
+    return found, stop
+
+
+def _headings(text: str, paragraphs: list[Span]) -> Iterator[Span]:
+    return (span for span in paragraphs if _heads(text, span))
+
+
+def _heads(text: str, span: Span) -> bool:
+    """Whether a paragraph is a heading, or begins with one of the known ones on a line of its own."""
+    first, _, rest = text[span.start : span.end].partition("\n")
+    return bool(_BEHIND_TEXT.fullmatch(first)) or (len(first) <= _LONGEST_LINE and not rest and is_heading(first))
+
+
+def _named(told: str) -> str:
+    first = " ".join(told.split("\n")[0].strip("#*_ \t.:").split())
+    return f"“{first[:57]}…”" if len(first) > 58 else f"“{first}”"

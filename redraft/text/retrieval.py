@@ -1,0 +1,263 @@
+"""Retrieval: windows of a document that overlap by half, ranked for a query by BM25, with an encoder by meaning too."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from redraft.domain import Document, Span
+from redraft.patterns import pattern
+from redraft.text.embeddings import Embeddings, Encoder
+from redraft.text.languages import tongues_of, unshown
+from redraft.text.origins.index import indexed
+from redraft.text.places import starts_of
+from redraft.text.tokens import Meter, Tokenizer
+from redraft.text.words import UNSPACED
+
+WINDOW = 400
+"""About as many tokens as a window has at most."""
+OVERLAP = WINDOW // 2
+"""How many of them it shares with the window before it."""
+# The constant of reciprocal rank fusion, as Cormack and others (2009) have it.
+_RRF = 60
+_TERM = pattern(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
+_UNSPACED_RUN = pattern(rf"[{UNSPACED}]+")
+_STEMMERS = {
+    "ar": "arabic",
+    "ca": "catalan",
+    "cs": "czech",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "en": "english",
+    "es": "spanish",
+    "et": "estonian",
+    "eu": "basque",
+    "fa": "persian",
+    "fi": "finnish",
+    "fr": "french",
+    "ga": "irish",
+    "hi": "hindi",
+    "hu": "hungarian",
+    "hy": "armenian",
+    "id": "indonesian",
+    "it": "italian",
+    "lt": "lithuanian",
+    "ne": "nepali",
+    "nl": "dutch",
+    "no": "norwegian",
+    "pl": "polish",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sr": "serbian",
+    "sv": "swedish",
+    "ta": "tamil",
+    "tr": "turkish",
+    "yi": "yiddish",
+}
+
+
+class Windows:
+    """The windows of one document and the search among them. They are cut and indexed once, at the first search."""
+
+    def __init__(self, document: Document, tokenizer: Tokenizer, encoder: Encoder | None = None) -> None:
+        self._document = document
+        self._tokenizer = tokenizer
+        self._encoder = encoder
+
+    @property
+    def name(self) -> str:
+        """What the windows of a document and their order depend on; recorded with what was found through them."""
+        by = f"bm25 and {self._encoder.weights}" if self._encoder else "bm25"
+        said = f" in {language}" if (language := unshown(self._document)) else ""
+        return f"{by} {WINDOW}-{OVERLAP} {self._tokenizer.name}{said}"
+
+    @cached_property
+    def spans(self) -> list[Span]:
+        """All windows, in the document's order."""
+        return [span for block in self._blocks(WINDOW) for span in _windows(block, self._meter)]
+
+    def nearest(self, query: str, count: int) -> list[Span]:
+        """The up to `count` windows that have most to do with a query, the best first, of equals the earlier first."""
+        if not query.strip() or not self.spans:
+            return []
+        scores = self._index.scores(query)
+        order = [int(at) for at in np.argsort(-scores, kind="stable") if scores[at] > 0]
+        if self._encoder is not None:
+            near = self._embedded @ self._encoder.encode([query])[0]
+            order = _fused([order, [int(at) for at in np.argsort(-near, kind="stable")]])
+        return [self.spans[at] for at in order[:count]]
+
+    def holding(self, place: Span) -> list[Span]:
+        """The first window that holds all of a place, or else the fewest that hold it together."""
+        spans = self.spans
+        last = bisect_right(spans, place.start, key=lambda span: span.start) - 1
+        first = bisect_left(spans, min(place.end, place.start + 1), key=lambda span: span.end)
+        for span in spans[first : last + 1]:
+            if span.start <= place.start and place.end <= span.end:
+                return [span]
+        held: list[Span] = []
+        for span in spans[max(0, min(first, last)) :]:
+            if span.start >= place.end:
+                break
+            # The one before is of no use where this one begins right behind the one before that.
+            if len(held) > 1 and not self._document.text[held[-2].end : span.start].strip():
+                held.pop()
+            held.append(span)
+            if span.end >= place.end:
+                break
+        return held
+
+    def parts(self, room: int, within: Span | None = None) -> list[Span]:
+        """A document, or a place in it, in parts of at most `room` tokens, that overlap by half a window.
+
+        Together they have every character. A place of up to half a window stands whole in one of them.
+        """
+        place = within or Span(0, len(self._document.text))
+        if self._meter.tokens(*place) <= room:
+            return [place]
+        overlap = min(OVERLAP, room // 4)
+        limit = max(1, min(overlap, room // 2))
+        starts = [piece.start for block in self._blocks(limit) for piece in block]
+        inner = [at for at in starts if place.start < at < place.end]
+        bounds = [place.start, *inner, place.end]
+        return list(_parts(bounds, room, overlap, self._meter))
+
+    @cached_property
+    def _meter(self) -> Meter:
+        return self._tokenizer.measure(self._document.text)
+
+    @cached_property
+    def _index(self) -> Ranker:
+        tongues = tongues_of(self._document)
+        ends = [tongue.span.end for tongue in tongues]
+        last = len(tongues) - 1
+        read_by = [tongues[min(last, bisect_right(ends, span.start))].language for span in self.spans]
+        return Ranker([self._document.text[span.start : span.end] for span in self.spans], read_by)
+
+    @cached_property
+    def _embedded(self) -> Embeddings:
+        assert self._encoder is not None
+        return self._encoder.encode([self._document.text[span.start : span.end] for span in self.spans])
+
+    def _blocks(self, longest: int) -> Iterator[list[Span]]:
+        """The sentences of each of the documents that are read as one, those longer than `longest` tokens in pieces."""
+        text, bounds = self._document.text, [*starts_of(self._document), len(self._document.text)]
+        sentences = indexed(text, tongues_of(self._document)).sentences
+        at = 0
+        for bound in bounds:
+            block: list[Span] = []
+            while at < len(sentences) and sentences[at].start < bound:
+                block += _pieces(text, sentences[at], self._meter, longest)
+                at += 1
+            if block:
+                yield block
+
+
+class Ranker:
+    """Ranks some texts for a query by BM25; each of them is read by a language."""
+
+    def __init__(self, texts: Sequence[str], read_by: Sequence[str]) -> None:
+        from bm25s import BM25
+
+        self._languages = tuple(dict.fromkeys(read_by))
+        self._count = len(texts)
+        found = [terms(text, language) for text, language in zip(texts, read_by, strict=True)]
+        self._known = {term for some in found for term in some}
+        self._ranker: Any = BM25(backend="numpy")
+        if self._known:
+            self._ranker.index(found, show_progress=False)
+
+    def scores(self, query: str) -> npt.NDArray[np.float32]:
+        """How much each text has to do with a query."""
+        asked = [term for language in self._languages for term in terms(query, language)]
+        wanted = [term for term in asked if term in self._known]
+        if not wanted:
+            return np.zeros(self._count, dtype=np.float32)
+        scores: npt.NDArray[np.float32] = self._ranker.get_scores(wanted)
+        return scores
+
+
+def terms(text: str, language: str) -> list[str]:
+    """The stems of the words of a text; of a script without spaces every two letters side by side."""
+    stem = _stemmer(language)
+    found: list[str] = []
+    for word in _TERM.findall(text.casefold()):
+        if _UNSPACED_RUN.match(word):
+            found += [one + other for one, other in pairwise(word)] or [word]
+        else:
+            found.append(stem(word))
+    return found
+
+
+@lru_cache(maxsize=8)
+def _stemmer(language: str) -> Any:
+    """Stems words of a language, each once; where none is known for it they are left as they are."""
+    import snowballstemmer
+
+    name = _STEMMERS.get(language)
+    stemmer = snowballstemmer.stemmer(name) if name else None
+    return lru_cache(maxsize=200_000)(stemmer.stemWord) if stemmer else str
+
+
+def _fused(rankings: Sequence[Sequence[int]]) -> list[int]:
+    """One order of several, by reciprocal ranks; of equals the earlier first."""
+    scores: dict[int, float] = {}
+    for ranking in rankings:
+        for rank, at in enumerate(ranking, 1):
+            scores[at] = scores.get(at, 0.0) + 1 / (_RRF + rank)
+    return sorted(scores, key=lambda at: (-scores[at], at))
+
+
+def _pieces(text: str, sentence: Span, meter: Meter, longest: int) -> Iterator[Span]:
+    """The sentence, or where it is endless pieces of it, that end between words where there are any."""
+    start, end = sentence
+    while meter.tokens(start, end) > longest:
+        limit = min(end, max(meter.reach(start, longest), start + 1))
+        space = max(text.rfind(" ", start, limit), text.rfind("\n", start, limit))
+        stop = space if space > start else limit
+        yield Span(start, stop)
+        start = stop
+        while start < end and text[start].isspace():
+            start += 1
+    if start < end:
+        yield Span(start, end)
+
+
+def _windows(block: Sequence[Span], meter: Meter) -> Iterator[Span]:
+    """As many sentences as fit, and again from those that begin in the second half of these."""
+    first, after = 0, 0
+    while True:
+        after = max(after, first + 1)
+        while after < len(block) and meter.tokens(block[first].start, block[after].end) <= WINDOW:
+            after += 1
+        yield Span(block[first].start, block[after - 1].end)
+        if after == len(block):
+            return
+        following = first + 1
+        while following < after and meter.tokens(block[following].start, block[after - 1].end) > OVERLAP:
+            following += 1
+        first = following
+
+
+def _parts(bounds: Sequence[int], room: int, overlap: int, meter: Meter) -> Iterator[Span]:
+    """Stretches from one bound to another that have `room` tokens at most, each with the end of the one before it."""
+    first, after, last = 0, 0, len(bounds) - 1
+    while True:
+        after = max(after, first) + 1
+        while after < last and meter.tokens(bounds[first], bounds[after + 1]) <= room:
+            after += 1
+        yield Span(bounds[first], bounds[after])
+        if after >= last:
+            return
+        following = first + 1
+        while following < after and meter.tokens(bounds[following], bounds[after]) > overlap:
+            following += 1
+        first = following

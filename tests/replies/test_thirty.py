@@ -1,0 +1,152 @@
+"""A judge that says "not stated" in any of thirty languages, in whatever form, gives nobody a score for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import cycle
+from pathlib import Path
+
+import pytest
+
+from redraft.domain import Evaluation
+from tests.judges import Court, Json, Keepers, Said, Sheet, island, named, told
+
+NOT_STATED: dict[str, tuple[str, ...]] = {
+    "Arabic": ("غير مذكور", "لا يذكر النص ذلك"),
+    "Bulgarian": ("Не е споменато", "Текстът не казва"),
+    "Catalan": ("No s'esmenta", "El text no ho diu"),
+    "Chinese": ("文中未提及", "原文没有说"),
+    "Croatian": ("Nije navedeno", "Tekst to ne spominje"),
+    "Czech": ("Neuvedeno", "Text to nezmiňuje"),
+    "Danish": ("Ikke nævnt", "Teksten siger det ikke"),
+    "Dutch": ("Niet vermeld", "De tekst zegt dat niet"),
+    "English": ("Not stated", "There is no evidence in the text for that."),
+    "Estonian": ("Ei ole mainitud", "Tekstis seda ei öelda"),
+    "Finnish": ("Ei mainittu", "Teksti ei kerro sitä"),
+    "French": ("Non mentionné", "Le texte n'en dit rien"),
+    "German": ("Nicht angegeben", "Der Text gibt darüber keine Auskunft"),
+    "Greek": ("Δεν αναφέρεται", "Το κείμενο δεν το λέει"),
+    "Hebrew": ("לא צוין", "הטקסט אינו אומר זאת"),
+    "Hindi": ("उल्लेख नहीं है", "पाठ में यह नहीं बताया गया"),
+    "Hungarian": ("Nincs említve", "A szöveg nem mondja"),
+    "Indonesian": ("Tidak disebutkan", "Teks tidak mengatakannya"),
+    "Italian": ("Non menzionato", "Il testo non lo dice"),
+    "Japanese": ("記載されていません", "本文では述べられていない"),
+    "Korean": ("언급되지 않음", "본문에 나와 있지 않습니다"),
+    "Norwegian": ("Ikke oppgitt", "Teksten nevner det ikke"),
+    "Polish": ("Nie podano", "Tekst o tym nie mówi"),
+    "Portuguese": ("Não consta", "O texto não o refere"),
+    "Romanian": ("Nu este menționat", "Textul nu spune"),
+    "Russian": ("Не упомянуто", "В тексте этого не сказано"),
+    "Spanish": ("No consta", "El texto no lo indica"),
+    "Swedish": ("Ej angivet", "Texten säger inte det"),
+    "Turkish": ("Belirtilmemiş", "Metinde bundan söz edilmiyor"),
+    "Ukrainian": ("Не вказано", "Текст про це не згадує"),
+    "Vietnamese": ("Không được đề cập", "Văn bản không nói đến"),
+}
+FOREIGN = " ".join(
+    f"{who} sold the {what} at the fair."
+    for who, what in zip(("Anna", "Boris", "Clara"), ("cow", "cart", "pig"), strict=True)
+)
+
+
+class Foreign(Keepers):
+    """Says so of every question, finds that nothing contradicts anything, and asks about the fair."""
+
+    def __init__(self, words: Iterator[str], field: bool | None) -> None:
+        self.words, self.field = words, field
+
+    def _said(self, sheet: Sheet, beside: Json) -> Said:
+        field = {} if self.field is None else {"answered": self.field}
+        return {"answers": [{"id": n, "answer": next(self.words), **beside, **field} for n in sheet.ids]}
+
+    def answer_from_summary(self, sheet: Sheet) -> Said:
+        return self._said(sheet, {"sentences": []})
+
+    def answer_from_document(self, sheet: Sheet) -> Said:
+        return self._said(sheet, {"quote": ""})
+
+    def compare_answers(self, sheet: Sheet) -> Said:
+        return {"comparisons": [{"id": n, "reason": "No contradiction.", "verdict": "agrees"} for n in sheet.ids]}
+
+    def ask_summary(self, sheet: Sheet) -> Said:
+        return {
+            "sentences": [
+                {
+                    "id": n,
+                    "questions": [
+                        {"question": f"{asked} {n}?", "answer": answer, "search": "fair", "importance": 3}
+                        for asked, answer in (("Who sold it", "Anna"), ("What was sold", "a cow"))
+                    ],
+                }
+                for n in sheet.ids
+            ]
+        }
+
+
+@pytest.mark.parametrize("field", [True, None])
+@pytest.mark.parametrize("at_once", ["one phrase", "two phrases"])
+@pytest.mark.parametrize("language", NOT_STATED)
+async def test_a_foreign_summary_is_not_scored_well(
+    tmp_path: Path, language: str, at_once: str, field: bool | None
+) -> None:
+    phrases = NOT_STATED[language][: 1 if at_once == "one phrase" else 2]
+    found: dict[str, Evaluation] = {}
+    for metric in ("coverage", "consistency"):
+        court = Court(tmp_path / metric, Foreign(cycle(phrases), field), document=island(12))
+        found |= (await court.evaluate(FOREIGN, metrics=(metric,))).evaluations
+        court.store.close()
+    assert {one.score for one in found.values()} <= {0.0, None}
+    assert not [one for one in found["consistency"].findings if one.kind == "inconsistent"]
+
+
+async def test_whoever_says_in_the_field_that_there_is_none_is_believed(tmp_path: Path) -> None:
+    words = cycle([""])
+    court = Court(tmp_path, Foreign(words, field=False), document=island(12))
+    result = await court.evaluate(FOREIGN)
+    assert result.scores == {"coverage": 0.0, "consistency": 0.0}
+    assert {one.read.partition(" (")[0] for one in result.evaluations["consistency"].findings} == {"the whole document"}
+
+
+class Once(Keepers):
+    """Gives one true answer without a place and in other words, and finds it when it is asked for the place."""
+
+    def __init__(self, finds: bool) -> None:
+        self.finds = finds
+        self.asked = 0
+
+    def ask_summary(self, sheet: Sheet) -> Said:
+        question = {"question": named(1), "answer": "Thomas", "search": "", "importance": 3}
+        return {"sentences": [{"id": n, "questions": [question]} for n in sheet.ids]}
+
+    def answer_from_document(self, sheet: Sheet) -> Said:
+        self.asked += 1
+        quote = "keeper number 1 is called" if self.asked > 1 and self.finds else ""
+        return {"answers": [{"id": n, "quote": quote, "answered": True, "answer": "Thomas"} for n in sheet.ids]}
+
+
+@pytest.mark.parametrize(("finds", "score"), [(True, 1.0), (False, 0.0)])
+async def test_an_answer_that_rests_on_nothing_is_asked_for_its_place(
+    tmp_path: Path, finds: bool, score: float
+) -> None:
+    court = Court(tmp_path, script := Once(finds), document=island(12))
+    found = (await court.evaluate(told(1), metrics=("consistency",))).evaluations["consistency"]
+    assert (found.score, script.asked) == (score, 2)
+    assert "only what you can quote" in court.asked("answer_from_document")[1].text
+
+
+async def test_a_name_may_answer_many_questions(tmp_path: Path) -> None:
+    class Same(Keepers):
+        def ask_summary(self, sheet: Sheet) -> Said:
+            asked = [
+                {"question": f"{what}?", "answer": "Tom1", "search": "", "importance": 3}
+                for what in ("Who is keeper number 1", "Who lives at station 7", "Who stayed for 4 years")
+            ]
+            return {"sentences": [{"id": n, "questions": asked} for n in sheet.ids]}
+
+        def answer_from_document(self, sheet: Sheet) -> Said:
+            return {"answers": [{"id": n, "quote": "", "answered": True, "answer": "Tom1"} for n in sheet.ids]}
+
+    court = Court(tmp_path, Same(), document=island(12))
+    found = (await court.evaluate(told(1), metrics=("consistency",))).evaluations["consistency"]
+    assert (found.score, found.judged) == (1.0, 3)
