@@ -16,14 +16,6 @@ from redraft.graphs.job import Job
 from redraft.graphs.policy import Policy, Ruling, held_by, rule
 from redraft.graphs.state import State, Update
 
-SHORTEN = Finding(
-    "limit",
-    "too long",
-    "change",
-    "The summary has too many words. Say the same in fewer, or leave out what matters least, and change nothing else.",
-)
-"""All that such a round is for."""
-
 
 async def ending(state: State, job: Job) -> Update:
     """Where to go once nothing more is to be mended: to the end, or to a round that shortens the best draft first."""
@@ -35,7 +27,16 @@ async def ending(state: State, job: Job) -> Update:
 def order(base: Draft, judged: Mapping[str, Evaluation], state: State, job: Job) -> Order:
     """What such a round asks for."""
     keep = tuple(held_by(judged, job.judges.aims, state["dropped"]))
-    return Order(base.text, (SHORTEN,), keep, job.plan.words, state["round"] + 1)
+    return Order(base.text, (too_long(base.words, job.plan.words),), keep, job.plan.words, state["round"] + 1)
+
+
+def too_long(words: int, limit: int) -> Finding:
+    """All that such a round is for."""
+    said = (
+        f"The summary counts {words} words, {max(1, words - limit)} more than it may have (a range such as 3-4 is two)."
+    )
+    asked = "Say the same in fewer words, or leave out what matters least, and change nothing else."
+    return Finding("limit", "too long", "change", f"{said} {asked}")
 
 
 def by_sentences(base: Draft, job: Job) -> tuple[str, str]:

@@ -21,6 +21,7 @@ from redraft.prompts.judging import ASK_DOCUMENT, RANK_QUESTIONS, Candidate, Doc
 from redraft.prompts.outlining import Outline, outline_text
 from redraft.text.chunks import MIN_BUDGET, chunk
 from redraft.text.cleaning import one_line
+from redraft.text.matter import body_of
 from redraft.text.sentences import halves
 from redraft.text.words import count_words
 
@@ -160,11 +161,17 @@ def pack_key(judge: Judge, desk: EvidenceDesk, quantity: Quantity) -> str:
 
 
 def stretches_of(desk: EvidenceDesk, most: int) -> Sequence[Chunk]:
-    """The document in stretches of at most so many tokens, about as long as each other; whole where it has no more."""
-    count = ceil(desk.document_tokens / most)
+    """The document in stretches of at most so many tokens, about as long as each other; whole where it has no more.
+
+    What surrounds the text, such as a list of references, is not asked about.
+    """
+    start, end = body_of(desk.document).span
+    left_out = (desk.text(Span(0, start)), desk.text(Span(end, len(desk.document.text))))
+    tokens = desk.document_tokens - sum(map(desk.tokenizer.count, left_out))
+    count = ceil(tokens / most)
     # Each ends with a sentence, and so before its share is full.
-    share = most if count <= 1 else min(most, ceil(desk.document_tokens / count * _EVEN))
-    return chunk(desk.document, desk.tokenizer, max(MIN_BUDGET, share))
+    share = most if count <= 1 else min(most, ceil(tokens / count * _EVEN))
+    return chunk(desk.document, desk.tokenizer, max(MIN_BUDGET, share), end, start=start)
 
 
 def questions_wanted(desk: EvidenceDesk, quantity: Quantity) -> int:
