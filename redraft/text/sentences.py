@@ -64,6 +64,8 @@ _ORDINAL = re.compile(
     r"(?<!\w)(?:am|vom|zum|zur|beim|im|ab|seit|bis|auf|den|der|dem|des|das|die|jeden|jedem)\s+\d{1,2}\.\s*\Z",
     re.IGNORECASE,
 )
+# Shillings and pence, as in "£1,804 16s. and ninepence" and "3s. 6d. a week".
+_MONEY = re.compile(r"(?<!\w)\d{1,4}[sd]\.\s*\Z")
 _ONE_LETTER = re.compile(r"(?<![\w.])(?:[^\W\d_]|\d{1,2})\.\s*\Z")
 _LONGEST_ORDINAL = 16
 
@@ -209,6 +211,8 @@ def _counts(text: str, at: int, numbered: re.Pattern[str] = _NUMBERED) -> bool:
 def _goes_on(text: str, at: int) -> bool:
     """Whether the full stop before this place belongs to a number, an ordinal or an abbreviation."""
     follows, before = text[at:].lstrip()[:1], max(0, at - _LONGEST_ORDINAL)
+    if (follows.islower() or follows.isdigit()) and _MONEY.search(text, before, at):
+        return True
     if follows.islower():
         return bool(_ONE_LETTER.search(text, before, at))
     return _counts(text, at) or (follows.isupper() and bool(_ORDINAL.search(text, before, at)))
