@@ -88,7 +88,9 @@ class Job:
         return last_sentences(self.document.text, Span(max(begin, self.read.start), chunk.span.start), most)
 
     async def outline(self) -> Outline | None:
-        """What the document comes to, where that has been said."""
+        """What the document comes to, where that has been said, or can be said for those who judge."""
+        if self.jury is not None:
+            return await self.jury.outline()
         return await self.outliner.known() if self.outliner else None
 
     async def outlined(self, summaries: Sequence[str]) -> Outline | None:
