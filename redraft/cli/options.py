@@ -166,7 +166,7 @@ drafts = option(
     help="Make K drafts and go on with the best: by its scores where it is judged, else, and where these are equal, by"
     " comparing two at a time. With --strategy auto one is drafted in another way, where the document fits the window.",
 )
-drafting_options = grouped(strategy, length_options, chunk_tokens, chunking, until, merge)
+drafting_options = grouped(strategy, length_options, chunk_tokens, chunking, until, merge, drafts)
 
 temperature = option(
     "--temperature",

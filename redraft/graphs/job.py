@@ -51,7 +51,7 @@ class Job:
     arbiter: Arbiter | None = None
     """Who takes a second look at findings, where a language model judges."""
     referees: tuple[Referee, ...] = ()
-    """Who compares the first draft with the best one in the end, where language models judge."""
+    """Who compares drafts: several at the beginning, the first one with the best in the end; language models alone."""
     board: Board | None = None
     """Where calls are put out for other workers, where there are any."""
     failures: dict[str, RedraftError] = field(default_factory=dict)
@@ -65,7 +65,8 @@ class Job:
     @property
     def refinement(self) -> Refinement:
         """What the run refines its draft for; one that only judges would have all that there is."""
-        return self.run.refinement or Refinement(goals={name: 1.0 for name, aim in self.judges.aims.items() if aim})
+        aims = self.jury.aims if self.jury is not None else {}
+        return self.run.refinement or Refinement(goals={name: 1.0 for name, aim in aims.items() if aim})
 
     @property
     def judges(self) -> Jury:

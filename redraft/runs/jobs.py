@@ -76,9 +76,14 @@ class Foreman:
             jury=jury,
             decider=self._decider(jury),
             arbiter=self._arbiter(jury),
-            referees=tuple(self.referees(run.judging, in_words=True)) if run.refinement and run.judging else (),
+            referees=tuple(self.referees(run.judging or Judging(), in_words=True)) if self._compares else (),
             board=self.staff.board,
         )
+
+    @property
+    def _compares(self) -> bool:
+        """Whether drafts are compared: several at the beginning, or the first one with the best in the end."""
+        return self.run.settings.drafts > 1 or bool(self.run.refinement and self.run.judging)
 
     def jury(self, judging: Judging) -> Jury:
         """The judges of the run, with what they judge by."""
