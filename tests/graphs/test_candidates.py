@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from redraft import Judging, Refinement, Settings
+from redraft.cli.views.histories import trace_lines
 from redraft.errors import ProviderError, UsageError
 from redraft.graphs.candidates import attainment
+from redraft.history.tracing import read_trace
 from redraft.models.base import Request
 from redraft.models.prices import PriceTable
 from redraft.models.testing import Line
@@ -182,3 +184,19 @@ def test_goals_are_attained_as_far_as_all_have_scores() -> None:
     unscored = {**judged, 3: {"coverage": 0.4, "consistency": None}}
     assert attainment(unscored, goals) == {1: 1.0, 2: 1.0, 3: 0.5}
     assert attainment({1: {"coverage": None, "consistency": None}}, goals) == {}
+
+
+async def test_why_auto_has_drafted_as_it_has_is_told(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, sampled)
+    result = await desk.summarize(story(200), drafts=2, **{**SAMPLED, "strategy": "auto"})
+    named = await desk.summarize(story(200), **SAMPLED)
+
+    told = result.to_json()
+    assert told["strategy"] == result.settings.strategy
+    assert str(told["strategy_reason"]).startswith(("drafted directly", "drafted part by part"))
+    assert named.to_json()["strategy_reason"] == ""
+    trace = read_trace(desk.store, result.run.id)
+    assert trace.to_json()["strategy_reason"] == told["strategy_reason"]
+    lines = [*trace_lines(trace, story(200), show_all=False)]
+    assert any(line.startswith("drafted ") for line in lines)
+    assert any(line.startswith("candidate 2 of 2: ") for line in lines)
