@@ -8,6 +8,7 @@ from typing import Any
 from langgraph.graph import StateGraph
 
 import redraft
+from redraft.graphs.assembly import chooser
 
 PAGE = Path(__file__).with_name("graphs.md")
 STRATEGIES = {
@@ -50,6 +51,12 @@ def page() -> str:
             "`redraft.graphs.refine()`",
             "The same for a summary that there is already.",
             graphs.refine(),
+        ),
+        section(
+            "A run with `--drafts K`",
+            "The other drafts are made by runs of their own before, side by side; `choose` judges all of them, and\n"
+            "compares those that are equal. A run that only drafts, or judges, ends where it always does.",
+            chooser("direct", "refine"),
         ),
         section(
             "`redraft.graphs.judge()`",

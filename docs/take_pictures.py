@@ -35,7 +35,9 @@ _QUALITY = 82
 
 async def refined(database: Path) -> str:
     """A run with something to see in every part of its page."""
-    wanted = Refinement(goals={"coverage": 0.5, "consistency": 0.9, "keyfact_recall": 0.3}, rounds=3, allow_self_check=True)
+    wanted = Refinement(
+        goals={"coverage": 0.5, "consistency": 0.9, "keyfact_recall": 0.3}, rounds=3, allow_self_check=True
+    )
     judging = Judging(metrics=tuple(wanted.goals))
     given = (ROOT / "examples" / "a-first-summary.md").read_text("utf-8")
     async with Workshop(database, settings=Settings(words=200, model="extractive")) as shop:

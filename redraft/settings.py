@@ -32,6 +32,8 @@ YARDSTICKS: dict[PackPart, str] = {"questions": "pack", "keyfacts": "keyfacts"}
 PerspectiveName = Literal["both", "analytical", "narrative"]
 Chunking = Literal["natural", "fixed"]
 """Whether chunks end at chapters, scenes and paragraphs, without what surrounds the text; or are as large as may be."""
+Merging = Literal["summaries", "source"]
+"""Whether a merge has the summaries alone in view, or the paragraphs of the document that they rest on as well."""
 ReplyForm = Literal["schema", "tools", "plain"]
 """In which way a model is asked for a structured reply."""
 Role = Literal["writer", "judge", "validator", "decider"]
@@ -119,7 +121,15 @@ class ModelSettings(BaseModel):
 _NO_MATTER = {"chosen", "prompts", "key_env", "replies", "reasoning_tokens", "price", "source_language"}
 _LANGUAGES = r"^(([A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*)?(,|$))*$"
 # Runs of before there were these settings shall be found again.
-_NEWER = ("top_p", "max_tokens", "until", "by_chapter", "chunking")
+_NEWER = {
+    "top_p": None,
+    "max_tokens": None,
+    "until": None,
+    "by_chapter": False,
+    "chunking": "fixed",
+    "merge": "summaries",
+    "drafts": 1,
+}
 
 
 class Settings(BaseModel):
@@ -148,6 +158,9 @@ class Settings(BaseModel):
     """The variable with the key for the model's address alone, or `NO_KEY`; else OPENAI_API_KEY, at one server."""
     chunk_tokens: int = Field(default=2048, ge=16)
     chunking: Chunking = "natural"
+    merge: Merging = "summaries"
+    drafts: int = Field(default=1, ge=1, le=8)
+    """How many drafts are made, of which the best one is judged and refined."""
     context_tokens: int = Field(default=ASSUMED_WINDOW, ge=64)
     """The writer's window. Where it is not set a run has the model's own, if that is known."""
     temperature: float | None = Field(default=None, ge=0, le=2)
@@ -178,7 +191,7 @@ class Settings(BaseModel):
     def identity(self, document: str, tokenizer: str, prompt_hashes: dict[str, str]) -> str:
         """The same for two runs exactly when they ask the same of the same text."""
         kept = self.model_dump(mode="json", exclude=_NO_MATTER)
-        kept = {name: its for name, its in kept.items() if name not in _NEWER or its not in (None, False, "fixed")}
+        kept = {name: its for name, its in kept.items() if name not in _NEWER or its != _NEWER[name]}
         material = [kept, document, tokenizer, prompt_hashes]
         return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
 

@@ -313,6 +313,9 @@ class Keepers:
             ]
         }
 
+    def outline(self, sheet: Sheet) -> Said:
+        return {"kind": "other", "line": "Keepers live at stations by the sea.", "turning_points": [], "cast": []}
+
     def prefer_summary(self, sheet: Sheet) -> Said:
         first, second = sheet.within("first"), sheet.within("second")
         known = keepers_in(sheet.within("document")).items() or (keepers_in(first) | keepers_in(second)).items()

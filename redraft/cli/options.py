@@ -149,7 +149,24 @@ by_chapter = typed_option(
     help="One summary of each chapter, side by side, and one of all made from them. --words is that of all; a"
     " chapter's has half as many at most, and a third of the chapter.",
 )
-drafting_options = grouped(strategy, length_options, chunk_tokens, chunking, until)
+merge = option(
+    "--merge",
+    section="summary",
+    type=click.Choice(["summaries", "source"]),
+    default="summaries",
+    help="What a merge of summaries has in view: these alone, or beside each the paragraphs of the document that it"
+    " rests on, in a third of the room.",
+)
+drafts = option(
+    "--drafts",
+    section="summary",
+    type=click.IntRange(1, 8),
+    metavar="K",
+    default=1,
+    help="Make K drafts and go on with the best: by its scores where it is judged, else, and where these are equal, by"
+    " comparing two at a time. With --strategy auto one is drafted in another way, where the document fits the window.",
+)
+drafting_options = grouped(strategy, length_options, chunk_tokens, chunking, until, merge, drafts)
 
 temperature = option(
     "--temperature",

@@ -60,6 +60,8 @@ class Ahead:
     """Whether they are those of one that is given."""
     rounds: int = 0
     """How often a draft is revised at most."""
+    others: int = 0
+    """How many drafts there are beside the first one, among which that is chosen."""
     query: str | None = None
     """The question that the drafts answer, where they are not about the document as a whole."""
 
@@ -71,7 +73,7 @@ class Ahead:
     @property
     def drafts(self) -> int:
         """How many drafts are judged at most, each of which may be new from end to end."""
-        return 1 + self.rounds
+        return 1 + self.others + self.rounds
 
     @property
     def judgings(self) -> int:

@@ -21,7 +21,7 @@ from redraft.evaluators.overruled import without_overruled
 from redraft.events import Noted, Observer
 from redraft.models.testing import ScriptError
 from redraft.packs.growing import Gardener
-from redraft.packs.questions import Quantity, build_pack, pack_key
+from redraft.packs.questions import Quantity, build_pack, pack_key, shows_outline
 from redraft.prompts.outlining import Outline
 from redraft.settings import YARDSTICKS, Judging
 from redraft.store.store import Store
@@ -63,7 +63,9 @@ class Jury:
     query: str | None = None
     """The question that the drafts answer, where they are not about the document as a whole."""
     outliner: Outliner | None = None
-    """Who has outlined the document, where somebody has."""
+    """Who has outlined the document by the summaries of its parts, where somebody has."""
+    reader: Outliner | None = None
+    """Who outlines the document where no outline is known: the first of the panel, where that is a language model."""
     _once: Once = field(default_factory=Once)
     _unbuilt: dict[str, Exception] = field(default_factory=dict)
     """By part of the pack why it could not be built: it is not tried for every draft."""
@@ -80,11 +82,21 @@ class Jury:
         return known if known is not None and chosen else await self._asked()
 
     async def outline(self) -> Outline | None:
-        """What the document comes to, where that has been said."""
-        return await self.outliner.known() if self.outliner else None
+        """What the document comes to. Where nobody has said it, a document that fits is read for it, once; one that was
+        cut for a paper's questions is not, and neither is one that is asked about."""
+        return await self._once.made("outline", self._outlined)
+
+    async def _outlined(self) -> Outline | None:
+        known = await self.outliner.known() if self.outliner else None
+        if known is not None or self.reader is None:
+            return known
+        if self.query is not None or not isinstance(self.judging.questions, int):
+            return None
+        return await self.reader.of_document(self.desk.document, self.desk.document_tokens)
 
     async def _asked(self) -> Pack:
-        built = await build_pack(self._first, self.desk, self._quantity, self.observer, await self.outline())
+        outline = await self.outline() if shows_outline(self.desk, self._quantity) else None
+        built = await build_pack(self._first, self.desk, self._quantity, self.observer, outline)
         await off_loop(self.store.packs.add, built, self._pack_key)
         return await off_loop(self.store.packs.find, self.desk.document.id, self._pack_key) or built
 

@@ -15,11 +15,12 @@ from langgraph.runtime import Runtime, get_runtime
 
 from redraft.errors import UsageError
 from redraft.events import StageStarted
+from redraft.graphs.candidates import choose
 from redraft.graphs.judging import add_judging
 from redraft.graphs.refinement import add_refinement
 from redraft.graphs.state import Outcome, Scope, State, Task, Update
 from redraft.graphs.strategies import STRATEGIES, strategy_named
-from redraft.graphs.working import Node, Shop, shop_of, watched
+from redraft.graphs.working import Node, Shop, node, shop_of, watched
 from redraft.settings import AUTO
 
 Graph = StateGraph[State, Any, Task, Outcome]
@@ -61,7 +62,14 @@ def judge(strategy: str = _OWN_DRAFT, *, shop: Shop | None = None) -> Graph:
     return _built(strategy, "evaluate", shop)
 
 
-def _built(strategy: str, scope: Scope, shop: Shop | None) -> Graph:
+def chooser(strategy: str, kind: str, shop: Shop | None = None) -> Graph:
+    """Draft by `strategy`, choose between that and the candidates that other runs have drafted, and go on as a run of
+    its kind does; for a run that is recorded."""
+    scope: Scope = "refine" if kind == "refine" else "evaluate" if kind == "evaluate" else "summarize"
+    return _built(strategy, scope, shop, several=True)
+
+
+def _built(strategy: str, scope: Scope, shop: Shop | None, *, several: bool = False) -> Graph:
     graph: Graph = StateGraph(State, context_schema=Any, input_schema=Task, output_schema=Outcome)
     # Where a graph is entered it is said how that is done; the type of its input is lost on what says so.
     graph.add_node("begin", RunnableLambda(_no_sync, _begin(strategy, scope, shop)), input_schema=Task)
@@ -71,6 +79,10 @@ def _built(strategy: str, scope: Scope, shop: Shop | None) -> Graph:
         graph.add_node("draft", _draft(strategy, shop))
         graph.add_edge("begin", "draft")
         drafted = "draft"
+    if several:
+        graph.add_node("choose", node(choose, shop))
+        graph.add_edge(drafted, "choose")
+        drafted = "choose"
     if scope == "summarize":
         graph.add_edge(drafted, "finish")
     else:

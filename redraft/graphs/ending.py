@@ -31,7 +31,7 @@ async def compare(state: State, job: Job) -> Update:
     job.observe(StageStarted("comparing the first draft with the best one", 2 * len(job.referees)))
     tokens = job.judges.desk.document_tokens
     found = await prefer(job.referees, job.document, tokens, first.text, best.text)
-    counted = _overall(found.details)
+    counted = overall_votes(found.details)
     made = FinalComparison(
         job.run.id,
         first.id,
@@ -60,7 +60,8 @@ def _edited(rounds: list[Round]) -> bool:
     return any(one.accepted and (REVIEW in one.aims or one.reason == "edited by hand") for one in rounds)
 
 
-def _overall(details: object) -> dict[str, int]:
+def overall_votes(details: object) -> dict[str, int]:
+    """How often each side was found better overall, in the details of a preference."""
     assert isinstance(details, dict)
     overall = details["aspects"]["overall"]
     return {side: int(overall[side]) for side in ("a", "b", "tie")}

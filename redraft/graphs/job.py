@@ -51,7 +51,7 @@ class Job:
     arbiter: Arbiter | None = None
     """Who takes a second look at findings, where a language model judges."""
     referees: tuple[Referee, ...] = ()
-    """Who compares the first draft with the best one in the end, where language models judge."""
+    """Who compares drafts: several at the beginning, the first one with the best in the end; language models alone."""
     board: Board | None = None
     """Where calls are put out for other workers, where there are any."""
     failures: dict[str, RedraftError] = field(default_factory=dict)
@@ -65,7 +65,8 @@ class Job:
     @property
     def refinement(self) -> Refinement:
         """What the run refines its draft for; one that only judges would have all that there is."""
-        return self.run.refinement or Refinement(goals={name: 1.0 for name, aim in self.judges.aims.items() if aim})
+        aims = self.jury.aims if self.jury is not None else {}
+        return self.run.refinement or Refinement(goals={name: 1.0 for name, aim in aims.items() if aim})
 
     @property
     def judges(self) -> Jury:
@@ -88,7 +89,9 @@ class Job:
         return last_sentences(self.document.text, Span(max(begin, self.read.start), chunk.span.start), most)
 
     async def outline(self) -> Outline | None:
-        """What the document comes to, where that has been said."""
+        """What the document comes to, where that has been said, or can be said for those who judge."""
+        if self.jury is not None:
+            return await self.jury.outline()
         return await self.outliner.known() if self.outliner else None
 
     async def outlined(self, summaries: Sequence[str]) -> Outline | None:

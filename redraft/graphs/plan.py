@@ -27,6 +27,8 @@ from redraft.text.words import count_words
 # Tokens that a chat protocol adds around a prompt, and the slack between our count and the provider's.
 MARGIN = 20
 CONTEXT_SHARE = 0.2
+SOURCE_SHARE = 1 / 3
+"""As much of the room of a merge is for what its summaries rest on, where that is in view."""
 MAX_LEVELS = 12
 # A running summary may outgrow the limit by this factor and still be heard to its end, so that it can be compressed.
 OVERFLOW = 1.5
@@ -52,6 +54,8 @@ class Level:
     """Tokens for summaries and context in one merge prompt; for level 0, for the chunk."""
     pieces: int
     """How many summaries it comes to when all below use their limits to the full."""
+    sources: int = 0
+    """Tokens for what of the document the summaries of one merge rest on, beside its room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +196,8 @@ class Planner:
             context = min(level.reply_tokens, int(level.room * CONTEXT_SHARE))
             prompt += below.pieces * (below.reply_tokens + self._overheads.label)
             prompt += level.pieces * self._overheads.merge + (level.pieces - 1) * context
+            # No paragraph is shown twice on one level.
+            prompt += min(level.pieces * level.sources, self.tokens + below.pieces * self._overheads.label)
         completion = sum(level.pieces * level.reply_tokens for level in asked) + top
         outlines = self._outlines()
         # Its text is in the prompt of the top merge as well.
@@ -244,7 +250,9 @@ class Planner:
     def _level(self, words: int, pieces: int) -> Level:
         heard = self.reply(min(tolerated(words, "merge"), self.words))
         room = self.settings.context_tokens - self._overheads.merge - heard - MARGIN
-        return Level(words, self.reply(words), room, pieces)
+        seen = self.settings.merge == "source" and reads_prompts(self.settings.model)
+        sources = max(0, int(room * SOURCE_SHARE)) if seen else 0
+        return Level(words, self.reply(words), room - sources, pieces, sources)
 
     def _merged(self, pieces: int, size: int, reply: int, room: int) -> int:
         """How many merges so many summaries of this size come to; 0 when two do not fit into one."""
@@ -263,15 +271,16 @@ class _Overheads:
     def __init__(self, book: PromptBook, tokenizer: Tokenizer, settings: Settings, place: str) -> None:
         # The wording for stories is not the shortest; by how little they differ, the margin provides for.
         asked: dict[str, Any] = {"query": settings.query, "language": settings.language, "kind": "narrative"}
+        seen: dict[str, Any] = {"sources": [_TEXT] if settings.merge == "source" else []}
         samples: tuple[tuple[Prompt[Any, str], BaseModel], ...] = (
             (
                 drafting.SUMMARIZE_CHUNK,
                 drafting.ChunkGiven(excerpt=_TEXT, words=600, place=place, before=_TEXT, **asked),
             ),
-            (drafting.MERGE, drafting.MergeGiven(summaries=[_TEXT], words=600, **asked)),
+            (drafting.MERGE, drafting.MergeGiven(summaries=[_TEXT], words=600, **asked, **seen)),
             (
                 drafting.MERGE_ONWARD,
-                drafting.MergeOnwardGiven(context=_TEXT, summaries=[_TEXT], words=600, **asked),
+                drafting.MergeOnwardGiven(context=_TEXT, summaries=[_TEXT], words=600, **asked, **seen),
             ),
             (
                 drafting.UPDATE,
@@ -282,7 +291,7 @@ class _Overheads:
             (drafting.SUMMARIZE_WHOLE, drafting.WholeGiven(document=_TEXT, words=600, **asked)),
         )
         self._counts = {prompt.name: tokenizer.count(book.render(prompt, given)) for prompt, given in samples}
-        two = drafting.MergeGiven(summaries=[_TEXT, _TEXT], words=600, **asked)
+        two = drafting.MergeGiven(summaries=[_TEXT, _TEXT], words=600, **asked, **seen)
         self.label = tokenizer.count(book.render(drafting.MERGE, two)) - self._counts[drafting.MERGE.name]
         self.merge = max(self._counts[drafting.MERGE.name], self._counts[drafting.MERGE_ONWARD.name])
 

@@ -43,6 +43,8 @@ class Options(TypedDict, total=False):
     until: int
     chunk_tokens: int
     chunking: str
+    merge: str
+    drafts: int
     context_tokens: int
     temperature: float
     top_p: float

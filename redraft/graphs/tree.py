@@ -15,12 +15,13 @@ from enum import Enum
 from typing import Any
 
 from redraft.agents.pen import MIN_WORDS, Stage, tolerated
-from redraft.domain import Chunk, Parent, Piece, Usage
+from redraft.domain import Chunk, Parent, Piece, Span, Usage
 from redraft.errors import EmptyReply, IncompleteError, NotShrinkingError, RedraftError, RejectedRequest, ReplyError
 from redraft.events import Noted
 from redraft.graphs.gate import MergeGate
 from redraft.graphs.job import Job
 from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
+from redraft.graphs.sources import SourceParagraphs
 from redraft.prompts.outlining import Outline, outline_text
 from redraft.settings import LEVEL_RATIO
 from redraft.store.threads import off_loop
@@ -50,6 +51,7 @@ class SummaryTree:
         self._job = job
         self._top: asyncio.Future[Piece] = asyncio.get_running_loop().create_future()
         self._tasks: list[asyncio.Task[None]] = []
+        self._source = SourceParagraphs(job.document, job.tokenizer)
         self._gate = MergeGate(lambda: job.concurrency)
         self._totals: dict[int, int] = {-1: job.plan.document_words}
         self._leaf_texts: list[str] = []
@@ -253,9 +255,12 @@ class SummaryTree:
         limit = min(words, max(MIN_WORDS, int(total * _MERGE_RATIO)))
         place = f"level {level} merge {index + 1}"
         before = self._shortened(previous, self._limits(level)) if previous else ""
+        shown = await asyncio.to_thread(self._shown, group, self._limits(level))
+        sources = [self._source.text(spans) for spans in shown]
+        most = self._most(limit, "merge")
         with self._gate.merging():
             texts = [piece.text for piece in group]
-            written = await job.writer.merge(texts, before, limit, place, self._most(limit, "merge"), outline=outline)
+            written = await job.writer.merge(texts, before, limit, place, most, outline=outline, sources=sources)
         if not written.text:
             raise IncompleteError(
                 "every reply to a merge was empty", place=place, hint="try another --model, then resume the run"
@@ -265,11 +270,22 @@ class SummaryTree:
             job.observe(Noted(f"{place}: chunks {first} to {last} have nothing on the question"))
             return None
         context = [Parent.of_piece(previous, "context", len(before))] if previous and before else []
-        parents: list[Parent | Piece] = [*context, *group]
+        read = [Parent("evidence", job.document.id, span) for spans in shown for span in spans]
+        parents: list[Parent | Piece] = [*context, *group, *read]
         piece = await job.piece(written, level, index, (group[0].first_chunk, group[-1].last_chunk), limit, parents)
         self._totals[level] = self._totals.get(level, 0) + piece.words
         self._count(level)
         return piece
+
+    def _shown(self, group: Sequence[Piece], limits: Level) -> list[list[Span]]:
+        """What of the document each summary of a merge rests on, as far as there is room for it; nothing where that is
+        not to be in view."""
+        room, chunks = limits.sources - len(group) * self._job.plan.label_tokens, self._job.chunks
+        if room <= 0:
+            return []
+        within = [Span(chunks[one.first_chunk].span.start, chunks[one.last_chunk].span.end) for one in group]
+        shown = self._source.under([(one.text, place) for one, place in zip(group, within, strict=True)], room)
+        return shown if any(shown) else []
 
     def _most(self, limit: int, stage: Stage) -> int:
         """The most words of a summary that is to have `limit`. Which will be the result is not known, so none has more

@@ -13,6 +13,7 @@ from redraft.evaluators.goals import standing
 from redraft.evaluators.overruled import withdrawn
 from redraft.evaluators.words import PREFERENCE
 from redraft.graphs.naming import NO_REVISION_OF
+from redraft.history.candidates import CandidateResult, candidates_of
 from redraft.history.certificates import Certificate, certificates, self_checked
 from redraft.history.reading import document_read, outline_read
 from redraft.rulings import FinalComparison
@@ -68,6 +69,8 @@ class Result:
     """How many the summary has, where it was given to be judged."""
     compared: FinalComparison | None = None
     """How the first draft and the best one compare, where that was asked in the end."""
+    candidates: tuple[CandidateResult, ...] = ()
+    """The drafts among which the first one was chosen, where several were made; `usage` is that of all."""
     lost: tuple[int, ...] = ()
     """The rounds in which no revision came back, where another might have met the goals."""
     oddities: tuple[str, ...] = ()
@@ -181,7 +184,8 @@ class Result:
     def to_json(self) -> dict[str, object]:
         """The contract of `--json`; fields are added to it, never changed."""
         draft = self.draft
-        chapters: dict[str, object] = {"chapters": [one.to_json() for one in self.chapters]} if self.chapters else {}
+        parts: dict[str, object] = {"chapters": [one.to_json() for one in self.chapters]} if self.chapters else {}
+        parts |= {"candidates": [one.to_json() for one in self.candidates]} if self.candidates else {}
         return {
             "run": self.run.id,
             "identity": self.run.identity,
@@ -190,6 +194,7 @@ class Result:
             "status": self.status,
             "source": self.source,
             "strategy": self.settings.strategy,
+            "strategy_reason": self.settings.chosen,
             "model": self.settings.model,
             "tokenizer": self.run.tokenizer,
             "settings": self.settings.model_dump(mode="json"),
@@ -217,7 +222,7 @@ class Result:
             "oddities": list(self.oddities),
             "error": self.run.error,
             "usage": asdict(self.usage),
-        } | chapters
+        } | parts
 
     def assessment(self) -> dict[str, object]:
         """The contract of `evaluate --json`."""
@@ -323,6 +328,9 @@ def _result(store: Store, run: Run) -> Result:
     outline = outline_read(store, run)
     chapters = tuple(_chapters(store, run, outline))
     draft = store.runs.draft(run.draft) if run.draft else None
+    candidates = candidates_of(store, run)
+    beside = [one.result.usage for one in chapters if one.result]
+    beside += [store.calls.totals(one.run) for one in candidates if one.run != run.id]
     return Result(
         run=run,
         status=store.status(run),
@@ -330,7 +338,7 @@ def _result(store: Store, run: Run) -> Result:
         tokens=sum(chunk.tokens for chunk in chunks),
         chunks=len(chunks),
         draft=draft,
-        usage=reduce(_added, (one.result.usage for one in chapters if one.result), store.calls.totals(run.id)),
+        usage=reduce(_added, beside, store.calls.totals(run.id)),
         gaps=tuple(store.runs.gaps(run.id)),
         flawed=tuple(piece for piece in pieces if piece.flaw),
         rounds=tuple(rounds),
@@ -338,6 +346,7 @@ def _result(store: Store, run: Run) -> Result:
         initial=_judged(store, run, rounds[0].draft) if rounds else {},
         certificates=certificates(store, run, evaluations),
         chapters=chapters,
+        candidates=candidates,
         sentences=count_sentences(store, run, [draft])[0] if draft and run.kind == "evaluate" else None,
         compared=store.rulings.comparison(run.id) if run.refinement else None,
         lost=tuple(lost_rounds(store, run)),

@@ -83,10 +83,14 @@ class Trace:
     def to_json(self) -> dict[str, object]:
         """The contract of `trace --json`."""
         run, own = self.run, self.result.chapters
-        chapters: dict[str, object] = {"chapters": [one.to_json() for one in own]} if own else {}
+        parts: dict[str, object] = {"chapters": [one.to_json() for one in own]} if own else {}
+        candidates = self.result.candidates
+        parts |= {"candidates": [one.to_json() for one in candidates]} if candidates else {}
         return {
             "run": run.id,
             "kind": run.kind,
+            "strategy": run.settings.strategy,
+            "strategy_reason": run.settings.chosen,
             "parent": run.parent,
             "status": self.result.status,
             "stop_reason": run.stop_reason,
@@ -98,7 +102,7 @@ class Trace:
             "lookups": [asdict(one) for one in self.lookups],
             "final_comparison": comparison_json(self.result.compared),
             "usage": asdict(self.result.usage),
-        } | chapters
+        } | parts
 
 
 def read_trace(store: Store, key: str) -> Trace:

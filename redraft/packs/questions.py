@@ -97,9 +97,12 @@ async def build_pack(
 def _in_view(outline: Outline | None, desk: EvidenceDesk, quantity: Quantity) -> str | None:
     """The outline as it stands in prompts; none where the window has no room for it, or where it is set how many
     questions are asked about each stretch, which is a paper's procedure."""
-    if outline is None or desk.window < _OUTLINE_WINDOW or not isinstance(quantity.questions, int):
-        return None
-    return outline_text(outline)
+    return outline_text(outline) if outline is not None and shows_outline(desk, quantity) else None
+
+
+def shows_outline(desk: EvidenceDesk, quantity: Quantity) -> bool:
+    """Whether questions are asked with an outline in view, where there is one."""
+    return desk.window >= _OUTLINE_WINDOW and isinstance(quantity.questions, int)
 
 
 def _counts(each: tuple[int, int], wanted: int, sizes: Sequence[int]) -> list[tuple[int, int]]:

@@ -85,6 +85,8 @@ class Asked:
         asked = self.with_options(options).with_metrics(task.get("metrics", ()))
         if asked.settings.by_chapter:
             raise UsageError("a graph drafts no chapters", hint="use `await shop.summarize(..., by_chapter=True)`")
+        if asked.settings.drafts > 1:
+            raise UsageError("a graph makes one draft", hint="use `await shop.summarize(..., drafts=K)`")
         if task["strategy"] != GIVEN_STRATEGY:
             return asked.with_options({"strategy": task["strategy"]}), None
         if "summary" not in task:

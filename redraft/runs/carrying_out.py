@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from redraft.runs.building import build
+from redraft.runs.candidates import draft_candidates
 from redraft.runs.chapters import draft_chapters
 from redraft.runs.comparing import compare
 from redraft.runs.driving import Driver
@@ -23,6 +24,8 @@ async def carry_out(floor: Floor, driver: Driver, run: Run, answer: Mapping[str,
     elif run.kind in ("pack", "keyfacts"):
         await build(floor, run)
     else:
+        if run.settings.drafts > 1 and answer is None:
+            await draft_candidates(floor, driver, run)
         by_chapter = run.settings.by_chapter and answer is None
         if not by_chapter or await draft_chapters(floor, driver, run):
             await driver.drive(run, answer)

@@ -106,7 +106,9 @@ class Driver:
 
     async def _graph(self, run: Run) -> Graph:
         strategy = run.settings.drafting
-        if run.kind == "refine":
+        if run.settings.drafts > 1:
+            graph = assembly.chooser(strategy, run.kind)
+        elif run.kind == "refine":
             graph = assembly.refine() if strategy == "given" else assembly.summarizer(strategy)
         else:
             graph = assembly.judge(strategy) if run.kind == "evaluate" else assembly.draft(strategy)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from redraft.agents import arbiter, decider, factfinder
+from redraft.agents import arbiter, decider, factfinder, outliner
 from redraft.agents.examiner import NUMBER, QUESTION
 from redraft.agents.referee import PREFERENCE_TOKENS, fits, prompt_tokens
 from redraft.agents.reviser import BESIDE
@@ -24,7 +24,7 @@ from redraft.prompts.ruling import RULE_ON_FINDINGS
 from redraft.runs.jobs import desk_of
 from redraft.runs.preparing import Order, Prepared, book_for
 from redraft.runs.roles import judging_under
-from redraft.settings import EXTRACTIVE, BuildKeyfacts, BuildQuestions, Judging, reads_prompts
+from redraft.settings import EXTRACTIVE, BuildKeyfacts, BuildQuestions, Judging, Role, Settings, reads_prompts
 from redraft.text.passages import WINDOW
 
 # As a rule: a point with its evidence, and a sentence of a summary.
@@ -63,7 +63,7 @@ def forecast(prepared: Prepared, order: Order) -> Forecast:
     """The most that judging and refining comes to when nothing is known yet and every reply is valid at once; about so
     much, where nobody can know how many facts or sentences there will be."""
     if order.judging is None:
-        return Forecast(())
+        return Forecast(tuple(_choice(prepared, None)))
     return Forecast(tuple(_stages(prepared, order, order.judging)))
 
 
@@ -72,6 +72,7 @@ def _stages(prepared: Prepared, order: Order, how: Judging) -> Iterator[Stage]:
     ahead = _ahead(prepared, order, how)
     listed = names(order.own)
     built = set[PackPart]()
+    yield from _outline(prepared, order, ahead, how)
     for metric in sorted(order.evaluators(), key=lambda one: listed.index(one.name)):
         if metric.needs and metric.needs not in built:
             yield from _BUILDING[metric.needs](ahead)
@@ -81,6 +82,7 @@ def _stages(prepared: Prepared, order: Order, how: Judging) -> Iterator[Stage]:
         yield from _BUILDING["questions" if isinstance(order.purpose, BuildQuestions) else "keyfacts"](ahead)
     if order.given is not None and order.other is not None:
         yield _preference(prepared, how, order.given, order.other)
+    yield from _choice(prepared, how)
     if ahead.rounds:
         if order.refinement and order.refinement.policy == "agent":
             yield _decisions(ahead)
@@ -88,7 +90,8 @@ def _stages(prepared: Prepared, order: Order, how: Judging) -> Iterator[Stage]:
             yield from _second_looks(prepared, ahead, how)
         yield _revisions(prepared, ahead)
         if order.refinement and order.refinement.final_comparison and not POLICIES[order.refinement.policy].follows:
-            yield from _final_comparison(prepared, ahead, how)
+            judges = [one for one in judging_under(prepared.settings, how) if reads_prompts(one.model)]
+            yield from _comparison(prepared, judges, "comparing first and best", how.repeat, "judge")
 
 
 def _ahead(prepared: Prepared, order: Order, how: Judging) -> Ahead:
@@ -107,8 +110,21 @@ def _ahead(prepared: Prepared, order: Order, how: Judging) -> Ahead:
         sentences=sentences,
         counted=counted,
         rounds=order.refinement.rounds if order.refinement else 0,
+        others=settings.drafts - 1,
         query=settings.query,
     )
+
+
+def _outline(prepared: Prepared, order: Order, ahead: Ahead, how: Judging) -> Iterator[Stage]:
+    """What is read whole for an outline before questions are asked, or a draft is revised, unless the draft had one."""
+    first, book = judging_under(prepared.settings, how)[0], ahead.book
+    asks = isinstance(order.purpose, BuildQuestions) or any(one.needs == "questions" for one in order.evaluators())
+    wanted = ahead.rounds or (asks and packs.shows_outline(ahead.desk, ahead.quantity))
+    if not wanted or prepared.plan.outlines or ahead.query is not None or not isinstance(how.questions, int):
+        return
+    document, around = ahead.desk.document_tokens, outliner.prompt_tokens(book, prepared.tokenizer)
+    if reads_prompts(first.model) and outliner.is_outlined(document, first.context_tokens, around):
+        yield Stage("outlining the document", 1, document + around, outliner.REPLY_TOKENS)
 
 
 def _questions(ahead: Ahead) -> Iterator[Stage]:
@@ -189,16 +205,23 @@ def _second_looks(prepared: Prepared, ahead: Ahead, how: Judging) -> Iterator[St
     yield Stage("second looks", calls, calls * (read + points), calls * reply, about=True)
 
 
-def _final_comparison(prepared: Prepared, ahead: Ahead, how: Judging) -> Iterator[Stage]:
+def _comparison(prepared: Prepared, judges: Sequence[Settings], name: str, times: int, by: Role) -> Iterator[Stage]:
     """Every language model that judges is asked in both orders, with the document where it has room for it."""
-    judges = [one for one in judging_under(prepared.settings, how) if reads_prompts(one.model)]
-    needed = prompt_tokens(prepared.book, prepared.tokenizer, "", "") + 2 * ahead.summary
-    document = prepared.plan.document_tokens
-    asked = [needed + document * fits(needed + document, one.context_tokens) for one in judges]
-    calls = 2 * how.repeat * len(asked)
-    prompt = 2 * how.repeat * sum(one - PREFERENCE_TOKENS for one in asked)
+    plan = prepared.plan
+    needed = prompt_tokens(prepared.book, prepared.tokenizer, "", "") + 2 * ceil(plan.words * plan.tokens_per_word)
+    asked = [needed + plan.document_tokens * fits(needed + plan.document_tokens, one.context_tokens) for one in judges]
+    calls = 2 * times * len(asked)
+    prompt = 2 * times * sum(one - PREFERENCE_TOKENS for one in asked)
     if calls:
-        yield Stage("comparing first and best", calls, prompt, calls * PREFERENCE_TOKENS)
+        yield Stage(name, calls, prompt, calls * PREFERENCE_TOKENS, by)
+
+
+def _choice(prepared: Prepared, how: Judging | None) -> Iterator[Stage]:
+    """The best draft so far is compared with each of the others, where they are as good by their scores."""
+    by: Role = "writer" if how is None else "judge"
+    judges = [one for one in judging_under(prepared.settings, how) if reads_prompts(one.model)]
+    times = (prepared.settings.drafts - 1) * (how.repeat if how else 1)
+    yield from _comparison(prepared, judges, "comparing drafts", times, by)
 
 
 def _decisions(ahead: Ahead) -> Stage:

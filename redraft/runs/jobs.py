@@ -62,7 +62,6 @@ class Foreman:
         run, prepared, pen = self.run, self.prepared, self._pen()
         query = run.settings.query
         jury = await off_loop(self.jury, run.judging) if run.judging else None
-        outliner = self.outliner()
         return Job(
             run=run,
             store=self.store,
@@ -73,13 +72,18 @@ class Foreman:
             observe=self.observe,
             writer=Writer(pen, query=query, kind=await off_loop(kind_by_form, prepared.document.text)),
             reviser=Reviser(pen, jury.desk if jury else self.desk(judged=False), query),
-            outliner=outliner,
+            outliner=self.outliner(self.staff.writer, run.settings.sample),
             jury=jury,
             decider=self._decider(jury),
             arbiter=self._arbiter(jury),
-            referees=tuple(self.referees(run.judging, in_words=True)) if run.refinement and run.judging else (),
+            referees=tuple(self.referees(run.judging or Judging(), in_words=True)) if self._compares else (),
             board=self.staff.board,
         )
+
+    @property
+    def _compares(self) -> bool:
+        """Whether drafts are compared: several at the beginning, or the first one with the best in the end."""
+        return self.run.settings.drafts > 1 or bool(self.run.refinement and self.run.judging)
 
     def jury(self, judging: Judging) -> Jury:
         """The judges of the run, with what they judge by."""
@@ -96,16 +100,16 @@ class Foreman:
             self.observe,
             validator=self._judge(self.staff.validator, self._turns(judging)[0]),
             query=self.run.settings.query,
-            outliner=self.outliner(),
+            outliner=self.outliner(self.staff.writer, self.run.settings.sample),
+            reader=self.outliner(self.staff.judges[0], self._turns(judging)[0]),
         )
 
-    def outliner(self) -> Outliner | None:
-        """Who outlines the document: the writer, where it can read."""
-        settings = self.run.settings
-        if not reads_prompts(settings.model):
+    def outliner(self, worker: Worker, sample: int) -> Outliner | None:
+        """Somebody as who outlines the document, where they can read."""
+        if not reads_prompts(worker.settings.model):
             return None
-        judge = self._judge(self.staff.writer, settings.sample)
-        return Outliner(judge, self.prepared.tokenizer, settings.context_tokens, settings.language)
+        window, language = worker.settings.context_tokens, self.run.settings.language
+        return Outliner(self._judge(worker, sample), self.prepared.tokenizer, window, language)
 
     def _encoder(self, judging: Judging) -> Encoder | None:
         """What compares meanings, where that is wanted. Judges share it, and what it says of the document is kept."""

@@ -29,6 +29,7 @@ from redraft.prompts.deciding import DECIDE
 from redraft.prompts.factual import FACTUAL
 from redraft.prompts.judging import JUDGING
 from redraft.prompts.origins import TRACE_SENTENCES
+from redraft.prompts.outlining import OUTLINE
 from redraft.prompts.revising import REVISE
 from redraft.prompts.ruling import RULE_ON_FINDINGS
 from redraft.readers.corpus import load_all
@@ -129,7 +130,7 @@ class Order:
     def settled(self, settings: Settings) -> Settings:
         """The settings with the strategy `given` where no draft is made. Where one is, a strategy must make it."""
         if self.given is not None or not isinstance(self.purpose, Summarize | Evaluate | Refine):
-            return settings.model_copy(update={"strategy": GIVEN_STRATEGY, "by_chapter": False})
+            return settings.model_copy(update={"strategy": GIVEN_STRATEGY, "by_chapter": False, "drafts": 1})
         if settings.strategy == GIVEN_STRATEGY:
             raise UsageError(
                 "the strategy `given` makes no draft, and none was handed over",
@@ -201,6 +202,8 @@ def _settle(document: Document, settings: Settings, model: Model | None, given: 
     settings = settings.model_copy(update=told)
     if settings.by_chapter and settings.until is not None:
         raise UsageError("chapters are read whole", hint="leave out --until, or read some of them with --chapters")
+    if settings.by_chapter and settings.drafts > 1:
+        raise UsageError("several drafts are made of a whole document, and not by chapter", hint="leave out --drafts")
     if not has_words(document.text):
         raise DocumentError("there is not one word in the document", place=document.source)
     tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
@@ -382,9 +385,11 @@ def prompts_used(
     elif judging is not None:
         # Every run that judges has the first of these on record: what it is found by again depends on them.
         prompts += JUDGING
+        prompts += () if isinstance(purpose, BuildKeyfacts) or not isinstance(judging.questions, int) else (OUTLINE,)
         prompts += FACTUAL if isinstance(purpose, BuildKeyfacts) else ()
         prompts += [prompt for one in Order(purpose, own=tuple(own)).evaluators() for prompt in one.prompts]
         prompts += _of_refining(purpose.refinement) if purpose.refinement else ()
+    prompts += (PREFER_SUMMARY,) if settings.drafts > 1 else ()
     used = {prompt.name: _recorded(book, prompt) for prompt in prompts}
     for name, its in _own_books(settings, judging).items():
         used |= {f"{prompt.name} ({name})": _recorded(its, prompt) for prompt in prompts}

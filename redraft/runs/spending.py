@@ -13,6 +13,7 @@ from redraft.runs.locating import located
 from redraft.runs.opening import price_of, reasoning_reserve
 from redraft.runs.parting import chapter_of, order_of, settings_of
 from redraft.runs.preparing import Order, Prepared, prepare
+from redraft.runs.sampling import candidate
 from redraft.runs.staff import hire, under_settings
 from redraft.runs.windows import known_window, with_windows
 from redraft.settings import Limits, Role, Settings
@@ -31,23 +32,25 @@ class Spending:
     """What a user should know of it, in sentences."""
     chapters: tuple[Spending, ...] = ()
     """What each chapter comes to, where they are drafted by themselves. All figures are with theirs."""
+    others: tuple[Spending, ...] = ()
+    """What each draft beside the first one comes to, where there are several. All figures are with theirs, too."""
 
     @property
     def calls(self) -> int:
         """Of drafting and judging."""
-        return self.prepared.plan.calls + self.forecast.calls + sum(one.calls for one in self.chapters)
+        return self.prepared.plan.calls + self.forecast.calls + sum(one.calls for one in (*self.chapters, *self.others))
 
     @property
     def prompt_tokens(self) -> int:
         """Of drafting and judging."""
         own = self.prepared.plan.prompt_tokens + self.forecast.prompt_tokens
-        return own + sum(one.prompt_tokens for one in self.chapters)
+        return own + sum(one.prompt_tokens for one in (*self.chapters, *self.others))
 
     @property
     def completion_tokens(self) -> int:
         """Of drafting and judging."""
         own = self.prepared.plan.completion_tokens + self.forecast.completion_tokens
-        return own + sum(one.completion_tokens for one in self.chapters)
+        return own + sum(one.completion_tokens for one in (*self.chapters, *self.others))
 
     @property
     def reasoning(self) -> int:
@@ -72,8 +75,8 @@ class Spending:
         yield self.staff["writer"], it.calls, Usage(it.prompt_tokens, it.completion_tokens)
         for stage in self.forecast.stages:
             yield self.staff[stage.by], stage.calls, Usage(stage.prompt_tokens, stage.completion_tokens)
-        for chapter in self.chapters:
-            yield from chapter._parts()
+        for part in (*self.chapters, *self.others):
+            yield from part._parts()
 
     def to_json(self) -> dict[str, object]:
         """The contract of `--dry-run --json`."""
@@ -114,13 +117,20 @@ def spending_of(
     hired = hire(prepared.settings, order.judging, Limits(), prices, refinement=order.refinement)
     told = (*prepared.warnings, *notes)
     chapters = tuple(_of_chapters(prepared, order, prices))
-    return Spending(prepared, order, forecast(prepared, order), under_settings(hired), prices, told, chapters)
+    others = tuple(_of_others(prepared, prices))
+    return Spending(prepared, order, forecast(prepared, order), under_settings(hired), prices, told, chapters, others)
 
 
 def _of_chapters(prepared: Prepared, order: Order, prices: PriceTable) -> Iterator[Spending]:
     for title, span in prepared.chapters:
         chapter = chapter_of(prepared.document, title, span)
         yield spending_of(chapter, settings_of(prepared.settings, chapter), order_of(order), prices)
+
+
+def _of_others(prepared: Prepared, prices: PriceTable) -> Iterator[Spending]:
+    for number in range(2, prepared.settings.drafts + 1):
+        one = candidate(prepared.document, prepared.settings, number)
+        yield spending_of(prepared.document, one.settings, Order(), prices)
 
 
 def with_places(order: Order, settings: Settings) -> Order:

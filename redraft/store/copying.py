@@ -47,6 +47,7 @@ _OF_RUNS: Mapping[str, tuple[str, Sequence[str]]] = {
     "opinions": ("run", ("run", "finding")),
     "pots": ("run", ("pot", "run")),
     "chapters": ("whole", ("whole", "idx")),
+    "candidates": ("whole", ("whole", "idx")),
 }
 _AT = "row_number_of_copying"
 Row = dict[str, Any]

@@ -31,6 +31,8 @@ _UNNAMED_TEXTS = """
 """
 _OF_RUN = (
     "UPDATE runs SET draft = NULL WHERE id = :run",
+    "UPDATE candidates SET run = NULL WHERE run = :run",
+    "DELETE FROM candidates WHERE whole = :run",
     "DELETE FROM rounds WHERE run = :run",
     "DELETE FROM lookups WHERE run = :run",
     "DELETE FROM final_comparisons WHERE run = :run",
@@ -152,8 +154,9 @@ class Forgetting:
         if unknown:
             raise RunError(f"no run {unknown[0]}", hint="`redraft runs` lists them")
         chosen = list(dict.fromkeys([*runs, *(run for run, document in about.items() if document in documents)]))
-        # What summarizes a chapter for a run goes with it.
-        parts = self.connection.rows("SELECT whole, run FROM chapters WHERE run IS NOT NULL")
+        # What summarizes a chapter for a run, or drafts a candidate, goes with it.
+        of_another = "SELECT whole, run FROM chapters UNION ALL SELECT whole, run FROM candidates"
+        parts = self.connection.rows(f"SELECT * FROM ({of_another}) parts WHERE run IS NOT NULL")  # noqa: S608
         chosen = list(dict.fromkeys([*chosen, *(row["run"] for row in parts if row["whole"] in chosen)]))
         if at_work := [run for run in chosen if self.is_claimed(run)]:
             raise RunError(

@@ -392,6 +392,22 @@ _RULINGS = (
     "CREATE INDEX final_comparisons_best ON final_comparisons(best)",
 )
 
+_CANDIDATES = (
+    """
+    CREATE TABLE candidates (
+        whole TEXT NOT NULL REFERENCES runs(id),
+        idx INTEGER NOT NULL,
+        run TEXT REFERENCES runs(id),
+        draft TEXT REFERENCES drafts(id),
+        chosen INTEGER,
+        reason TEXT NOT NULL DEFAULT '',
+        PRIMARY KEY (whole, idx)
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE INDEX candidates_run ON candidates(run)",
+    "CREATE INDEX candidates_draft ON candidates(draft)",
+)
+
 STEPS = {
     "m001_texts_runs_calls": FOUNDATION,
     "m002_judging": JUDGING,
@@ -416,5 +432,6 @@ STEPS = {
     "m021_errands": _ERRANDS,
     "m022_waited": _WAITED,
     "m023_rulings": _RULINGS,
+    "m024_candidates": _CANDIDATES,
 }
 """The statements of each, by the name under which a database has it on record."""

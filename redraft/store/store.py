@@ -14,6 +14,7 @@ from redraft.store.agreements import Agreements
 from redraft.store.batches import Batches
 from redraft.store.bookings import Bookings
 from redraft.store.calls import Calls
+from redraft.store.candidates import Candidates
 from redraft.store.chapters import Chapters
 from redraft.store.connection import Connection
 from redraft.store.documents import Documents
@@ -65,6 +66,7 @@ class Store:
         self._connection, self._claims = self._opened.connection, self._opened.claims
         self.checkpoints = self._opened.checkpoints
         self.chapters = Chapters(self._connection)
+        self.candidates = Candidates(self._connection)
         self.documents = Documents(self._connection)
         self.runs = Runs(self._connection)
         self.ancestry = Ancestry(self._connection)
@@ -110,6 +112,10 @@ class Store:
     def is_claimed(self, run: str) -> bool:
         """Whether a living process is working on the run."""
         return self._claims.is_held(run)
+
+    def whole_of(self, run: str) -> str:
+        """The run that this one summarizes a chapter or drafts a candidate for; empty where it is no such one."""
+        return self.chapters.whole_of(run) or self.candidates.whole_of(run)
 
     def chunks(self, run: Run) -> list[Chunk]:
         """The chunks by which a run drafts: those of a cut, or chapters. None where the cut is not known any more."""

@@ -16,7 +16,7 @@ from redraft.models.testing import Line
 from redraft.readers.documents import parse
 from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.words import count_words
-from tests.support import Desk, story
+from tests.support import Desk, obedient, story
 
 GERMAN = (
     "Die Hafenmeisterin führt seit {n} Jahren das Salzbuch der Insel und vergleicht jede Lieferung mit den Briefen.",
@@ -63,8 +63,8 @@ async def test_a_writer_that_uses_all_its_words_has_the_room_for_them(
     tokenizer, cut = EstimatingTokenizer(), []
 
     def answer(request: Request[Any, Any]) -> Line:
-        if request.prompt.name == "tidy":
-            return str(request.given.summary)
+        if request.prompt.name in ("tidy", "outline"):
+            return obedient(request)
         text = summary(language, request.given.words)
         cut.append(tokenizer.count(text) > (request.sampling.max_tokens or 0))
         return text

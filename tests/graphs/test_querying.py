@@ -127,4 +127,4 @@ async def test_the_language_that_is_asked_for_is_in_every_prompt_that_writes(tmp
 
     asked = [request for request in desk.asked if request.prompt.name != "tidy"]
     assert {request.given.language for request in asked} == {"German"}
-    assert all("Write in German." in request.text for request in asked)
+    assert all("Write in German" in request.text for request in asked)

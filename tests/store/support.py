@@ -41,6 +41,7 @@ from redraft.store.agreements import Agreement, Standing
 from redraft.store.batches import Batch, NewItem
 from redraft.store.bookings import Booking, Terms
 from redraft.store.calls import Call
+from redraft.store.candidates import Candidate
 from redraft.store.chapters import Chapter
 from redraft.store.errands import Errand
 from redraft.store.opinions import Opinion
@@ -114,7 +115,14 @@ def piece(index: int = 0, text: str = "piece", **changes: Any) -> Piece:
     return Piece(index=index, text=text, **{**values, **changes})
 
 
-JUDGING = Judging(metrics=("coverage",), judges=("j1", "j2 \U0001f600"), repeat=2, threshold=0.1, pack="pack-1")
+JUDGING = Judging(
+    metrics=("coverage",),
+    judges=("j1", "j2 \U0001f600"),
+    repeat=2,
+    similarity="rouge1",
+    threshold=0.1,
+    pack="pack-1",
+)
 REFINEMENT = Refinement(goals={"coverage": 0.8, "consistency": 1 / 3}, policy="paper", rounds=7, review=True)
 MODEL = "openai:ünïcode@http://127.0.0.1/v1"
 STANDING = Standing(MODEL, "consistency", 3, "3f2a9c41", '{"threshold":0.1}')
@@ -232,6 +240,9 @@ def fill(store: Store, name: str = "abc123") -> None:
     fill_judged(store, name)
     chapters = [Chapter(title, Chunk(at, Span(10 * at, 10 * at + 10), 5)) for at, title in enumerate(("Öne", "Two"))]
     store.chapters.add(name, chapters)
+    (draft,) = store.runs.drafts(name)
+    store.candidates.add(name, [""])
+    store.candidates.settle(name, [Candidate(1, "", draft.id, chosen=True, reason="it is bétter"), Candidate(2)])
     fill_batch(store, name)
 
 

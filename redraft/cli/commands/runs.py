@@ -101,7 +101,7 @@ def _found(
     from redraft.settings import Part
 
     def wanted(run: Run) -> bool:
-        of_another = run.experiment is not None or isinstance(run.purpose, Part) or store.chapters.whole_of(run.id)
+        of_another = run.experiment is not None or isinstance(run.purpose, Part) or store.whole_of(run.id)
         right = run.kind == kind if kind else show_all or not of_another
         return right and (status is None or store.status(run) == status)
 

@@ -134,7 +134,7 @@ def _tell(result: Result, output: str | None) -> None:
     if result.run.error:
         terminal.say(f"it ended with: {result.run.error['message']}")
     render.closing(result, output, scores=result.run.kind not in render.OTHERWISE)
-    for line in render.roles(result):
+    for line in (*render.drafting(result), *render.roles(result)):
         terminal.say(line)
     if (what := render.OTHERWISE.get(result.run.kind)) and result.status != "done":
         terminal.say(f"no {what} yet: {hints.about('resume', result.run.id)}")

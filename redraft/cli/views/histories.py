@@ -30,6 +30,8 @@ def trace_lines(trace: Trace, document: Document, *, show_all: bool) -> Iterator
     if run.refinement:
         goals = ", ".join(f"{metric} {least:g}" for metric, least in run.refinement.goals.items())
         yield f"goals {goals} · policy {run.refinement.policy} · at most {render.count(run.refinement.rounds, 'round')}"
+    for line in render.drafting(result):
+        yield from findings.wrapped([line], "")
     by_draft = {turn.draft.id: turn for turn in trace.turns}
     for turn in trace.turns:
         yield ""

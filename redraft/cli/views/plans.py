@@ -64,6 +64,10 @@ def _what(spending: Spending) -> list[tuple[str, str]]:
             ("chunks", f"{it.chunks} of at most {settings.chunk_budget:,} tokens"),
             *_levels(prepared),
         ]
+    for number, one in enumerate(spending.others, 2):
+        rows.append(
+            (f"draft {number}", f"{one.prepared.plan.strategy}, at most {count(one.prepared.plan.calls, 'call')}")
+        )
     if order.judging and order.judging.judges:
         rows.append(("judges", ", ".join(_roomy(one, order.judging, settings) for one in order.judging.judges)))
     if order.judging and order.judging.validator:

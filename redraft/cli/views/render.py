@@ -62,6 +62,13 @@ def in_words(name: str, judging: Judging) -> str:
     return f"{name} ({own.model})" if own and own.model != name else name
 
 
+def drafting(result: Result) -> Iterator[str]:
+    """Why the summary was drafted as it was, where nobody has said how, and what became of other drafts."""
+    if result.settings.chosen:
+        yield result.settings.chosen
+    yield from (one.said(len(result.candidates)) for one in result.candidates)
+
+
 def roles(result: Result) -> Iterator[str]:
     """Everybody who has worked on a run, with where they are and what they have room for."""
     run, named = result.run, named_in(result.run.judging, result.run.refinement)

@@ -1,0 +1,60 @@
+"""The candidates of runs that make several drafts: which run has drafted each, and which of them was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redraft.store.connection import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One of the drafts that a run may go on with, counted from 1, which is its own."""
+
+    number: int
+    run: str = ""
+    """The run that drafts it; empty for the own one."""
+    draft: str = ""
+    """Its text as a draft of the whole; empty before it is there, and where nothing came of it."""
+    chosen: bool | None = None
+    """None before one was chosen."""
+    reason: str = ""
+
+
+class Candidates:
+    """The candidates of the runs of one database."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def add(self, whole: str, runs: Sequence[str]) -> None:
+        """Store the candidates of a run: its own one, and those that these runs draft."""
+        rows = [(whole, number, run or None) for number, run in enumerate(["", *runs], 1)]
+        with self._connection.writing() as raw:
+            raw.executemany("INSERT INTO candidates (whole, idx, run) VALUES (?, ?, ?)", rows)
+
+    def of(self, whole: str) -> list[Candidate]:
+        """The candidates of a run in their order; none of a run that makes one draft."""
+        rows = self._connection.rows("SELECT * FROM candidates WHERE whole = ? ORDER BY idx", (whole,))
+        return [
+            Candidate(
+                row["idx"],
+                row["run"] or "",
+                row["draft"] or "",
+                None if row["chosen"] is None else bool(row["chosen"]),
+                row["reason"],
+            )
+            for row in rows
+        ]
+
+    def settle(self, whole: str, candidates: Sequence[Candidate]) -> None:
+        """Store what became of the candidates of a run."""
+        rows = [(one.draft or None, int(bool(one.chosen)), one.reason, whole, one.number) for one in candidates]
+        with self._connection.writing() as raw:
+            raw.executemany("UPDATE candidates SET draft = ?, chosen = ?, reason = ? WHERE whole = ? AND idx = ?", rows)
+
+    def whole_of(self, run: str) -> str:
+        """The run that this one drafts a candidate for; empty where it is no such one."""
+        row = self._connection.row("SELECT whole FROM candidates WHERE run = ?", (run,))
+        return str(row["whole"]) if row else ""

@@ -1,0 +1,202 @@
+"""Several drafts: each is judged, the best is refined; where nobody judges, or scores are equal, they are compared."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft import Judging, Refinement, Settings
+from redraft.cli.views.histories import trace_lines
+from redraft.errors import ProviderError, UsageError
+from redraft.graphs.candidates import attainment
+from redraft.history.tracing import read_trace
+from redraft.models.base import Request
+from redraft.models.prices import PriceTable
+from redraft.models.testing import Line
+from redraft.prompts.coherence import Preferred
+from redraft.runs.preparing import Order
+from redraft.runs.spending import spending_of
+from redraft.settings import Evaluate
+from tests.judges import Court, Keepers, Said, Sheet, told
+from tests.support import Desk, obedient, prose, story
+
+SAMPLED = {"strategy": "direct", "context_tokens": 16_000, "words": 100}
+
+
+def sampled(request: Request[Any, Any]) -> Line:
+    """A writer whose direct drafts tell which sample they are, and a judge who likes the second best."""
+    if request.prompt.name == "summarize_whole":
+        return prose(90, f"draft{request.sampling.sample // 6}")
+    if request.prompt.name == "prefer_summary":
+        found = [re.search(r"draft(\d)", one, re.IGNORECASE) for one in (request.given.first, request.given.second)]
+        first, second = (int(one[1]) if one else 9 for one in found)
+        choice = "first" if abs(first - 1) < abs(second - 1) else "second"
+        return Preferred(reason="It is.", detail=choice, structure=choice, logic=choice, overall=choice)
+    return obedient(request)
+
+
+async def test_where_nobody_judges_the_draft_that_reads_best_is_the_result(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, sampled)
+    result = await desk.summarize(story(200), drafts=3, **SAMPLED)
+
+    assert result.summary is not None
+    assert result.summary.startswith("Draft1 ")
+    candidates = desk.store.candidates.of(result.run.id)
+    assert [one.chosen for one in candidates] == [False, True, False]
+    assert [desk.store.runs.draft(one.draft).text.split()[0] for one in candidates] == ["Draft0", "Draft1", "Draft2"]
+    assert len(desk.asked_for("summarize_whole")) == 3
+    assert len(desk.asked_for("prefer_summary")) == 4
+
+    asked = len(desk.asked)
+    again = await desk.summarize(story(200), drafts=3, **SAMPLED)
+    assert again.summary == result.summary
+    assert len(desk.asked) == asked
+
+
+async def test_the_others_are_no_runs_of_their_own_in_lists_and_go_with_the_whole(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, sampled)
+    result = await desk.summarize(story(200), drafts=2, **SAMPLED)
+    _, other = desk.store.candidates.of(result.run.id)
+
+    assert desk.store.whole_of(other.run) == result.run.id
+    assert set(desk.store.forget([result.run.id]).runs) == {result.run.id, other.run}
+
+
+async def test_one_draft_has_no_candidates(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, sampled)
+    result = await desk.summarize(story(200), **SAMPLED)
+    assert desk.store.candidates.of(result.run.id) == []
+
+
+async def test_where_the_strategy_was_found_out_one_candidate_is_drafted_the_other_way(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, sampled)
+    result = await desk.summarize(story(200), drafts=2, **{**SAMPLED, "strategy": "auto"})
+    _, other = desk.store.candidates.of(result.run.id)
+
+    ways = {result.run.settings.strategy, desk.store.runs.get(other.run).settings.strategy}
+    assert ways == {"direct", "hierarchical"}
+
+
+class Drafting(Keepers):
+    """Judges without a fault, and writes drafts of which the second tells most; it may fail once."""
+
+    def __init__(self, drafts: Sequence[str], *, fails: str = "") -> None:
+        self.drafts, self.fails, self.failed = [*drafts], fails, False
+
+    def __call__(self, sheet: Sheet) -> Said:
+        if sheet.prompt == self.fails and not self.failed:
+            self.failed = True
+            raise ProviderError("the server is on fire")
+        return super().__call__(sheet)
+
+    def summarize_whole(self, sheet: Sheet) -> Said:
+        return self.drafts.pop(0)
+
+
+GOALS = {"coverage": 0.9, "consistency": 1.0}
+DIRECT = {"strategy": "direct", "words": 120, "drafts": 3}
+TEXTS = (told(1, 2), told(1, 2, 3, 4, 5, 6, 7, 8), told(1, 2, 3))
+
+
+@pytest.mark.parametrize(
+    "fails", ["", "summarize_whole", "prefer_summary", "answer_from_document", "answer_from_summary", "revise"]
+)
+async def test_the_best_by_its_scores_is_refined_and_nothing_is_asked_twice(tmp_path: Path, fails: str) -> None:
+    court = Court(tmp_path, Drafting(TEXTS, fails=fails))
+    failed = False
+    async with court.shop() as shop:
+        try:
+            settings = court.settings(DIRECT)
+            result = await shop.summarize(court.document, settings=settings, refinement=Refinement(goals=GOALS))
+        except ProviderError:
+            failed = True
+    if failed:
+        (run,) = [run for run in court.store.runs.latest(9) if not court.store.whole_of(run.id)]
+        result = await court.resume(run.id)
+
+    first = court.store.runs.draft(result.rounds[0].draft)
+    assert first.text == TEXTS[1]
+    chosen = {one.draft: one.chosen for one in result.candidates}
+    assert [key for key, its in chosen.items() if its] == [first.id]
+    (best,) = [one for one in result.candidates if one.chosen]
+    assert best.reason == "by its scores"
+    assert best.scores["coverage"] == max(one.scores["coverage"] or 0 for one in result.candidates)
+    assert result.initial_scores["coverage"] == best.scores["coverage"]
+    # What a fault has kept from being answered is asked once more, and nothing else; three drafts have one prompt.
+    texts = Counter(sheet.text for sheet in court.sheets if sheet.prompt != "summarize_whole")
+    drafting = fails == "summarize_whole"
+    assert sum(texts.values()) - len(texts) == int(failed and not drafting)
+    assert len(court.asked("summarize_whole")) == 3 + drafting
+
+
+async def test_an_evaluation_judges_all_and_goes_on_with_the_best(tmp_path: Path) -> None:
+    court = Court(tmp_path, Drafting(TEXTS))
+    async with court.shop() as shop:
+        result = await shop.summarize(court.document, settings=court.settings(DIRECT), metrics=["coverage"])
+    assert result.summary == TEXTS[1]
+    shown = result.to_json()["candidates"]
+    assert isinstance(shown, list)
+    assert sorted(one["chosen"] for one in shown) == [False, False, True]
+    said = [one.said(3) for one in result.candidates]
+    assert any(re.match(r"candidate \d of 3: direct, coverage 0\.\d\d, not chosen$", one) for one in said)
+
+
+def test_a_forecast_counts_all_drafts_their_judging_and_their_comparison() -> None:
+    settings = Settings(model="openai:gpt-5-mini", strategy="direct", words=100, context_tokens=16_000)
+    three = settings.model_copy(update={"drafts": 3})
+    document = story(200)
+    one = spending_of(document, settings, Order(), PriceTable({}, {}))
+    several = spending_of(document, three, Order(), PriceTable({}, {}))
+    assert (one.calls, several.calls) == (1, 3 + 2 * 2)
+    judged = Order(Evaluate(judging=Judging(metrics=("coverage",))))
+    stages = {
+        stage.name: stage.calls for stage in spending_of(document, settings, judged, PriceTable({}, {})).forecast.stages
+    }
+    more = {
+        stage.name: stage.calls for stage in spending_of(document, three, judged, PriceTable({}, {})).forecast.stages
+    }
+    assert more["coverage"] == 3 * stages["coverage"]
+
+
+async def test_the_built_in_model_takes_the_first(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    async with desk.shop(model="extractive") as shop:
+        result = await shop.summarize(story(200), settings=Settings(words=100), drafts=2)
+    assert result.run.status == "done"
+    assert not any(one.chosen for one in desk.store.candidates.of(result.run.id)[1:])
+
+
+async def test_chapters_and_several_drafts_do_not_go_together(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, sampled)
+    with pytest.raises(UsageError, match="several drafts"):
+        await desk.summarize(story(200), drafts=2, by_chapter=True)
+
+
+def test_goals_are_attained_as_far_as_all_have_scores() -> None:
+    goals = {"coverage": 0.8, "consistency": 1.0}
+    judged = {1: {"coverage": 0.8, "consistency": 0.5}, 2: {"coverage": 1.0, "consistency": 0.9}}
+    assert attainment(judged, goals) == {1: 0.75, 2: 0.95}
+    unscored = {**judged, 3: {"coverage": 0.4, "consistency": None}}
+    assert attainment(unscored, goals) == {1: 1.0, 2: 1.0, 3: 0.5}
+    assert attainment({1: {"coverage": None, "consistency": None}}, goals) == {}
+
+
+async def test_why_auto_has_drafted_as_it_has_is_told(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, sampled)
+    result = await desk.summarize(story(200), drafts=2, **{**SAMPLED, "strategy": "auto"})
+    named = await desk.summarize(story(200), **SAMPLED)
+
+    told = result.to_json()
+    assert told["strategy"] == result.settings.strategy
+    assert str(told["strategy_reason"]).startswith(("drafted directly", "drafted part by part"))
+    assert named.to_json()["strategy_reason"] == ""
+    trace = read_trace(desk.store, result.run.id)
+    assert trace.to_json()["strategy_reason"] == told["strategy_reason"]
+    lines = [*trace_lines(trace, story(200), show_all=False)]
+    assert any(line.startswith("drafted ") for line in lines)
+    assert any(line.startswith("candidate 2 of 2: ") for line in lines)
