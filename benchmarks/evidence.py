@@ -34,8 +34,7 @@ from redraft.models.base import Request
 from redraft.models.testing import FunctionModel, Line
 from redraft.prompts import factual, judging
 from redraft.prompts.book import PromptBook
-from redraft.prompts.judging import UNANSWERABLE, Statement
-from redraft.prompts.silence import is_answer
+from redraft.prompts.judging import Statement
 from redraft.store.store import Store
 from redraft.text.passages import Passages
 from redraft.text.tokens import Tokenizer, tokenizer_named
@@ -91,7 +90,7 @@ class Oracle:
 
     def __call__(self, request: Request[Any, Any]) -> Line:
         """The reply to a prompt."""
-        passages = request.given.passages
+        passages = request.given.texts
         self.sent += self.tokenizer.count(self.book.render(request.prompt, request.given))
         self.read += sum(map(self.tokenizer.count, passages))
         if isinstance(request.given, judging.AnswerFromDocumentGiven):
@@ -101,7 +100,8 @@ class Oracle:
     def _answer(self, asked: judging.Asked, passages: Sequence[str]) -> judging.DocumentAnswer:
         claim = self._by_question[asked.question]
         quote = claim.quoted_in(passages)
-        return judging.DocumentAnswer(id=asked.id, answer=claim.true[0] if quote else UNANSWERABLE, quote=quote)
+        answer = claim.true[0] if quote else ""
+        return judging.DocumentAnswer(id=asked.id, quote=quote, answered=bool(quote), answer=answer)
 
     def _verified(self, asked: Statement, passages: Sequence[str]) -> factual.Verification:
         quote = self._by_question[asked.sentence].quoted_in(passages)
@@ -191,7 +191,7 @@ class Bench:
         for n, claim in enumerate(claims):
             answer = found.verdicts.get(n)
             # Of a false claim nothing but another answer of the document's is a finding.
-            silent = answer is not None and not is_answer(answer.answer)
+            silent = answer is not None and not answer.answered
             undecided = answer is None or (silent and not right)
             verdicts.append(None if undecided or answer is None else answer.answer == claim.said(right=right)[0])
         return verdicts
