@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from redraft.agents.judge import Judge
-from redraft.domain import Document
 from redraft.errors import RejectedRequest, ReplyError
-from redraft.prompts.book import PromptBook
 from redraft.prompts.outlining import MOST_NAMES, MOST_POINTS, OUTLINE, Outline, OutlineGiven
 from redraft.store.threads import off_loop
 from redraft.text.sentences import sentences
@@ -47,15 +45,6 @@ class Outliner:
         shown = await off_loop(self._fitting, summaries)
         return await self._asked(OutlineGiven(summaries=shown, language=self.language)) if shown else None
 
-    async def of_document(self, document: Document, tokens: int) -> Outline | None:
-        """The outline of a document that is read whole; None where the window has no room for it, where it is too short
-        to need one, and where no reply can be read."""
-        if (known := await self.known()) is not None:
-            return known
-        if not is_outlined(tokens, self.window, prompt_tokens(self.judge.book, self.tokenizer)):
-            return None
-        return await self._asked(OutlineGiven(document=document.text, language=self.language))
-
     async def _asked(self, given: OutlineGiven) -> Outline | None:
         try:
             reply = await self.judge.ask(OUTLINE, given, REPLY_TOKENS, "outline")
@@ -89,13 +78,3 @@ class Outliner:
         while ends[-1] and self.tokenizer.count(text[: ends[-1]]) > tokens:
             ends.pop()
         return text[: ends[-1]]
-
-
-def prompt_tokens(book: PromptBook, tokenizer: Tokenizer) -> int:
-    """The tokens of a prompt that outlines a document, without that."""
-    return tokenizer.count(book.render(OUTLINE, OutlineGiven(document="."))) + _FRAME
-
-
-def is_outlined(document: int, window: int, around: int) -> bool:
-    """Whether a document of so many tokens is outlined at one reading: it is long enough, and the window holds it."""
-    return document > LEAST_DOCUMENT and document + around + REPLY_TOKENS <= window

@@ -64,8 +64,6 @@ class Jury:
     """The question that the drafts answer, where they are not about the document as a whole."""
     outliner: Outliner | None = None
     """Who has outlined the document by the summaries of its parts, where somebody has."""
-    reader: Outliner | None = None
-    """Who outlines the document where no outline is known: the first of the panel, where that is a language model."""
     _once: Once = field(default_factory=Once)
     _unbuilt: dict[str, Exception] = field(default_factory=dict)
     """By part of the pack why it could not be built: it is not tried for every draft."""
@@ -82,17 +80,8 @@ class Jury:
         return known if known is not None and chosen else await self._asked()
 
     async def outline(self) -> Outline | None:
-        """What the document comes to. Where nobody has said it, a document that fits is read for it, once; one that was
-        cut for a paper's questions is not, and neither is one that is asked about."""
-        return await self._once.made("outline", self._outlined)
-
-    async def _outlined(self) -> Outline | None:
-        known = await self.outliner.known() if self.outliner else None
-        if known is not None or self.reader is None:
-            return known
-        if self.query is not None or not isinstance(self.judging.questions, int):
-            return None
-        return await self.reader.of_document(self.desk.document, self.desk.document_tokens)
+        """What the document comes to, where its parts were summarized; no document is read again for it."""
+        return await self.outliner.known() if self.outliner else None
 
     async def _asked(self) -> Pack:
         outline = await self.outline() if shows_outline(self.desk, self._quantity) else None

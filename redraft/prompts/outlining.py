@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator
 
 from redraft.domain import TextKind
 from redraft.prompts.contract import (
     AtMost,
     EachAlone,
-    Fence,
     GivenModel,
     Language,
     Prompt,
@@ -27,10 +26,9 @@ _KINDS = dict.fromkeys(("story", "fiction", "novel"), "narrative")
 
 
 class OutlineGiven(GivenModel):
-    """Summaries of consecutive parts of a document, or the document itself; what may come back, at most."""
+    """Summaries of consecutive parts of a document; what may come back, at most."""
 
-    summaries: SummaryTexts = Field(default_factory=list)
-    document: Annotated[str | None, Fence("document")] = None
+    summaries: SummaryTexts
     points: int = MOST_POINTS
     names: int = MOST_NAMES
     language: Language = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from redraft.agents import arbiter, decider, factfinder, outliner
+from redraft.agents import arbiter, decider, factfinder
 from redraft.agents.examiner import NUMBER, QUESTION
 from redraft.agents.referee import PREFERENCE_TOKENS, fits, prompt_tokens
 from redraft.agents.reviser import BESIDE
@@ -72,7 +72,6 @@ def _stages(prepared: Prepared, order: Order, how: Judging) -> Iterator[Stage]:
     ahead = _ahead(prepared, order, how)
     listed = names(order.own)
     built = set[PackPart]()
-    yield from _outline(prepared, order, ahead, how)
     for metric in sorted(order.evaluators(), key=lambda one: listed.index(one.name)):
         if metric.needs and metric.needs not in built:
             yield from _BUILDING[metric.needs](ahead)
@@ -113,18 +112,6 @@ def _ahead(prepared: Prepared, order: Order, how: Judging) -> Ahead:
         others=settings.drafts - 1,
         query=settings.query,
     )
-
-
-def _outline(prepared: Prepared, order: Order, ahead: Ahead, how: Judging) -> Iterator[Stage]:
-    """What is read whole for an outline before questions are asked, or a draft is revised, unless the draft had one."""
-    first, book = judging_under(prepared.settings, how)[0], ahead.book
-    asks = isinstance(order.purpose, BuildQuestions) or any(one.needs == "questions" for one in order.evaluators())
-    wanted = ahead.rounds or (asks and packs.shows_outline(ahead.desk, ahead.quantity))
-    if not wanted or prepared.plan.outlines or ahead.query is not None or not isinstance(how.questions, int):
-        return
-    document, around = ahead.desk.document_tokens, outliner.prompt_tokens(book, prepared.tokenizer)
-    if reads_prompts(first.model) and outliner.is_outlined(document, first.context_tokens, around):
-        yield Stage("outlining the document", 1, document + around, outliner.REPLY_TOKENS)
 
 
 def _questions(ahead: Ahead) -> Iterator[Stage]:

@@ -101,7 +101,6 @@ class Foreman:
             validator=self._judge(self.staff.validator, self._turns(judging)[0]),
             query=self.run.settings.query,
             outliner=self.outliner(self.staff.writer, self.run.settings.sample),
-            reader=self.outliner(self.staff.judges[0], self._turns(judging)[0]),
         )
 
     def outliner(self, worker: Worker, sample: int) -> Outliner | None:

@@ -29,7 +29,6 @@ from redraft.prompts.deciding import DECIDE
 from redraft.prompts.factual import FACTUAL
 from redraft.prompts.judging import JUDGING
 from redraft.prompts.origins import TRACE_SENTENCES
-from redraft.prompts.outlining import OUTLINE
 from redraft.prompts.revising import REVISE
 from redraft.prompts.ruling import RULE_ON_FINDINGS
 from redraft.readers.corpus import load_all
@@ -385,7 +384,6 @@ def prompts_used(
     elif judging is not None:
         # Every run that judges has the first of these on record: what it is found by again depends on them.
         prompts += JUDGING
-        prompts += () if isinstance(purpose, BuildKeyfacts) or not isinstance(judging.questions, int) else (OUTLINE,)
         prompts += FACTUAL if isinstance(purpose, BuildKeyfacts) else ()
         prompts += [prompt for one in Order(purpose, own=tuple(own)).evaluators() for prompt in one.prompts]
         prompts += _of_refining(purpose.refinement) if purpose.refinement else ()

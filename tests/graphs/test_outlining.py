@@ -9,18 +9,13 @@ from redraft.domain import Usage
 from redraft.errors import RefusedReply
 from redraft.models.base import Request
 from redraft.models.testing import Line
-from redraft.prompts.book import PromptBook
 from redraft.prompts.judging import (
-    ANSWER_FROM_DOCUMENT,
-    AnswerFromDocumentGiven,
     DocumentQuestion,
     DocumentQuestions,
     Ranking,
 )
 from redraft.prompts.outlining import MOST_POINTS, Outline, Term, outline_text
-from redraft.runs.forecast import forecast
-from redraft.runs.preparing import Order, prepare
-from redraft.settings import BuildQuestions, Judging, Settings
+from redraft.settings import Settings
 from tests.support import Desk, obedient, story
 
 OUTLINE = Outline(
@@ -123,48 +118,3 @@ def asking(request: Request[Any, Any]) -> Line:
         said = DocumentQuestion(question=f"Who is {request.label}?", kind="who", answer="Ann", quote="Sentence")
         return DocumentQuestions(questions=[said])
     return Ranking(order=[]) if request.prompt.name == "rank_questions" else outlining(request)
-
-
-async def test_where_no_outline_is_known_the_document_is_read_for_one_before_questions_are_asked(
-    tmp_path: Path,
-) -> None:
-    desk, document = Desk(tmp_path, asking), story(400)
-    settings = Settings(words=100, context_tokens=32_000)
-    async with desk.shop(settings=settings) as shop:
-        await shop.build(document)
-        await shop.build(document, stretch_tokens=1024)
-
-    (asked,) = desk.asked_for("outline")
-    assert asked.given.document == document.text
-    assert {request.given.outline for request in desk.asked_for("ask_document")} == {outline_text(OUTLINE)}
-    whole = PromptBook().render(ANSWER_FROM_DOCUMENT, AnswerFromDocumentGiven(document=document.text, questions=[]))
-    shown = whole[: whole.index("</document>")]
-    assert document.text in shown
-    assert asked.text.startswith(shown)
-
-
-async def test_no_document_is_read_for_an_outline_that_would_not_be_of_use(tmp_path: Path) -> None:
-    for name, document, of_window, how in (
-        ("a long document", story(4000), 20_000, {}),
-        ("a short one", story(40), 32_000, {}),
-        ("a small window", story(400), 9_000, {}),
-        ("the questions of a paper", story(400), 32_000, {"questions": (3, 5)}),
-    ):
-        desk = Desk(tmp_path / name.replace(" ", "-"), asking)
-        async with desk.shop(settings=Settings(words=100, context_tokens=of_window)) as shop:
-            await shop.build(document, **how)
-        assert desk.asked_for("ask_document"), name
-        assert not desk.asked_for("outline"), name
-
-
-async def test_a_forecast_counts_the_reading_for_an_outline(tmp_path: Path) -> None:
-    settings = Settings(model="openai:gpt-5-mini", words=100, context_tokens=32_000)
-    prepared = prepare(story(400), settings)
-    order = Order(BuildQuestions(judging=Judging()))
-    given = prepare(story(400), settings.model_copy(update={"strategy": "given"}))
-
-    (stage,) = [one for one in forecast(given, order).stages if one.name == "outlining the document"]
-    assert stage.calls == 1
-    assert stage.prompt_tokens > prepared.plan.document_tokens
-    papers = Order(BuildQuestions(judging=Judging(questions=(9, 15))))
-    assert not [one for one in forecast(given, papers).stages if one.name == "outlining the document"]
