@@ -388,8 +388,8 @@ def _verified(told_of: Mapping[int, str], known: Mapping[int, str]) -> Json:
 def _ruled(point: Mapping[str, str], known: Mapping[int, str]) -> Json:
     """What the document says of the keepers that a point is about."""
     told_of = {**keepers_in(point["sentence"])}
-    if "question" in point and (number := asked_of(point["question"])) in told_of:
-        told_of = {number: told_of[number]}
+    if (found := re.search(r"\d+", point.get("question", ""))) and int(found.group()) in told_of:
+        told_of = {int(found.group()): told_of[int(found.group())]}
     for number, name in told_of.items():
         if number not in known:
             return {"reason": f"Keeper {number} is nowhere.", "quote": "", "verdict": "absent"}

@@ -12,14 +12,16 @@ from redraft.agents.evidence import EvidenceDesk
 from redraft.builtin.forms import ask_whether
 from redraft.domain import Document
 from redraft.evaluators.base import statements_of
+from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.factual import FACTUAL
 from redraft.prompts.judging import JUDGING
 from redraft.prompts.revising import REVISE
+from redraft.prompts.ruling import RULE_ON_FINDINGS
 from redraft.text.passages import Passages
 from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
 from tests.judges import KEY, UNANSWERABLE, Court, Keepers, Said, Sheet, asked_of, island, told
 
-EVERY_PROMPT = {prompt.name for prompt in (*JUDGING, REVISE)}
+EVERY_PROMPT = {prompt.name for prompt in (*JUDGING, REVISE, RULE_ON_FINDINGS, PREFER_SUMMARY)}
 
 
 @pytest.fixture(autouse=True)

@@ -58,6 +58,12 @@ class Reader(Keepers):
     def verdict(self, sentence: str) -> Json:
         return next((said for word, said in self.said.items() if word in sentence), CLEAR)
 
+    def prefer_summary(self, sheet: Sheet) -> Said:
+        """Reads more gladly what confuses it less."""
+        first, second = (sum(text.count(word) for word in self.said) for text in map(sheet.within, ("first", "second")))
+        better = "first" if first < second else "second" if second < first else "tie"
+        return {"reason": "", "detail": "tie", "structure": "tie", "logic": better, "overall": better}
+
     def mended(self, text: str, point: dict[str, str]) -> str:
         if point["task"] == "drop":
             head, _, tail = text.rpartition(point["sentence"])

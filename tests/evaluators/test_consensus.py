@@ -175,6 +175,9 @@ async def test_judges_and_writer_may_be_different_models_at_one_server(
         ("chair", "answer_from_summary"),
         ("second", "answer_from_summary"),
         ("m", "revise"),
+        # The last word is theirs, too: whether the best draft reads better than the first.
+        ("chair", "prefer_summary"),
+        ("second", "prefer_summary"),
     }
 
 

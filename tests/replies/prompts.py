@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from redraft.domain import Level
-from redraft.prompts import coherence, deciding, factual, judging, origins, ruling, typed
+from redraft.prompts import coherence, deciding, factual, judging, origins, outlining, ruling, typed
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.prompts.facts import FactsGiven
@@ -247,6 +247,15 @@ def _cases() -> dict[str, Case]:
                     "verdict": ("supported", "contradicted", "absent")[n % 3],
                 },
             ),
+        ),
+        "outline": (
+            outlining.OutlineGiven(document="They lit it."),
+            {
+                "kind": "narrative",
+                "line": "Ann lights the lamp, and Ben puts it out.",
+                "turning_points": ["Ann lights the lamp.", "Ben puts it out."],
+                "cast": [{"name": "Ann", "phrase": "the keeper"}, {"name": "Ben", "phrase": "her brother"}],
+            },
         ),
         "judge_chunk": (
             factual.ChunkGiven(excerpt="x"),

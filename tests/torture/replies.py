@@ -66,6 +66,10 @@ _Ask = Callable[["_Bench", Sequence[str]], Any]
 _Say = Callable[[str, Mapping[str, str]], Json]
 
 
+_QUOTE = "The lamps were lit."
+"""What the document says, and no more."""
+
+
 def _mark(text: str) -> str:
     """The mark in a text."""
     return next((word.strip("?.\"'“”,") for word in text.split() if word.startswith("mark")), "")
@@ -135,7 +139,8 @@ def _by(account: Account[Any], said: Callable[[Any], str]) -> Account[str]:
 SAYING: dict[str, tuple[str, _Say]] = {
     "compare_answers": ("comparisons", lambda mark, _: {"reason": mark, "verdict": "contradicts"}),
     "answer_from_summary": ("answers", lambda mark, places: {"answer": mark, "sentences": [places[mark]]}),
-    "answer_from_document": ("answers", lambda mark, _: {"answer": mark, "quote": ""}),
+    # It names a place: an answer that shares no word with the document and names none is no answer.
+    "answer_from_document": ("answers", lambda mark, _: {"answer": mark, "quote": _QUOTE}),
     "ask_summary": (
         "sentences",
         lambda mark, _: {"questions": [{"question": mark, "kind": "who", "answer": "Ann", "importance": 3}]},
@@ -309,7 +314,7 @@ _PROMPTS = [name for name in SAYING if name not in ("facts_objective", "facts_si
 async def _judged(count: int, seed: int, folder: Path) -> Tally:
     rng, tally = random.Random(seed), Tally()
     state, tokenizer = _State(rng, tally), EstimatingTokenizer()
-    document = parse(("# Lamps\n\n" + "The lamps were lit.\n\n" * 3).encode(), name="lamps.md")
+    document = parse(("# Lamps\n\n" + f"{_QUOTE}\n\n" * 3).encode(), name="lamps.md")
     desk = EvidenceDesk(document, Passages(document, tokenizer), tokenizer, 8192, tokenizer.count(document.text))
     book = PromptBook()
     with Store(folder / "redraft.db") as store:
