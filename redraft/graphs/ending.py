@@ -27,7 +27,7 @@ async def compare(state: State, job: Job) -> Update:
     first, best = await job.draft(state["first"]), await job.draft(state["best"])
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
     if not _is_wanted(state, job, rounds) or first.text.strip() == best.text.strip():
-        return {}
+        return {"next": "finish"}
     job.observe(StageStarted("comparing the first draft with the best one", 2 * len(job.referees)))
     tokens = job.judges.desk.document_tokens
     found = await prefer(job.referees, job.document, tokens, first.text, best.text)
@@ -43,9 +43,14 @@ async def compare(state: State, job: Job) -> Update:
     )
     await off_loop(job.store.rulings.keep_comparison, made)
     if not made.first_won:
-        return {}
+        return {"next": "finish"}
     job.observe(Noted("the first draft reads better than the best of the revisions, so it is handed out"))
-    return {"best": first.id, "stop": FIRST_PREFERRED, **stands(await job.judged(first.id), job.refinement)}
+    return {
+        "next": "finish",
+        "best": first.id,
+        "stop": FIRST_PREFERRED,
+        **stands(await job.judged(first.id), job.refinement),
+    }
 
 
 def _is_wanted(state: State, job: Job, rounds: list[Round]) -> bool:

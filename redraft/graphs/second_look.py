@@ -57,7 +57,7 @@ async def contest(state: State, job: Job) -> Update:
     kept = {one.finding: one.said for one in rounds[-1].answers if one.became == "kept"}
     judged = await job.judged(state["best"])
     pleas = [Plea(one, kept[one.id]) for one in findings_in(judged, list(kept))]
-    return await contested(state, job, pleas, f"what revision {state['round']} contests")
+    return {"next": "judge", **await contested(state, job, pleas, f"what revision {state['round']} contests")}
 
 
 async def contested(state: State, job: Job, pleas: Sequence[Plea], label: str) -> Update:

@@ -18,7 +18,7 @@ from tests.chatserver import ChatServer, asked
 from tests.judges import KEY
 from tests.support import story
 
-SHORT: dict[str, Any] = {"words": 60, "chunk_tokens": 192}
+SHORT: dict[str, Any] = {"words": 60, "chunk_tokens": 192, "strategy": "hierarchical"}
 
 
 class FirstWords:

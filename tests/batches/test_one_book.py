@@ -55,7 +55,7 @@ def store(folder: Path, place: Path | str) -> Iterator[Store]:
 def opened(store: Store, folder: Path, url: str = "", name: str = "b", **limits: object) -> None:
     """A batch of all there is in the folder, whose workers together may have four requests under way."""
     model = {"model": "openai:m", "base_url": url, "context_tokens": 1024} if url else {}
-    settings = Settings.model_validate({"words": 60, "chunk_tokens": 192, **model})
+    settings = Settings.model_validate({"words": 60, "chunk_tokens": 192, "strategy": "hierarchical", **model})
     bounds = Limits.model_validate({"concurrency": 4, **limits})
     store.batches.open(Batch(name, Asked(settings).to_json(), bounds.model_dump(mode="json")))
     put_in(store, name, [str(folder / "in")])

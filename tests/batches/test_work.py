@@ -61,7 +61,7 @@ def documents(folder: Path, count: int, sentences: int = 12) -> None:
 def opened(store: Store, folder: Path, url: str = "", **limits: object) -> Limits:
     """A batch of all there is in the folder; a document of 12 sentences takes two calls."""
     model = {"model": "openai:m", "base_url": url, "context_tokens": 1024} if url else {}
-    settings = Settings.model_validate({"words": 60, "chunk_tokens": 192, **model})
+    settings = Settings.model_validate({"words": 60, "chunk_tokens": 192, "strategy": "hierarchical", **model})
     bounds = Limits.model_validate({"concurrency": 4, **limits})
     batch = Batch("b", Asked(settings).to_json(), bounds.model_dump(mode="json"), str(folder / "out"))
     store.batches.open(batch)

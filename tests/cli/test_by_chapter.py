@@ -115,7 +115,8 @@ def test_chapters_are_judged_and_refined_by_themselves(command: Inside) -> None:
 
 def test_one_budget_is_for_all_and_what_there_is_is_shown(command: Inside) -> None:
     name = in_markdown(command.folder)
-    done = command.run("summarize", name, *SMALL, "--max-calls", "5", "--concurrency", "1", "--json")
+    small = (*SMALL, "--strategy", "hierarchical")
+    done = command.run("summarize", name, *small, "--max-calls", "5", "--concurrency", "1", "--json")
     made = done.json
     assert done.code == 3
     assert made["status"] == "stopped"

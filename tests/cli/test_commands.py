@@ -144,8 +144,8 @@ def test_a_dry_run_shows_the_plan_and_stores_nothing(command: Command) -> None:
         assert word in done.out
 
     planned = command.run(*asked, "--json").json
-    tidying = 1
-    assert planned["calls"] == sum(level["pieces"] for level in planned["levels"]) + tidying
+    outlining, tidying = 1, 1
+    assert planned["calls"] == sum(level["pieces"] for level in planned["levels"]) + outlining + tidying
     assert planned["cost_usd"] > 0
     assert not command.database.exists()
 

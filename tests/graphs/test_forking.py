@@ -75,7 +75,7 @@ async def test_a_fork_that_ends_sooner_leaves_no_round_of_the_way_that_was_aband
     assert (after.run.status, after.run.stop_reason) == ("done", "cancelled")
     assert after.rounds == before.rounds[: number + 1]
     assert after.run.draft == before.rounds[number].draft
-    assert after.summary == [POOR, told(1, 2)][number]
+    assert after.summary == [POOR, told(1, 2, 3)][number]
 
 
 async def test_a_fork_that_stops_on_its_way_has_the_best_draft_of_that_way(bench: Bench) -> None:

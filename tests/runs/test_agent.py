@@ -502,8 +502,8 @@ async def test_what_it_says_is_cut_and_cleaned(any_court: Open) -> None:
         assert text.startswith("Mend it, ")
         assert text.isprintable()
         assert len(text) <= 600
-    points = opened.asked("revise")[0].items("points")
-    assert points["2"]["instruction"] == made.instruction
+    _, asked = opened.asked("revise")[0].items("points").values()
+    assert asked["instruction"] == made.instruction
 
 
 ORDERS = (
@@ -521,7 +521,8 @@ async def test_orders_in_texts_stay_where_they_are_quoted(any_court: Open) -> No
 
         def answer_from_document(self, sheet: Sheet) -> Said:
             asked = sheet.items("questions")
-            return {"answers": [{"id": n, "answer": f"Ann. {ORDERS}", "quote": ""} for n in asked]}
+            said = {"answered": True, "answer": f"Ann. {ORDERS}", "quote": "keeper number 2 is called"}
+            return {"answers": [{"id": n, **said} for n in asked]}
 
         def decide(self, sheet: Sheet) -> Said:
             if not sheet.items("passages"):

@@ -56,7 +56,14 @@ async def test_a_refusal_in_words_is_a_gap_and_no_part_of_the_summary(tmp_path: 
         return "I'm sorry, but I can't help with that." if refused else write(seen)
 
     with ChatServer(script) as server, Store(tmp_path / "redraft.db") as store:  # type: ignore[arg-type]
-        settings = Settings(model="openai:m", base_url=server.base_url, chunk_tokens=128, context_tokens=1024, words=60)
+        settings = Settings(
+            model="openai:m",
+            base_url=server.base_url,
+            chunk_tokens=128,
+            context_tokens=1024,
+            words=60,
+            strategy="hierarchical",
+        )
         async with Workshop(store) as shop:
             result = await shop.summarize(story(30), settings=settings)
     assert len(result.gaps) == 1

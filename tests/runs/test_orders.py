@@ -40,7 +40,7 @@ async def test_a_summary_that_nobody_makes_and_nobody_hands_over_is_refused(
 
 @pytest.mark.parametrize("purpose", DRAFTING, ids=lambda one: one.kind)
 def test_a_draft_is_given_where_one_is_handed_over(purpose: Purpose) -> None:
-    assert Order(purpose).settled(Settings()).strategy == "hierarchical"
+    assert Order(purpose).settled(Settings()).strategy == "auto"
     for settings in (Settings(), Settings(strategy="given")):
         assert Order(purpose, given="A draft.").settled(settings).strategy == "given"
 

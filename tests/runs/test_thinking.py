@@ -25,7 +25,14 @@ async def test_a_run_whose_model_thinks_without_an_end_names_that_and_the_next_s
         return Answer("", finish_reason="length", usage=usage)
 
     with ChatServer(musing) as server, Store(tmp_path / "redraft.db") as store:
-        settings = Settings(model="openai:m", base_url=server.base_url, chunk_tokens=128, context_tokens=1024, words=60)
+        settings = Settings(
+            model="openai:m",
+            base_url=server.base_url,
+            chunk_tokens=128,
+            context_tokens=1024,
+            words=60,
+            strategy="hierarchical",
+        )
         async with Workshop(store, settings=settings) as shop:
             with pytest.raises(IncompleteError, match=f"{MOST:,} tokens were not enough") as caught:
                 await shop.summarize(story(12))
