@@ -151,7 +151,8 @@ def test_preferences_are_shares_of_the_pairs_with_a_verdict() -> None:
 def test_a_configuration_has_its_settings_and_the_means_of_what_it_wrote() -> None:
     # Words: two summaries of three. Tokens 10 and 20, novel trigrams 0.5 and 0.7, so 60 %; repeated 0 and 0.1, so 5 %.
     made = design("a")
-    made = type(made)((contestant("a", chunk_tokens=512, words=100),), made.judges, made.judging)
+    set_up = contestant("a", strategy="hierarchical", chunk_tokens=512, words=100)
+    made = type(made)((set_up,), made.judges, made.judging)
     some = [
         judged("d1", "a", {"coverage": 0.5}, lengths=Lengths(10, 0.5, 0.0)),
         judged("d2", "a", {"coverage": 1.0}, lengths=Lengths(20, 0.7, 0.1)),

@@ -22,8 +22,15 @@ def test_a_setting_of_a_later_version_is_a_sentence(tmp_path: Path, column: str)
         database.execute(f"UPDATE runs SET {column} = ?, version = '9.9'", (newer,))
     database.close()
 
-    for arguments in (("show", run), ("runs",), ("resume", run), ("trace", run)):
+    said = f"run {run} was made by redraft 9.9: it has the setting verve, which this version"
+    for arguments in (("show", run), ("resume", run), ("trace", run)):
         done = command.run(*arguments)
         assert done.code == 1, arguments
-        assert f"run {run} was made by redraft 9.9: it has the setting verve, which this version" in done.err
+        assert said in done.err
         assert "update redraft" in done.err
+    # A list goes on without it, and names it.
+    listed = command.run("runs")
+    assert (listed.code, listed.out) == (0, "")
+    assert said in listed.err
+    assert "No runs yet" not in listed.err
+    assert command.run("runs", "--json").json["damaged"].keys() == {run}

@@ -37,8 +37,8 @@ def test_a_chunk_ends_where_a_chapter_or_a_scene_does(mark: str) -> None:
 def test_a_chunk_ends_with_a_paragraph_and_never_amid_talk_where_it_need_not() -> None:
     text = "\n\n".join([PLAIN * 4] * 2 + TALK + [PLAIN * 8])
 
-    assert cut(text, 248)[1].startswith(TALK[0])
-    assert TALK[0] in cut(text, 248, natural=False)[0], "or else it would be no news"
+    assert cut(text, 230)[1].startswith(TALK[0])
+    assert TALK[0] in cut(text, 230, natural=False)[0], "or else it would be no news"
 
 
 def test_the_sample_book_is_cut_at_paragraphs_and_covers_all_but_the_authors_note() -> None:

@@ -72,7 +72,7 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
             click.echo(line)
     elif any_at_all:
         say("No such runs. All there are: redraft runs --all")
-    else:
+    elif not damaged:
         say("No runs yet. Make one: redraft summarize FILE")
     for run, why in damaged.items() if not as_json else ():
         say(f"left out, since it cannot be read: run {run}: {one_line(why, 200)}")
