@@ -76,7 +76,9 @@ async def test_both_goals_are_met_by_every_policy(any_court: Open, policy: Polic
     assert keepers_in(result.summary or "") == ALL
     aims = [made.aims for made in result.rounds[1:]]
     if policy == "consistency-first":
-        assert aims == [("faithfulness",), ("keyfact_recall",), ("keyfact_recall",)]
+        # Beside the two that are wrong, four that are lacking are worked in at once, for there are free words.
+        assert aims == [("faithfulness",), ("keyfact_recall",)]
+        assert [len(made.findings) for made in result.rounds[1:]] == [6, 6]
     if policy == "paper":
         assert aims == [("keyfact_recall",), ("faithfulness",)]
     if opened.server:
@@ -138,11 +140,10 @@ async def test_an_answer_to_a_query_is_refined_towards_the_facts_of_its_tree(cou
         summary, goals={**RECALL, **TRUTH}, settings={**small, "query": tree.query, "words": 600}
     )
 
-    # Keeper 1 is another chunk's.
-    assert result.initial_scores == {
-        "keyfact_recall": (len(own) - 1) / len(own),
-        "faithfulness": (len(own) - 1) / len(own),
-    }
+    # Keeper 1 is another chunk's: of him nobody says that the document does not know him who has read this one alone.
+    assert result.initial_scores == {"keyfact_recall": (len(own) - 1) / len(own), "faithfulness": 1.0}
+    verdict = result.initial["faithfulness"]
+    assert (verdict.judged, verdict.unjudged, verdict.findings) == (len(own) - 1, 1, ())
     assert result.run.stop_reason == "goals_met"
-    assert keepers_in(result.summary or "") == own
+    assert keepers_in(result.summary or "") == own | {1: "Tom1"}
     assert {sheet.within("query") for sheet in opened.asked("revise")} == {tree.query}
