@@ -13,7 +13,7 @@ from redraft.errors import RunError
 from redraft.graphs.reviewing import ReviewQuestion
 from redraft.history.tracing import read_trace
 from redraft.text.places import place_of
-from tests.judges import Court, Json, told
+from tests.judges import Court, Json, named, told
 
 POOR = told(1, wrong={2: "Bob"})
 
@@ -32,8 +32,13 @@ async def test_the_rounds_of_a_refinement_with_what_each_was_to_mend(court: Cour
     assert [turn.made.number for turn in trace.turns] == list(range(len(result.rounds)))
     first, second = trace.turns[:2]
     assert first.scores["consistency"] == 0.5
-    assert [finding.metric for finding in second.mending] == ["consistency"]
-    assert second.mending[0] in first.findings
+    # The consistency is to be mended, and there is room for every question that is open.
+    open_questions = [named(number) for number in range(3, 7)]
+    assert [(one.metric, one.question) for one in second.mending] == [
+        ("consistency", named(2)),
+        *(("coverage", question) for question in open_questions),
+    ]
+    assert all(finding in first.findings for finding in second.mending)
     assert trace.number(result.run.draft) == len(result.rounds) - 1
     assert trace.turn(1) is second
     with pytest.raises(RunError, match="no round 99"):

@@ -28,11 +28,12 @@ def _shortened(sentence: str, limit: int) -> str:
 
 @dataclass(frozen=True)
 class Reader:
-    """One language: how it asks, how it says that there is no answer, and why it thinks so."""
+    """One language: how it asks, in which words it says that there is no answer, and why it thinks so."""
 
     asks: str
     """With a place for the beginning of a sentence."""
-    refuses: str = "UNANSWERABLE"
+    refuses: str = ""
+    """The words that it takes for an answer where there is none; without any it says so in the field for that."""
     reason: str = "."
 
     def __call__(self, seen: Seen) -> str:
@@ -81,6 +82,18 @@ class Reader:
             "questions": [{**self.asked(one), "quote": one} for one in found[:: max(1, len(found) // wanted)]][:wanted]
         }
 
+    def outline(self, sheet: Sheet) -> Any:
+        parts = sheet.items("summaries").values()
+        told = worded("\n\n".join([sheet.within("document"), *(part["text"] for part in parts)]))
+        return {"kind": "other", "line": told[0], "turning_points": told[1:3], "cast": []}
+
+    def prefer_summary(self, sheet: Sheet) -> Any:
+        """The one that tells more."""
+        first, second = (len(worded(sheet.within(name))) for name in ("first", "second"))
+        choice = "tie" if first == second else "first" if first > second else "second"
+        aspects = dict.fromkeys(("detail", "structure", "logic", "overall"), choice)
+        return {"reason": self.reason, **aspects}
+
     def rank_questions(self, sheet: Sheet) -> Any:
         return {"order": sheet.ids}
 
@@ -90,7 +103,7 @@ class Reader:
         for n, item in sheet.items("questions").items():
             where = [m for m, one in said.items() if self._found(item["text"], one)]
             answer = self.begins(said[where[0]])[1] if where else self.refuses
-            answers.append({"id": n, "answer": answer, "sentences": where})
+            answers.append({"id": n, "answer": answer, "answered": bool(answer), "sentences": where})
         return {"answers": answers}
 
     def compare_answers(self, sheet: Sheet) -> Any:
@@ -119,7 +132,8 @@ class Reader:
         answers = []
         for n, item in sheet.items("questions").items():
             found = self._found(item["text"], text)
-            answers.append({"id": n, "answer": self.begins(found)[1] if found else self.refuses, "quote": found})
+            answer = self.begins(found)[1] if found else self.refuses
+            answers.append({"id": n, "answer": answer, "answered": bool(answer), "quote": found})
         return {"answers": answers}
 
     def _tree(self, sheet: Sheet) -> Any:

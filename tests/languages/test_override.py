@@ -206,8 +206,7 @@ def test_of_several_documents_the_built_in_model_judges_those_in_english_alone(t
     assert told.code == 2
     assert "in another language (de)" in told.err
     asked = ("summarize", "a.md", "b.md", "--by-chapter", "-w", "80", "--refine", "--rounds", "1", "--json", "-q")
-    asked = (*asked, "--allow-self-check")
-    done = json.loads(command.run(*asked).out)
+    done = json.loads(command.run(*asked, "--allow-self-check").out)
     judged = {one["title"]: one["unscored"] for one in done["chapters"]}
     assert "English only" not in str(judged["a.md"])
     assert "English only" in str(judged["b.md"])

@@ -33,7 +33,7 @@ REFUSALS = {
     "russian": "В тексте не указано.",
     "japanese": "本文には書かれていません。",
     "spanish": "No se menciona en el texto.",
-    "arabic": "UNANSWERABLE",  # of the nine languages whose refusals are known Arabic is none
+    "arabic": "لم يُذكر ذلك في النص.",
     "chinese": "文中没有提到。",
 }
 METRICS = ("coverage", "consistency", "booookscore", "keyfact_recall", "faithfulness")
