@@ -595,7 +595,9 @@ async def test_the_built_in_model_decides_as_weakest_first_and_says_so(tmp_path:
 
     async def refined(policy: str) -> Result:
         async with Workshop(tmp_path / f"{policy}.db") as shop:
-            return await shop.refine(sample, poor, words=250, goals=goals, policy=policy, rounds=5)
+            return await shop.refine(
+                sample, poor, words=250, goals=goals, policy=policy, rounds=5, allow_self_check=True
+            )
 
     agent, weakest = await refined("agent"), await refined("weakest-first")
     assert len(agent.rounds) > 2
