@@ -176,5 +176,6 @@ async def test_a_reply_that_is_cut_off_is_asked_for_in_halves_of_what_it_lacks(t
     result, calls = await judged(tmp_path / "breathless", Breathless())
 
     assert result == perfect
-    # Of twelve that are cut off the first five are whole, and of four the first; three are not cut off.
-    assert calls["answer_from_summary"] == 3
+    # Of twelve that are cut off the first five are whole. Of the seven others three are not cut off; of four that are
+    # the first is whole, and one and two are asked for.
+    assert calls["answer_from_summary"] == 5

@@ -228,7 +228,8 @@ def test_what_it_asks_is_in_the_sum_of_the_forecast(court: Court) -> None:
     order = Order(with_draft(both, goals), SUMMARY, own=(Liked(), SaysTom()))
     found = forecast(prepared, order)
 
-    assert [stage.name for stage in found.stages] == ["asking about the document", "coverage", "liked", "revising"]
+    judging, drafts = ["asking about the document", "coverage", "liked"], ["revising", "comparing first and best"]
+    assert [stage.name for stage in found.stages] == [*judging, "second looks", *drafts]
     assert found.calls == without.calls + 2 * 3
     assert found.completion_tokens == without.completion_tokens + 2 * 3 * 20
     assert found.prompt_tokens > without.prompt_tokens
