@@ -3,7 +3,8 @@
     pip install "redraft[examples]"
     REDRAFT_DB=runs.db BOOKS=examples uvicorn --app-dir examples/embed app:app
 
-    curl localhost:8000/runs -d '{"path": "the-salt-ledger.md", "goals": {"coverage": 0.5}, "review": true, "allow_self_check": true}'
+    curl localhost:8000/runs -d '{"path": "the-salt-ledger.md", "goals": {"coverage": 0.5}, "review": true,
+        "allow_self_check": true}'
     curl -N localhost:8000/runs/RUN/events
     curl localhost:8000/runs/RUN/question
     curl localhost:8000/runs/RUN/answer -d '{"drop": [2], "add": ["Name the auditor."]}'
