@@ -5,18 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import ModuleType
 
-from redraft.prompts import coherence, deciding, drafting, facts, factual, judging, origins, revising, typed
+from redraft.prompts import (
+    coherence,
+    deciding,
+    drafting,
+    facts,
+    factual,
+    judging,
+    origins,
+    outlining,
+    revising,
+    ruling,
+    typed,
+)
 from redraft.prompts.contract import Prompt
 
 OTHER = "other"
 """Of prompts that a package or an application brings."""
 _STAGES: Mapping[ModuleType, str] = {
     drafting: "drafting",
+    outlining: "drafting",
     judging: "judging",
     factual: "judging",
     facts: "judging",
     coherence: "judging",
     typed: "judging",
+    ruling: "judging",
     deciding: "deciding",
     revising: "revising",
     origins: "tracing",
