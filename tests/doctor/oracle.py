@@ -27,7 +27,7 @@ from redraft.models.base import Request
 from redraft.models.reading import read_value
 from redraft.models.testing import FunctionModel, Line
 from redraft.prompts.book import PromptBook
-from tests.judges import UNANSWERABLE, Json, Sheet, sentence_of
+from tests.judges import Json, Sheet, sentence_of
 
 ITS = texts()
 DOCUMENT = [one.sentence for one in statements_of(ITS.document)]
@@ -128,22 +128,25 @@ class Oracle:
         agrees = self.fault == IN_DOCUMENT and ORDER in passages
         return {
             "answers": [
-                {"id": n, "answer": "yes" if agrees else self._looked_up(number, passages, draw), "quote": ""}
+                {"id": n, "quote": quote if answer else "", "answered": bool(answer), "answer": answer}
                 for n, item in sheet.items("questions").items()
                 for number in [_number(item["text"])]
+                for answer in ["yes" if agrees else self._looked_up(number, passages, draw)]
+                # An answer that no word of the document is quoted for is not believed.
+                for quote in [ORDER if agrees else DOCUMENT[number if number < len(DOCUMENT) else 0]]
             ]
         }
 
     def _looked_up(self, number: int, passages: str, draw: int) -> str:
         # Who asks about the summary is always the first draw; the others only look things up.
         if self.fault == TWICE and draw and number in _doubted(draw):
-            return UNANSWERABLE
+            return ""
         return self._known(number, passages)
 
     def _known(self, number: int, passages: str) -> str:
         there = number < len(DOCUMENT) and DOCUMENT[number] in passages
         believed = self.fault == ANOTHER and number >= 600
-        return _answer((number, True)) if there or believed else UNANSWERABLE
+        return _answer((number, True)) if there or believed else ""
 
     def compare_answers(self, sheet: Sheet, draw: int) -> Json:
         return {
@@ -217,8 +220,8 @@ class Oracle:
         for n, item in sheet.items("questions").items():
             number = _number(item["text"])
             where = self._states(number % _ORDERED, number >= _ORDERED, sheet, draw)
-            answer = _answer((number % _ORDERED, True)) if where else UNANSWERABLE
-            answers.append({"id": n, "answer": answer, "sentences": where})
+            answer = _answer((number % _ORDERED, True)) if where else ""
+            answers.append({"id": n, "sentences": where, "answered": bool(where), "answer": answer})
         return {"answers": answers}
 
     def align_facts(self, sheet: Sheet, draw: int) -> Json:

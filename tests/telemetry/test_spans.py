@@ -14,7 +14,7 @@ from tests.command import Command
 from tests.telemetry.collector import Collector, attributes
 from tests.telemetry.conftest import expect_no_secret
 
-_ASKED = ("-m", "openai:m", "-w", "60", "--chunk-tokens", "192")
+_ASKED = ("--strategy", "hierarchical", "-m", "openai:m", "-w", "60", "--chunk-tokens", "192")
 
 
 def command(folder: Path, url: str, endpoint: str) -> Command:
