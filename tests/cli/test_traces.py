@@ -87,6 +87,8 @@ def test_the_json_of_a_trace_keeps_the_contract(command: Inside, refined: Any) -
         "kind",
         "parent",
         "status",
+        "strategy",
+        "strategy_reason",
         "stop_reason",
         "why",
         "policy",

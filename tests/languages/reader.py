@@ -84,7 +84,7 @@ class Reader:
 
     def outline(self, sheet: Sheet) -> Any:
         parts = sheet.items("summaries").values()
-        told = worded("\n\n".join([sheet.within("document"), *(part["text"] for part in parts)]))
+        told = worded("\n\n".join(part["text"] for part in parts))
         return {"kind": "other", "line": told[0], "turning_points": told[1:3], "cast": []}
 
     def prefer_summary(self, sheet: Sheet) -> Any:
