@@ -368,11 +368,15 @@ async def test_never_more_calls_at_once_than_allowed(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     under_way = peak = 0
     ask = desk.model.ask
+    all_five = asyncio.Event()
 
     async def slow(request: Request[Any, Any]) -> Any:
         nonlocal under_way, peak
         under_way += 1
         peak = max(peak, under_way)
+        if peak >= 5:
+            all_five.set()
+        await asyncio.wait_for(all_five.wait(), 30)
         await asyncio.sleep(0.002)
         under_way -= 1
         return await ask(request)

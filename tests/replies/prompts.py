@@ -249,7 +249,7 @@ def _cases() -> dict[str, Case]:
             ),
         ),
         "outline": (
-            outlining.OutlineGiven(document="They lit it."),
+            outlining.OutlineGiven(summaries=("They lit it.",)),
             {
                 "kind": "narrative",
                 "line": "Ann lights the lamp, and Ben puts it out.",
