@@ -28,6 +28,8 @@ from redraft.text.words import has_words, words_key
 # So many questions that are given the same words make these suspicious, or all where there are fewer.
 _SEVERAL = 3
 _WORD = re.compile(r"\w+")
+# An answer, where it is said to be one and its place is named: who was hurt, and what was lost.
+_NONE = "none"
 # Inflected words are the same up to here.
 _STEM = 6
 
@@ -49,6 +51,8 @@ def is_answered(
     if not answer.strip():
         return None if answered is not False else False
     if not is_answer(answer):
+        if answered is True and placed and words_key(answer) == _NONE:
+            return True
         return None if answered and not has_words(answer) else False
     if declines(answer):
         return None

@@ -15,6 +15,7 @@ from redraft.agents.accounting import Account, Attempt, Entries, account
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge, batch_size, in_batches, labelled
 from redraft.agents.room import Entry
+from redraft.agents.shown import shown
 from redraft.domain import Finding, Span
 from redraft.prompts.ruling import RULE_ON_FINDINGS, Accused, RuledPoint, RuleGiven
 from redraft.rulings import Ruling
@@ -60,9 +61,10 @@ class Arbiter:
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[RuledPoint]:
             some = [pleas[number] for number in numbers]
-            shown = [self.desk.document.text] if whole else await asyncio.to_thread(self._passages, some)
+            places = [Span(0, len(self.desk.document.text))] if whole else await asyncio.to_thread(self._passages, some)
             points = [_accused(number + 1, pleas[number]) for number in numbers]
-            given = RuleGiven(passages=shown, points=points, whole=whole)
+            contested = any(one.against for one in points)
+            given = RuleGiven(**shown(self.desk, places), points=points, contested=contested)
             room = len(numbers) * self.judge.needs(RULED)
             said = labelled(f"{label}, finding", numbers)
             reply = await self.judge.ask(RULE_ON_FINDINGS, given, room, said, attempt)
@@ -80,14 +82,14 @@ class Arbiter:
         around = count(self.judge.book.source(RULE_ON_FINDINGS.name)) + len(most) * self.judge.needs(RULED)
         return self.desk.document_tokens + points + around <= self.desk.window
 
-    def _passages(self, pleas: Sequence[Plea]) -> list[str]:
+    def _passages(self, pleas: Sequence[Plea]) -> list[Span]:
         """The places that the points are about, as far as there is room, in the document's order."""
         found: list[Span] = []
         for span in self._places(pleas):
             wider = self.desk.joined([found, [span]])
             if sum(self.desk.tokenizer.count(self.desk.text(one)) for one in wider) <= self.desk.room:
                 found = wider
-        return [self.desk.text(span) for span in found]
+        return found
 
     def _places(self, pleas: Sequence[Plea]) -> Iterator[Span]:
         """What is quoted first, with what stands around it; then what is nearest to each point."""

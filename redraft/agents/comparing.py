@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from redraft.agents.accounting import Account
 from redraft.agents.evidence import EvidenceDesk, Scope, Wanted
 from redraft.agents.examiner import Examiner, Remembered
-from redraft.prompts.judging import Comparison, Pair
+from redraft.prompts.judging import Comparison, Pair, Verdict
 from redraft.text.words import same_words
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Whether the summary's answer contradicts the document's, why, and the document's answer of the second look."""
+    """How the summary's answer stands to the document's, why, and the document's answer of the second look."""
 
-    contradicts: bool
+    verdict: Verdict
     reason: str
     read: Remembered | None = None
     """None where the second look found no other answer than the first."""
@@ -35,7 +35,7 @@ async def compared(
     """
     first = await examiner.compare_answers(pairs)
     doubted = [n for n, one in sorted(first.verdicts.items()) if one.verdict == "contradicts"] if confirm else []
-    found = {n: Compared(one.verdict == "contradicts", one.reason) for n, one in first.verdicts.items()}
+    found = {n: Compared(one.verdict, one.reason) for n, one in first.verdicts.items()}
     if not doubted:
         return Account(found, first.trouble)
     wider = await examiner.answers_from_document([wanted[n] for n in doubted], desk, wide=True)
@@ -44,8 +44,8 @@ async def compared(
     for n in doubted:
         if n not in read or (n in second and second[n] is None):
             del found[n]
-        elif (verdict := second.get(n)) is not None:
-            found[n] = Compared(verdict.verdict == "contradicts", verdict.reason, read[n], read[n].scope)
+        elif (other := second.get(n)) is not None:
+            found[n] = Compared(other.verdict, other.reason, read[n], read[n].scope)
         else:
             found[n] = replace(found[n], scope=read[n].scope)
     return Account(found, first.trouble or wider.trouble)

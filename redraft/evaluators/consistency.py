@@ -207,10 +207,11 @@ class Consistency(Evaluator):
         sought = [wanted[n] for n in doubtful]
         settled = await compared(Examiner(judge), pairs, sought, case.desk, confirm=self.second_look)
         for at, n in enumerate(doubtful):
-            if (one := settled.verdicts.get(at)) is None:
+            # An answer about something else neither bears the claim out nor speaks against it.
+            if (one := settled.verdicts.get(at)) is None or one.verdict == "unrelated":
                 del likeness[n]
                 continue
-            likeness[n] = float(not one.contradicts)
+            likeness[n] = float(one.verdict == "agrees")
             answers[n] = one.read or answers[n]
         ballot = {n: self._verdict(like, answers[n], n in shares) for n, like in likeness.items()}
         # Algorithm 1, line 11: what is no more alike than the threshold counts nothing, the rest as far as it is alike.

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from typing_extensions import override
 
-from redraft.agents.comparing import compared
+from redraft.agents.comparing import Compared, compared
 from redraft.agents.evidence import Wanted
 from redraft.agents.examiner import ANSWER, Examiner
 from redraft.agents.judge import Judge
@@ -38,6 +38,7 @@ from redraft.text.units import Indexed, indexed, units
 from redraft.text.wording import telling
 
 UNANSWERED, ANSWERED, CONTRADICTED = "unanswered", "answered", "contradicted"
+_SAME, _OPEN = Compared("agrees", ""), Compared("unclear", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,33 +136,38 @@ async def _sit(judge: Judge, case: Case, questions: Sequence[PackQuestion], *, c
     found = await Examiner(judge).answers_from_summary(
         case.statements, [question.text for question in questions], case.desk
     )
-    refuted, undecided, trouble = await _refuted(judge, case, questions, found.verdicts, confirm=confirm)
-    read = {n: scope for (n, _), scope in refuted.items() if scope}
+    compared_with, trouble = await _compared(judge, case, questions, found.verdicts, confirm=confirm)
+    read: dict[int, str] = {}
     answers: dict[int, SummaryAnswer] = {}
     ballot: dict[int, str] = {}
     for n, given in sorted(found.verdicts.items()):
-        # Of several answers one that agrees with the document will do.
-        sound = [answer for at, answer in enumerate(given) if (n, at) not in refuted.keys() | undecided]
-        if not sound and any((n, at) in undecided for at in range(len(given))):
+        by_verdict: dict[str, list[SummaryAnswer]] = defaultdict(list)
+        for at, answer in enumerate(given):
+            one = compared_with.get((n, at), _SAME)
+            by_verdict[one.verdict].append(answer)
+            if one.verdict == "contradicts" and one.scope:
+                read[n] = one.scope.said
+        # Of several answers one that agrees with the document will do. What answers something else is no answer.
+        sound, refuted = by_verdict["agrees"], by_verdict["contradicts"]
+        if not sound and by_verdict["unclear"]:
             continue
-        ballot[n] = ANSWERED if sound else CONTRADICTED if given else UNANSWERED
-        if given:
+        ballot[n] = ANSWERED if sound else CONTRADICTED if refuted else UNANSWERED
+        if sound or refuted:
             own = [answer for answer in sound if is_same(answer.answer, questions[n].answer)]
-            answers[n] = (own or sound or given)[0]
+            answers[n] = (own or sound or refuted)[0]
     return _Answered(answers, read, _sitting(judge, ballot, found.trouble or trouble))
 
 
-async def _refuted(
+async def _compared(
     judge: Judge,
     case: Case,
     questions: Sequence[PackQuestion],
     given: Mapping[int, Sequence[SummaryAnswer]],
     *,
     confirm: bool,
-) -> tuple[dict[tuple[int, int], str], set[tuple[int, int]], str]:
-    """Which answers to which questions contradict the document's, with what was read; for which nobody can say; and
-    what went wrong."""
-    doubtful = [
+) -> tuple[dict[tuple[int, int], Compared], str]:
+    """How the answers to each question stand to the document's, where they differ; and what went wrong."""
+    differing = [
         (n, at)
         for n, answers in sorted(given.items())
         for at in range(len(answers))
@@ -170,15 +176,11 @@ async def _refuted(
     ]
     pairs = [
         Pair(id=0, question=questions[n].text, document=questions[n].answer, summary=given[n][at].answer)
-        for n, at in doubtful
+        for n, at in differing
     ]
-    wanted = [_wanted(questions[n]) for n, _ in doubtful]
+    wanted = [_wanted(questions[n]) for n, _ in differing]
     found = await compared(Examiner(judge), pairs, wanted, case.desk, confirm=confirm)
-    refuted = {
-        doubtful[at]: one.scope.said if one.scope else "" for at, one in found.verdicts.items() if one.contradicts
-    }
-    undecided = {doubtful[at] for at in found.open(range(len(doubtful)))}
-    return refuted, undecided, found.trouble
+    return {pair: found.verdicts.get(place, _OPEN) for place, pair in enumerate(differing)}, found.trouble
 
 
 def _wanted(question: PackQuestion) -> Wanted:

@@ -53,7 +53,7 @@ Answered = Annotated[
 
 Kind = Literal["what", "when", "where", "who", "how", "why"]
 QuestionKind = Annotated[Kind, BeforeValidator(lenient(Kind, "what"))]
-Verdict = Literal["agrees", "contradicts", "unclear"]
+Verdict = Literal["agrees", "contradicts", "unrelated", "unclear"]
 _VERDICTS = dict.fromkeys(
     ("agree", "agreed", "agreement", "in agreement", "consistent", "no contradiction", "does not contradict",
      "doesn't contradict", "not contradictory", "not contradicting", "compatible"),
@@ -63,7 +63,8 @@ _VERDICTS = dict.fromkeys(
      "inconsistent", "not consistent", "not in agreement", "not compatible", "conflict", "conflicts", "conflicting",
      "incompatible"),
     "contradicts",
-) | dict.fromkeys(("unsure", "uncertain", "undecided", "cannot tell", "not clear"), "unclear")  # fmt: skip
+) | dict.fromkeys(("unsure", "uncertain", "undecided", "cannot tell", "not clear"), "unclear"
+) | dict.fromkeys(("not related", "irrelevant", "something else"), "unrelated")  # fmt: skip
 Quote = Annotated[Aside, Also("evidence", "citation", "quotation", "excerpt", "passage", "quoted text", "source")]
 """The words of a text that something is seen from."""
 Reason = Annotated[Aside, Also("explanation", "rationale", "justification", "reasoning", "why", "comment", "thought")]

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
-from redraft.prompts.contract import Also, Fence, GivenModel, Passages, Prompt, ReplyModel, lenient
-from redraft.prompts.judging import IDS, LABELS, Quote, Reason
+from redraft.prompts.contract import Also, Fence, Prompt, ReplyModel, lenient
+from redraft.prompts.judging import IDS, LABELS, Quote, Reason, Shown
 from redraft.prompts.tags import Item, Names
 from redraft.rulings import RulingVerdict
 
@@ -22,12 +22,11 @@ class Accused(Item):
     against: str = ""
 
 
-class RuleGiven(GivenModel):
-    """The document as the one passage where it is `whole`, or else passages of it, and what to rule on."""
+class RuleGiven(Shown):
+    """What is read of the document, what to rule on, and whether a point of it is contested with a quote."""
 
-    passages: Passages
     points: Annotated[list[Accused], Fence("point")]
-    whole: bool
+    contested: bool = False
 
 
 _SAME: dict[str, RulingVerdict] = {

@@ -6,6 +6,7 @@ budget reach" in logarithmic time, so nothing downstream counts again.
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from bisect import bisect_right
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 ESTIMATE = "estimate"
 _FALLBACK_ENCODING = "o200k_base"
 _LOAD_SECONDS = 10.0
+_FROM_DISK_SECONDS = 60.0
+"""A vocabulary that is on disk already takes seconds of processor time, on a busy machine many."""
 _loading = threading.Lock()
 MARGIN = 1.15
 # One encoder call handles about this many characters, which keeps what it needs in between small.
@@ -254,6 +257,10 @@ def _loaded(name: str) -> tiktoken.Encoding | None:
         return _load(name)
 
 
+def _has_files(folder: str) -> bool:
+    return os.path.isdir(folder) and bool(os.listdir(folder))
+
+
 @lru_cache(maxsize=4)
 def _load(name: str) -> tiktoken.Encoding | None:
     """Load a vocabulary, from the cache or the network. tiktoken's download has no time-out, so it runs in a thread
@@ -270,5 +277,5 @@ def _load(name: str) -> tiktoken.Encoding | None:
 
     thread = threading.Thread(target=load, daemon=True, name="tiktoken-vocabulary")
     thread.start()
-    thread.join(_LOAD_SECONDS)
+    thread.join(_FROM_DISK_SECONDS if _has_files(os.environ.get("TIKTOKEN_CACHE_DIR", "")) else _LOAD_SECONDS)
     return loaded[0] if loaded else None

@@ -16,7 +16,8 @@ from tests.chatserver import ChatServer
 from tests.cli.inside import Inside
 from tests.support import story
 
-_OPTIONS = ("-m", "openai:m", "-w", "60", "--chunk-tokens", "192", "--workers", "1", "--name", "mine", "-o", "out")
+_OPTIONS = ("-m", "openai:m", "-w", "60", "--chunk-tokens", "192", "--strategy", "hierarchical")
+_OPTIONS += ("--workers", "1", "--name", "mine", "-o", "out")
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from tests.judges import Keepers, Said, Sheet, island, named, told
 from tests.support import SAMPLE
 
 GOALS = ("--goal", "coverage=1", "--goal", "consistency=1", "--words", "100")
+SELF = "--allow-self-check"
 POOR = told(1, 3, 4, wrong={2: "Bob"})
 THERE = "there is no metric 'beauty'; there are coverage, consistency, keyfact_recall, faithfulness, booookscore"
 NO_METRIC, NO_GOAL = f"--metric: {THERE},", f"--goal: {THERE}"
@@ -66,7 +67,7 @@ def test_the_built_in_model_judges_and_refines_without_key_or_network(command: I
     process, inside = Command(command.folder), Inside(command.folder, COLUMNS="100")
     first = inside.run("summarize", str(SAMPLE), "--words", "150", "-q", "-o", "first.md")
     assert first.code == 0, first.err
-    done = process.run("refine", str(SAMPLE), "first.md", "--rounds", "1")
+    done = process.run("refine", str(SAMPLE), "first.md", "--rounds", "1", "--allow-self-check")
 
     assert done.code in {0, 3}, done.err
     assert 50 < count_words(done.out) <= 150
@@ -260,8 +261,8 @@ def plan(command: Inside, *arguments: str) -> Any:
 @pytest.mark.slow
 def test_a_dry_run_bounds_what_judging_and_refining_come_to(command: Inside, tmp_path: Path) -> None:
     fresh = Inside(command.folder, REDRAFT_DB=str(tmp_path / "fresh.db"))
-    planned = plan(fresh, "refine", "book.md", "poor.md", *GOALS)
-    used = fresh.run("refine", "book.md", "poor.md", *GOALS, "--json").json["usage"]
+    planned = plan(fresh, "refine", "book.md", "poor.md", *GOALS, SELF)
+    used = fresh.run("refine", "book.md", "poor.md", *GOALS, SELF, "--json").json["usage"]
     assert 0 < used["calls"] <= planned["calls"]
     assert used["prompt_tokens"] <= planned["prompt_tokens"]
     assert planned["calls"] == sum(stage["calls"] for stage in planned["stages"])
@@ -501,7 +502,7 @@ RETOLD = (
 @pytest.mark.slow
 def test_what_the_built_in_judge_can_tell_nothing_of_is_refined_to_nothing_and_says_who_could(tmp_path: Path) -> None:
     (tmp_path / "retold.md").write_text(RETOLD)
-    asked = ("refine", str(SAMPLE), "retold.md", "--judge", "extractive", "--goal", "consistency=0.9")
+    asked = ("refine", str(SAMPLE), "retold.md", "--judge", "extractive", "--goal", "consistency=0.9", SELF)
     done = Inside(tmp_path).run(*asked)
 
     assert (done.code, done.out.strip()) == (3, RETOLD.strip())

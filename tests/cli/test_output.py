@@ -104,7 +104,7 @@ def lighthouse(folder: Path) -> Iterator[tuple[Inside, ChatServer]]:
 @pytest.mark.slow
 def test_a_form_is_filled_section_by_section_and_nothing_is_paid_for_twice(command: Inside, tmp_path: Path) -> None:
     with lighthouse(tmp_path) as (reading, server):
-        given = ("summarize", "book.md", "--template", "form.md", "--chunk-tokens", "512")
+        given = ("summarize", "book.md", "--template", "form.md", "--strategy", "hierarchical", "--chunk-tokens", "512")
         plan = reading.run(*given, "--dry-run", "--json").json
         assert [one["title"] for one in plan["sections"]] == ["Lamps", "Whales"]
         assert plan["calls"] == sum(one["calls"] for one in plan["sections"]) > 2

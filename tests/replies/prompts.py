@@ -79,7 +79,7 @@ def _cases() -> dict[str, Case]:
     align = factual.AlignGiven(sentences=_STATEMENTS, facts=_FACTS)
     verify = factual.VerifyGiven(passages=["They lit it."], sentences=_STATEMENTS)
     accused = [ruling.Accused(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
-    rule = ruling.RuleGiven(passages=["They lit it."], points=accused, whole=True)
+    rule = ruling.RuleGiven(document="They lit it.", points=accused)
     split = FactsGiven(sentences=_STATEMENTS)
     sentences = [coherence.SummarySentence(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
     confusion = coherence.ConfusionGiven(summary="They lit it.", sentences=sentences)
