@@ -81,7 +81,7 @@ def _sentence(one: Sentence, findings: list[FindingEntry]) -> Iterator[str]:
         said = unmarked(shortened(source.place.text))
         yield f"{rank}. {_where(source.place)}, {certainty(source)}{through}: “{said}”"
     if one.invented:
-        yield f"- no source: {came_up(one.invented)}"
+        yield f"- {came_up(one.invented)}"
     if one.drift:
         yield f"- {capitalized(one.drift)}"
     for finding in findings:
