@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from redraft import Case, Evaluation, Evaluator, Finding, Limits, Refinement, Workshop, read_trace, tools
 from redraft.history.results import Result
 from tests.judges import Court, Keepers, Said, Saying, Sheet, island, told
+from tests.runs.test_second_look import Blind
 
 SUMMARY = told(1, wrong={2: "Bob"})
 COMMON = ["find_passages", "read_span", "list_findings", "current_draft", "revise", "finish"]
@@ -124,6 +125,25 @@ async def test_an_agent_reads_judges_and_revises(hands: Hands) -> None:
     assert "called Tom2" in best.text
     assert (best.round, best.scores) == (1, revised.scores)
     assert (await hands.use("list_findings", run, metric="consistency")).findings == []
+
+
+async def test_what_is_given_to_an_agent_to_remove_or_correct_is_confirmed_first(hands: Hands) -> None:
+    script = Blind(1)
+    hands.court.script = script
+    run = (await hands.shop.evaluate(hands.court.document, SUMMARY, metrics=["consistency"])).run.id
+    found = (await hands.use("list_findings", run, metric="consistency")).findings
+    assert [one.task for one in found] == ["remove", "correct"]
+    unseen, wrong = (one.id for one in found)
+
+    refused = await hands.refused("revise", run, findings=[unseen])
+    assert "the findings are withdrawn (list_findings has those that are left)" in refused
+    assert not hands.court.asked("revise")
+    assert [one.id for one in (await hands.use("list_findings", run, metric="consistency")).findings] == [wrong]
+
+    revised = await hands.use("revise", run, findings=[wrong])
+    assert revised.accepted
+    # Whoever has read the document for one of them has read it for the other, too.
+    assert [len(sheet.items("points")) for sheet in script.ruled] == [2]
 
 
 async def test_a_revision_is_a_round_on_record(hands: Hands) -> None:
