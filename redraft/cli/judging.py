@@ -232,8 +232,8 @@ goal_options = grouped(
         "--final-comparison/--no-final-comparison",
         section="refining",
         default=None,
-        help="In the end, let the language models that judge compare the first draft with the best one, and return the one"
-        " that they prefer.  [default: they do]",
+        help="In the end, let the language models that judge compare the first draft with the best one, and return the"
+        " one that they prefer.  [default: they do]",
     ),
 )
 

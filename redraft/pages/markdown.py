@@ -43,6 +43,8 @@ def _blocks(dossier: Dossier) -> Iterator[str]:
     if len(dossier.rounds) > 1:
         yield "## Rounds"
         yield "\n".join(_round(one) for one in dossier.rounds)
+        if dossier.compared:
+            yield unmarked(capitalized(dossier.compared))
         yield from _findings("What holds no more", [one for one in dossier.findings if one.state != "open"])
     yield "## What is not in here"
     yield "\n".join(f"- {unmarked(one)}" for one in dossier.left_out)

@@ -187,6 +187,21 @@ async def test_a_metric_that_the_run_was_not_begun_with_can_be_asked_and_mended(
     assert revised.scores["third"] == 1.0
 
 
+async def test_what_the_built_in_model_says_of_its_own_text_is_marked(tmp_path: Path) -> None:
+    async with Workshop(tmp_path / "redraft.db") as shop:
+        hands = Hands(Court(tmp_path / "court"), shop)
+        run = (await shop.evaluate(island(), SUMMARY, metrics=["coverage"])).run.id
+        assert not (await hands.use("current_draft", run)).self_check, "somebody else has written it"
+        assert not (await hands.use("judge_coverage", run)).self_check
+        revised = await hands.use("revise", run, findings=(await hands.missing(run))[:1])
+        assert revised.accepted
+        assert revised.self_check
+        assert (await hands.use("current_draft", run)).self_check
+        assert (await hands.use("judge_coverage", run)).self_check
+        assert not (await hands.use("judge_spread", run)).self_check, "nobody is asked for it"
+        hands.court.store.close()
+
+
 async def test_finish_brings_the_run_to_its_end(hands: Hands) -> None:
     drafted = await hands.shop.evaluate(hands.court.document, SUMMARY, metrics=["consistency"])
     done = await hands.use("finish", drafted.run.id, reason="good  enough")
