@@ -6,8 +6,9 @@ The judge goes by rules, and replies at the length at which a model does: it ask
 a sentence, words every third answer otherwise than the summary, contradicts one in twelve, and finds one in twelve
 nowhere. What is counted is what is sent and what comes back, with the schema of the reply, by o200k_base where it is
 there: every call in the ledger, and no discount for what a provider has read before. With 250 words it exits with 1
-where a bound is missed. The second draft has two other
-sentences in place of two, and one more. Longer documents (`--sizes 50000 100000`) take minutes.
+where a bound is missed, as it is for the second draft of a short document: what is asked of its new sentences does not
+grow with the document. The second draft has two other sentences in place of two, and one more. Longer documents
+(`--sizes 50000 100000`) take minutes.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ VOCABULARY_NAME = "o200k_base"
 _BOUND_WORDS, _LONG = 250, 20_000
 MOST, MOST_LONG, MOST_SECOND, LEAST_SHARED = 3.5, 2.5, 1.3, 0.6
 """The bounds, for a summary of 250 words: the readings of a document that a first judging comes to, and of one from
-20,000 words on; of the second judging of such a one; and the share of what is repeated that is in shared prefixes."""
+20,000 words on; of a second judging; and the share of what is repeated that is in shared prefixes."""
 _SPARE = 12
 """How many further sentences there are to put into a second draft."""
 
@@ -257,12 +258,12 @@ def _shared_prefix(one: str, other: str) -> int:
 
 
 def is_kept(size: int, tokens: int, window: int, readings: tuple[float, float], shared: float) -> bool:
-    """Whether the bounds are kept, of which some hold where a document is read whole, and is long enough."""
+    """Whether the bounds are kept, which hold where a document is read whole."""
     if not has_room(window, tokens):
         return True
     first, second = readings
-    long = size >= _LONG
-    return first <= (MOST_LONG if long else MOST) and shared >= LEAST_SHARED and (second <= MOST_SECOND or not long)
+    most = MOST_LONG if size >= _LONG else MOST
+    return first <= most and shared >= LEAST_SHARED and second <= MOST_SECOND
 
 
 async def report(

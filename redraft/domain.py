@@ -196,6 +196,10 @@ class Evidence:
     span: Span | None = None
 
 
+WHOLE = "the whole document"
+"""What was read for a finding, where it was not passages alone, begins with this."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing wrong with a draft, precise enough to act on.
@@ -222,6 +226,11 @@ class Finding:
     """What of the document was read for it: "the whole document (22,479 tokens)", or "14 passages"."""
     value: float = 0.0
     """What its item counts in the score; 1 where it is withdrawn."""
+
+    @property
+    def is_absence(self) -> bool:
+        """Whether it says that the document has no such thing, after all of it was read."""
+        return self.task == "remove" and self.read.startswith(WHOLE)
 
     @property
     def id(self) -> str:

@@ -63,6 +63,14 @@ class FinalComparison:
     """How many judgings prefer the first, the best, and neither."""
     document_read: bool = False
 
+    @property
+    def said(self) -> str:
+        """The same for people, with the reason."""
+        first, best, neither = self.votes
+        wins = "the first draft" if self.first_won else "the best draft" if best > first else "neither"
+        votes = f"{first} to {best}, {neither} for neither"
+        return f"first and best draft compared: {wins} is preferred ({votes}). {self.reason}".strip()
+
 
 @dataclass(frozen=True, slots=True)
 class Lookup:

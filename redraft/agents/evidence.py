@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from redraft.agents.room import USUAL, Wording
-from redraft.domain import Document, Evidence, Span
+from redraft.domain import WHOLE, Document, Evidence, Span
 from redraft.prompts.judging import Statement
 from redraft.settings import EvidenceName
 from redraft.text.passages import Passages, joined
@@ -61,7 +61,7 @@ class Scope(BaseModel):
     def said(self) -> str:
         """The same for people."""
         if self.passages is None:
-            return f"the whole document ({self.tokens:,} tokens)"
+            return f"{WHOLE} ({self.tokens:,} tokens)"
         return f"{self.passages:,} passage{'' if self.passages == 1 else 's'}"
 
 

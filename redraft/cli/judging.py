@@ -228,19 +228,17 @@ goal_options = grouped(
         default=None,
         help="Refine for goals even where the built-in model writes and judges itself.",
     ),
-)
-
-final_comparison = option(
-    "--final-comparison/--no-final-comparison",
-    section="refining",
-    default=None,
-    help="In the end, let the language models that judge compare the first draft with the best one, and return the one"
-    " that they prefer.  [default: they do]",
+    option(
+        "--final-comparison/--no-final-comparison",
+        section="refining",
+        default=None,
+        help="In the end, let the language models that judge compare the first draft with the best one, and return the"
+        " one that they prefer.  [default: they do]",
+    ),
 )
 
 refining_options = grouped(
     goal_options,
-    final_comparison,
     option(
         "--review/--no-review",
         section="refining",

@@ -378,6 +378,8 @@ class Dossier(Part):
     findings: tuple[FindingEntry, ...]
     scores: tuple[Score, ...]
     rounds: tuple[RoundEntry, ...]
+    compared: str = ""
+    """How the first and the best draft compare in the end, with the votes; empty where nobody has compared them."""
     items: tuple[Item, ...]
     trees: tuple[FactTree, ...]
     positions: Positions | None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from redraft.domain import Evaluation, Finding
+from redraft.evaluators.overruled import without
 from redraft.evaluators.similarity import is_same
 from redraft.text.wording import telling
 
@@ -23,7 +23,7 @@ def without_conflicts(evaluations: Mapping[str, Evaluation]) -> dict[str, Evalua
             one for one in evaluation.findings if one.task == "remove" and any(_clash(one, add) for add in wanted)
         ]
         if dropped:
-            changed[name] = _without(evaluation, dropped)
+            changed[name] = without(evaluation, dropped)
     return changed
 
 
@@ -35,10 +35,3 @@ def _clash(remove: Finding, add: Finding) -> bool:
         return False
     one, other = telling(add.question), telling(remove.question)
     return is_same(add.question, remove.question) or len(one & other) >= _ALIKE * len(one | other) > 0
-
-
-def _without(evaluation: Evaluation, dropped: list[Finding]) -> Evaluation:
-    gain = sum(1 - one.value for one in dropped) / max(1, evaluation.judged)
-    score = None if evaluation.score is None else min(1.0, evaluation.score + gain)
-    kept = tuple(one for one in evaluation.findings if one not in dropped)
-    return replace(evaluation, score=score, findings=kept)

@@ -20,20 +20,22 @@ def without_overruled(evaluation: Evaluation, rulings: Mapping[str, Ruling]) -> 
     known = evaluation.details.get(WITHDRAWN)
     earlier = list(known) if isinstance(known, list | tuple) else []
     details = {**evaluation.details, WITHDRAWN: [*earlier, *(_shown(one, rulings[one.id]) for one in gone)]}
+    return replace(without(evaluation, gone), details=details)
+
+
+def without(evaluation: Evaluation, gone: Sequence[Finding]) -> Evaluation:
+    """The evaluation without some of its findings; their items count in full."""
     left = tuple(one for one in evaluation.findings if one not in gone)
-    return replace(evaluation, score=_score(evaluation, gone), findings=left, details=details)
+    if evaluation.score is None or not evaluation.judged:
+        return replace(evaluation, findings=left)
+    gain = sum(1 - one.value for one in gone) / evaluation.judged
+    return replace(evaluation, score=min(1.0, evaluation.score + gain), findings=left)
 
 
 def withdrawn(evaluation: Evaluation) -> list[Mapping[str, object]]:
     """The findings of an evaluation that were withdrawn, as its details have them."""
     known = evaluation.details.get(WITHDRAWN)
     return [one for one in known if isinstance(one, Mapping)] if isinstance(known, list | tuple) else []
-
-
-def _score(evaluation: Evaluation, gone: Sequence[Finding]) -> float | None:
-    if evaluation.score is None or not evaluation.judged:
-        return evaluation.score
-    return min(1.0, evaluation.score + sum(1 - one.value for one in gone) / evaluation.judged)
 
 
 def _shown(finding: Finding, ruling: Ruling) -> dict[str, object]:

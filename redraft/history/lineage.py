@@ -16,7 +16,7 @@ from redraft.domain import Document, Parent, Span
 from redraft.errors import RunError
 from redraft.history.embedded import KeptEncoder
 from redraft.history.family import GIVEN_SAID, Family, Member
-from redraft.history.quotes import quotes_of
+from redraft.history.quotes import absent_in, quotes_of
 from redraft.history.reading import document_read
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line
@@ -97,7 +97,7 @@ class Sentence:
     invented_in: str = ""
     """Which draft or piece that is."""
     read: bool = False
-    """Whether a model that can read has looked for it where it came up."""
+    """Whether a judge that has read the whole document did not find it there."""
     judged: tuple[Origin, ...] = ()
     """What its judges have quoted for it, where they have borne it out: the best first."""
 
@@ -118,13 +118,11 @@ class Sentence:
 
 
 def came_up(said: str) -> str:
-    """What is known of a sentence without a place that came up in a text, by what people call that.
+    """What words tell of a sentence without a place that came up in a text, by what people call that.
 
     Of one that was given nothing but the document is known.
     """
-    if said == GIVEN_SAID:
-        return "no place of the document is found that says so"
-    return f"it came up in {said}, and nothing that this was made from says so"
+    return f"not found by words in {'the document' if said == GIVEN_SAID else f'what {said} was made from'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,18 +150,18 @@ class Lineage:
 
     @property
     def invented(self) -> tuple[Sentence, ...]:
-        """The sentences that nothing bears out, neither the texts in between nor the document."""
+        """The sentences that a judge that has read the whole document did not find there, and that have no place."""
+        return tuple(one for one in self.unplaced if one.read)
+
+    @property
+    def unplaced(self) -> tuple[Sentence, ...]:
+        """The sentences without a place, in the texts in between and in the document."""
         return tuple(one for one in self.sentences if not one.places and not is_heading(one.text))
 
     @property
     def doubtful(self) -> tuple[Sentence, ...]:
-        """Those of them that may only say in other words what the document says.
-
-        Nobody who can read has looked for them, and somebody brought them along, or most of the text has no place.
-        """
-        told = sum(1 for one in self.sentences if not is_heading(one.text))
-        most = 2 * len(self.invented) > told
-        return tuple(one for one in self.invented if not one.read and (most or one.invented == GIVEN_SAID))
+        """Those of them that may only say in other words what the document says: nobody has read all of it for them."""
+        return tuple(one for one in self.unplaced if not one.read)
 
     def to_json(self) -> dict[str, object]:
         """The contract of `lineage --json`; fields are added to it, never changed."""
@@ -213,7 +211,7 @@ class Tracer:
         composed = self.composed(last, said)
         direct = self.linked(last.text, [self.whole(last)], said)
         found = zip(composed, self._texts[last.key].traced, direct, strict=True)
-        sentences = tuple(self._sentence(at, last, *each, said) for at, each in enumerate(found, 1))
+        sentences = tuple(self._sentence(at, last, *each) for at, each in enumerate(found, 1))
         sentences = tuple(self._with_quotes(draft, sentences))
         return Lineage(last.run, draft, self.document, sentences, members, self._encoder is not None)
 
@@ -269,9 +267,7 @@ class Tracer:
                 below.append(Text((), ()))
         return below
 
-    def _sentence(
-        self, number: int, last: Member, composed: Composed, traced: Traced, direct: Traced, said: Said
-    ) -> Sentence:
+    def _sentence(self, number: int, last: Member, composed: Composed, traced: Traced, direct: Traced) -> Sentence:
         origins = tuple(self._origin(last, place) for place in composed.places)
         where = None if origins else self._stops(last, composed.lost)
         return Sentence(
@@ -284,34 +280,21 @@ class Tracer:
             margin=traced.margin,
             invented=(where[-1].said if where else last.said) if where is not None else "",
             invented_in=(where[-1].node if where else last.name) if where is not None else "",
-            read=bool(said) and where is not None and self._read(last, composed, said),
         )
 
     def _with_quotes(self, draft: str, sentences: Sequence[Sentence]) -> Iterator[Sentence]:
-        """The sentences with what their judges have quoted for them. What was borne out is not invented."""
+        """The sentences with what their judges have quoted for them, or have not found."""
         quotes, number = quotes_of(self._store, draft, self.document), 0
+        absent = absent_in(self._store, draft)
         for one in sentences:
             number += has_words(one.text)
             quoted = quotes.get(number, ()) if has_words(one.text) else ()
             judged = tuple(self._directly(Link(0, span, 1.0, "judge")) for span in quoted)
             drift: Drift = "" if one.drift == "nowhere" else one.drift
-            yield replace(one, judged=judged, drift=drift, invented="", invented_in="") if judged else one
-
-    def _read(self, member: Member, composed: Composed, said: Said) -> bool:
-        """Whether somebody has said of a sentence without a place that it has none, in the text in which it came up."""
-        span = composed.span
-        for link in composed.lost:
-            below, span = self.family.parents(member)[link.text], link.span
-            if below is None:
-                return False
-            member = below
-        key = self.key(member.text, member.parents)
-        traced = self._texts[member.key].traced
-        return any(
-            (key, at) in said
-            for at, one in enumerate(traced)
-            if one.span.start < span.end and span.start < one.span.end
-        )
+            if judged:
+                yield replace(one, judged=judged, drift=drift, invented="", invented_in="")
+            else:
+                yield replace(one, read=one.text in absent)
 
     def _origin(self, last: Member, place: Place) -> Origin:
         return self._at(place.span, place.weight, tuple(self._stops(last, place.way)))

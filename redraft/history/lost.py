@@ -88,15 +88,15 @@ class Losses:
 
     @property
     def invented_by_step(self) -> dict[str, list[int]]:
-        """By the text in which it came up how many sentences of each third of the summary were invented."""
+        """By the text in which it came up how many sentences of each third of the summary have no place."""
         levels = {one.name: one.level for one in self.lineage.members}
         length, found = len(self.lineage.text), dict[str, list[int]]()
         for one in sorted(
-            self.lineage.invented, key=lambda one: (levels.get(one.invented_in) is None, one.invented_in)
+            self.lineage.unplaced, key=lambda one: (levels.get(one.invented_in) is None, one.invented_in)
         ):
             level = levels.get(one.invented_in)
             where = one.invented if level is None else f"a merge of level {level}" if level else "a summary of chunks"
-            said = "no place found" if where == GIVEN_SAID else f"came up in {where}"
+            said = "not found by words" if where == GIVEN_SAID else f"came up in {where}"
             found.setdefault(said, [0] * _THIRDS)[one.span.start * _THIRDS // length] += 1
         return found
 
@@ -104,7 +104,7 @@ class Losses:
     def findings(self) -> tuple[Finding, ...]:
         """The same as what a reviser can mend: a fact with its passage, an invented sentence with its step.
 
-        Nobody is told to remove what may only be said in other words.
+        Nobody is told to remove what words alone do not find.
         """
         lost = (
             Finding(
@@ -122,11 +122,10 @@ class Losses:
                 METRIC,
                 "invented",
                 "remove",
-                f"Nothing bears this out: {came_up(one.invented)}.",
+                f"Not in the document, which was read whole; {came_up(one.invented)}.",
                 sentence=one.text,
             )
             for one in self.lineage.invented
-            if one not in self.lineage.doubtful
         )
         return (*lost, *invented)
 
@@ -165,9 +164,9 @@ class Losses:
                     "sentence": one.text,
                     "node": one.invented_in,
                     "said": one.invented,
-                    "doubtful": one in self.lineage.doubtful,
+                    "doubtful": not one.read,
                 }
-                for one in self.lineage.invented
+                for one in self.lineage.unplaced
             ],
             "by_step": self.by_step,
             "invented_by_step": self.invented_by_step,

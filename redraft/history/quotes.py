@@ -1,4 +1,5 @@
-"""What the judges of a draft have quoted from the document for its sentences, and which facts they find in it.
+"""What the judges of a draft have quoted from the document for its sentences, or not found there, and which facts they
+find in it.
 
 Only what bears a sentence out is a quote of it, and only where it was found in the document when it was judged.
 """
@@ -14,6 +15,7 @@ from redraft.errors import StoreError
 from redraft.evaluators.words import FINE, LACKING
 from redraft.store.runs import Run
 from redraft.store.store import Store
+from redraft.text.cleaning import one_line
 
 MOST = 3
 """How many quotes a sentence has at most."""
@@ -46,6 +48,12 @@ def quotes_of(store: Store, draft: str, document: Document) -> dict[int, tuple[S
         if 0 <= span.start < span.end <= len(document.text):
             quoted.setdefault(sentence, []).append(span)
     return {sentence: _merged(spans)[:MOST] for sentence, spans in quoted.items()}
+
+
+def absent_in(store: Store, draft: str) -> frozenset[str]:
+    """The sentences of a draft that its judges did not find in the document, after they have read all of it."""
+    findings = (one for said in store.judgments.of(draft).values() for one in said.findings)
+    return frozenset(one_line(one.sentence) for one in findings if one.is_absence)
 
 
 def _quoted(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> Iterator[tuple[int, Span]]:

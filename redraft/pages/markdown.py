@@ -43,6 +43,8 @@ def _blocks(dossier: Dossier) -> Iterator[str]:
     if len(dossier.rounds) > 1:
         yield "## Rounds"
         yield "\n".join(_round(one) for one in dossier.rounds)
+        if dossier.compared:
+            yield unmarked(capitalized(dossier.compared))
         yield from _findings("What holds no more", [one for one in dossier.findings if one.state != "open"])
     yield "## What is not in here"
     yield "\n".join(f"- {unmarked(one)}" for one in dossier.left_out)
@@ -81,7 +83,7 @@ def _sentence(one: Sentence, findings: list[FindingEntry]) -> Iterator[str]:
         said = unmarked(shortened(source.place.text))
         yield f"{rank}. {_where(source.place)}, {certainty(source)}{through}: “{said}”"
     if one.invented:
-        yield f"- no source: {came_up(one.invented)}"
+        yield f"- {came_up(one.invented)}"
     if one.drift:
         yield f"- {capitalized(one.drift)}"
     for finding in findings:

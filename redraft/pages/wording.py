@@ -123,7 +123,7 @@ def sentence_label(sentence: Sentence) -> str:
     if sentence.findings:
         parts.append(many(len(sentence.findings), "finding"))
     if sentence.invented:
-        parts.append("no place found")
+        parts.append("not found by words")
     return f"Sentence {sentence.number}: {', '.join(parts)}"
 
 

@@ -152,7 +152,7 @@ class Foreman:
         """Who takes a second look at findings: the last of the judges that are language models, so that where there are
         several it is not the one that has asked the questions."""
         able = [worker for worker in self.staff.judges if reads_prompts(worker.settings.model)]
-        if jury is None or self.run.refinement is None or self.run.judging is None or not able:
+        if jury is None or self.run.judging is None or not able:
             return None
         desk = replace(jury.desk, window=able[-1].settings.context_tokens)
         return Arbiter(self._judge(able[-1], self._turns(self.run.judging)[-1]), desk)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Annotated, Any
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
@@ -14,11 +14,12 @@ from pydantic.v1 import ValidationError as OldValidationError
 from redraft.agents import library
 from redraft.domain import Draft, Finding
 from redraft.errors import RedraftError, UsageError
+from redraft.evaluators.goals import self_checks
 from redraft.graphs.judging import in_short
 from redraft.history.reading import document_read
 from redraft.runs import turns
 from redraft.runs.workshop import Workshop
-from redraft.settings import FIGURES
+from redraft.settings import FIGURES, Judging, Refinement
 from redraft.store.runs import Run as StoredRun
 from redraft.store.threads import off_loop
 from redraft.text.cleaning import one_line
@@ -108,6 +109,8 @@ class Judged(BaseModel):
     unjudged: int
     findings: dict[str, int]
     reason: str
+    self_check: bool
+    """Whether the built-in model has judged what it has written itself; so below."""
 
 
 class DraftShown(BaseModel):
@@ -118,6 +121,7 @@ class DraftShown(BaseModel):
     words: int
     text: str
     scores: dict[str, float | None]
+    self_check: bool
 
 
 class Revised(BaseModel):
@@ -128,6 +132,7 @@ class Revised(BaseModel):
     accepted: bool
     reason: str
     scores: dict[str, float | None]
+    self_check: bool
 
 
 class Finished(BaseModel):
@@ -221,8 +226,10 @@ class _Bench:
 
     async def draft(self, given: OfRun) -> DraftShown:
         shown = await self._best(given.run)
-        scores = (await self._shop.result(shown.run)).scores
-        return DraftShown(run=shown.run, round=shown.round, words=shown.words, text=shown.text, scores=scores)
+        run, scores = await off_loop(self._shop.store.runs.get, shown.run), (await self._shop.result(shown.run)).scores
+        itself = _judges_itself(run, shown.round, scores)
+        told = {"round": shown.round, "words": shown.words, "text": shown.text}
+        return DraftShown(run=shown.run, **told, scores=scores, self_check=itself)
 
     async def _best(self, key: str) -> Draft:
         run = await off_loop(self._shop.store.runs.get, key)
@@ -234,7 +241,9 @@ class _Bench:
         async def judge(given: OfRun) -> Judged:
             async with self._shop.visiting(given.run) as foreman:
                 said = await turns.judge(foreman, metric)
-                return Judged(run=foreman.run.id, metric=metric, reason=said.reason, **in_short(said))
+                itself = _judges_itself(foreman.run, (await self._best(given.run)).round, [metric])
+                short = in_short(said)
+                return Judged(run=foreman.run.id, metric=metric, reason=said.reason, self_check=itself, **short)
 
         return judge
 
@@ -242,12 +251,14 @@ class _Bench:
         run = (await self._best(given.run)).run
         async with self._turns[run], self._shop.visiting(run) as foreman:
             state = await turns.revise(foreman, given.findings, given.instruction)
+            itself = _judges_itself(foreman.run, state["round"], state["scores"])
         return Revised(
             run=run,
             round=state["round"],
             accepted=state["accepted"],
             reason=state["reason"],
             scores=state["scores"],
+            self_check=itself,
         )
 
     async def finish(self, given: Ending) -> Finished:
@@ -256,6 +267,13 @@ class _Bench:
             best = await self._best(run)
             reason = await self._shop.finish(run, best.id, one_line(given.reason, 100) or "finished")
         return Finished(run=run, stop_reason=reason, words=best.words)
+
+
+def _judges_itself(run: StoredRun, round_: int, metrics: Iterable[str]) -> bool:
+    """Whether the built-in model alone judges by these metrics what it has drafted or revised itself."""
+    judging = (run.judging or Judging()).model_copy(update={"metrics": tuple(metrics)})
+    refinement = run.refinement or (Refinement(goals={}) if round_ else None)
+    return bool(self_checks(run.settings, judging, refinement))
 
 
 def _shown(finding: Finding) -> FindingShown:

@@ -13,6 +13,8 @@ from redraft.graphs.job import Job
 from redraft.graphs.judging import metric
 from redraft.graphs.refinement import revise as revised
 from redraft.graphs.refinement import settle
+from redraft.graphs.second_look import confirm, contest
+from redraft.graphs.standings import findings_in
 from redraft.graphs.state import State
 from redraft.runs.jobs import Foreman
 from redraft.settings import FIGURES, Judging
@@ -42,8 +44,9 @@ async def revise(foreman: Foreman, findings: Sequence[str], instruction: str) ->
         raise UsageError(f"there is no finding {unknown[0]!r} on the best draft", hint="list_findings has their ids")
     aims = tuple(dict.fromkeys(known[one] for one in findings))
     job = await _job(foreman, run, aims)
-    state = await _standing(job, run, aims, findings, instruction)
+    state = await _confirmed(await _standing(job, run, aims, findings, instruction), job)
     state = cast(State, {**state, **await revised(state, job)})
+    state = cast(State, {**state, **await contest(state, job)})
     seats = [
         metric({"run": run.id, "draft": state["draft"], "round": state["round"], "metric": one.name}, job)
         for one in job.judges.evaluators
@@ -52,6 +55,18 @@ async def revise(foreman: Foreman, findings: Sequence[str], instruction: str) ->
     if job.failures:
         raise next(iter(job.failures.values()))
     return cast(State, {**state, **await settle(state, job)})
+
+
+async def _confirmed(state: State, job: Job) -> State:
+    """The state with the findings that a second look at them has left. Raises a `UsageError` where it has left none."""
+    state = cast(State, {**state, **await confirm(state, job)})
+    left = [one.id for one in findings_in(await job.judged(state["best"]), state["findings"])]
+    if not left:
+        raise UsageError(
+            "a second look at the document has found that it says so: the findings are withdrawn",
+            hint="list_findings has those that are left",
+        )
+    return cast(State, {**state, "findings": left})
 
 
 def _check(run: Run) -> None:

@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from redraft.dossier.beside.reading import read_beside
 from redraft.errors import RedraftError, UsageError
+from redraft.history.certificates import self_checked
 from redraft.pages import comparison
 from redraft.pages.dossier import view
 from redraft.pages.packing import packed, page_data
@@ -181,6 +182,7 @@ async def _review(request: Request, given: Review | None = None, problem: str = 
         return RedirectResponse(f"/runs/{found.id}", 303)
     title = await read(request, _title, found.document)
     values = {"run": found.id, "question": question, "title": title, "given": given or Review()}
+    values["self_check"] = bool(self_checked(found))
     return page(request, "review", "runs", 422 if problem else 200, problem=problem or question["problem"], **values)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from redraft.domain import Document, Span
+from redraft.text.cutting import pieces, windows
 from redraft.text.embeddings import Encoder
 from redraft.text.languages import tongues_of, unshown
 from redraft.text.origins.index import indexed
@@ -107,7 +108,7 @@ class Passages:
             span
             for block in _blocks(indexed(text, tongues_of(self._document)).sentences, starts, frozenset(bounds))
             for window in _windows(block, meter)
-            for span in _within_limit(text, window, meter)
+            for span in pieces(text, window, meter, LONGEST, WINDOW)
         )
         return [Passage(index, span, meter.tokens(*span)) for index, span in enumerate(spans)]
 
@@ -137,27 +138,9 @@ def _blocks(found: list[Span], section_starts: list[int], bounds: frozenset[int]
 
 def _windows(block: list[Span], meter: Meter) -> Iterator[Span]:
     """As many sentences as fit, and again from the last of these, as long as the one after it fits beside it."""
-    first = 0
-    while first < len(block):
-        after = first + 1
-        while after < len(block) and meter.tokens(block[first].start, block[after].end) <= WINDOW:
-            after += 1
-        yield Span(block[first].start, block[after - 1].end)
-        if after == len(block):
-            return
+
+    def following(_: int, after: int) -> int:
         fits = meter.tokens(block[after - 1].start, block[after].end) <= WINDOW
-        first = after - 1 if fits else after
+        return after - 1 if fits else after
 
-
-def _within_limit(text: str, window: Span, meter: Meter) -> Iterator[Span]:
-    """The window, or where it is one endless sentence, pieces of it that end between words where there are any."""
-    start, end = window
-    while meter.tokens(start, end) > LONGEST:
-        limit = max(meter.reach(start, WINDOW), start + 1)
-        space = max(text.rfind(" ", start, limit), text.rfind("\n", start, limit))
-        piece = text[start : space if space > start else limit].rstrip()
-        yield Span(start, start + len(piece))
-        start += len(piece)
-        while text[start].isspace():
-            start += 1
-    yield Span(start, end)
+    return windows(block, meter, WINDOW, following)

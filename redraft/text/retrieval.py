@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from redraft.domain import Document, Span
 from redraft.patterns import pattern
+from redraft.text.cutting import overlapping, pieces
 from redraft.text.embeddings import Embeddings, Encoder
 from redraft.text.languages import tongues_of, unshown
 from redraft.text.origins.index import indexed
@@ -82,7 +83,7 @@ class Windows:
     @cached_property
     def spans(self) -> list[Span]:
         """All windows, in the document's order."""
-        return [span for block in self._blocks(WINDOW) for span in _windows(block, self._meter)]
+        return [span for block in self._blocks(WINDOW) for span in overlapping(block, self._meter, WINDOW, OVERLAP)]
 
     def nearest(self, query: str, count: int) -> list[Span]:
         """The up to `count` windows that have most to do with a query, the best first, of equals the earlier first."""
@@ -128,7 +129,7 @@ class Windows:
         starts = [piece.start for block in self._blocks(limit) for piece in block]
         inner = [at for at in starts if place.start < at < place.end]
         bounds = [place.start, *inner, place.end]
-        return list(_parts(bounds, room, overlap, self._meter))
+        return list(overlapping([Span(*pair) for pair in pairwise(bounds)], self._meter, room, overlap))
 
     @cached_property
     def _meter(self) -> Meter:
@@ -155,7 +156,7 @@ class Windows:
         for bound in bounds:
             block: list[Span] = []
             while at < len(sentences) and sentences[at].start < bound:
-                block += _pieces(text, sentences[at], self._meter, longest)
+                block += pieces(text, sentences[at], self._meter, longest, longest)
                 at += 1
             if block:
                 yield block
@@ -214,50 +215,3 @@ def _fused(rankings: Sequence[Sequence[int]]) -> list[int]:
         for rank, at in enumerate(ranking, 1):
             scores[at] = scores.get(at, 0.0) + 1 / (_RRF + rank)
     return sorted(scores, key=lambda at: (-scores[at], at))
-
-
-def _pieces(text: str, sentence: Span, meter: Meter, longest: int) -> Iterator[Span]:
-    """The sentence, or where it is endless pieces of it, that end between words where there are any."""
-    start, end = sentence
-    while meter.tokens(start, end) > longest:
-        limit = min(end, max(meter.reach(start, longest), start + 1))
-        space = max(text.rfind(" ", start, limit), text.rfind("\n", start, limit))
-        stop = space if space > start else limit
-        yield Span(start, stop)
-        start = stop
-        while start < end and text[start].isspace():
-            start += 1
-    if start < end:
-        yield Span(start, end)
-
-
-def _windows(block: Sequence[Span], meter: Meter) -> Iterator[Span]:
-    """As many sentences as fit, and again from those that begin in the second half of these."""
-    first, after = 0, 0
-    while True:
-        after = max(after, first + 1)
-        while after < len(block) and meter.tokens(block[first].start, block[after].end) <= WINDOW:
-            after += 1
-        yield Span(block[first].start, block[after - 1].end)
-        if after == len(block):
-            return
-        following = first + 1
-        while following < after and meter.tokens(block[following].start, block[after - 1].end) > OVERLAP:
-            following += 1
-        first = following
-
-
-def _parts(bounds: Sequence[int], room: int, overlap: int, meter: Meter) -> Iterator[Span]:
-    """Stretches from one bound to another that have `room` tokens at most, each with the end of the one before it."""
-    first, after, last = 0, 0, len(bounds) - 1
-    while True:
-        after = max(after, first) + 1
-        while after < last and meter.tokens(bounds[first], bounds[after + 1]) <= room:
-            after += 1
-        yield Span(bounds[first], bounds[after])
-        if after >= last:
-            return
-        following = first + 1
-        while following < after and meter.tokens(bounds[following], bounds[after]) > overlap:
-            following += 1
-        first = following

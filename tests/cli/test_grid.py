@@ -51,3 +51,11 @@ def test_what_cannot_be_meant_is_refused(inside: Inside, words: tuple[str, ...],
     done = inside.run(*GRID, *words)
     assert done.code == 2
     assert said in done.err
+
+
+def test_the_final_comparison_of_refined_drafts_can_be_left_out(inside: Inside) -> None:
+    refined = ("experiment", "grid", "book.md", "-m", "openai:m", "--words", "40", "--refine", "--dry-run", "--json")
+    plans = [inside.run(*refined, *more) for more in ((), ("--no-final-comparison",))]
+    assert [one.code for one in plans] == [0, 0], plans[1].err
+    compared, alone = (sum(row["calls"] for row in one.json["rows"]) for one in plans)
+    assert alone < compared

@@ -548,25 +548,32 @@ def within(sheet: Sheet) -> set[int]:
     return set(keepers_in(sheet.shown))
 
 
-@pytest.mark.parametrize("at", [0, 3, 4])
-async def test_an_answer_to_a_query_is_held_against_its_own_chunk_alone(long_court: Court, at: int) -> None:
+@pytest.mark.parametrize(("at", "evidence"), [(0, "auto"), (3, "auto"), (4, "auto"), (0, "whole"), (3, "retrieved")])
+async def test_an_answer_to_a_query_is_held_against_its_own_chunk_alone(
+    long_court: Court, at: int, evidence: str
+) -> None:
     tree = (await long_court.keyfacts(settings=SMALL)).trees[at]
     own = sorted(keepers_in(long_court.document.text[slice(*tree.span)]))
     stranger = 1 if at else LONG
     long_court.forget()
     summary = told(own[0], own[-1], stranger, wrong={own[3]: "Bob"})
     result: Result = await long_court.evaluate(
-        summary, metrics=BOTH, settings={**SMALL, "query": f" {tree.query.upper()} "}
+        summary, metrics=BOTH, evidence=evidence, settings={**SMALL, "query": f" {tree.query.upper()} "}
     )
 
     recall, faithfulness = result.evaluations["keyfact_recall"], result.evaluations["faithfulness"]
     assert (recall.score, recall.judged) == (2 / len(own), len(own))
     assert {sheet.prompt for sheet in long_court.sheets} == {"align_facts", "verify_sentences"}
-    # Who is kept by another chunk is nowhere in this one, and whether the document tells of them nobody has read.
-    assert (faithfulness.score, faithfulness.judged, faithfulness.unjudged) == (2 / 3, 3, 1)
-    assert faithfulness.details["errors"] == {"entity": 1}
+    # Who is kept by another chunk is nowhere in this one, and whether the document tells of them nobody has read: that
+    # is a fault only for the paper, which asks for no more than the chunk.
+    whole = evidence == "whole"
+    verdict = "out_of_article" if whole else "unjudged"
+    assert (faithfulness.judged, faithfulness.unjudged) == ((4, 0) if whole else (3, 1))
+    assert faithfulness.score == 2 / faithfulness.judged
+    assert faithfulness.details["errors"] == {"entity": 1, **({verdict: 1} if whole else {})}
     verdicts: Any = faithfulness.details["sentences"]
-    assert [one["verdict"] for one in verdicts].index("unjudged") == (0 if at else 3)
+    assert [one["verdict"] for one in verdicts].index(verdict) == (0 if at else 3)
+    assert [one.read for one in faithfulness.findings if one.task == "remove"] == (["1 passage"] if whole else [])
     read = [within(sheet) for sheet in long_court.asked("verify_sentences")]
     # It is read whole, and once.
     assert read == [set(own)]

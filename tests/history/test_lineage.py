@@ -99,11 +99,11 @@ async def test_the_way_names_every_text_in_between(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-async def test_what_no_text_says_was_invented_where_it_came_up(tmp_path: Path) -> None:
+async def test_what_no_text_says_is_not_found_by_words_and_has_the_text_in_which_it_came_up(tmp_path: Path) -> None:
     desk, run = await drafted(tmp_path, inventive)
     found = read_lineage(desk.store, run)
 
-    (invented,) = found.invented
+    (invented,) = found.doubtful
     assert invented.text == INVENTED
     assert invented.invented_in == "1/1/0"
     assert not invented.origins

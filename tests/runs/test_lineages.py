@@ -105,7 +105,7 @@ async def test_what_is_said_in_other_words_is_traced_by_a_model(tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("plenty")
-async def test_what_a_reader_has_not_found_is_invented_also_in_a_given_summary(tmp_path: Path) -> None:
+async def test_what_a_reader_has_not_found_among_the_nearest_places_is_not_called_invented(tmp_path: Path) -> None:
     desk = Desk(tmp_path, reworded)
     async with desk.shop() as shop:
         judged = await shop.evaluate(chronicle(), f"{KEEPERS[0]} {LOST_AT_SEA} {INVENTED}", metrics=["statistics"])
@@ -113,8 +113,8 @@ async def test_what_a_reader_has_not_found_is_invented_also_in_a_given_summary(t
     assert [one.text for one in read_lineage(desk.store, run).doubtful] == [LOST_AT_SEA, INVENTED]
     found = await traced(desk, run, Reader())
     assert by_text(found)[LOST_AT_SEA].places
-    assert [one.text for one in found.invented] == [INVENTED]
-    assert not found.doubtful, "who can read has looked for it"
+    assert [one.text for one in found.doubtful] == [INVENTED]
+    assert not found.invented, "nobody has read the whole document for it"
 
 
 @pytest.mark.usefixtures("plenty")

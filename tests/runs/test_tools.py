@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from redraft import Case, Evaluation, Evaluator, Finding, Limits, Refinement, Workshop, read_trace, tools
 from redraft.history.results import Result
 from tests.judges import Court, Keepers, Said, Saying, Sheet, island, told
+from tests.runs.test_second_look import Blind
 
 SUMMARY = told(1, wrong={2: "Bob"})
 COMMON = ["find_passages", "read_span", "list_findings", "current_draft", "revise", "finish"]
@@ -126,6 +127,25 @@ async def test_an_agent_reads_judges_and_revises(hands: Hands) -> None:
     assert (await hands.use("list_findings", run, metric="consistency")).findings == []
 
 
+async def test_what_is_given_to_an_agent_to_remove_or_correct_is_confirmed_first(hands: Hands) -> None:
+    script = Blind(1)
+    hands.court.script = script
+    run = (await hands.shop.evaluate(hands.court.document, SUMMARY, metrics=["consistency"])).run.id
+    found = (await hands.use("list_findings", run, metric="consistency")).findings
+    assert [one.task for one in found] == ["remove", "correct"]
+    unseen, wrong = (one.id for one in found)
+
+    refused = await hands.refused("revise", run, findings=[unseen])
+    assert "the findings are withdrawn (list_findings has those that are left)" in refused
+    assert not hands.court.asked("revise")
+    assert [one.id for one in (await hands.use("list_findings", run, metric="consistency")).findings] == [wrong]
+
+    revised = await hands.use("revise", run, findings=[wrong])
+    assert revised.accepted
+    # Whoever has read the document for one of them has read it for the other, too.
+    assert [len(sheet.items("points")) for sheet in script.ruled] == [2]
+
+
 async def test_a_revision_is_a_round_on_record(hands: Hands) -> None:
     run = (await hands.judged()).run.id
     missing = await hands.missing(run)
@@ -165,6 +185,21 @@ async def test_a_metric_that_the_run_was_not_begun_with_can_be_asked_and_mended(
     assert revised.accepted
     assert revised.reason == "third gained 1.000"
     assert revised.scores["third"] == 1.0
+
+
+async def test_what_the_built_in_model_says_of_its_own_text_is_marked(tmp_path: Path) -> None:
+    async with Workshop(tmp_path / "redraft.db") as shop:
+        hands = Hands(Court(tmp_path / "court"), shop)
+        run = (await shop.evaluate(island(), SUMMARY, metrics=["coverage"])).run.id
+        assert not (await hands.use("current_draft", run)).self_check, "somebody else has written it"
+        assert not (await hands.use("judge_coverage", run)).self_check
+        revised = await hands.use("revise", run, findings=(await hands.missing(run))[:1])
+        assert revised.accepted
+        assert revised.self_check
+        assert (await hands.use("current_draft", run)).self_check
+        assert (await hands.use("judge_coverage", run)).self_check
+        assert not (await hands.use("judge_spread", run)).self_check, "nobody is asked for it"
+        hands.court.store.close()
 
 
 async def test_finish_brings_the_run_to_its_end(hands: Hands) -> None:

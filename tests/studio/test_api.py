@@ -183,6 +183,7 @@ def test_a_run_that_waits_is_answered_and_a_wrong_answer_is_said(client: httpx.C
     run = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, review=True, rounds=1, allow_self_check=True)
     assert at_rest(client, run)["status"] == "waiting"
     asked = client.get(f"/api/runs/{run}/review").json()["question"]
+    assert "self-check" in client.get(f"/runs/{run}/review").text
     assert asked["findings"]
     wrong = client.post(f"/api/runs/{run}/review", json={"drop": [999]})
     assert wrong.status_code == 422

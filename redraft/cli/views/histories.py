@@ -104,12 +104,8 @@ def _withdrawn(turn: Turn) -> Iterator[str]:
 
 def _compared(result: Result) -> Iterator[str]:
     """How the first draft and the best one compare."""
-    found = result.compared
-    if found is not None:
-        first, best, neither = found.votes
-        wins = "the first draft" if found.first_won else "the best draft" if best > first else "neither"
-        line = f"first and best draft compared: {wins} is preferred ({first} to {best}, {neither} for neither)"
-        yield from findings.wrapped([f"{line}. {one_line(found.reason, _LONGEST)}".strip()], "  ")
+    if result.compared is not None:
+        yield from findings.wrapped([one_line(result.compared.said, _LONGEST)], "  ")
 
 
 def _looked_up(lookups: Sequence[Lookup]) -> Iterator[str]:

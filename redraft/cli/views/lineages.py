@@ -51,10 +51,9 @@ def _traced(lineage: Lineage) -> Iterator[str]:
 
 def _unborne(lineage: Lineage, invented: str) -> str:
     """How many sentences have no place, and how sure it is that nothing says so."""
-    doubtful = len(lineage.doubtful)
-    sure = len(lineage.invented) - doubtful
+    doubtful, sure = len(lineage.doubtful), len(lineage.invented)
     told = [invented.format(sure or "none")] if sure or not doubtful else []
-    return ", ".join([*told, *([f"{doubtful:,} without a place found"] if doubtful else [])])
+    return ", ".join([*told, *([f"{doubtful:,} not found by words"] if doubtful else [])])
 
 
 def _notes(lineage: Lineage, otherwise: str) -> Iterator[str]:
@@ -112,7 +111,7 @@ def _lost(losses: Losses) -> Iterator[str]:
     if lost:
         yield ""
         yield from _table("first third", losses.by_step)
-    if lineage.invented:
+    if lineage.unplaced:
         yield ""
         yield from _table("first third of the summary", losses.invented_by_step)
     for number, loss in enumerate(lost, 1):
@@ -124,10 +123,10 @@ def _lost(losses: Losses) -> Iterator[str]:
             yield f"{_MARGIN}by wording: no judge has said so"
         evidence = f": “{one_line(loss.fact.evidence.text, _QUOTE)}”" if loss.fact.evidence.text else ""
         yield from wrapped(f"{_where(loss)}{evidence}", _MARGIN, _LATER)
-    for sentence in lineage.invented:
+    for sentence in lineage.unplaced:
         yield ""
         yield from wrapped(one_line(sentence.text, _QUOTE), "   +  ", _MARGIN)
-        invented = "" if sentence in lineage.doubtful else "invented: "
+        invented = "invented: " if sentence.read else ""
         yield from wrapped(f"{invented}{came_up(sentence.invented)}", _MARGIN, _LATER)
 
 
