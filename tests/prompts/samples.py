@@ -151,7 +151,7 @@ GIVEN: dict[str, BaseModel] = {
                 against="It was 1924.",
             ),
         ],
-        whole=True,
+        contested=True,
     ),
     "decide": deciding.DecideGiven(
         summary="Hester came.",
