@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.chatserver import Raw, Seen
-from tests.torture.world import KINDS, World, identity, right, undisturbed, world
+from tests.torture.world import KINDS, World, identity, right, world
 
 ODD: dict[str, dict[str, Any]] = {
     "no role": {"role": None},
@@ -31,12 +31,12 @@ def enveloped(seen: Seen, odd: dict[str, Any]) -> Raw:
 
 
 def stored(here: World) -> int:
-    return here._rows("SELECT count(*) FROM calls WHERE outcome = 'ok'")[0][0] if here.database.exists() else 0
+    return sum(row[0] for row in here._rows("SELECT count(*) FROM calls WHERE outcome = 'ok'"))
 
 
 def killed(here: World, moment: str) -> None:
     """Kill a run as soon as its second reply has gone out, or is in the ledger."""
-    running = here.start(*KINDS["hierarchical"])
+    running = here.start(*KINDS["hierarchical"], "--strategy", "hierarchical")
     while running.alive:
         if (len(here.server.answered) if moment == "arrived" else stored(here)) >= 2:
             running.kill()
@@ -55,6 +55,7 @@ def test_killed_at_a_reply_in_an_odd_envelope_nothing_that_is_stored_is_paid_for
         killed(here, moment)
         kept, before = stored(here), len(here.server.seen)
         assert kept >= (2 if moment == "stored" else 1)
+        assert here.runs()
         done = here.finished("hierarchical", tries=1)
         assert done.code == 0, done.err
         assert not done.trouble
@@ -63,4 +64,3 @@ def test_killed_at_a_reply_in_an_odd_envelope_nothing_that_is_stored_is_paid_for
         }
         assert len(again) == before - kept <= 1, "what was in flight is asked again, and nothing else"
         assert here._rows("SELECT count(*) FROM calls WHERE outcome = 'sent'") == [(0,)]
-        assert len({identity(one) for one in here.server.seen}) == sum(undisturbed("hierarchical").asked.values())
