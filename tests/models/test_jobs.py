@@ -318,9 +318,11 @@ async def test_a_full_disk_ends_whoever_waits_for_a_job(
         raise StoreError("database or disk is full", hint="free some disk space")
 
     monkeypatch.setattr("redraft.store.jobs.Jobs.is_settled", full)
+    begun = time.monotonic()
     async with asyncio.timeout(30):
         with pytest.raises(RedraftError, match="disk is full"):
             await summarized(tmp_path, server)
+    assert time.monotonic() - begun < 25, "nobody waits for what does not come"
 
 
 def test_jobs_go_by_openais_protocol(tmp_path: Path) -> None:
