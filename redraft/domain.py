@@ -161,6 +161,8 @@ class Totals:
     """Their own prompts, and the replies that they were asked for with."""
     lost_usd: float | None = 0.0
     """The most that they can have cost, as budgets count them."""
+    over_usd: float = 0.0
+    """How much more than the limit was spent: replies may be longer than they were allowed to be."""
 
 
 GIVEN, OTHER = "given", "other"

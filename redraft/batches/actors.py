@@ -28,7 +28,7 @@ from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from redraft.batches.engine import Ended, Place
-from redraft.batches.terms import Tell, Terms, open_worker, work
+from redraft.batches.terms import Tell, Terms, is_for_good, open_worker, work
 from redraft.errors import RedraftError, UsageError
 from redraft.models.prices import PriceTable, price_table
 from redraft.store.places import is_only_here, is_server, shown
@@ -80,8 +80,8 @@ class RedraftWorker:
         """The process, the machine's address, and Ray's name for it."""
         return os.getpid(), ray.util.get_node_ip_address(), self._node
 
-    def work(self, errand: Errand) -> str:
-        """Work until there is nothing left to do; returns what it has died of, in words, or nothing."""
+    def work(self, errand: Errand) -> Ended:
+        """Work until there is nothing left to do; returns how it has ended."""
         os.environ.update(errand.environment)
         here = errand.node == self._node
         if here:
@@ -92,10 +92,10 @@ class RedraftWorker:
         except RedraftError as error:
             said = one_line(f"{error} {error.hint}".strip())
             self._said.put(said)
-            return f"it ended with: {said}"
+            return Ended(said, for_good=True) if is_for_good(error) else Ended(f"it ended with: {said}")
         finally:
             self._said.put("")
-        return ""
+        return Ended()
 
     def heard(self) -> str:
         """The next line that it has for users, as soon as there is one; empty after the last."""
@@ -206,13 +206,13 @@ class Actor:
         if not _is_ready(self._working):
             return None
         try:
-            died: str = ray.get(self._working)
+            ended: Ended = ray.get(self._working)
             self._listen(_LAST_WORDS)
         except RayError as error:
-            died = f"its actor has died: {_in_short(error)}"
+            ended = Ended(f"its actor has died: {_in_short(error)}")
         # One that could not be reached may still be at work.
         ray.kill(self._actor)
-        return Ended(died)
+        return ended
 
     def stop(self) -> None:
         """Ask it to."""

@@ -7,12 +7,12 @@ import json
 import signal
 import sys
 
-from redraft.batches.terms import Terms, open_worker, work
+from redraft.batches.terms import Terms, is_for_good, open_worker, work
 from redraft.errors import RedraftError
 from redraft.models.prices import price_table
 from redraft.text.cleaning import one_line
 
-_FAILED = 1
+_FAILED, FAILED_FOR_GOOD = 1, 4
 
 
 def main() -> None:
@@ -25,7 +25,7 @@ def main() -> None:
             asyncio.run(work(worker, sys.stdin.read))
     except RedraftError as error:
         _say(one_line(f"{error} {error.hint}".strip()))
-        sys.exit(_FAILED)
+        sys.exit(FAILED_FOR_GOOD if is_for_good(error) else _FAILED)
 
 
 def _say(line: str) -> None:

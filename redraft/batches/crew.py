@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import secrets
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
 
 from redraft.batches.engine import Ended, Engine, Hand, Place
 from redraft.batches.terms import Tell, Terms
-from redraft.errors import RedraftError
+from redraft.errors import RedraftError, StoreError
 from redraft.store.store import Store
 
 _TO_END = 20.0
 """Seconds in which a worker that is told to stop has put away what it had begun."""
 _LOOK_AGAIN = 0.05
+_RESUME = "mend that, then go on with `redraft batch resume`: what was stored is safe"
 _VAIN_STARTS = 3
 """So many workers in a row that die soon and before they have leased anything are too many."""
 _SOON = 30.0
@@ -68,6 +70,8 @@ class Crew:
             ended = post.hand.ended()
             if ended is not None:
                 self._posts.remove(post)
+                if ended.for_good:
+                    raise RedraftError(f"no worker can go on: {ended.died}", hint=_RESUME)
                 if ended.died:
                     self._lost(post, ended.died)
         waiting = [post for post in self._posts if post.waits()]
@@ -117,9 +121,12 @@ class Crew:
         until = time.monotonic() + _TO_END
         for post in self._posts:
             post.hand.stop()
-        for post in self._posts:
-            if died := _ended(post.hand, until).died:
-                self.store.batches.release(post.terms.batch, post.terms.worker, died)
+        ends = [(post.terms, _ended(post.hand, until).died) for post in self._posts]
+        for terms, died in ends:
+            # Where that cannot be stored, what they had leased is free when their time is over.
+            with suppress(StoreError):
+                if died:
+                    self.store.batches.release(terms.batch, terms.worker, died)
 
 
 def _ended(hand: Hand, until: float) -> Ended:

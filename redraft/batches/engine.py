@@ -21,6 +21,8 @@ class Ended(NamedTuple):
 
     died: str = ""
     """Of what, in words; empty where it came to its end as it should."""
+    for_good: bool = False
+    """Whether another would die of the same, as of a full disk."""
 
 
 class Hand(Protocol):

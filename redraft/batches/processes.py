@@ -13,6 +13,7 @@ from threading import Thread
 from types import TracebackType
 from typing import Self
 
+from redraft.batches.child import FAILED_FOR_GOOD
 from redraft.batches.engine import Ended, Place
 from redraft.batches.terms import Tell, Terms
 from redraft.errors import UsageError
@@ -86,6 +87,8 @@ class Process:
         self._listening.join(_LAST_WORDS)
         if code < 0:
             return Ended(f"it was ended by {_signal(-code)}")
+        if code == FAILED_FOR_GOOD and self._said:
+            return Ended(self._said[-1], for_good=True)
         told = f": {self._said[-1]}" if self._said else ""
         return Ended(f"it ended with code {code}{told}" if code else "")
 

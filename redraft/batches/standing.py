@@ -29,6 +29,8 @@ class Standing:
     calls: int
     cost_usd: float | None
     """What it has taken from its budget, calls in flight at their most; None where a price is not known."""
+    over_usd: float = 0.0
+    """What it has taken beyond its limit."""
 
     @property
     def stage(self) -> Stage:
@@ -52,6 +54,7 @@ class Standing:
             "items": {"all": self.counts.all, **asdict(self.counts)},
             "calls": self.calls,
             "cost_usd": self.cost_usd,
+            "over_usd": self.over_usd,
             "error": self.batch.error,
             "folder": self.batch.folder or None,
             "created": self.batch.created,
@@ -62,7 +65,8 @@ def standing_of(store: Store, name: str) -> Standing:
     """How a batch stands now."""
     batch = store.batches.get(name)
     calls, cost = store.bookings.used(pot_of(name))
-    return Standing(batch, store.batches.counts(name), calls, cost)
+    over = store.bookings.over(pot_of(name), batch.limits.get("max_cost"))
+    return Standing(batch, store.batches.counts(name), calls, cost, over)
 
 
 @dataclass(frozen=True, slots=True)

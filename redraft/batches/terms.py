@@ -12,6 +12,7 @@ from threading import Thread
 
 from redraft import sources
 from redraft.batches.work import Worker, share_of
+from redraft.errors import RedraftError, StoreError, StoreLost
 from redraft.events import Event, Noted
 from redraft.models.prices import PriceTable
 from redraft.models.tracing import tracing
@@ -61,6 +62,11 @@ def open_worker(terms: Terms, prices: PriceTable, tell: Tell, *, delivers: bool 
         batch = store.batches.get(terms.batch)
         limits = share_of(batch, terms.number, terms.of)
         yield Worker(store, batch.name, terms.worker, limits, prices, hear, terms.lease_seconds, delivers)
+
+
+def is_for_good(error: RedraftError) -> bool:
+    """Whether another worker would end with the same: the database cannot be written to."""
+    return isinstance(error, StoreError) and not isinstance(error, StoreLost)
 
 
 async def work(worker: Worker, wait: Callable[[], object]) -> None:

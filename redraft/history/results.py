@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
 from typing import Any
 
@@ -338,7 +338,10 @@ def _result(store: Store, run: Run) -> Result:
         tokens=sum(chunk.tokens for chunk in chunks),
         chunks=len(chunks),
         draft=draft,
-        usage=reduce(_added, beside, store.calls.totals(run.id)),
+        usage=replace(
+            reduce(_added, beside, store.calls.totals(run.id)),
+            over_usd=store.bookings.over(run.id, run.limits.max_cost),
+        ),
         gaps=tuple(store.runs.gaps(run.id)),
         flawed=tuple(piece for piece in pieces if piece.flaw),
         rounds=tuple(rounds),

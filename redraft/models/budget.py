@@ -7,7 +7,7 @@ import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from redraft.errors import BudgetError
+from redraft.errors import BudgetError, StoreError
 from redraft.models.spread.board import Board
 from redraft.store.bookings import Booking, Bookings, NoRoomError, Terms
 from redraft.store.calls import Call
@@ -40,6 +40,8 @@ class Budget:
         self.in_flight = 0
         """How many calls are on their way, into the ledger or to the provider."""
         self._runs: set[str] = set()
+        self._unsettled: dict[int, StoreError] = {}
+        """The calls of which the ledger does not know that they are over, since it could not be written to."""
         self._changes = 0
         self._changed = asyncio.Event()
 
@@ -60,14 +62,19 @@ class Budget:
                 yield booking
             except NoRoomError as error:
                 lack = error
+            except StoreError as error:
+                self._unsettled |= {} if booking.call is None else {booking.call: error}
+                raise
             finally:
-                if not booking.sent:
-                    await off_loop(bookings.take_back, booking)
-                self.in_flight -= 1
-                unchanged = self._changes == changes
-                # Those that have failed wake nobody while there is a call to wait for.
-                if lack is None or not self.in_flight:
-                    self._wake()
+                try:
+                    if not booking.sent:
+                        await off_loop(bookings.take_back, booking)
+                finally:
+                    self.in_flight -= 1
+                    unchanged = self._changes == changes
+                    # Those that have failed wake nobody while there is a call to wait for.
+                    if lack is None or not self.in_flight:
+                        self._wake()
             if lack is None:
                 return
             if unchanged:
@@ -80,10 +87,13 @@ class Budget:
 
     async def _wait(self, call: Call, lack: NoRoomError) -> None:
         """Wait for what others leave. Where there are none, nothing comes of waiting."""
+        waited_for = {run for one, run in lack.in_flight if one not in self._unsettled}
         if self.in_flight:
             await self._changed.wait()
-        elif lack.runs if self.board else lack.runs - self._runs:
+        elif waited_for if self.board else waited_for - self._runs:
             await asyncio.sleep(_LOOK_AGAIN)
+        elif lost := [self._unsettled[one] for one, _ in lack.in_flight if one in self._unsettled]:
+            raise lost[0]
         else:
             raise self._used_up(call, lack)
 

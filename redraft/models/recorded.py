@@ -44,7 +44,7 @@ from redraft.prompts.contract import Given_, Value_
 from redraft.prompts.tags import Tags, Wire
 from redraft.settings import Price
 from redraft.store.bookings import AskedElsewhereError, Booking
-from redraft.store.calls import OK, SENT, Call
+from redraft.store.calls import GATHERED, OK, SENT, Call
 from redraft.store.documents import now
 from redraft.store.jobs import attempt_of
 from redraft.store.manners import Manners
@@ -348,6 +348,7 @@ class RecordedModel:
             outcome=SENT,
             started=now(),
             seconds=0.0,
+            error=GATHERED if self._in_jobs else "",
             usage=Usage(reported=False),
             booked_usd=self._cost(most),
         )

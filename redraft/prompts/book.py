@@ -104,6 +104,8 @@ def _compile(prompt: Prompt[Any, Any], source: str) -> Template:
         template = _ENVIRONMENT.compiled(source)
     except TemplateSyntaxError as error:
         raise PromptError(f"line {error.lineno}: {error.message}", place=prompt.name) from error
+    except (*_FAILURES, SyntaxError, MemoryError) as error:
+        raise PromptError(f"the template cannot be read: {error}", place=prompt.name) from error
     known = set(prompt.given.model_fields)
     if used != known:
         missing, unknown = sorted(known - used), sorted(used - known)

@@ -1,41 +1,90 @@
-"""Where templates are filled in: a stranger's may say what it likes, and neither runs on nor grows without end."""
+"""Where templates are filled in: a stranger's may say what it likes, and neither runs on nor grows without end.
+
+Whatever goes on is counted, be it a loop, a call or a filter, and whatever is made is measured, be it shown or not.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import wraps
 from typing import Any
 
-from jinja2 import StrictUndefined, Template, nodes
+from jinja2 import StrictUndefined, Template, nodes, pass_context
 from jinja2.exceptions import SecurityError
-from jinja2.sandbox import SandboxedEnvironment
+from jinja2.runtime import LoopContext
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import Namespace
 from typing_extensions import override
 
 MOST_STEPS = 1_000_000
-"""How often the loops of a template may be gone through in all."""
+"""How often a template may go through a loop, call something or use a filter, in all."""
 MOST_CHARACTERS = 64_000_000
-"""How long the text may become, and any part of it."""
+"""How long the text may become, with all that it is made of."""
+MOST_SECONDS = 10.0
+LONGEST_SOURCE = 200_000
 _LARGEST = 10**9
-# What makes a text of any length out of a short one.
-_GROWING = frozenset({"center", "ljust", "rjust", "zfill", "expandtabs", "replace", "join", "translate", "format"})
+# What makes a text of any length out of a short one, or a number.
+_GROWING = frozenset(
+    {"center", "ljust", "rjust", "zfill", "expandtabs", "replace", "join", "translate", "format", "to_bytes"}
+)
 _FILTERS = ("center", "format", "indent", "wordwrap", "urlize", "xmlattr", "pprint", "slice", "batch", "random")
-_steps: ContextVar[int] = ContextVar("steps", default=0)
+_MORE_FILTERS = ("round", "sum", "tojson")
+_CONTAINERS = (list, tuple, dict, set, frozenset)
 
 
-class Sandbox(SandboxedEnvironment):
-    """Jinja's sandbox, whose loops are counted and whose texts are measured."""
+@dataclass(slots=True)
+class _Spent:
+    """What a template has taken so far."""
+
+    steps: int = 0
+    characters: int = 0
+    until: float = field(default_factory=lambda: time.monotonic() + MOST_SECONDS)
+
+    def step(self) -> None:
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise SecurityError(f"it goes on for more than {MOST_STEPS:,} steps")
+        if time.monotonic() > self.until:
+            raise SecurityError(f"it takes more than {MOST_SECONDS:g} s")
+
+    def put(self, size: int) -> None:
+        self.characters += size
+        _check(self.characters)
+
+
+_spent: ContextVar[_Spent] = ContextVar("spent")
+
+
+@contextmanager
+def _counting() -> Iterator[None]:
+    before = _spent.set(_Spent())
+    try:
+        yield
+    finally:
+        _spent.reset(before)
+
+
+class Sandbox(ImmutableSandboxedEnvironment):
+    """Jinja's sandbox, in which all steps are counted and all texts are measured."""
 
     intercepted_binops = frozenset({"*", "**", "+", "%"})
 
     def __init__(self) -> None:
         super().__init__(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=False)
-        for name in _FILTERS:
+        for name in (*_FILTERS, *_MORE_FILTERS):
             del self.filters[name]
-        self.filters |= {"redraft_counted": _counted, "redraft_measured": _measured}
+        del self.globals["lipsum"]
+        self.filters |= {"replace": _replaced, "join": _joined}
+        self.filters = {name: _stepping(one) for name, one in self.filters.items()}
+        self.filters |= {"redraft_counted": _counted, "redraft_measured": _measured, "redraft_put": _put}
 
     @override
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        grows = isinstance(obj, (str, bytes)) and attr.removesuffix("_map") in _GROWING
+        grows = isinstance(obj, (str, bytes, int)) and attr.removesuffix("_map") in _GROWING
         return not grows and bool(super().is_safe_attribute(obj, attr, value))
 
     @override
@@ -43,6 +92,16 @@ class Sandbox(SandboxedEnvironment):
         if super().wrap_str_format(value) is not None:
             raise SecurityError("a template may not fill in a text by format")
         return None
+
+    @override
+    def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
+        _spent.get().step()
+        if isinstance(obj, LoopContext):
+            # The loop within is of its own values.
+            args = tuple(_counted(one) for one in args)
+        elif obj is Namespace:
+            _measured([*args, *kwargs.values()])
+        return _measured(super().call(context, obj, *args, **kwargs))
 
     @override
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
@@ -58,53 +117,115 @@ class Sandbox(SandboxedEnvironment):
         return super().call_binop(context, operator, left, right)
 
     def compiled(self, source: str) -> Template:
-        """The template, with all its loops counted and all that it joins measured."""
+        """The template, with all its steps counted and all that it makes measured."""
+        if len(source) > LONGEST_SOURCE:
+            raise SecurityError(f"it has more than {LONGEST_SOURCE:,} characters")
         tree = self.parse(source)
         for loop in tree.find_all(nodes.For):
             loop.iter = _through("redraft_counted", loop.iter)
-        for node in [*tree.find_all(nodes.Assign), *tree.find_all(nodes.Output)]:
-            _measure(node)
+        for output in tree.find_all(nodes.Output):
+            output.nodes = [_through("redraft_put", one) for one in output.nodes]
+        for set_ in tree.find_all(nodes.Assign):
+            if isinstance(set_.target, nodes.NSRef):
+                # What is held by what it holds has no end.
+                set_.node = _through("redraft_measured", nodes.List([set_.node], lineno=set_.lineno))
+                set_.node = nodes.Getitem(set_.node, nodes.Const(0), "load", lineno=set_.lineno)
+        _measure(tree)
         # It takes a tree as well, though it does not say so.
         given: Any = tree
-        return self.from_string(given)
+        with _counting():
+            return self.from_string(given)
 
 
 def _measure(node: nodes.Node) -> None:
-    """Have each text that is joined within a statement measured as it is made."""
-    if isinstance(node, nodes.Assign) and isinstance(node.node, nodes.Concat):
-        node.node = _through("redraft_measured", node.node)
-    elif isinstance(node, nodes.Output):
-        node.nodes = [_through("redraft_measured", one) if isinstance(one, nodes.Concat) else one for one in node.nodes]
+    """Have whatever is joined, or put together, measured as it is made."""
+    for name, value in [*node.iter_fields()]:
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, nodes.Node):
+                _measure(child)
+        if isinstance(value, list):
+            setattr(node, name, [_measuring(one) for one in value])
+        else:
+            setattr(node, name, _measuring(value))
+
+
+def _measuring(node: Any) -> Any:
+    made = isinstance(node, (nodes.Concat, nodes.List, nodes.Dict)) or (
+        isinstance(node, nodes.Tuple) and node.ctx == "load"
+    )
+    return _through("redraft_measured", node) if made else node
 
 
 def _through(name: str, node: Any) -> nodes.Filter:
     return nodes.Filter(node, name, [], [], None, None, lineno=node.lineno)
 
 
+def _stepping(work: Callable[..., Any]) -> Callable[..., Any]:
+    """A filter whose uses are counted, and what it makes is measured."""
+
+    @wraps(work)
+    def filtered(*args: Any, **kwargs: Any) -> Any:
+        _spent.get().step()
+        return _measured(work(*args, **kwargs))
+
+    return filtered
+
+
 def _counted(values: Iterable[Any]) -> Iterator[Any]:
     for value in values:
-        _steps.set(_steps.get() + 1)
-        if _steps.get() > MOST_STEPS:
-            raise SecurityError(f"its loops go on for more than {MOST_STEPS:,} steps")
+        _spent.get().step()
         yield value
 
 
 def _measured(value: Any) -> Any:
-    if isinstance(value, (str, list, tuple)) and len(value) > MOST_CHARACTERS:
-        raise SecurityError(f"it makes a text of more than {MOST_CHARACTERS:,} characters")
+    """The value, if neither it nor all that it holds is too much."""
+    if isinstance(value, (str, bytes)):
+        _check(len(value))
+    elif isinstance(value, _CONTAINERS):
+        spent, size, left = _spent.get(), 0, [value]
+        while left:
+            one = left.pop()
+            spent.step()
+            _check(size := size + len(one))
+            for held in [*one.keys(), *one.values()] if isinstance(one, dict) else one:
+                if isinstance(held, Namespace):
+                    raise SecurityError("a template may not hold a namespace within something else")
+                if isinstance(held, (str, bytes)):
+                    size += len(held)
+                elif isinstance(held, _CONTAINERS):
+                    left.append(held)
     return value
+
+
+@pass_context
+def _put(_: Any, value: Any) -> str:
+    """What is put out, as text, also where that is only kept."""
+    text = str(_measured(value))
+    _spent.get().put(len(text))
+    return text
+
+
+def _check(size: int) -> None:
+    if size > MOST_CHARACTERS:
+        raise SecurityError(f"it makes a text of more than {MOST_CHARACTERS:,} characters")
+
+
+def _replaced(text: Any, old: str, new: str, count: int = -1) -> str:
+    text, old, new = str(text), str(old), str(new)
+    found = text.count(old)
+    _check(len(text) + len(new) * (min(found, count) if count >= 0 else found))
+    return str(text.replace(old, new, count))
+
+
+def _joined(values: Iterable[Any], between: str = "") -> str:
+    between, parts, size = str(between), [], 0
+    for value in _counted(values):
+        parts.append(str(_measured(value)))
+        _check(size := size + len(parts[-1]) + len(between))
+    return between.join(parts)
 
 
 def filled(template: Template, values: Mapping[str, object]) -> str:
     """The text of a template, within the limits."""
-    before = _steps.set(0)
-    parts, size = [], 0
-    try:
-        for part in template.generate(dict(values)):
-            size += len(part)
-            if size > MOST_CHARACTERS:
-                raise SecurityError(f"it makes a text of more than {MOST_CHARACTERS:,} characters")
-            parts.append(part)
-    finally:
-        _steps.reset(before)
-    return "".join(parts)
+    with _counting():
+        return "".join(template.generate(dict(values)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from redraft.store.calls import LOST, OK, SENT, Call
+from redraft.store.calls import GATHERED, LOST, OK, SENT, Call
 from redraft.store.connection import Connection, Raw, Row, storable
 from redraft.store.documents import put_text
 from redraft.store.jobs import attempt_of
@@ -19,7 +19,7 @@ from redraft.store.pot_sums import TAKEN, USED, USED_WITH
 _ROUNDING = 1e-9
 # Few calls are in flight at a time, and of a large pot there are many runs.
 _IN_FLIGHT = """
-    SELECT DISTINCT run FROM calls c WHERE outcome = 'sent' AND id <> ?2
+    SELECT id, run FROM calls c WHERE outcome = 'sent' AND id <> ?2
     AND EXISTS (SELECT 1 FROM pots WHERE pot = ?1 AND pots.run = c.run)
 """
 _ASKED = """
@@ -29,6 +29,7 @@ _ASKED = """
 _UNLESS_ANSWERED = """
     CASE WHEN ? = 'ok' AND EXISTS (SELECT 1 FROM calls WHERE key = ? AND outcome = 'ok') THEN 'duplicate' ELSE ? END
 """
+_GATHERED = f"outcome = '{SENT}' AND error = '{GATHERED}'"
 _WAITED_FOR = """
     DELETE FROM calls WHERE key = ? AND attempt = ? AND outcome IN ('lost', 'cancelled')
     AND EXISTS (SELECT 1 FROM job_lines WHERE job_lines.attempt = ?)
@@ -55,12 +56,12 @@ class Booking:
 class NoRoomError(Exception):
     """A call that could pass a limit, beside the `calls` and the `usd` that are taken already."""
 
-    def __init__(self, calls: int, usd: float, runs: set[str]) -> None:
+    def __init__(self, calls: int, usd: float, in_flight: set[tuple[int, str]]) -> None:
         super().__init__(calls, usd)
         self.calls = calls
         self.usd = usd
-        self.runs = runs
-        """The runs that have calls in flight, as far as a process works on them."""
+        self.in_flight = in_flight
+        """The calls in flight with their runs, as far as a process works on them."""
 
 
 class _NotInPotError(Exception):
@@ -112,12 +113,14 @@ class Bookings:
             asked = raw.execute(_ASKED, (call.key, call.run))
             raw.execute(TAKEN, (call.run, call.key))
             # A call that is in a job already is waited for again: it is one, and is booked once.
-            raw.execute(_WAITED_FOR, (call.key, call.attempt, attempt_of(call.key, call.attempt)))
+            name = attempt_of(call.key, call.attempt)
+            raw.execute(_WAITED_FOR, (call.key, call.attempt, name))
             made = raw.execute(
                 "INSERT INTO calls (outcome, error, finish_reason, prompt_tokens, completion_tokens,"  # noqa: S608
                 f" cached_prompt_tokens, reasoning_tokens, usage_reported, seconds, {names})"
-                f" VALUES ('{SENT}', '', '', 0, 0, 0, 0, 0, 0, {places}) RETURNING id",
-                tuple(columns.values()),
+                f" VALUES ('{SENT}', CASE WHEN EXISTS (SELECT 1 FROM job_lines WHERE job_lines.attempt = ?) THEN ''"
+                f" ELSE ? END, '', 0, 0, 0, 0, 0, 0, {places}) RETURNING id",
+                (name, storable(call.error), *columns.values()),
             )
             used = raw.execute(USED_WITH, (terms.pot, call.run))
             if any(row["outcome"] == OK or self._is_at_work(row["run"]) for row in asked):
@@ -140,9 +143,10 @@ class Bookings:
         """See that there was room for a call in a pot, by what is taken from it with the call."""
         fits_calls = terms.max_calls is None or with_it["calls"] <= terms.max_calls
         if not fits_calls or (terms.max_cost is not None and with_it["usd"] > terms.max_cost + _ROUNDING):
-            waiting = {row["run"] for row in raw.execute(_IN_FLIGHT, (terms.pot, booked))}
+            waiting = {(row["id"], row["run"]) for row in raw.execute(_IN_FLIGHT, (terms.pot, booked))}
+            alive = {run for run in {run for _, run in waiting} if self._is_alive(run)}
             before = with_it["calls"] - 1, with_it["usd"] - (call.booked_usd or 0.0)
-            raise NoRoomError(*before, {run for run in waiting if self._is_alive(run)})
+            raise NoRoomError(*before, {(one, run) for one, run in waiting if run in alive})
 
     def is_sent_elsewhere(self, key: str, run: str | None) -> bool:
         """Whether a living process is asking this in another run."""
@@ -160,6 +164,8 @@ class Bookings:
             if call.outcome == OK and call.run:
                 raw.execute("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (call.run, booking.call))
             raw.execute(TAKEN, (call.run, call.key))
+            if call.outcome == "cancelled":
+                raw.execute(f"DELETE FROM calls WHERE id = ? AND {_GATHERED}", (booking.call,))  # noqa: S608
             raw.execute(
                 f"UPDATE calls SET outcome = {_UNLESS_ANSWERED}, error = ?, finish_reason = ?, reply = ?,"  # noqa: S608
                 " prompt_tokens = ?, completion_tokens = ?, cached_prompt_tokens = ?, reasoning_tokens = ?,"
@@ -185,9 +191,10 @@ class Bookings:
             )
 
     def give_up(self, run: str) -> None:
-        """What a process left in flight that has died is lost, and stays booked."""
+        """What a process left in flight that has died is lost, and stays booked; but for what was not handed over."""
         if self._connection.row("SELECT 1 FROM calls WHERE run = ? AND outcome = ?", (run, SENT)):
             with self._connection.writing() as raw:
+                raw.execute(f"DELETE FROM calls WHERE run = ? AND {_GATHERED}", (run,))  # noqa: S608
                 raw.execute("UPDATE calls SET outcome = ? WHERE run = ? AND outcome = ?", (LOST, run, SENT))
 
     def used(self, pot: str) -> tuple[int, float | None]:
@@ -196,6 +203,13 @@ class Bookings:
         if row is None:
             return 0, 0.0
         return row["calls"], None if row["unpriced"] else row["usd"]
+
+    def over(self, pot: str, max_cost: float | None) -> float:
+        """The dollars that were taken from a pot beyond a limit."""
+        spent = self.used(pot)[1]
+        if spent is None or max_cost is None or spent <= max_cost + _ROUNDING:
+            return 0.0
+        return spent - max_cost
 
     def share(self, pot: str, run: str) -> None:
         """Count all that a run has used, and will use, as taken from a pot."""

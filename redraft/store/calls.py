@@ -12,6 +12,8 @@ from redraft.store.connection import Connection
 
 OK, SENT, LOST = "ok", "sent", "lost"
 """Of calls: answered, in flight, and in flight when their process died."""
+GATHERED = "not handed over"
+"""The error of a call in flight that waits for a job: nothing of it was sent, and who dies so far owes nothing."""
 # Attempts that the provider turned away unread. They cost nothing and count against no budget.
 TURNED_AWAY = ("rate_limited", "unsupported")
 

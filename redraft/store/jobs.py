@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from redraft.store.calls import GATHERED
 from redraft.store.connection import Connection
 from redraft.store.documents import now
 
@@ -17,6 +18,10 @@ _UNSETTLED = """
         EXISTS (SELECT 1 FROM calls WHERE key = call AND outcome = 'sent')
         OR EXISTS (SELECT 1 FROM calls WHERE key = call AND outcome IN ('lost', 'cancelled'))
     ) LIMIT 1
+"""
+_MARK = """
+    UPDATE calls SET error = ? WHERE outcome = 'sent'
+    AND key || '-' || calls.attempt IN (SELECT job_lines.attempt FROM job_lines WHERE job = ?)
 """
 
 
@@ -42,7 +47,7 @@ class Jobs:
         self._connection = connection
 
     def open(self, address: str, attempts: Sequence[str]) -> SentJob:
-        """Put a job on record that is about to be handed over."""
+        """Put a job on record that is about to be handed over. From now on its calls may have been sent."""
         key = secrets.token_hex(8)
         with self._connection.writing() as raw:
             gone = (_moment_before(_KEPT_FOR),)
@@ -52,6 +57,7 @@ class Jobs:
             raw.executemany(
                 "INSERT INTO job_lines VALUES (?, ?, ?)", [(one, key, one.rpartition("-")[0]) for one in attempts]
             )
+            raw.execute(_MARK, ("", key))
         return SentJob(key, None)
 
     def name(self, job: str, name: str) -> None:
@@ -83,8 +89,9 @@ class Jobs:
         return self._connection.row(_UNSETTLED, (job,)) is None
 
     def forget(self, job: str) -> None:
-        """All of its answers are where they belong, or it never came to be."""
+        """All of its answers are where they belong, or it never came to be, and nothing of it was sent."""
         with self._connection.writing() as raw:
+            raw.execute(_MARK, (GATHERED, job))
             raw.execute("DELETE FROM job_lines WHERE job = ?", (job,))
             raw.execute("DELETE FROM jobs WHERE id = ?", (job,))
 

@@ -1,8 +1,11 @@
-"""Connections that say nothing: one that brings no whole request in time is closed, and nobody may hold many such."""
+"""Connections that say nothing: one that brings no whole request in time is closed, be it by a byte at a time, and
+nobody may hold many such.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from typing import Any
 
@@ -10,6 +13,8 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 SECONDS = 10.0
 """How long a request may take to be said, and how long its body may rest."""
+SLOWEST = 1_000
+"""So many bytes a second bring a body more time: one that comes more slowly is given up in about as many SECONDS."""
 MOST_OF_AN_ADDRESS = 64
 """The connections that one address may have open without a whole request on them."""
 _Protocol: Any = AutoHTTPProtocol
@@ -22,6 +27,10 @@ class Connection(_Protocol):  # type: ignore[misc]
 
     _timer: asyncio.TimerHandle | None = None
     _from = (0, "")
+    _reading: Any = None
+    """The request whose body is read."""
+    _due = 0.0
+    """When that body is to be here, as far as it has come."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         """Take a connection, or close it at once where its address has too many that say nothing."""
@@ -31,7 +40,7 @@ class Connection(_Protocol):  # type: ignore[misc]
         if _half_open[self._from] >= MOST_OF_AN_ADDRESS:
             transport.abort()
         else:
-            self._wait()
+            self._wait(SECONDS)
 
     def connection_lost(self, error: Exception | None) -> None:
         """Nobody is there any more."""
@@ -44,16 +53,23 @@ class Connection(_Protocol):  # type: ignore[misc]
         cycle = self.cycle
         if cycle is None or cycle.response_complete:
             if self._timer is None:
-                self._wait()
-        elif cycle.more_body:
-            self._wait_no_more()
-            self._wait()
-        else:
-            self._wait_no_more()
+                self._wait(SECONDS)
+            return
+        self._wait_no_more()
+        if cycle.more_body:
+            self._wait(self._patience(len(data)))
 
-    def _wait(self) -> None:
+    def _patience(self, size: int) -> float:
+        """How long the rest of a body is waited for, of which so much has just come."""
+        now = time.monotonic()
+        if self._reading is not self.cycle:
+            self._reading, self._due = self.cycle, now + SECONDS
+        self._due += size / SLOWEST
+        return min(SECONDS, self._due - now)
+
+    def _wait(self, seconds: float) -> None:
         _half_open[self._from] += 1
-        self._timer = asyncio.get_running_loop().call_later(SECONDS, self._too_late)
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._too_late)
 
     def _wait_no_more(self) -> None:
         if self._timer is not None:

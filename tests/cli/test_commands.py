@@ -45,6 +45,7 @@ USAGE_KEYS = {
     "lost",
     "lost_tokens",
     "lost_usd",
+    "over_usd",
     "cached",
     "prompt_tokens",
     "cached_prompt_tokens",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.chatserver import Answer, ChatServer, Fault, Seen, summarizer
+from tests.cli.inside import Inside
 from tests.command import Command
 from tests.support import story
 
@@ -48,3 +49,31 @@ def test_killed_three_times_a_run_keeps_to_its_calls_and_says_what_was_lost(tmp_
         shown = command.run("show", run).err
         assert told in shown
         assert f"{used['lost']} calls without an answer, counted at most as ${used['lost_usd']:.4f}" in shown
+
+
+@pytest.mark.parametrize(("strategy", "status"), [("direct", "done"), ("hierarchical", "stopped")])
+def test_what_a_server_takes_beyond_the_limit_is_said_and_no_further_call_is_made(
+    tmp_path: Path, strategy: str, status: str
+) -> None:
+    text = summarizer(words=60)
+
+    def script(seen: Seen) -> Answer:
+        said = text(seen)
+        assert isinstance(said, str)
+        spent = {"prompt_tokens": 1000, "completion_tokens": 90_000, "total_tokens": 91_000}
+        return Answer(said, usage=spent)
+
+    (tmp_path / "book.md").write_text(story(60).text, "utf-8")
+    (tmp_path / "prices.toml").write_text(PRICES, "utf-8")
+    with ChatServer(script) as server:
+        command = Inside(tmp_path, server.base_url)
+        asked = ("summarize", "book.md", "-m", "openai:m", "-w", "60", "--chunk-tokens", "200", "--strategy", strategy)
+        bounds = ("--max-cost", "0.3", "--prices", "prices.toml", "--concurrency", "1", "--context-tokens", "8192")
+        done = command.run(*asked, *bounds)
+        assert len(server.seen) == 1
+    run = command.run("runs", "--json").json["runs"][0]["run"]
+    shown = command.run("show", run, "--json").json
+    assert shown["status"] == status
+    assert shown["usage"]["over_usd"] == pytest.approx(0.061)
+    assert "$0.0610 more than --max-cost" in " ".join(done.err.split())
+    assert "$0.0610 more than --max-cost" in " ".join(command.run("trace", run).out.split())

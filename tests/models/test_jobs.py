@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import redraft
-from redraft.errors import RedraftError
+from redraft.errors import RedraftError, StoreError
 from redraft.models.jobs import office
 from redraft.models.prices import builtin_prices, price_table
 from redraft.settings import Limits, Settings
@@ -22,7 +22,7 @@ from tests.chatserver import ChatServer, Fault, Reply, Seen, summarizer
 from tests.command import Command
 from tests.support import story
 
-ARGUMENTS = ("--words", "60", "--chunk-tokens", "200", "--temperature", "0")
+ARGUMENTS = ("--strategy", "hierarchical", "--words", "60", "--chunk-tokens", "200", "--temperature", "0")
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +41,14 @@ def server() -> Iterator[ChatServer]:
 
 def shop(folder: Path, server: ChatServer, **limits: object) -> redraft.Workshop:
     bounds = Limits.model_validate({"provider_batch": True} | limits)
-    settings = Settings(model="openai:m", base_url=server.base_url, temperature=0, words=60, chunk_tokens=200)
+    settings = Settings(
+        model="openai:m",
+        base_url=server.base_url,
+        temperature=0,
+        words=60,
+        chunk_tokens=200,
+        strategy="hierarchical",
+    )
     return redraft.Workshop(folder / "x.db", settings=settings, limits=bounds)
 
 
@@ -164,7 +171,8 @@ async def test_a_job_whose_name_was_never_heard_is_found_again(tmp_path: Path, s
     again = await summarized(tmp_path, server)
 
     assert again.summary == result.summary
-    assert len(server.seen) - before == result.usage.calls - len(lines)
+    outline = 1  # it is kept with the document
+    assert len(server.seen) - before == result.usage.calls - len(lines) - outline
     assert "GET /v1/batches" in server.jobs.asked
 
 
@@ -250,6 +258,71 @@ def test_a_process_that_is_killed_hands_nothing_over_twice(tmp_path: Path, serve
     with Store(command.database) as store:
         assert store.calls.totals(run["run"]).calls == len(server.seen)
         assert store.bookings.used(run["run"])[0] == len(server.seen)
+
+
+@pytest.mark.slow
+def test_what_was_not_handed_over_when_its_process_was_killed_takes_nothing_from_the_budget(
+    tmp_path: Path, server: ChatServer
+) -> None:
+    (tmp_path / "book.md").write_text(story(60).text, "utf-8")
+    command = Command(tmp_path, server.base_url)
+    asked: tuple[str, ...] = ("summarize", "book.md", "-m", "openai:m", *ARGUMENTS, "--provider-batch")
+    asked += ("--max-calls", "9")
+    for _ in range(3):
+        process = command.start(*asked)
+        while booked(command.database) < 4:
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.kill()
+        process.communicate()
+        assert server.seen == []
+        assert not server.jobs.jobs
+        (run,) = command.run("runs", "--json").json["runs"]
+        asked = ("resume", run["run"])
+
+    done = command.run(*asked)
+
+    assert done.code == 0, done.err
+    assert len(custom_ids(server)) == len(set(custom_ids(server))) == len(server.seen) <= 9
+    with Store(command.database) as store:
+        assert store.bookings.used(run["run"])[0] == len(server.seen)
+
+
+def booked(database: Path) -> int:
+    """The calls that are booked and not settled."""
+    with suppress(sqlite3.OperationalError), sqlite3.connect(f"file:{database}?mode=ro", uri=True) as raw:
+        return int(raw.execute("SELECT count(*) FROM calls WHERE outcome = 'sent'").fetchone()[0])
+    return 0
+
+
+async def test_a_wave_that_is_cancelled_before_it_went_out_takes_nothing_from_the_budget(
+    tmp_path: Path, server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(office, "_QUIET", 600.0)
+    leaving = asyncio.create_task(summarized(tmp_path, server, max_calls=9))
+    while booked(tmp_path / "x.db") < 4:  # noqa: ASYNC110  (it is another's connection)
+        await asyncio.sleep(0.02)
+    leaving.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await leaving
+
+    with Store(tmp_path / "x.db") as store:
+        (run,) = store.runs.latest(1)
+        assert store.bookings.used(run.id) == (0, 0.0)
+
+
+async def test_a_full_disk_ends_whoever_waits_for_a_job(
+    tmp_path: Path, server: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> bool:
+        raise StoreError("database or disk is full", hint="free some disk space")
+
+    monkeypatch.setattr("redraft.store.jobs.Jobs.is_settled", full)
+    begun = time.monotonic()
+    async with asyncio.timeout(30):
+        with pytest.raises(RedraftError, match="disk is full"):
+            await summarized(tmp_path, server)
+    assert time.monotonic() - begun < 25, "nobody waits for what does not come"
 
 
 def test_jobs_go_by_openais_protocol(tmp_path: Path) -> None:

@@ -123,6 +123,28 @@ def test_a_connection_that_says_nothing_is_closed(at: Served, monkeypatch: pytes
         assert client.get("/api/runs").status_code == 200, "one that has been answered may wait"
 
 
+def test_a_body_that_drips_is_given_up_and_a_steady_one_is_read(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("redraft.studio.connections.SECONDS", 0.4)
+    host, port = at.url.removeprefix("http://").split(":")
+    head = f"POST /api/runs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 5000\r\n"
+    head += "Content-Type: application/json\r\n\r\n"
+    for size, steady in ((1, False), (500, True)):
+        with socket.create_connection((host, int(port)), timeout=10) as raw:
+            raw.sendall(head.encode())
+            ended, begun = False, time.monotonic()
+            for _ in range(9):
+                time.sleep(0.1)
+                with contextlib.suppress(ConnectionError):
+                    raw.sendall(b"x" * size)
+                    continue
+                ended = True
+                break
+            assert ended is not steady, f"{size} bytes every 0.1 s, after {time.monotonic() - begun:.1f} s"
+            if steady:
+                raw.sendall(b"x" * size)
+                assert raw.recv(12).endswith(b"422")
+
+
 def test_an_address_holds_few_connections_that_say_nothing(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("redraft.studio.connections.MOST_OF_AN_ADDRESS", 5)
     host, port = at.url.removeprefix("http://").split(":")

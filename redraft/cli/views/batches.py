@@ -16,7 +16,7 @@ from redraft.batches.standing import Pace, Standing, Watcher
 from redraft.batches.tables import report_on
 from redraft.cli import hints, terminal
 from redraft.cli.terminal import say
-from redraft.cli.views.render import aligned, count, echo_json
+from redraft.cli.views.render import aligned, count, echo_json, over
 from redraft.errors import BudgetError
 from redraft.pages.wording import lasting
 from redraft.reports.report import Report
@@ -147,6 +147,8 @@ def _close(standing: Standing) -> None:
         say(f"{count(counts.done, 'summary')} in {batch.folder}; items.jsonl there names their runs")
     else:
         say(f"the summaries: {hints.about('batch results', batch.name)}")
+    if standing.over_usd:
+        say(over(standing.over_usd))
     if batch.error and standing.stage == "stopped":
         say(f"stopped: {batch.error['message']}")
     if standing.stage != "done" or counts.failed + counts.aside:

@@ -196,8 +196,7 @@ def _end(trace: Trace) -> Iterator[str]:
             yield from findings.wrapped([one_line(run.why)], "  why: ")
     elif result.status != "done":
         yield render.why_stopped(result)
-    if result.usage.lost:
-        yield render.lost(result.usage)
+    yield from render.besides(result.usage)
     if len(trace.turns) > 1:
         yield f"sentence by sentence: {hints.about('diff', run.id)}"
 

@@ -225,16 +225,24 @@ def usage(totals: Totals) -> str:
     parts.append(f"{totals.prompt_tokens:,} tokens in, {totals.completion_tokens:,} out")
     if totals.cost_usd != 0:
         parts.append("cost unknown" if totals.cost_usd is None else f"${totals.cost_usd:.4f}")
-    if totals.lost:
-        parts.append(lost(totals))
+    parts += besides(totals)
     parts.append(f"{totals.seconds:.1f} s")
     return " · ".join(parts)
 
 
-def lost(totals: Totals) -> str:
-    """The calls that were never answered: what a budget counts for them, or without a price their own tokens."""
-    counted = f"at most as ${totals.lost_usd:.4f}" if totals.lost_usd else f"as {totals.lost_tokens:,} tokens"
-    return f"{count(totals.lost, 'call')} without an answer, counted {counted}"
+def besides(totals: Totals) -> Iterator[str]:
+    """The calls that were never answered: what a budget counts for them, or without a price their own tokens. And what
+    was spent beyond the limit."""
+    if totals.lost:
+        counted = f"at most as ${totals.lost_usd:.4f}" if totals.lost_usd else f"as {totals.lost_tokens:,} tokens"
+        yield f"{count(totals.lost, 'call')} without an answer, counted {counted}"
+    if totals.over_usd:
+        yield over(totals.over_usd)
+
+
+def over(usd: float) -> str:
+    """What was spent beyond the limit, and how that can be."""
+    return f"${usd:.4f} more than --max-cost: replies were longer than they were allowed to be"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import openai
 from openai.types import Batch
 
-from redraft.errors import ModelError, ProviderError, Unreached
+from redraft.errors import ModelError, ProviderError, StoreError, Unreached
 from redraft.store.jobs import Jobs, SentJob
 from redraft.store.threads import off_loop
 
@@ -165,14 +165,17 @@ class Office:
 
     async def _work(self) -> None:
         """Hand over and look after jobs as long as somebody waits."""
-        while self._waiting:
-            now = time.monotonic()
-            if self._gathered and now >= self._joined + _QUIET and not (self._crowded and self._posted):
-                await self._post()
-            for posted in [one for one in self._posted.values() if one.due <= now]:
-                await self._look(posted)
-            await self._tidy()
-            await asyncio.sleep(self._pause())
+        try:
+            while self._waiting:
+                now = time.monotonic()
+                if self._gathered and now >= self._joined + _QUIET and not (self._crowded and self._posted):
+                    await self._post()
+                for posted in [one for one in self._posted.values() if one.due <= now]:
+                    await self._look(posted)
+                await self._tidy()
+                await asyncio.sleep(self._pause())
+        except Exception as error:  # noqa: BLE001  (whoever waits is to hear of it, of a full disk above all)
+            self._fail(list(self._waiting), error)
 
     def _pause(self) -> float:
         due = [posted.due for posted in self._posted.values()]
@@ -324,6 +327,8 @@ class Office:
 
 def _explained(error: Exception) -> Exception:
     """What is wrong with handing over, as an error of its own for each who waits."""
+    if isinstance(error, StoreError):
+        return ProviderError(f"no job can be kept on record: {error}", hint=error.hint)
     if isinstance(error, openai.APIStatusError) and error.status_code < _FAULTS:
         return ProviderError(f"the provider takes no job: {error.message}", hint="--provider-batch may be left out")
     if isinstance(error, openai.APIError):

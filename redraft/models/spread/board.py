@@ -177,12 +177,16 @@ class Board:
 
     async def _exchange(self, back: list[_Waiting]) -> bool:
         """Look what became of what is put out, and put out what waits; whether anything has changed."""
+        ours: set[Place] = set()
+        try:
+            ours = await off_loop(self._errands.call_back, [one.place for one in back]) if back else ours
+        finally:
+            # Where that could not be stored, nobody has their places either.
+            for one in back:
+                self._called_back(one, ours=one.place in ours)
         if over := set(self._over):
             await off_loop(self._errands.drop, over)
             self._over -= over
-        ours = await off_loop(self._errands.call_back, [one.place for one in back]) if back else set()
-        for one in back:
-            self._called_back(one, ours=one.place in ours)
         changed = bool(over or back)
         if out := [one for one in self._waiting.values() if one.out]:
             standing = await off_loop(self._errands.standing, self._asker)

@@ -1,0 +1,141 @@
+"""A disk that is full in the midst of a batch: whoever waits for what cannot be stored comes to an end, too."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft.batches.crew import Crew
+from redraft.batches.engine import Ended, Place
+from redraft.batches.processes import Processes
+from redraft.batches.terms import Tell, Terms
+from redraft.errors import RedraftError, StoreError
+from redraft.models.budget import Budget
+from redraft.models.limiter import Limiter
+from redraft.models.spread.board import Board
+from redraft.store.bookings import Booking, Bookings
+from redraft.store.errands import Errands
+from redraft.store.store import Store
+from tests.batches.test_work import documents, folder, opened
+from tests.store.support import call, document, run
+
+__all__ = ["folder"]
+FULL = StoreError("database or disk is full")
+
+
+def full(*_: object) -> None:
+    raise FULL
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Any:
+    with Store(tmp_path / "x.db") as made:
+        made.documents.add(document())
+        made.runs.add(run("r"))
+        yield made
+
+
+def budget_of_one(store: Store) -> Budget:
+    return Budget(max_calls=1, max_cost=None, pot="p", board=Board(store.errands, "b", "w"))
+
+
+async def fails(budget: Budget, store: Store, booked: asyncio.Event, *, sent: bool) -> None:
+    """A call that the disk is full for, while another waits for its room."""
+    async with budget.booked(store.bookings, call("a", run="r")) as booking:
+        booked.set()
+        await asyncio.sleep(0.1)
+        booking.sent = sent
+        raise FULL
+
+
+async def waits(budget: Budget, store: Store, booked: asyncio.Event) -> None:
+    await booked.wait()
+    async with budget.booked(store.bookings, call("b", run="r")) as booking:
+        booking.sent = True
+
+
+async def both(*tasks: Any) -> list[Any]:
+    async with asyncio.timeout(5):
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@pytest.mark.parametrize("sent", [False, True])
+async def test_who_waits_for_room_hears_of_a_call_that_cannot_be_settled_or_taken_back(
+    store: Store, monkeypatch: pytest.MonkeyPatch, sent: bool
+) -> None:
+    def take_back(_: Bookings, booking: Booking) -> None:
+        if booking.call is not None:
+            raise FULL
+
+    monkeypatch.setattr(Bookings, "take_back", take_back)
+    budget, booked = budget_of_one(store), asyncio.Event()
+    with store.claim("r"):
+        ends = await both(fails(budget, store, booked, sent=sent), waits(budget, store, booked))
+
+    assert ends == [FULL, FULL]
+    assert budget.in_flight == 0
+
+
+async def test_a_call_that_cannot_be_called_back_leaves_its_place(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    board, limiter = Board(store.errands, "b", "w"), Limiter(1)
+    board.others_have(1)
+
+    async def made(key: str) -> str:
+        if await board.is_made_elsewhere(("r", key), limiter, lambda: "{}"):
+            return "elsewhere"
+        board.made_here(limiter)
+        return "here"
+
+    assert not await board.is_made_elsewhere(("r", "first"), limiter, lambda: "{}")
+    waiting = asyncio.create_task(made("second"))
+    async with asyncio.timeout(5):
+        while not store.errands.standing("w"):  # noqa: ASYNC110  (it is in the database when it is out)
+            await asyncio.sleep(0.02)
+    called_back = Errands.call_back
+    monkeypatch.setattr(Errands, "call_back", full)
+    board.made_here(limiter)
+    (end,) = await both(waiting)
+    assert end is FULL
+    monkeypatch.setattr(Errands, "call_back", called_back)
+
+    assert await both(made("third")) == ["here"]
+
+
+class Doomed:
+    """A worker that cannot store that it cannot store."""
+
+    def __init__(self, terms: Terms, _: Tell) -> None:
+        self.terms = terms
+
+    def place(self) -> Place:
+        return Place(1)
+
+    def ended(self) -> Ended:
+        return Ended("disk is full", for_good=True)
+
+    def stop(self) -> None: ...
+
+    def kill(self) -> None: ...
+
+
+def test_no_worker_is_put_in_the_place_of_one_that_ended_for_a_full_disk(
+    store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Doomed] = []
+    monkeypatch.setattr(Processes, "start", lambda _, *given: started.append(Doomed(*given)) or started[-1])
+    monkeypatch.setattr("redraft.store.batches.Batches.release", full)
+    documents(folder, 3)
+    opened(store, folder)
+
+    with (
+        pytest.raises(RedraftError, match="no worker can go on: disk is full"),
+        Crew(store, Processes(), Terms(str(store.path), "b", "", 0, 2), str) as crew,
+    ):
+        crew.mend()
+
+    assert len(started) == 2
