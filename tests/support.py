@@ -29,7 +29,7 @@ def story(sentences: int, words: int = 12) -> Document:
 
 def prose(words: int, mark: str = "") -> str:
     """Exactly so many words in sentences of at most ten, the first being `mark` where it is given."""
-    names = [mark, *["word"] * (words - 1)] if mark else ["word"] * words
+    names = [mark, *["keeper"] * (words - 1)] if mark else ["keeper"] * words
     sentences = [" ".join(names[at : at + 10]).capitalize() + "." for at in range(0, len(names), 10)]
     return " ".join(sentences)
 

@@ -1,0 +1,72 @@
+"""Telling a summary from what a model or a provider writes in its place, in any language, by what it summarizes.
+
+A summary has words, names or numbers of its source. A refusal, a filter's notice or the error of a server has hardly
+any, or is far shorter than what was asked for. A summary in another language than its source goes by names and numbers
+alone, and where the scripts differ as well by nothing but its length and whether it speaks of itself.
+
+The bounds were chosen by the 500 summaries of SQuALITY; `benchmarks/refusals.py` measures them on others.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from functools import lru_cache
+
+from redraft.patterns import pattern
+from redraft.text.anchors import carries
+from redraft.text.languages import language_of
+from redraft.text.vectors import telling_terms
+from redraft.text.words import count_words, is_unspaced
+
+# The share of its telling words that a text has to have of its source, by whether it is far shorter than asked, and
+# whether it speaks of itself.
+_LEAST = {(False, False): 0.2, (False, True): 0.4, (True, False): 0.4, (True, True): 0.75}
+# Of so little of what was asked for.
+_FAR_SHORTER = 1 / 3
+# And so many telling words have to be there to tell by, in a text that is far shorter than asked.
+_FEWEST = 3
+# So few words in another script are seldom a translation that nobody has asked for.
+_SHORT = 20
+_LETTERS_A_WORD = 2.5
+_LETTERS = 1_000
+_FIRST_PERSON = pattern(
+    r"\b(?:i|i['’](?:m|d|ll|ve)|we|my|our|ich|mir|wir|je|j['’]\w+|nous|yo|nosotros|io|eu|ik|wij|jeg|jag|saya|tôi|"
+    r"я|мне|мы|мені|ми|εγώ|אני|איני|मैं|मुझे)\b|我|私|저는"
+)
+_EAST_ASIAN = frozenset(("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"))
+
+
+def is_no_summary(text: str, source: str, words: int, language: str | None = None) -> bool:
+    """Whether a text is something else than a summary of its source, for which up to so many words were asked.
+
+    `language` is the one that it was asked for in; without one that is the source's.
+    """
+    if count_words(text) >= _FEWEST and text in source:
+        return False
+    unlike = is_unspaced(text) and not is_unspaced(source) and not language
+    length = count_words(text) / (_LETTERS_A_WORD if unlike else 1)
+    brief, own = length < _FAR_SHORTER * words, bool(_FIRST_PERSON.search(text.casefold()))
+    spoken, read = language_of(text), language_of(source)
+    telling = telling_terms(text, spoken)
+    share = len(telling & telling_terms(source, read)) / len(telling) if telling else 0.0
+    if brief and len(telling) < _FEWEST:
+        return True
+    if share >= _LEAST[brief, own]:
+        return False
+    asked_so = not language and _script(text) == _script(source)
+    if asked_so and not (spoken and read and spoken != read):
+        return brief or own or not carries(source, text)
+    # It may be a translation, of which none was asked for or some was.
+    if carries(source, text):
+        return brief and (own or not language)
+    return brief or own or asked_so or (not language and length <= _SHORT)
+
+
+@lru_cache(maxsize=64)
+def _script(text: str) -> str:
+    """What most letters of a text's beginning are, by their names in Unicode."""
+    letters = (one for one in text[: 4 * _LETTERS] if one.isalpha())
+    names = Counter(unicodedata.name(one, "").partition(" ")[0] for one in letters)
+    name = max(names, key=lambda one: names[one], default="")
+    return "CJK" if name in _EAST_ASIAN else name
