@@ -30,6 +30,9 @@ _FEWEST = 3
 _SHORT = 20
 _LETTERS_A_WORD = 2.5
 _LETTERS = 1_000
+# With so many long words, so many of them in the source, nothing else has to be looked at.
+_LONG, _MANY, _PLAINLY = 6, 8, 0.6
+_LONG_WORD = pattern(rf"[^\W\d_]{{{_LONG},}}")
 _FIRST_PERSON = pattern(
     r"\b(?:i|i['’](?:m|d|ll|ve)|we|my|our|ich|mir|wir|je|j['’]\w+|nous|yo|nosotros|io|eu|ik|wij|jeg|jag|saya|tôi|"
     r"я|мне|мы|мені|ми|εγώ|אני|איני|मैं|मुझे)\b|我|私|저는"
@@ -47,6 +50,8 @@ def is_no_summary(text: str, source: str, words: int, language: str | None = Non
     unlike = is_unspaced(text) and not is_unspaced(source) and not language
     length = count_words(text) / (_LETTERS_A_WORD if unlike else 1)
     brief, own = length < _FAR_SHORTER * words, bool(_FIRST_PERSON.search(text.casefold()))
+    if not brief and _says_long_words_of(text, source):
+        return False
     spoken, read = language_of(text), language_of(source)
     telling = telling_terms(text, spoken)
     share = len(telling & telling_terms(source, read)) / len(telling) if telling else 0.0
@@ -61,6 +66,17 @@ def is_no_summary(text: str, source: str, words: int, language: str | None = Non
     if carries(source, text):
         return brief and (own or not language)
     return brief or own or asked_so or (not language and length <= _SHORT)
+
+
+def _says_long_words_of(text: str, source: str) -> bool:
+    """Whether a text plainly has words of its source, which can be seen without knowing its language."""
+    long = _long_words(text)
+    return len(long) >= _MANY and len(long & _long_words(source)) >= _PLAINLY * len(long)
+
+
+@lru_cache(maxsize=64)
+def _long_words(text: str) -> frozenset[str]:
+    return frozenset(word[:_LONG] for word in _LONG_WORD.findall(text.casefold()))
 
 
 @lru_cache(maxsize=64)
