@@ -222,7 +222,9 @@ def lenient(choices: Any, otherwise: str | None, also: Mapping[str, str] = _NONE
 
     def read(value: object) -> object:
         choice = known.get(label(value))
-        return otherwise or value if is_negated(value) and choice not in _SPEAK_AGAINST else choice or otherwise or value
+        return (
+            otherwise or value if is_negated(value) and choice not in _SPEAK_AGAINST else choice or otherwise or value
+        )
 
     return read
 

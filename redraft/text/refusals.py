@@ -22,8 +22,8 @@ from redraft.text.words import count_words, is_unspaced
 # The share of its telling words that a text has to have of its source, by whether it is far shorter than asked, and
 # whether it speaks of itself.
 _LEAST = {(False, False): 0.2, (False, True): 0.4, (True, False): 0.4, (True, True): 0.75}
-# Of so little of what was asked for.
-_FAR_SHORTER = 1 / 3
+# Far shorter than asked is so little of it, and no more than what a refusal has to say.
+_FAR_SHORTER, _LONGEST_REFUSAL = 1 / 3, 60
 # And so many telling words have to be there to tell by, in a text that is far shorter than asked.
 _FEWEST = 3
 # So few words in another script are seldom a translation that nobody has asked for.
@@ -49,7 +49,7 @@ def is_no_summary(text: str, source: str, words: int, language: str | None = Non
         return False
     unlike = is_unspaced(text) and not is_unspaced(source) and not language
     length = count_words(text) / (_LETTERS_A_WORD if unlike else 1)
-    brief, own = length < _FAR_SHORTER * words, bool(_FIRST_PERSON.search(text.casefold()))
+    brief, own = length < min(_FAR_SHORTER * words, _LONGEST_REFUSAL), bool(_FIRST_PERSON.search(text.casefold()))
     if not brief and _says_long_words_of(text, source):
         return False
     spoken, read = language_of(text), language_of(source)
@@ -65,7 +65,8 @@ def is_no_summary(text: str, source: str, words: int, language: str | None = Non
     # It may be a translation, of which none was asked for or some was.
     if carries(source, text):
         return brief and (own or not language)
-    return brief or own or asked_so or (not language and length <= _SHORT)
+    speaks = own and length <= _LONGEST_REFUSAL
+    return brief or speaks or asked_so or (not language and length <= _SHORT)
 
 
 def _says_long_words_of(text: str, source: str) -> bool:
@@ -82,7 +83,7 @@ def _long_words(text: str) -> frozenset[str]:
 @lru_cache(maxsize=64)
 def _script(text: str) -> str:
     """What most letters of a text's beginning are, by their names in Unicode."""
-    letters = (one for one in text[: 4 * _LETTERS] if one.isalpha())
+    letters = (one for one in text[:_LETTERS] if one.isalpha())
     names = Counter(unicodedata.name(one, "").partition(" ")[0] for one in letters)
     name = max(names, key=lambda one: names[one], default="")
     return "CJK" if name in _EAST_ASIAN else name

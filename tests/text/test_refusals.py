@@ -1,4 +1,4 @@
-"""A refusal is told from a summary by what it has in common with its source, in any language; a summary never is one."""
+"""A refusal is told from a summary by what it has in common with its source, in any language."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def test_refusals_in_thirty_languages_are_no_summaries() -> None:
 def test_refusals_in_the_language_of_the_document_are_no_summaries(language: str) -> None:
     source = (TEXTS / f"{language}.md").read_text("utf-8")
     said = [text for text, spoken in refusals(1200, seed=6) if spoken in (CODES[language], ANY, "English")]
-    taken = [text for text in said if not is_no_summary(text, source, 250 if language in ("chinese", "japanese") else 100)]
+    taken = [
+        text for text in said if not is_no_summary(text, source, 250 if language in ("chinese", "japanese") else 100)
+    ]
     assert len(taken) <= 0.02 * len(said), taken
 
 
@@ -45,12 +47,12 @@ def test_a_translated_summary_is_one(language: str, asked: bool) -> None:
 
 
 @pytest.mark.parametrize(("source", "text"), [
-    (SUMMARY, "해스터 베인은 아버지의 장부를 찾으러 섬으로 건너가고, 등대지기는 폭풍이 다리를 앗아간 뒤 그것을 그녀에게 건넨다."),
+    (SUMMARY, "베인은 아버지의 장부를 찾으러 섬으로 가고, 등대지기는 폭풍 뒤에 그것을 건넨다."),
     (SUMMARY, "A woman looks for the ledger of her father, which the keeper gives her after the storm."),
-    ("Rain fell all night on the old town, and in the morning the river had taken the bridge.", "Rain took the bridge."),
+    ("Rain fell all night on the town, and by morning the river had taken the bridge.", "Rain took the bridge."),
 ])  # fmt: skip
 def test_what_is_told_of_the_source_is_a_summary(source: str, text: str) -> None:
-    assert not is_no_summary(text, source, 24, "Korean" if "해" in text else None)
+    assert not is_no_summary(text, source, 24, "Korean" if "섬" in text else None)
 
 
 def test_a_sentence_of_the_source_is_one_however_short_it_is() -> None:
