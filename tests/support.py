@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -28,14 +27,13 @@ def story(sentences: int, words: int = 12) -> Document:
     return parse("\n\n".join(["# The Keeper", *paragraphs]).encode(), name="keeper.md")
 
 
-TOLD = ("keeper", "lamp", "station", "tells", "number", "sentence")
+TOLD = "keeper"
 """What `prose` is made of: a summary has words of its source."""
 
 
 def prose(words: int, mark: str = "") -> str:
     """Exactly so many words in sentences of at most ten, the first being `mark` where it is given."""
-    told = random.Random(mark).choices(TOLD, k=words)
-    names = [mark, *told[1:]] if mark else told
+    names = [mark, *[TOLD] * (words - 1)] if mark else [TOLD] * words
     sentences = [" ".join(names[at : at + 10]).capitalize() + "." for at in range(0, len(names), 10)]
     return " ".join(sentences)
 
