@@ -34,6 +34,8 @@ VOCABULARY = """the a old young quiet river captain letter morning winter garden
 children market keeper stranger answer promise question reason silence storm light carries finds follows opens
 remembers returns begins leaves watches gathers tells turns slowly again together before after"""
 
+FENCED = re.compile(r"<(\w+)(?: [^>]*)?>\n(.*?)\n</\1>", re.DOTALL)
+
 
 @dataclass(slots=True)
 class Seen:
@@ -142,7 +144,8 @@ def linear_latency(
 
 
 def summarizer(share: float = 0.9, words: int = 100, wrap: Callable[[str], str] = str) -> Callable[[Seen], str]:
-    """A script of sentences of 8 to 16 words that depend on nothing but the messages.
+    """A script of sentences of 8 to 16 words that depend on nothing but the messages: half of the words are those of
+    what is to be summarized.
 
     They fill `share` of the last word limit in the last user message, or of `words`; `wrap` dresses them. Who asks for
     an outline gets one.
@@ -155,11 +158,13 @@ def summarizer(share: float = 0.9, words: int = 100, wrap: Callable[[str], str] 
             outline = {"kind": "narrative", "line": "It goes on.", "turning_points": ["It ends."], "cast": []}
             return json.dumps(outline)
         limit = int((re.findall(r"(\d[\d,]*) words", asked) or [str(words)])[-1].replace(",", ""))
+        shown = [word.lower() for _, text in FENCED.findall(asked) for word in re.findall(r"[A-Za-z]{4,}", text)]
+        known = (VOCABULARY.split(), shown or VOCABULARY.split())
         rng, sentences, left = random.Random(json.dumps(texts)), [], max(int(limit * share), min(limit, 8))
         while left > 0:
             # What is left after a sentence must still make a whole one.
             length = left if left <= 16 else rng.randint(8, min(16, left - 8))
-            sentences.append(" ".join(rng.choices(VOCABULARY.split(), k=length)).capitalize() + ".")
+            sentences.append(" ".join(rng.choice(known[at % 2]) for at in range(length)).capitalize() + ".")
             left -= length
         return wrap(" ".join(sentences))
 

@@ -27,9 +27,13 @@ def story(sentences: int, words: int = 12) -> Document:
     return parse("\n\n".join(["# The Keeper", *paragraphs]).encode(), name="keeper.md")
 
 
+TOLD = "keeper"
+"""What `prose` is made of: a summary has words of its source."""
+
+
 def prose(words: int, mark: str = "") -> str:
     """Exactly so many words in sentences of at most ten, the first being `mark` where it is given."""
-    names = [mark, *["word"] * (words - 1)] if mark else ["word"] * words
+    names = [mark, *[TOLD] * (words - 1)] if mark else [TOLD] * words
     sentences = [" ".join(names[at : at + 10]).capitalize() + "." for at in range(0, len(names), 10)]
     return " ".join(sentences)
 
@@ -55,7 +59,10 @@ def obedient(request: Request[Any, Any]) -> Line:
 def betraying(request: Request[Any, Any]) -> Line:
     """An obedient writer whose summaries say that they are of an excerpt, so that there is something to tidy."""
     reply = obedient(request)
-    return reply if request.prompt.name == "tidy" else str(reply).replace("word word", "this excerpt", 1)
+    if request.prompt.name == "tidy":
+        return reply
+    mark, _, _, *rest = str(reply).split(" ")
+    return " ".join([mark, "this", "excerpt", *rest])
 
 
 class Desk:

@@ -22,7 +22,7 @@ from redraft.prompts.judging import DocumentAnswer, SummaryAnswer
 from redraft.prompts.silence import is_answer
 from redraft.prompts.typed import yes_or_no
 from redraft.text.languages import language_of
-from redraft.text.vectors import terms
+from redraft.text.vectors import telling_terms
 from redraft.text.words import has_words, words_key
 
 # So many questions that are given the same words make these suspicious, or all where there are fewer.
@@ -30,8 +30,6 @@ _SEVERAL = 3
 _WORD = re.compile(r"\w+")
 # An answer, where it is said to be one and its place is named: who was hurt, and what was lost.
 _NONE = "none"
-# Inflected words are the same up to here.
-_STEM = 6
 
 Answer = TypeVar("Answer", SummaryAnswer, DocumentAnswer)
 
@@ -119,7 +117,7 @@ class Answers(Generic[Answer]):
         """Whether it shares a word with the text that says something by itself."""
         read = self.read()
         language = language_of(read)
-        return not _telling(read, language).isdisjoint(_telling(answer, language))
+        return not telling_terms(read, language).isdisjoint(telling_terms(answer, language))
 
 
 def _is_yes_or_no(answer: str) -> bool:
@@ -141,8 +139,3 @@ def _repeated(answers: Sequence[Answer]) -> set[str]:
 @lru_cache(maxsize=4)
 def _key(text: str) -> str:
     return words_key(text)
-
-
-@lru_cache(maxsize=256)
-def _telling(text: str, language: str) -> frozenset[str]:
-    return frozenset(term[:_STEM] for term in terms(text, language) if len(term) > 1 or term.isnumeric())

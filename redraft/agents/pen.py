@@ -5,7 +5,8 @@ After that, and whatever else is wrong with a reply, the model is told when it i
 help: what was asked in the same words would be answered in the same.
 
 Where no reply is without a flaw, one that is whole and says nothing over and over is kept before any other; of what
-loops, one turn is kept, and of what breaks off, what stands before its last sentence. That is said of it.
+loops, one turn is kept, and of what breaks off, what stands before its last sentence. That is said of it. What is no
+summary of its source is kept in no case: it is asked for once more, and is a refusal after that.
 """
 
 from __future__ import annotations
@@ -17,11 +18,14 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from redraft.errors import EmptyReply
-from redraft.models.base import Complaint, Model, Request, Sampling
+from redraft.domain import Usage
+from redraft.errors import EmptyReply, RefusedReply
+from redraft.models.base import Complaint, Forgetful, Model, Request, Sampling
 from redraft.prompts.contract import Prompt
 from redraft.store.threads import off_loop
+from redraft.text.cleaning import one_line
 from redraft.text.framing import unframed
+from redraft.text.refusals import is_no_summary
 from redraft.text.remains import ends_in_loop, unlooped, without_copies, without_unfinished
 from redraft.text.sentences import ends_sentence
 from redraft.text.words import count_words, has_words
@@ -49,7 +53,11 @@ _TOLERANCE_AT_WORST = 0.1
 # About what is said around a reply that is complained of, in tokens.
 _COMPLAINT_TOKENS = 120
 
-Kind = Literal["empty", "cut", "unfinished", "long", "short", "loop", "echo"]
+# So many replies that are no summary of their source are a refusal.
+_REFUSALS = 2
+_LONGEST_SAID = 200
+
+Kind = Literal["empty", "cut", "unfinished", "long", "short", "loop", "echo", "foreign"]
 _ACCIDENTS = ("empty", "cut")
 
 
@@ -90,6 +98,8 @@ class _Heard:
     """Whether most of the reply was the prompt's own words, which are left out of the text."""
     loops: bool = False
     """Whether it was cut off while it said the same over and over."""
+    request: Request[Any, str] | None = None
+    """What it was said to, where the model wrote anything."""
 
 
 @dataclass(slots=True)
@@ -114,6 +124,8 @@ class _Course:
     long: list[Written] = field(default_factory=list)
     """Those of them that are too long, and have no other flaw."""
     answered: list[tuple[object, ...]] = field(default_factory=list)
+    refused: list[Request[Any, str]] = field(default_factory=list)
+    """Those to which something else came than a summary."""
 
     def __post_init__(self) -> None:
         self.limit = self.limits[0]
@@ -135,7 +147,7 @@ class _Course:
     def shrink(self, flaw: Flaw, words: int) -> None:
         """Ask for less, where the flaw of a text of so many words is one that this may mend."""
         # What was empty is first told so; a text that is too short needs no lower limit either.
-        if flaw.kind in ("short", "loop", "echo") or (flaw.kind == "empty" and self.lost_in_a_row == 1):
+        if flaw.kind in ("short", "loop", "echo", "foreign") or (flaw.kind == "empty" and self.lost_in_a_row == 1):
             return
         if flaw.kind == "long" and not self.told_of_limit:
             # What was asked is asked again, and the complaint says by how much it was missed.
@@ -182,15 +194,19 @@ class Pen:
         most: int = 0,
         sign: Callable[[str], bool] | None = None,
         at_worst: int = 0,
+        source: str = "",
     ) -> Written:
         """Ask until the reply keeps to the limit and ends a sentence; the closest is kept if none does.
 
         `words` is what is asked for; a reply of up to `most`, where that is more, will do, and so will one that is the
-        `sign` that there is nothing to write. If no other comes, one of up to `at_worst` will.
+        `sign` that there is nothing to write. If no other comes, one of up to `at_worst` will. With a `source` it is
+        held against that.
         """
 
         def examine(text: str) -> Flaw | None:
-            return None if sign and sign(text) else too_long(text, words, most) or unfinished(text)
+            if sign and sign(text):
+                return None
+            return self.foreign(text, source, words) or too_long(text, words, most) or unfinished(text)
 
         room = self.tokens(max(words, most)) + self.beside
         return await self.tries(prompt, given, shrinking(words), examine, words, room, label, at_worst)
@@ -203,11 +219,12 @@ class Pen:
         room: int,
         label: str,
         sign: Callable[[str], bool] | None = None,
+        source: str = "",
     ) -> Written:
         """Ask until the reply ends a sentence; its length is for compression to mend."""
 
         def examine(text: str) -> Flaw | None:
-            return None if sign and sign(text) else unfinished(text)
+            return None if sign and sign(text) else self.foreign(text, source, words) or unfinished(text)
 
         return await self.tries(prompt, given, shrinking(words), examine, words, self.tokens(room), label)
 
@@ -225,7 +242,8 @@ class Pen:
         """Ask until a reply has no flaw, as often as there are limits; then keep the one closest to `wanted` in length.
 
         Replies that are lost on the way, empty or broken off, are not counted among these. After a few tries a whole
-        text of no more than `at_worst` words is taken, where that is given.
+        text of no more than `at_worst` words is taken, where that is given. Raises `RefusedReply` where something else
+        than a summary comes twice: then the next run asks for both again.
         """
         course = _Course(limits, max_tokens)
         while course.told < len(limits) and course.lost <= MAX_TRIES:
@@ -238,6 +256,8 @@ class Pen:
             course.flawed.append(_kept(text, once, flaw, examine, len(course.flawed) + 1))
             if flaw.kind == "long" and not heard.cut and not unfinished(text):
                 course.long.append(course.flawed[-1][1])
+            if flaw.kind == "foreign" and heard.request:
+                await self._refused(course, heard.request, text)
             course.count(flaw)
             if course.told >= _FEW_TRIES and (enough := _enough(course, at_worst)):
                 return enough
@@ -259,8 +279,9 @@ class Pen:
         sample = self.sample * MAX_TRIES + course.answered.count(same)
         sampling = Sampling(self.temperature_of(prompt), course.room, sample)
         tried = f"{label} try {len(course.flawed) + 1}" if course.flawed else label
+        request = Request(prompt, given, sampling, tried, course.complaint)
         try:
-            reply = await self.model.ask(Request(prompt, given, sampling, tried, course.complaint))
+            reply = await self.model.ask(request)
         except EmptyReply as error:
             return _Heard("", error.finish_reason == "length")
         said = unframed(self.read(reply.value))
@@ -272,7 +293,24 @@ class Pen:
             text = without_copies(text, await off_loop(self.instructions, prompt, given), list(_texts(given)))
         cut = reply.finish_reason == "length"
         # Of a loop of openings nothing may be left that shows it.
-        return _Heard(text, cut, 2 * count_words(text) < count_words(said), cut and ends_in_loop(reply.value))
+        echo, loops = 2 * count_words(text) < count_words(said), cut and ends_in_loop(reply.value)
+        return _Heard(text, cut, echo, loops, request)
+
+    async def _refused(self, course: _Course, request: Request[Any, str], text: str) -> None:
+        """Take note that something else came than a summary; the second time that is all that comes."""
+        course.refused.append(request)
+        if len(course.refused) < _REFUSALS:
+            return
+        said = f"the model wrote something else than a summary: {one_line(text, _LONGEST_SAID)}"
+        if isinstance(self.model, Forgetful):
+            for one in course.refused:
+                await self.model.withdraw(one, said)
+        raise RefusedReply(said, text=text, usage=Usage(), place=request.label)
+
+    def foreign(self, text: str, source: str, words: int) -> Flaw | None:
+        """What is wrong with a text that is no summary of the source of which so many words were asked."""
+        strange = source and is_no_summary(text, source, words, self.language)
+        return Flaw("foreign", "has hardly a word in common with its source") if strange else None
 
     def temperature_of(self, prompt: Prompt[Any, str]) -> float:
         """How freely a reply to `prompt` is drawn."""
@@ -319,11 +357,14 @@ def _flaw(heard: _Heard, once: str, examine: Examine) -> Flaw | None:
         return Flaw("loop", "says the same over and over")
     found = examine(heard.text)
     # What is too long already is not too long for want of room.
-    return Flaw("cut", "breaks off before its end") if heard.cut and (found is None or found.kind != "long") else found
+    cut = heard.cut and (found is None or found.kind not in ("long", "foreign"))
+    return Flaw("cut", "breaks off before its end") if cut else found
 
 
 def _kept(text: str, once: str, flaw: Flaw, examine: Examine, tries: int) -> tuple[bool, Written]:
     """What can be kept of a flawed text, with what was wrong and what is, and whether the text was whole."""
+    if flaw.kind == "foreign":
+        return False, Written("", 0, tries, flaw.said)
     left = without_unfinished(once)
     said = [flaw.said] if left == text or flaw.kind != "long" else []
     said += ["kept up to its first turn"] * (once != text)
@@ -364,6 +405,8 @@ def _told(flaw: Flaw, words: int, limit: int, characters: bool) -> str:
             return f"it says the same over and over; say everything once, in at most {limit} {unit}"
         case "echo":
             return f"it repeats the instructions; write the text that they ask for, in at most {limit} {unit}"
+        case "foreign":
+            return f"it is no summary of the text above; summarize that text, in at most {limit} {unit}"
         case "long":
             return f"it has {words} {unit}, {words - limit} too many; {keep}"
         case "short":

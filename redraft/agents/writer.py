@@ -61,6 +61,7 @@ class Writer:
             label,
             most,
             self._sign,
+            source=excerpt,
         )
 
     async def summarize_whole(self, document: str, words: int, label: str) -> Written:
@@ -71,6 +72,7 @@ class Writer:
             words,
             label,
             sign=self._sign,
+            source=document,
         )
 
     async def merge(
@@ -89,6 +91,7 @@ class Writer:
         `context` is the merged summary before them, if there is one; `sources` has for each of them the paragraphs that
         it rests on, where these are to be in view.
         """
+        source = "\n".join(summaries)
         given: dict[str, Any] = {**self._asked, "summaries": list(summaries), "sources": list(sources)}
         if outline is not None:
             given |= {"outline": outline_text(outline), "kind": outline.kind}
@@ -100,6 +103,7 @@ class Writer:
                 label,
                 most,
                 self._sign,
+                source=source,
             )
         return await self._pen.within(
             drafting.MERGE_ONWARD,
@@ -108,6 +112,7 @@ class Writer:
             label,
             most,
             self._sign,
+            source=source,
         )
 
     async def begin(self, excerpt: str, words: int, room: int, label: str, *, place: str = "") -> Written:
@@ -119,6 +124,7 @@ class Writer:
             room,
             label,
             self._sign,
+            excerpt,
         )
 
     async def update(
@@ -134,6 +140,7 @@ class Writer:
             room,
             label,
             self._sign,
+            f"{summary}\n{excerpt}",
         )
 
     async def compress(self, summary: str, target: int, limit: int, label: str) -> Written:
@@ -141,7 +148,7 @@ class Writer:
         current = count_words(summary)
 
         def examine(text: str) -> Flaw | None:
-            if problem := too_long(text, limit) or unfinished(text):
+            if problem := self._pen.foreign(text, summary, target) or too_long(text, limit) or unfinished(text):
                 return problem
             words = count_words(text)
             if abs(words - target) <= COMPRESSION_TOLERANCE * target:
@@ -149,15 +156,20 @@ class Writer:
             said = f"{words} words, not within a fifth of the target of {target}"
             return Flaw("long" if words > target else "short", said)
 
-        written = await self._pen.tries(
-            drafting.COMPRESS,
-            lambda asked: drafting.CompressGiven(summary=summary, current_words=current, words=asked, **self._asked),
-            [max(MIN_WORDS, int(target * (1 - _SHRINK_COMPRESSION * n))) for n in range(MAX_TRIES)],
-            examine,
-            target,
-            self._pen.tokens(max(limit, current)),
-            label,
-        )
+        try:
+            written = await self._pen.tries(
+                drafting.COMPRESS,
+                lambda asked: drafting.CompressGiven(
+                    summary=summary, current_words=current, words=asked, **self._asked
+                ),
+                [max(MIN_WORDS, int(target * (1 - _SHRINK_COMPRESSION * n))) for n in range(MAX_TRIES)],
+                examine,
+                target,
+                self._pen.tokens(max(limit, current)),
+                label,
+            )
+        except RefusedReply as error:
+            return Written(summary, current, 1, error.message)
         # Whatever was wrong with the tries, a compression that made the summary longer is none.
         if not written.text or written.words >= current:
             return replace(written, text=summary, words=current, flaw=written.flaw or "could not be shortened")
@@ -170,7 +182,7 @@ class Writer:
             return Written(summary, words, 0)
 
         def examine(text: str) -> Flaw | None:
-            if problem := too_long(text, words) or unfinished(text):
+            if problem := self._pen.foreign(text, summary, words) or too_long(text, words) or unfinished(text):
                 return problem
             cut = count_words(text) < _TIDY_KEEPS * words
             return Flaw("short", "most of the summary is missing") if cut else None

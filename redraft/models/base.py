@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, Protocol, runtime_checkable
+from typing import Any, Generic, Protocol, runtime_checkable
 
 from redraft.domain import Usage
 from redraft.prompts.contract import Given_, Prompt, Value_
@@ -95,6 +95,15 @@ class Model(Protocol):
         ...
 
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]: ...
+
+
+@runtime_checkable
+class Forgetful(Protocol):
+    """A model that remembers its replies, and can be told that one was no answer."""
+
+    async def withdraw(self, request: Request[Any, Any], reason: str) -> None:
+        """Keep the reply to a request on record as refused: who asks the same again asks the model."""
+        ...
 
 
 @runtime_checkable

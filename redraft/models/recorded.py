@@ -132,9 +132,17 @@ class RecordedModel:
         """As the model beneath has it."""
         return self._inner.most_tokens(sampling)
 
+    async def withdraw(self, request: Request[Any, Any], reason: str) -> None:
+        """The reply to a request stays on record as refused, and is in the cache no more."""
+        await off_loop(self._store.calls.withdraw, self._key(self._filled(request)), reason)
+
+    def _filled(self, request: Request[Given_, Value_]) -> Request[Given_, Value_]:
+        """The request as it goes out, and is known by."""
+        return replace(request, text=self._book.render(request.prompt, request.given), sampling=self._drawn(request))
+
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
         """The cached reply, or one from the model that is stored before it is returned."""
-        request = replace(request, text=self._book.render(request.prompt, request.given), sampling=self._drawn(request))
+        request = self._filled(request)
         key = self._key(request)
         # One task at a time asks the same, in whichever run; those behind it find the answer in the cache.
         flights = _flights.setdefault(asyncio.get_running_loop(), WeakValueDictionary())

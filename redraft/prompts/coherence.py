@@ -20,6 +20,7 @@ from redraft.prompts.contract import (
     Texts,
     Unsure,
     as_asked,
+    is_negated,
     lenient,
 )
 from redraft.prompts.judging import IDS, Reason
@@ -60,6 +61,8 @@ def mark_of(word: str) -> Mark | None:
     """The type that a word names, in any capitals and with any marks around it; None where it names none."""
     letters = _LETTERS.findall(word.casefold())
     mark = _MARKS.get(letters[0]) if letters else None
+    if mark == NO_CONFUSION and is_negated(word):
+        return None
     return mark if mark and letters in (mark.split(), letters[:1]) else None
 
 
@@ -120,10 +123,11 @@ class Confusion(ReplyModel):
     @property
     def is_confusing(self) -> bool | None:
         """The verdict; None where there is none, or both. To have no question is no denial beside a type."""
-        denied = NO_CONFUSION in self.types or any(map(_DENIAL.match, self.questions))
+        clear = [one for one in self.questions if not is_negated(one)]
+        denied = NO_CONFUSION in self.types or any(map(_DENIAL.match, clear))
         if self.asked or self.errors:
             return None if denied else True
-        return False if denied or any(map(_NO_QUESTION.match, self.questions)) else None
+        return False if denied or any(map(_NO_QUESTION.match, clear)) else None
 
 
 class Confusions(ReplyModel):

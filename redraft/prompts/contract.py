@@ -191,7 +191,12 @@ Aside = Annotated[str, BeforeValidator(lambda value: "" if value is None else _t
 Texts = Annotated[list[str], BeforeValidator(_texts), Silent()]
 """Texts, of which there may be none."""
 
-_AROUND_LABELS = " .:*_`\"'!()[]<>✅❌✓✔✗✘☑\ufe0f"
+_CROSSES = "❌❎✖✗✘✕☒🚫⛔🛑👎🔴"
+_AROUND_LABELS = f" .:*_`\"'!()[]<>✅✓✔☑\ufe0f{_CROSSES}"
+# A cross beside a word, or a sign before it by which formulas deny.
+_NEGATED = re.compile(rf"[{_CROSSES}]|^\W*?[!¬≠~]\W*\w")
+# A cross beside one of these says the same as the word.
+_SPEAK_AGAINST = frozenset(("fail", "no", "wrong", "contradicts", "contradicted", "absent"))
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
@@ -202,16 +207,24 @@ def label(value: object) -> str:
     return " ".join(value.strip(_AROUND_LABELS).casefold().split()) if isinstance(value, str) else ""
 
 
+def is_negated(said: object) -> bool:
+    """Whether a sign beside a label denies it, as in "❌ supported"."""
+    return isinstance(said, str) and bool(_NEGATED.search(said))
+
+
 def lenient(choices: Any, otherwise: str | None, also: Mapping[str, str] = _NONE) -> Callable[[object], object]:
     """Read a choice in any capitals and with marks around it; what is none of them becomes `otherwise`, if that is one.
 
     `also` are other words for the choices, those that can mean nothing else. Without `otherwise` any other is left as
-    it is, and refused.
+    it is, and refused; so is one that a sign beside it denies, unless it speaks against something by itself.
     """
     known = {**also, **{choice: choice for choice in get_args(choices)}}
 
     def read(value: object) -> object:
-        return known.get(label(value)) or otherwise or value
+        choice = known.get(label(value))
+        return (
+            otherwise or value if is_negated(value) and choice not in _SPEAK_AGAINST else choice or otherwise or value
+        )
 
     return read
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from redraft.domain import Totals, Usage
+from redraft.errors import RefusedReply
 from redraft.store.connection import Connection
 
 OK, SENT, LOST = "ok", "sent", "lost"
@@ -106,6 +107,14 @@ class Calls:
             bool(row["usage_reported"]),
         )
         return Answer(row["id"], row["body"], row["finish_reason"], usage, bool(row["repaired"]))
+
+    def withdraw(self, key: str, reason: str) -> None:
+        """Take the answer to a request for none: it was paid for, stays on record as refused, and is cached no more."""
+        with self._connection.writing_beside() as raw:
+            raw.execute(
+                "UPDATE calls SET outcome = ?, error = ? WHERE key = ? AND outcome = 'ok'",
+                (RefusedReply.code, reason[:500], key),
+            )
 
     def tokens_of(self, run: str, prompts: Sequence[str]) -> int:
         """The tokens, both ways, of some prompts in a run, with the answers that it took from other runs."""

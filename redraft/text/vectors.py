@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,8 @@ _POSSESSIVE = pattern(r"['’]s$")
 _CONTRACTION = pattern(r"['’](?:t|ll|ve|re|d|m)$")
 _APOSTROPHE = pattern("['’]")
 _FEWEST_TERMS_CONTAINED = 3
+# Inflected words are the same up to here.
+_STEM = 6
 _LISTED = {**LANGUAGE_MAPPING, "no": "norwegian"}
 
 
@@ -56,6 +58,12 @@ def terms(text: str, language: str = ENGLISH) -> Iterator[str]:
             term = _POSSESSIVE.sub("", term)
             if term not in stopped:
                 yield _singular(term)
+
+
+@lru_cache(maxsize=256)
+def telling_terms(text: str, language: str = ENGLISH) -> frozenset[str]:
+    """The terms of a text that say something by themselves, up to where words are inflected."""
+    return frozenset(term[:_STEM] for term in terms(text, language) if len(term) > 1 or term.isnumeric())
 
 
 def _singular(term: str) -> str:

@@ -19,7 +19,8 @@ from redraft.text.sentences import ends_sentence
 from redraft.text.words import count_words
 from tests.support import prose
 
-LENGTHS = st.lists(st.integers(0, 300), min_size=2 * MAX_TRIES + 1, max_size=2 * MAX_TRIES + 1)
+# Of a reply of a few words it depends on these whether it is a summary at all.
+LENGTHS = st.lists(st.just(0) | st.integers(20, 300), min_size=2 * MAX_TRIES + 1, max_size=2 * MAX_TRIES + 1)
 
 
 def writer(lengths: list[int], broken: bool) -> tuple[Writer, FunctionModel]:
@@ -46,14 +47,14 @@ def kept_of(length: int) -> int:
     return length - length % 10 if length > 10 else length
 
 
-@given(lengths=LENGTHS, limit=st.integers(10, 250), broken=st.booleans())
+@given(lengths=LENGTHS, limit=st.integers(10, 60), broken=st.booleans())
 @example(lengths=[0] * 6 + [11] + [0] * 6, limit=10, broken=True)
 @settings(deadline=None)
 def test_the_first_valid_reply_is_taken_or_the_closest_after_six_more(
     lengths: list[int], limit: int, broken: bool
 ) -> None:
     author, model = writer(lengths, broken)
-    written = asyncio.run(author.summarize_chunk("An excerpt.", limit, "chunk 1/1"))
+    written = asyncio.run(author.summarize_chunk("The keeper tells of the lamp at his station.", limit, "chunk 1/1"))
 
     good = [at for at, length in enumerate(lengths) if valid(length, limit, broken)]
     asked = [request.given.words for request in model.asked]
@@ -72,7 +73,7 @@ def test_the_first_valid_reply_is_taken_or_the_closest_after_six_more(
     assert abs(written.words - limit) == min(abs(length - limit) for length in candidates)
 
 
-@given(lengths=LENGTHS, target=st.integers(20, 100))
+@given(lengths=LENGTHS, target=st.integers(20, 60))
 @settings(deadline=None)
 def test_compression_is_within_a_fifth_of_its_target_or_marked_and_always_shorter(
     lengths: list[int], target: int
@@ -93,7 +94,7 @@ def test_compression_is_within_a_fifth_of_its_target_or_marked_and_always_shorte
 @given(words=st.integers(1, 120))
 @settings(deadline=None)
 def test_tidying_takes_only_what_lost_little(words: int) -> None:
-    summary = prose(100, "Excerpt").replace("word word", "this excerpt", 1)
+    summary = f"{prose(98)} This excerpt."
     author = Writer(Pen(FunctionModel(lambda request: prose(words)), tokens_per_word=1.6))
     written = asyncio.run(author.tidy(summary, "tidy"))
 

@@ -161,8 +161,8 @@ async def test_a_tidying_that_is_refused_leaves_the_summary_as_it_is(tmp_path: P
     ("reply", "flaw"),
     [
         (prose(120), "120 words, over the limit of 50"),
-        ("It stops in the", "does not end a sentence"),
-        ("Empty again.", ""),
+        ("The keeper tells of the lamp at his station, and the", "does not end a sentence"),
+        ("The keeper tells of the lamp at his station.", ""),
     ],
 )
 async def test_after_six_more_tries_the_closest_is_kept_and_marked(tmp_path: Path, reply: str, flaw: str) -> None:

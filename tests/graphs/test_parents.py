@@ -23,7 +23,7 @@ Writes = Callable[[Request[Any, Any]], Line]
 def told_apart(request: Request[Any, Any]) -> Line:
     """A writer whose every reply names what it was asked for, so that no two pieces have the same text."""
     if request.prompt.name == "tidy":
-        return str(request.given.summary).replace("Word", "Tidied", 1)
+        return str(request.given.summary).replace("keeper", "tidied", 1)
     return prose(max(3, int(request.given.words * 0.9)), request.label.replace("/", " of ").replace(" ", "-"))
 
 
@@ -80,7 +80,11 @@ async def expect_recorded(desk: Desk, answer: Writes = told_apart, **settings: A
 async def test_a_tree_has_its_excerpts_its_pieces_and_the_context_as_far_as_it_was_shown(tmp_path: Path) -> None:
     def learned(request: Request[Any, Any]) -> Line:
         text = str(told_apart(request))
-        return text.replace("word", "extraordinarily") if request.label.startswith("level 1") else text
+        return (
+            text.replace("keeper", "keeper-extraordinarily-disproportionately")
+            if request.label.startswith("level 1")
+            else text
+        )
 
     asked = await expect_recorded(Desk(tmp_path, learned), learned, context_tokens=700)
 

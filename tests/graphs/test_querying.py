@@ -114,10 +114,11 @@ async def test_where_some_chunks_are_lost_it_is_not_said_that_there_is_no_answer
 
 
 async def test_without_a_question_nothing_is_a_word_like_any_other(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, lambda request: obedient(request) if request.label == "tidy" else "Nothing.")
+    said = "Nothing is told but of the keeper and of the lamp at his station, number by number. Nothing."
+    desk = Desk(tmp_path, lambda request: obedient(request) if request.label == "tidy" else said)
     result = await desk.summarize(story(20), chunk_tokens=1024, context_tokens=4096)
 
-    assert result.summary == "Nothing."
+    assert result.summary == said
 
 
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])

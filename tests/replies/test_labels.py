@@ -11,6 +11,7 @@ from redraft.models.reading import NoValueError, read_value
 from redraft.prompts.factual import Supports, Verifications
 from redraft.prompts.judging import SummaryAnswers
 from redraft.prompts.tags import Tags
+from redraft.prompts.typed import yes_or_no
 from tests.replies.prompts import CASES, Json
 
 
@@ -62,3 +63,45 @@ def test_the_name_of_an_item_is_all_that_an_entry_needs_to_be_lost_by() -> None:
     said = [{"id": tag, "verdict": "agrees"}, {"id": tag, "verdict": "partially"}, case.clean["comparisons"][1]]
     value = read_value(json.dumps({"comparisons": said}), case.prompt.returns, case.given)
     assert [one.id for one in value.comparisons] == [2]
+
+
+GOOD = {
+    "facts_faithful": ("verdict", ("pass", "Supported", "faithful", "yes")),
+    "facts_objective": ("verdict", ("pass", "objective", "true")),
+    "align_facts": ("stated", ("yes", "stated", "supported", "ja")),
+    "verify_sentences": ("category", ("none", "supported", "No error", "faithful")),
+    "compare_answers": ("verdict", ("agrees", "consistent")),
+    "judge_answers": ("verdict", ("right", "correct")),
+    "rule_on_findings": ("verdict", ("supported", "implied")),
+}
+DENIED = ("❌ {}", "✗ {}", "❌{}", "{} ❌", "!{}", "¬{}", "🚫 **{}**", "not: {}", "no, {}", "NOT {} at all", "👎 {}")
+
+
+@pytest.mark.parametrize("how", DENIED)
+@pytest.mark.parametrize("name", GOOD)
+def test_a_word_that_is_denied_by_a_sign_or_a_word_is_no_pass(name: str, how: str) -> None:
+    case, (field, words) = CASES[name], GOOD[name]
+    for word in words:
+        said = [{field: how.format(word)}, {field: f"✅ {word}"}]
+        found = read(name, case.prompt.returns, *({"reason": ""} | one for one in said))
+        verdicts = {one.id: getattr(one, field) for one in found}
+        assert verdicts.get(1) != verdicts[2], word
+
+
+def test_a_cross_beside_a_word_against_it_is_that_word() -> None:
+    for word in ("fail", "unsupported", "no"):
+        (found,) = read("facts_faithful", Supports, {"reason": "", "verdict": f"❌ {word}"})
+        assert found.verdict == "fail"
+    (found,) = read("verify_sentences", Verifications, FINE | {"category": "❌ Entity error"})
+    assert found.category == "entity"
+
+
+@pytest.mark.parametrize("said", [{"types": ["❌ no confusion"]}, {"types": [], "questions": ["❌ no confusion"]}])
+def test_no_confusion_that_is_denied_is_no_verdict(said: Json) -> None:
+    shape = CASES["find_confusion"].prompt.returns
+    found = read("find_confusion", shape, {"questions": []} | said, {"questions": [], "types": ["✅ no confusion"]})
+    assert {one.id: one.is_confusing for one in found} in ({2: False}, {1: None, 2: False})
+
+
+def test_a_yes_that_is_crossed_out_is_none() -> None:
+    assert [yes_or_no(one) for one in ("❌ yes", "✅ yes", "Yes!", "yes, it does")] == [None, "yes", "yes", "yes"]

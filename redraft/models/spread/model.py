@@ -49,6 +49,3 @@ class SpreadModel(RecordedModel):
         filled = self._filled(request)
         if await self._cached(filled, key) is None:
             await super()._asked(filled, key, len(filled.text.encode("utf-8", "replace")))
-
-    def _filled(self, request: Request[Given_, Value_]) -> Request[Given_, Value_]:
-        return replace(request, text=self._book.render(request.prompt, request.given), sampling=self._drawn(request))

@@ -1,0 +1,89 @@
+"""Telling a summary from what a model or a provider writes in its place, in any language, by what it summarizes.
+
+A summary has words, names or numbers of its source. A refusal, a filter's notice or the error of a server has hardly
+any, or is far shorter than what was asked for. A summary in another language than its source goes by names and numbers
+alone, and where the scripts differ as well by nothing but its length and whether it speaks of itself.
+
+The bounds were chosen by the 500 summaries of SQuALITY; `benchmarks/refusals.py` measures them on others.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from functools import lru_cache
+
+from redraft.patterns import pattern
+from redraft.text.anchors import carries
+from redraft.text.languages import language_of
+from redraft.text.vectors import telling_terms
+from redraft.text.words import count_words, is_unspaced
+
+# The share of its telling words that a text has to have of its source, by whether it is far shorter than asked, and
+# whether it speaks of itself.
+_LEAST = {(False, False): 0.2, (False, True): 0.4, (True, False): 0.4, (True, True): 0.75}
+# Far shorter than asked is so little of it, and no more than what a refusal has to say.
+_FAR_SHORTER, _LONGEST_REFUSAL = 1 / 3, 60
+# And so many telling words have to be there to tell by, in a text that is far shorter than asked.
+_FEWEST = 3
+# So few words in another script are seldom a translation that nobody has asked for.
+_SHORT = 20
+_LETTERS_A_WORD = 2.5
+_LETTERS = 1_000
+# With so many long words, so many of them in the source, nothing else has to be looked at.
+_LONG, _MANY, _PLAINLY = 6, 8, 0.6
+_LONG_WORD = pattern(rf"[^\W\d_]{{{_LONG},}}")
+_FIRST_PERSON = pattern(
+    r"\b(?:i|i['’](?:m|d|ll|ve)|we|my|our|ich|mir|wir|je|j['’]\w+|nous|yo|nosotros|io|eu|ik|wij|jeg|jag|saya|tôi|"
+    r"я|мне|мы|мені|ми|εγώ|אני|איני|मैं|मुझे)\b|我|私|저는"
+)
+_EAST_ASIAN = frozenset(("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"))
+
+
+def is_no_summary(text: str, source: str, words: int, language: str | None = None) -> bool:
+    """Whether a text is something else than a summary of its source, for which up to so many words were asked.
+
+    `language` is the one that it was asked for in; without one that is the source's.
+    """
+    if count_words(text) >= _FEWEST and text in source:
+        return False
+    unlike = is_unspaced(text) and not is_unspaced(source) and not language
+    length = count_words(text) / (_LETTERS_A_WORD if unlike else 1)
+    brief, own = length < min(_FAR_SHORTER * words, _LONGEST_REFUSAL), bool(_FIRST_PERSON.search(text.casefold()))
+    if not brief and _says_long_words_of(text, source):
+        return False
+    spoken, read = language_of(text), language_of(source)
+    telling = telling_terms(text, spoken)
+    share = len(telling & telling_terms(source, read)) / len(telling) if telling else 0.0
+    if brief and len(telling) < _FEWEST:
+        return True
+    if share >= _LEAST[brief, own]:
+        return False
+    asked_so = not language and _script(text) == _script(source)
+    if asked_so and not (spoken and read and spoken != read):
+        return brief or own or not carries(source, text)
+    # It may be a translation, of which none was asked for or some was.
+    if carries(source, text):
+        return brief and (own or not language)
+    speaks = own and length <= _LONGEST_REFUSAL
+    return brief or speaks or asked_so or (not language and length <= _SHORT)
+
+
+def _says_long_words_of(text: str, source: str) -> bool:
+    """Whether a text plainly has words of its source, which can be seen without knowing its language."""
+    long = _long_words(text)
+    return len(long) >= _MANY and len(long & _long_words(source)) >= _PLAINLY * len(long)
+
+
+@lru_cache(maxsize=64)
+def _long_words(text: str) -> frozenset[str]:
+    return frozenset(word[:_LONG] for word in _LONG_WORD.findall(text.casefold()))
+
+
+@lru_cache(maxsize=64)
+def _script(text: str) -> str:
+    """What most letters of a text's beginning are, by their names in Unicode."""
+    letters = (one for one in text[:_LETTERS] if one.isalpha())
+    names = Counter(unicodedata.name(one, "").partition(" ")[0] for one in letters)
+    name = max(names, key=lambda one: names[one], default="")
+    return "CJK" if name in _EAST_ASIAN else name
