@@ -191,7 +191,9 @@ Aside = Annotated[str, BeforeValidator(lambda value: "" if value is None else _t
 Texts = Annotated[list[str], BeforeValidator(_texts), Silent()]
 """Texts, of which there may be none."""
 
-_AROUND_LABELS = " .:*_`\"'!()[]<>✅❌✓✔✗✘☑\ufe0f"
+_TICKS, _CROSSES = "✅✓✔☑", "❌✗✘"
+_AROUND_LABELS = f" .:*_`\"'!()[]<>{_TICKS}{_CROSSES}\ufe0f"
+_SPEAK_FOR = frozenset(("agrees", "pass", "yes", "none", "supported", "right"))
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
@@ -202,6 +204,12 @@ def label(value: object) -> str:
     return " ".join(value.strip(_AROUND_LABELS).casefold().split()) if isinstance(value, str) else ""
 
 
+def is_denied(value: object, choice: str) -> bool:
+    """Whether a sign beside a label says the opposite of it, as in "❌ supported": that is no verdict."""
+    signs = _CROSSES if choice in _SPEAK_FOR else _TICKS
+    return isinstance(value, str) and any(sign in value for sign in signs)
+
+
 def lenient(choices: Any, otherwise: str | None, also: Mapping[str, str] = _NONE) -> Callable[[object], object]:
     """Read a choice in any capitals and with marks around it; what is none of them becomes `otherwise`, if that is one.
 
@@ -209,9 +217,11 @@ def lenient(choices: Any, otherwise: str | None, also: Mapping[str, str] = _NONE
     it is, and refused.
     """
     known = {**also, **{choice: choice for choice in get_args(choices)}}
+    has_sides = not _SPEAK_FOR.isdisjoint(get_args(choices))
 
     def read(value: object) -> object:
-        return known.get(label(value)) or otherwise or value
+        found = known.get(label(value))
+        return (None if found and has_sides and is_denied(value, found) else found) or otherwise or value
 
     return read
 
