@@ -316,7 +316,7 @@ class World:
     def _of_document(self, number: int) -> str:
         if number > _KEEPERS:
             return "unsupported"
-        return "consistent" if self.told[number] == self.name_of(number) else "inconsistent"
+        return "consistent" if self.told.get(number) == self.name_of(number) else "inconsistent"
 
     def verdicts(self, one: Evaluation) -> Iterator[tuple[str, object, str]]:
         """Each item of an evaluation, the verdict on it, and the right one."""
