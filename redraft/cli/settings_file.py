@@ -40,3 +40,5 @@ def content_of(path: Path) -> dict[str, Any]:
         raise UsageError(f"cannot be read: {error.strerror}", place=str(path)) from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"cannot be read: {error}", place=str(path)) from error
+    except RecursionError as error:
+        raise UsageError("cannot be read: it is nested too deeply", place=str(path)) from error

@@ -94,6 +94,11 @@ class Form:
         field = _fields(self.shape).get(self.entries)
         return field is not None and field.entry is not None and (field.alone or "id" in _fields(field.entry))
 
+    def is_of_a_tree(self, name: str) -> bool:
+        """Whether an entry that says nothing without the others has a field of this name."""
+        field = _fields(self.shape).get(self.entries)
+        return field is not None and field.entry is not None and not self.is_severable and name in _fields(field.entry)
+
     def limited(self, schema: dict[str, Any], given: BaseModel) -> dict[str, Any]:
         """The JSON schema of the shape, with how long its lists may be where what the prompt is given tells that.
 

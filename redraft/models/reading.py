@@ -22,6 +22,7 @@ T = TypeVar("T", bound=BaseModel)
 _START = pattern(rf"(?P<thought>{OPENING.pattern})|(?P<thought_ends>{CLOSING.pattern})|[{{\[]", re.IGNORECASE)
 # The beginning of an object, or of a list of them: no word of a text looks so. A text may end right there.
 _OBJECT = pattern(r"\{\s*(?:[\"'}]|\Z)|\[\s*(?:\{|\Z)")
+_KEY = pattern(r"\{\s*[\"'](\w+)[\"']\s*:")
 # By these words a model takes back what it has said before.
 _FINAL = pattern(
     r"\bfinal\b|\bfinally\b|\bwait\b|\bcorrect(?:ed|ion)\b|\brevised\b|\bactually\b|\binstead\b|\bupdated?\b|\bsorry\b"
@@ -181,6 +182,7 @@ def _candidates(text: str, form: Form) -> list[tuple[object, str]]:
     """The whole JSON values outside of thoughts, each with the words before it."""
     found: list[tuple[object, str]] = []
     at = said_to = tries = 0
+    lost = False
     loose = Loose(text)
     while start := _START.search(text, at):
         if start["thought"]:
@@ -200,10 +202,12 @@ def _candidates(text: str, form: Form) -> list[tuple[object, str]]:
             break
         read = _read_at(loose, start.start(), first=not found)
         if read is None:
+            lost = lost or ((key := _KEY.match(text, start.start())) is not None and form.is_of_a_tree(key[1]))
             at = start.end()
             continue
         value, at = read
-        if form.may_be(value):
+        # Beside a part of a tree that cannot be read the others are not the tree.
+        if form.may_be(value) and not (lost and form.is_entry(value)):
             found.append((value, text[said_to : start.start()]))
             said_to = at
     return found

@@ -191,12 +191,11 @@ Aside = Annotated[str, BeforeValidator(lambda value: "" if value is None else _t
 Texts = Annotated[list[str], BeforeValidator(_texts), Silent()]
 """Texts, of which there may be none."""
 
-_CROSSES = "❌❎✖✗✘✕☒🚫⛔🛑👎🔴"
-_AROUND_LABELS = f" .:*_`\"'!()[]<>✅✓✔☑\ufe0f{_CROSSES}"
-# A cross beside a word, or a sign before it by which formulas deny.
-_NEGATED = re.compile(rf"[{_CROSSES}]|^\W*?[!¬≠~]\W*\w")
-# A cross beside one of these says the same as the word.
-_SPEAK_AGAINST = frozenset(("fail", "no", "wrong", "contradicts", "contradicted", "absent"))
+_TICKS, _CROSSES = "✅✓✔☑", "❌❎✖✗✘✕☒🚫⛔🛑👎🔴"
+_AROUND_LABELS = f" .:*_`\"'!()[]<>{_TICKS}{_CROSSES}\ufe0f"
+_SPEAK_FOR = frozenset(("agrees", "pass", "yes", "none", "supported", "right", "first", "second", "tie"))
+# What formulas deny a word by.
+_NEGATED = re.compile(r"^\W*?[!¬≠~]\W*\w")
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
@@ -207,9 +206,10 @@ def label(value: object) -> str:
     return " ".join(value.strip(_AROUND_LABELS).casefold().split()) if isinstance(value, str) else ""
 
 
-def is_negated(said: object) -> bool:
-    """Whether a sign beside a label denies it, as in "❌ supported"."""
-    return isinstance(said, str) and bool(_NEGATED.search(said))
+def is_denied(value: object, choice: str) -> bool:
+    """Whether a sign beside a label says the opposite of it, as in "❌ supported": that is no verdict."""
+    signs = _CROSSES if choice in _SPEAK_FOR else _TICKS
+    return isinstance(value, str) and (any(sign in value for sign in signs) or bool(_NEGATED.search(value)))
 
 
 def lenient(choices: Any, otherwise: str | None, also: Mapping[str, str] = _NONE) -> Callable[[object], object]:
@@ -219,12 +219,11 @@ def lenient(choices: Any, otherwise: str | None, also: Mapping[str, str] = _NONE
     it is, and refused; so is one that a sign beside it denies, unless it speaks against something by itself.
     """
     known = {**also, **{choice: choice for choice in get_args(choices)}}
+    has_sides = not _SPEAK_FOR.isdisjoint(get_args(choices))
 
     def read(value: object) -> object:
-        choice = known.get(label(value))
-        return (
-            otherwise or value if is_negated(value) and choice not in _SPEAK_AGAINST else choice or otherwise or value
-        )
+        found = known.get(label(value))
+        return (None if found and has_sides and is_denied(value, found) else found) or otherwise or value
 
     return read
 

@@ -21,7 +21,7 @@ from redraft.prompts.contract import (
     Unsure,
     Whole,
     as_asked,
-    is_negated,
+    is_denied,
     lenient,
 )
 from redraft.prompts.judging import IDS, LABELS, Quote, Reason, Shown, Statement
@@ -109,8 +109,8 @@ def _category(value: object) -> object:
     if (kind := _KIND.fullmatch(said)) and not _OTHER_KIND.search(kind[2] or kind[3] or ""):
         said = kind[1]
     words = re.sub(r"[^a-z]+", "_", said).strip("_").removesuffix("s")
-    category = _CATEGORIES.get(words, words.removesuffix("_error"))
-    return value if category == "none" and is_negated(value) else category
+    found = _CATEGORIES.get(words, words.removesuffix("_error"))
+    return value if is_denied(value, found) else found
 
 
 def _mark(value: int) -> int:

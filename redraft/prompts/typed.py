@@ -20,7 +20,7 @@ from redraft.prompts.contract import (
     Unsure,
     WholeDocument,
     as_asked,
-    is_negated,
+    is_denied,
     lenient,
 )
 from redraft.prompts.judging import IDS, LABELS, Answered, AskedQuestions, Reason
@@ -39,7 +39,7 @@ _FIRST_WORD = re.compile(r"[^\w]*(\w+)")
 
 def yes_or_no(answer: str) -> Literal["yes", "no"] | None:
     """Which of the two an answer begins with; None where it begins with neither."""
-    found = None if is_negated(answer) else _FIRST_WORD.match(answer.casefold())
+    found = None if is_denied(answer, "yes") else _FIRST_WORD.match(answer.casefold())
     word = found.group(1) if found else ""
     return "yes" if word in _YES else "no" if word in _NO else None
 

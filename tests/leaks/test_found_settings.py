@@ -10,93 +10,16 @@ from unittest.mock import patch
 
 import click
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
 
-from redraft.cli.config import read_config
-from redraft.cli.main import app
-from redraft.cli.trust import check_trusted, places_in
-from redraft.errors import UsageError
+from redraft.cli import trust
+from redraft.cli.trust import places_in
 from tests.cli.inside import Inside
-
-# Written down a second time on purpose: an option that is added later must not get in by itself.
-MAY = {
-    *("words", "language", "skip", "chunk-tokens", "until", "preset", "quiet", "strategy", "metric", "goal"),
-    *("context-tokens", "temperature", "top-p", "sample", "seed", "replies", "reasoning-tokens", "repeat"),
-    *("questions", "stretch-tokens", "claims", "batch", "top-k", "similarity", "threshold", "second-look"),
-    *("perspective", "refine", "rounds", "policy", "tolerance", "judged-share", "review", "concurrency"),
-    *("requests-per-minute", "tokens-per-minute", "max-cost", "max-calls", "timeout"),
-}
-"""What may be set unasked, whatever the value."""
-MODELS = {"model", "writer", "judge", "validator", "decider"}
-VALUES = {
-    "goal": "coverage=0.5",
-    "skip": "notes",
-    "preset": "hamlet",
-    "questions": "9",
-    "metric": "coverage",
-    "max-source": "1MB",
-}
-HARMFUL = ["./model", "../x", "/tmp/model", "nli:./model", "http://stranger.example", "file:///etc/passwd", "mine"]
+from tests.torture.settings import HARMFUL, MAY, SETTINGS, Command, lines, required, taken, toml, typical, unasked
 
 
-def leaves(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """All commands, those of groups too."""
-    if isinstance(command, click.Group):
-        for name in command.list_commands(click.Context(command)):
-            found = command.get_command(click.Context(command), name)
-            assert found is not None
-            yield from leaves(found, (*path, name))
-    else:
-        yield path, command
-
-
-COMMANDS = dict(leaves(app))
-SETTINGS = [
-    (path, word[2:], one)
-    for path, command in COMMANDS.items()
-    for one in command.params
-    if isinstance(one, click.Option) and one.envvar
-    for word in one.opts
-    if word.startswith("--")
-]
-
-
-def typical(key: str, option: click.Option) -> object:
-    """A value that the setting takes."""
-    if option.is_flag:
-        return True
-    if key in VALUES:
-        return VALUES[key]
-    if isinstance(option.type, click.Choice):
-        return str(option.type.choices[0])
-    if isinstance(option.type, click.types.IntParamType | click.types.FloatParamType):
-        least = getattr(option.type, "min", None) or 0
-        return 0.5 if isinstance(option.type, click.types.FloatParamType) and least < 1 else max(1, least)
-    return "mine"
-
-
-def is_refused(path: tuple[str, ...], content: str) -> bool:
-    """Whether a command refuses to do as a file says that lies in the directory."""
-    Path("redraft.toml").write_text(content, "utf-8")
-    config: object = read_config(app.commands)
-    for name in path:
-        assert isinstance(config, dict)
-        config = config.get(name, {})
-    assert isinstance(config, dict)
-    command = COMMANDS[path]
-    words = ["x" for one in command.params if isinstance(one, click.Argument) and one.required]
-    for one in command.params:
-        if isinstance(one, click.Option) and one.required and not one.envvar:
-            words += [one.opts[0], str(typical(one.opts[0][2:], one))]
-    context = click.Context(command, info_name=path[-1], default_map=config)
-    with context:
-        command.parse_args(context, words)
-        try:
-            check_trusted(context)
-        except UsageError as error:
-            return "you have not said that it may" in error.message
-    return False
+def is_refused(path: Command, content: str) -> bool:
+    """Whether a command asks for the user's word before it does as a file says that lies in the directory."""
+    return taken(path, content).is_asked
 
 
 @pytest.fixture
@@ -111,12 +34,6 @@ def nowhere(tmp_path: Path) -> Iterator[Path]:
         yield tmp_path
 
 
-def toml(value: object) -> str:
-    return (
-        str(value).lower() if isinstance(value, bool) else repr(value) if not isinstance(value, str) else f'"{value}"'
-    )
-
-
 @pytest.mark.parametrize("key", sorted({key for _, key, _ in SETTINGS}))
 def test_a_setting_is_refused_unless_it_is_known_to_be_harmless(nowhere: Path, key: str) -> None:
     """In the file itself, and in the table of the command, for every command that has the setting."""
@@ -125,30 +42,37 @@ def test_a_setting_is_refused_unless_it_is_known_to_be_harmless(nowhere: Path, k
         if name != key:
             continue
         said = f"{key} = {toml(typical(key, option))}\n"
-        required = [
-            one for one in COMMANDS[path].params if isinstance(one, click.Option) and one.required and one.envvar
-        ]
-        more = "".join(f'{one.opts[0][2:]} = "extractive"\n' for one in required if one is not option)
+        more = lines(required(path, option))
         for content in (more + said, *([f"{more}[{path[0]}]\n{said}"] if path[0] != "models" else [])):
             assert is_refused(path, content) == (key not in MAY), (path, content)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    st.sampled_from([one for one in SETTINGS if type(one[2].type) is click.types.StringParamType]),
-    st.sampled_from(HARMFUL),
-)
-@example((("evaluate",), "embeddings", next(one for _, key, one in SETTINGS if key == "embeddings")), "./model")
-def test_no_text_of_a_found_file_is_a_place(
-    nowhere: Path, setting: tuple[tuple[str, ...], str, click.Option], value: str
-) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("value", HARMFUL)
+def test_no_text_of_a_found_file_is_a_place(nowhere: Path, value: str) -> None:
+    """The value is what is asked about: `tests/torture/settings.py` makes files of every kind."""
     del nowhere
-    path, key, option = setting
-    required = [one for one in COMMANDS[path].params if isinstance(one, click.Option) and one.required and one.envvar]
-    more = "".join(f'{one.opts[0][2:]} = "extractive"\n' for one in required if one is not option)
-    if key in MAY:
-        return
-    assert is_refused(path, f'{more}{key} = "{value}"\n')
+    texts = [one for one in SETTINGS if type(one[2].type) is click.types.StringParamType and one[1] not in MAY]
+    assert len(texts) > 20
+    for path, key, option in texts:
+        assert is_refused(path, f'{lines(required(path, option))}{key} = "{value}"\n'), (path, key)
+
+
+def test_files_of_a_stranger_set_nothing_unasked() -> None:
+    assert list(unasked(200, 1)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("let_in", ["embeddings", "prompts"])
+def test_the_files_notice_what_gets_in(let_in: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trust, "_HARMLESS", trust._HARMLESS | {let_in})
+    assert any(f"{let_in} = " in one for one in unasked(1000, 1))
+
+
+@pytest.mark.parametrize("content", ["a = " + "[" * 3_000, "a." * 3_000 + "b = 1"])
+def test_a_file_that_is_nested_without_end_is_refused_in_a_sentence(nowhere: Path, content: str) -> None:
+    del nowhere
+    assert taken(("summarize",), content).refused
 
 
 def test_models_that_are_built_in_or_at_the_users_own_server_may_be_named(nowhere: Path) -> None:

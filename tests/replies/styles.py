@@ -204,11 +204,16 @@ LOSSY: dict[str, Style] = {
     "one by a number": _spoil_one(lambda one, _: one | {"id": 1}),
     "one with a miswritten id": _spoil_one(lambda one, _: one | {"id": one["id"][::-1] + "x"}),
     "one with odd marks": _unescaped,
-    "one spoken of twice": _entries(lambda entries, rng: [*entries, entries[0] | {"id": entries[1]["id"]}]),
+    "one spoken of twice": _entries(
+        lambda entries, rng: [*entries, *(entries[0] | {"id": one["id"]} for one in entries[1:2])]
+    ),
     "one spoken of twice, once in vain": _entries(
         lambda entries, rng: [
             *entries,
-            {"id": entries[1]["id"], "verdict": 7, "answer": {}, "questions": 3, "stated": [], "category": 1},
+            *(
+                {"id": one["id"], "verdict": 7, "answer": {}, "questions": 3, "stated": [], "category": 1}
+                for one in entries[1:2]
+            ),
         ]
     ),
     "three dots": lambda case, rng: _text(case.clean).replace("}, {", "}, ..., {", 1),

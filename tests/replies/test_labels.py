@@ -51,6 +51,14 @@ def test_what_may_mean_either_loses_that_entry_alone(said: object) -> None:
     assert [(one.id, one.verdict) for one in found] == [(2, "fail")]
 
 
+@pytest.mark.parametrize("said", ["❌ supported", "✗ pass", "pass ❌", "✅ unsupported", "✓ fail"])
+def test_a_sign_that_says_the_opposite_leaves_no_verdict(said: str) -> None:
+    found = read("facts_faithful", Supports, {"verdict": said}, {"verdict": "❌ fail"}, {"verdict": "✅ pass"})
+    assert [(one.id, one.verdict) for one in found] == [(2, "fail"), (3, "pass")]
+    others = read("verify_sentences", Verifications, {"category": "❌ supported"}, FINE, {"category": "✅ none"})
+    assert [(one.id, one.category) for one in others] == [(2, "none"), (3, "none")]
+
+
 def test_an_answer_may_be_a_number_and_lack_its_lists() -> None:
     found = read("answer_from_summary", SummaryAnswers, {"answer": 1850}, {"answer": "UNANSWERABLE"}, {"answer": None})
     assert [(one.answer, one.sentences) for one in found] == [("1850", []), ("UNANSWERABLE", []), ("", [])]

@@ -1,6 +1,9 @@
 """All attacks, for so many minutes, and one table: how often they were made, and what they have broken.
 
     python -m tests.torture --minutes 30 [--seed N] [--only NAME]
+    python -m tests.torture --tries 20000 [--seed N] [--only NAME]
+
+The second makes so many tries of those attacks that generate what is tried, and need no process of their own for it.
 
 Each violation is told on stderr with the command that makes it again. The exit code is 1 when there was one.
 """
@@ -8,12 +11,28 @@ Each violation is told on stderr with the command that makes it again. The exit 
 from __future__ import annotations
 
 import argparse
+import math
+import multiprocessing
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
-from tests.torture import budgets, crowds, disks, documents, faults, kills, leaks, terminals
-from tests.torture.replies import spoiled
-from tests.torture.runner import Attack, Row, Try, attacked, batches, chosen, table
+from tests.torture import (
+    budgets,
+    crowds,
+    disks,
+    documents,
+    envelopes,
+    faults,
+    forms,
+    kills,
+    leaks,
+    readings,
+    replies,
+    settings,
+    terminals,
+)
+from tests.torture.runner import WORKERS, Attack, Row, Try, attacked, batches, chosen, counted, table
 
 ATTACKS: tuple[Attack, ...] = (
     *kills.ATTACKS,
@@ -24,9 +43,16 @@ ATTACKS: tuple[Attack, ...] = (
     *documents.ATTACKS,
     *terminals.ATTACKS,
     *leaks.ATTACKS,
-    # Which verdicts came to stand beside another item than the one that they are about.
-    batches("replies", lambda count, seed: spoiled(count, seed).examples),
+    batches("readings", readings.lost, share=30),
+    batches("envelopes", envelopes.misread, share=25),
+    batches("replies", replies.misplaced, share=19),
+    batches("settings", settings.unasked, share=24),
+    # Each is a judgment by the whole pipeline.
+    batches("forms", forms.scored_wrongly, share=2, size=10),
 )
+
+
+_CONTEXT = multiprocessing.get_context("spawn")
 
 
 def main() -> int:
@@ -35,6 +61,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, prog="python -m tests.torture"
     )
     parser.add_argument("--minutes", type=float, default=1.0, help="shared among the attacks")
+    parser.add_argument("--tries", type=int, metavar="N", help="so many of the generators', in place of minutes")
     parser.add_argument("--seed", type=int, default=1, help="what is random goes by it")
     parser.add_argument("--only", default="", metavar="NAME", help="an attack, a try, or how the names of tries begin")
     parser.add_argument("--list", action="store_true", help="name the attacks, and do nothing")
@@ -42,25 +69,35 @@ def main() -> int:
     if options.list:
         print("\n".join(attack.name for attack in ATTACKS))
         return 0
-    rows = list(campaign(options.minutes * 60, options.seed, options.only))
+    rows = list(campaign(options.minutes * 60, options.seed, options.only, options.tries))
     if not rows:
         parser.error(f"no attack and no try is named {options.only!r}: see --list")
-    print(f"seed {options.seed}, {options.minutes:g} minutes\n\n{table(rows)}")
+    amount = f"{options.tries} tries" if options.tries else f"{options.minutes:g} minutes"
+    print(f"seed {options.seed}, {amount}\n\n{table(rows)}")
     return int(any(row.found for row in rows))
 
 
-def campaign(seconds: float, seed: int, only: str) -> Iterator[Row]:
-    """A row for each attack that is made."""
+def campaign(seconds: float, seed: int, only: str = "", count: int | None = None) -> Iterator[Row]:
+    """A row for each attack that is made: for so many seconds, or until so many tries of the generators are."""
 
     def command(one: Try) -> str:
         return f"python -m tests.torture --seed {seed} --only {one.name!r}"
 
     wanted = [attack for attack in ATTACKS if not only or attack.name == only.partition("/")[0]]
+    wanted = wanted if count is None else [attack for attack in wanted if attack.share]
     whole = sum(attack.weight for attack in wanted)
-    for attack in wanted:
-        named = chosen(attack, seed, only) if only else []
-        tries = iter(named) if named else attack.tries(seed)
-        yield attacked(attack, tries, seconds * attack.weight / whole, command)
+    shares, left = sum(attack.share for attack in wanted), count or 0
+    # Python that is threaded keeps to one core. Processes of an attack keep their own.
+    with ThreadPoolExecutor(WORKERS) as threads, ProcessPoolExecutor(WORKERS, _CONTEXT) as processes:
+        for attack in wanted:
+            if count is None:
+                named = chosen(attack, seed, only) if only else []
+                tries, most = iter(named) if named else attack.tries(seed), seconds * attack.weight / whole
+            else:
+                part = round(left * attack.share / shares)
+                tries, most = counted(attack, seed, part), math.inf
+                left, shares = left - part, shares - attack.share
+            yield attacked(attack, tries, most, command, processes if attack.share else threads)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import sqlite3
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from unittest.mock import patch
 
 import httpx2
 import openai
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from redraft.errors import ModelError
@@ -160,11 +161,12 @@ def holds(desk: Desk, answer: Json) -> None:
         assert said == TEXT, (said, answer)
 
 
-def many(tries: int) -> Counter[str]:
-    """What became of so many answers."""
+def many(tries: int, number: int = 0) -> Counter[str]:
+    """What became of so many answers, which go by a number."""
     with tempfile.TemporaryDirectory() as folder:
         desk = Desk(Path(folder))
 
+        @seed(number)
         @settings(
             max_examples=tries,
             deadline=None,
@@ -181,6 +183,14 @@ def many(tries: int) -> Counter[str]:
         finally:
             desk.close()
         return desk.tally
+
+
+def misread(count: int, number: int) -> Iterator[str]:
+    """The least answer, of so many, that is not read as it should be."""
+    try:
+        many(count, number)
+    except Exception as error:  # noqa: BLE001  (it is what is looked for)
+        yield f"{type(error).__name__}: {error}"
 
 
 if __name__ == "__main__":

@@ -246,6 +246,11 @@ def tries(count: int, seed: int) -> Iterator[tuple[str, int, Outcome]]:
         yield name, number, tried(KINDS[name][0](random.Random(f"{seed} {number}")))
 
 
+def lost(count: int, seed: int) -> Iterator[str]:
+    """What is wrong with how so many files were read."""
+    return (f"{name} #{number}: {one.wrong}" for name, number, one in tries(count, seed) if one.wrong)
+
+
 def main() -> int:
     """Make tries, and print a table."""
     count, seed = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1

@@ -243,7 +243,7 @@ TEXTS: dict[str, str] = {
 """How a reply can be wrapped: {right} is the right one, {wrong} one that would misplace every verdict."""
 
 
-def _spoil(said: Json, fault: str, rng: random.Random) -> str:
+def spoilt(said: Json, fault: str, rng: random.Random) -> str:
     ((name, entries),) = said.items()
     if fault in IDS:
         return json.dumps({name: IDS[fault](entries, rng)}, ensure_ascii=rng.random() < 0.5)
@@ -294,7 +294,7 @@ class _State:
         self.first = False
         self.made.append(fault)
         self.tally.faults[fault] += 1
-        return _spoil(said, fault, self.rng)
+        return spoilt(said, fault, self.rng)
 
 
 def _which(prompt: str, text: str) -> str:
@@ -340,6 +340,11 @@ def spoiled(count: int, seed: int = 0) -> Tally:
     """Have so many sets of items judged by spoiled replies."""
     with tempfile.TemporaryDirectory() as folder:
         return asyncio.run(_judged(count, seed, Path(folder)))
+
+
+def misplaced(count: int, seed: int) -> list[str]:
+    """Which verdicts came to stand beside another item than the one that they are about."""
+    return spoiled(count, seed).examples
 
 
 if __name__ == "__main__":

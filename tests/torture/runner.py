@@ -11,7 +11,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -55,20 +55,42 @@ class Attack:
     """Its share of the minutes, beside the others."""
     small: tuple[str, ...] = ()
     """The names of those that are made in the small form."""
+    share: int = 0
+    """Of tries that are counted, its share beside the others; 0 where each try has processes of its own."""
+    batch: Callable[[int, int, int], Try] | None = None
+    """The batch of a seed and a number, with at most so many tries, of those that are made within one process."""
 
 
-def batches(name: str, misplaced: Callable[[int, int], Iterable[str]], size: int = 250, weight: float = 1.0) -> Attack:
-    """An attack by a function that makes so many tries by a seed, and tells what came out wrong."""
+Generator = Callable[[int, int], Iterable[str]]
+"""Makes so many tries by a seed, and tells what came out wrong. It is a function of a module, as processes want it."""
+
+
+def batches(name: str, generator: Generator, share: int, size: int = 100) -> Attack:
+    """An attack by a generator, so many tries at once."""
+
+    def batch(seed: int, number: int, count: int) -> Try:
+        run = partial(_batch, generator, min(count, size), seed * 1_000_003 + number)
+        return Try(f"{name}/batch #{number}", run, min(count, size))
 
     def tries(seed: int) -> Iterator[Try]:
-        for number in itertools.count():
-            yield Try(f"{name}/batch #{number}", partial(_batch, misplaced, size, seed * 1_000_003 + number), size)
+        return (batch(seed, number, size) for number in itertools.count())
 
-    return Attack(name, tries, weight, small=(f"{name}/batch #0",))
+    return Attack(name, tries, small=(f"{name}/batch #0",), share=share, batch=batch)
 
 
-def _batch(misplaced: Callable[[int, int], Iterable[str]], size: int, seed: int, folder: Path) -> Iterator[Violation]:
-    yield from (Violation("wrong", what) for what in misplaced(size, seed))
+def counted(attack: Attack, seed: int, count: int) -> Iterator[Try]:
+    """So many tries by a generator: its batches in their order, of the last one as much as is wanted."""
+    assert attack.batch is not None
+    for number in itertools.count():
+        if count <= 0:
+            return
+        yield (one := attack.batch(seed, number, count))
+        count -= one.size
+
+
+def _batch(generator: Generator, count: int, seed: int, folder: Path) -> Iterator[Violation]:
+    del folder
+    yield from (Violation("wrong", what) for what in generator(count, seed))
 
 
 @dataclass(slots=True)
@@ -101,18 +123,19 @@ def chosen(attack: Attack, seed: int, only: str) -> list[Try]:
     return [one for one in named if one.name == only] or named
 
 
-def attacked(attack: Attack, tries: Iterator[Try], seconds: float, command: Callable[[Try], str]) -> Row:
+def attacked(
+    attack: Attack, tries: Iterator[Try], seconds: float, command: Callable[[Try], str], pool: Executor
+) -> Row:
     """Make tries, several at once, until the time is over or there are no more."""
     row, until, running = Row(attack.name), time.monotonic() + seconds, {}
-    with ThreadPoolExecutor(WORKERS) as pool:
-        while True:
-            more = itertools.islice(tries, WORKERS - len(running)) if time.monotonic() < until else iter(())
-            running |= {pool.submit(make, one): one for one in more}
-            if not running:
-                return row
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for one in done:
-                _count(row, running.pop(one), one, command)
+    while True:
+        more = itertools.islice(tries, WORKERS - len(running)) if time.monotonic() < until else iter(())
+        running |= {pool.submit(make, one): one for one in more}
+        if not running:
+            return row
+        done, _ = wait(running, return_when=FIRST_COMPLETED)
+        for one in done:
+            _count(row, running.pop(one), one, command)
 
 
 def _count(row: Row, one: Try, done: Future[list[Violation]], command: Callable[[Try], str]) -> None:

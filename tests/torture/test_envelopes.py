@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.torture.envelopes import many
 
 
-@pytest.mark.parametrize("tries", [250, pytest.param(5000, marks=pytest.mark.slow)])
-def test_an_answer_is_read_and_stored_whatever_it_comes_in(tries: int) -> None:
+def test_an_answer_is_read_and_stored_whatever_it_comes_in() -> None:
+    tries = 250
     tally = many(tries)
     assert sum(tally.values()) >= tries
     assert tally["ok"] > tries // 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.torture import processes, world
-from tests.torture.__main__ import ATTACKS
+from tests.torture.__main__ import ATTACKS, campaign
 from tests.torture.runner import Attack, Try, Violation, attacked, make, table
 from tests.torture.world import undisturbed
 
@@ -34,6 +35,13 @@ def test_every_attack_has_a_small_form() -> None:
 @pytest.mark.parametrize(("attack", "name"), SMALL, ids=[name for _, name in SMALL])
 def test_no_promise_is_broken(attack: Attack, name: str) -> None:
     assert [found for one in first(attack, name) for found in make(one)] == []
+
+
+def test_two_thousand_tries_by_generators_find_nothing() -> None:
+    rows = list(campaign(0.0, SEED, count=2_000))
+    assert [note for row in rows for note in row.notes] == []
+    assert sum(row.tries for row in rows) == 2_000
+    assert {row.name for row in rows} >= {"readings", "envelopes", "replies", "settings", "forms"}
 
 
 BROKEN = [
@@ -86,7 +94,8 @@ def test_the_table_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
     def tries(seed: int) -> Any:
         return iter([Try("a/1", lambda folder: [Violation("lost", "it is gone", 2)]), Try("a/2", lambda folder: [])])
 
-    row = attacked(Attack("a", tries), tries(1), 60.0, lambda one: f"again {one.name}")
+    with ThreadPoolExecutor() as pool:
+        row = attacked(Attack("a", tries), tries(1), 60.0, lambda one: f"again {one.name}", pool)
 
     lines = table([row, row]).splitlines()
     assert lines[2].split()[:3] == ["a", "2", "2"]

@@ -1,0 +1,462 @@
+"""Judges that are right and err in form: whatever their replies are wrapped in, no score is another than the right one.
+
+A judge who knows the island is asked by the whole pipeline, over the wire of `openai:` without a socket. What it says
+is right, and every reply, or some, is spoiled in one way: wrapped, renumbered, renamed, cut, in other words for its
+verdicts, in another envelope. Then each verdict is the right one or none, and what is not judged is said.
+
+    python -m tests.torture.forms 200 [SEED]
+
+makes so many runs, and prints for each way how many scores were right, partly unjudged, or none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import re
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+import httpx2
+import openai
+from pydantic import BaseModel
+
+from redraft import Result
+from redraft.domain import Evaluation
+from redraft.prompts.catalog import PROMPTS
+from tests.chatserver import Seen
+from tests.judges import KEY, Court, Json, Keepers, Sheet, asked_of, island, keepers_in, seen_on, told
+from tests.replies import styles
+from tests.replies.prompts import Case
+from tests.replies.refusals import SILENT
+from tests.torture import envelopes, replies
+
+
+class _Any(BaseModel):
+    """What a prompt was given, of which no way takes notice."""
+
+
+METRICS = ("coverage", "consistency", "keyfact_recall", "faithfulness")
+_NAME = re.compile(r"\b(?:Tom|Bob)\d+\b")
+_KEEPERS = 10
+_WORLDS = 4
+
+
+class Right(Keepers):
+    """A judge that knows who is who, in whatever words the answers are that it compares."""
+
+    def compare_answers(self, sheet: Sheet) -> Json:
+        pairs = {
+            n: [set(_NAME.findall(one[of])) for of in ("document", "summary")]
+            for n, one in sheet.items("pairs").items()
+        }
+        verdicts = {n: "agrees" if first == second else "contradicts" for n, (first, second) in pairs.items()}
+        return {"comparisons": [{"id": n, "reason": "names", "verdict": said} for n, said in verdicts.items()]}
+
+
+# Words and signs for a label that speaks for or against, of which no judge could mean the opposite.
+_AROUND = (
+    "✅ {}",
+    "{} ✓",
+    "**{}**",
+    "`{}`",
+    '"{}"',
+    "{}.",
+    "{}!",
+    "[{}]",
+    "({})",
+    " {}\n",
+    "Verdict: {}",
+    "{} (see above)",
+)
+_AROUND_BAD = ("❌ {}", "{} ✗", *_AROUND[2:])
+_TRUE: tuple[object, ...] = (
+    True,
+    "true",
+    "True",
+    "yes",
+    "Yes.",
+    "YES",
+    1,
+    "1",
+    "✓",
+    "✅",
+    "👍",
+    "ja",
+    "sí",
+    "да",
+    "是",
+    1.0,
+)
+_FALSE: tuple[object, ...] = (
+    False,
+    "false",
+    "False",
+    "no",
+    "No.",
+    "NO",
+    0,
+    "0",
+    "✗",
+    "❌",
+    "👎",
+    "nein",
+    "non",
+    "нет",
+    "否",
+    0.0,
+)
+_OTHER: dict[str, tuple[str, ...]] = {
+    "agrees": ("consistent", "no contradiction", "agree", "not contradictory", "they agree", "same", "match"),
+    "contradicts": ("inconsistent", "contradiction", "disagrees", "does not agree", "they differ", "not the same"),
+    "pass": ("passed", "supported", "not failed", "fully supported", "correct", "not unsupported", "✅ supported"),
+    "fail": ("failed", "unsupported", "not passed", "not supported", "❌ supported", "incorrect", "does not pass"),
+    "yes": ("stated", "mentioned", "is stated", "not missing", "present", "fully stated", "not unstated"),
+    "no": ("not stated", "missing", "not mentioned", "absent", "is not stated", "nowhere stated", "❌ stated"),
+    "none": ("no error", "no errors", "None.", "faithful", "not unfaithful", "no entity error", "N/A", "0", "[]"),
+    "entity": ("Entity error", "entity error (name)", "entity, not relation", "EntityError", "error: entity"),
+    "out_of_article": ("Out-of-article error", "out of article", "not in the document", "hallucination", "extrinsic"),
+}
+_GOOD = ("agrees", "pass", "yes", "none")
+_LABELS = ("verdict", "stated", "category")
+
+
+def _in_words(label: str, rng: random.Random) -> object:
+    """A label in another word that means it, or none but it."""
+    signs = _AROUND if label in _GOOD else _AROUND_BAD
+    booleans = () if label in ("none", "entity", "out_of_article") else _TRUE if label in _GOOD else _FALSE
+    plain: list[object] = [label.upper(), label.title(), [label], {"value": label}, {label: True}, f"{label}, {label}"]
+    return rng.choice([*plain, *(one.format(label) for one in signs), *booleans, *_OTHER[label]])
+
+
+def _labels(entry: Json, rng: random.Random) -> Json:
+    return {key: _in_words(one, rng) if key in _LABELS else one for key, one in entry.items()}
+
+
+def _answered(entry: Json, rng: random.Random) -> Json:
+    return entry | ({"answered": rng.choice(_TRUE if entry["answered"] else _FALSE)} if "answered" in entry else {})
+
+
+def _answers(entry: Json, rng: random.Random) -> Json:
+    if not (said := entry.get("answer")):
+        return entry
+    forms: list[object] = [
+        [said],
+        {"text": said},
+        f"{said}.",
+        f"**{said}**",
+        f"Answer: {said}",
+        f"It is {said}.",
+        f'"{said}"',
+    ]
+    return entry | {
+        "answer": rng.choice([*forms, f"{said} (as the text says)", f"<answer>{said}</answer>", f"✅ {said}"])
+    }
+
+
+def _silent(entry: Json, rng: random.Random) -> Json:
+    """That there is no answer is said in words, and the field for it is left out, or says it too."""
+    if entry.get("answered", True):
+        return entry
+    said = {**entry, "answer": rng.choice(SILENT[rng.choice([*SILENT])]), "answered": rng.choice((False, "no", None))}
+    return said if said["answered"] is not None else {key: one for key, one in said.items() if key != "answered"}
+
+
+def _places(entry: Json, rng: random.Random) -> Json:
+    """The sentences that something rests on, in another form than a list of their ids."""
+    if not (said := entry.get("sentences")) or not isinstance(said[0], str):
+        return entry
+    forms: list[object] = [
+        ", ".join(said),
+        {"ids": said},
+        [{"id": one} for one in said],
+        None,
+        [1],
+        ["all"],
+        said[0].upper(),
+    ]
+    return entry | {"sentences": rng.choice([*forms, [f"sentence {one}" for one in said], [*said, "zzzz"]])}
+
+
+def _renamed(entry: Json, rng: random.Random) -> Json:
+    """Keys that no field is known by, or in another spelling."""
+    spoilt = {
+        key: rng.choice((key.upper(), f" {key} ", f"{key}s", f"the_{key}", f"{key}?", key[::-1])) for key in entry
+    }
+    return {spoilt[key] if rng.random() < 0.4 else key: one for key, one in entry.items()}
+
+
+def _blurred(entry: Json, rng: random.Random) -> Json:
+    """A field is missing, or something that it cannot be."""
+    key = rng.choice([*entry])
+    return {name: one for name, one in entry.items() if name != key} | (
+        {key: rng.choice(envelopes.JUNK)} if rng.random() < 0.5 and key not in ("answer", "answered", *_LABELS) else {}
+    )
+
+
+ENTRIES: dict[str, Callable[[Json, random.Random], Json]] = {
+    "labels in other words": _labels,
+    "booleans as words": _answered,
+    "answers in other words": _answers,
+    "silence in words": _silent,
+    "places in another form": _places,
+    "other keys": _renamed,
+    "a field that is not there": _blurred,
+}
+"""What can be wrong within an entry whose content is right."""
+
+Way = Callable[[Case, random.Random], str]
+
+
+def _within(change: Callable[[Json, random.Random], Json]) -> Way:
+    def way(case: Case, rng: random.Random) -> str:
+        if not case.entries:
+            return json.dumps(case.clean)
+        return json.dumps(
+            {case.entries: [change(dict(one), rng) for one in case.clean[case.entries]]}, ensure_ascii=False
+        )
+
+    return way
+
+
+def _by_fault(fault: str) -> Way:
+    def way(case: Case, rng: random.Random) -> str:
+        # A list of one cannot be rotated.
+        if len(case.clean.get(case.entries, ())) < 2:
+            return json.dumps(case.clean)
+        return replies.spoilt({case.entries: case.clean[case.entries]}, fault, rng)
+
+    return way
+
+
+def _as_lines(sign: str, before: str = "") -> Way:
+    """A table, in which each entry has a line of its own."""
+
+    def way(case: Case, rng: random.Random) -> str:
+        rows = case.clean[case.entries] if case.entries else [case.clean]
+        head = sign.join(rows[0]) if rows else ""
+        return "\n".join([before, head, *(sign.join(map(str, one.values())) for one in rows)])
+
+    return way
+
+
+WAYS: dict[str, Way] = {
+    **{f"read: {name}": style for name, style in styles.READ.items()},
+    **{f"lossy: {name}": style for name, style in styles.LOSSY.items()},
+    **{f"lost: {name}": style for name, style in styles.LOST.items()},
+    **{f"ids: {name}": _by_fault(name) for name in replies.IDS},
+    **{f"texts: {name}": _by_fault(name) for name in replies.TEXTS},
+    **{f"entries: {name}": _within(change) for name, change in ENTRIES.items()},
+    "a table with bars": _as_lines(" | ", "Here:\n"),
+    "values with commas": _as_lines(","),
+    "truncated": lambda case, rng: (text := json.dumps(case.clean))[: rng.randrange(1, len(text))],
+}
+"""All ways to spoil a reply."""
+
+
+def enveloped(text: str, rng: random.Random, *, odd: bool, cut: bool) -> Json:
+    """An answer of a server; an odd one says it in another shape, and has junk beside it."""
+    choice: Json = {
+        "index": 0,
+        "message": {"role": "assistant", "content": text},
+        "finish_reason": "length" if cut else "stop",
+    }
+    answer: Json = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    answer["usage"] = {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20}
+    if odd:
+        half = len(text) // 2
+        parts = [{"type": "text", "text": one} for one in (text[:half], text[half:])]
+        message = choice["message"]
+        message["content"] = rng.choice((text, parts, [text], parts[:1] + parts[1:], {"type": "text", "text": text}))
+        message[rng.choice(("role", "name", "tool_calls", "audio", "reasoning_content"))] = rng.choice(envelopes.JUNK)
+        answer["usage"] = rng.choice((*envelopes.JUNK, {"prompt_tokens": rng.choice(envelopes.COUNTS)}))
+        answer[rng.choice(("id", "object", "created", "model", "service_tier"))] = rng.choice(envelopes.JUNK)
+    return answer
+
+
+class Plan(NamedTuple):
+    """How a run's judge errs: in which way, how often, and whether its envelopes are odd, too."""
+
+    way: str
+    share: float
+    odd: bool
+    plain: bool
+    """Whether the form is asked for in words, so that no server is held to keep to it."""
+
+
+@dataclass
+class World:
+    """A document, a summary of it, and what is right of each item."""
+
+    rng: random.Random
+    summary: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        numbers = self.rng.sample(range(1, _KEEPERS + 1), 7)
+        self.summary = told(*numbers[:5], 40, wrong={n: f"Bob{n}" for n in numbers[3:5]} | {40: "Tom40"})
+        self.told = keepers_in(self.summary)
+        self.sentences = [next(iter(keepers_in(one))) for one in self.summary.split(". ")]
+
+    def name_of(self, number: int) -> str:
+        return f"Tom{number}" if number <= _KEEPERS else ""
+
+    def _of_summary(self, number: int) -> str:
+        if number not in self.told:
+            return "unanswered"
+        return "answered" if self.told[number] == self.name_of(number) else "contradicted"
+
+    def _of_document(self, number: int) -> str:
+        if number > _KEEPERS:
+            return "unsupported"
+        return "consistent" if self.told.get(number) == self.name_of(number) else "inconsistent"
+
+    def verdicts(self, one: Evaluation) -> Iterator[tuple[str, object, str]]:
+        """Each item of an evaluation, the verdict on it, and the right one."""
+        rows: Any = one.details
+        for item in rows.get("questions", ()):
+            yield item["question"], item["verdict"], self._of_summary(asked_of(item["question"]))
+        for item in rows.get("claims", ()):
+            yield item["question"], item["verdict"], self._of_document(asked_of(item["question"]))
+        for item in rows.get("facts", ()):
+            ((number, name),) = keepers_in(item["fact"]).items()
+            yield item["fact"], item["verdict"], "stated" if self.told.get(number) == name else "missing"
+        for item in rows["sentences"] if one.metric == "faithfulness" else ():
+            right = self._of_document(self.sentences[item["id"] - 1])
+            known = {"consistent": "none", "inconsistent": "entity", "unsupported": "out_of_article"}
+            yield f"sentence {item['id']}", item["verdict"], known[right]
+
+
+@dataclass
+class Judge:
+    """Answers as a server would, and spoils what it says by a plan."""
+
+    plan: Plan | None
+    rng: random.Random
+    spoilt: list[tuple[str, str]] = field(default_factory=list)
+    trouble: list[Exception] = field(default_factory=list)
+    """What went wrong with the judge itself."""
+
+    async def answer(self, request: httpx2.Request) -> httpx2.Response:
+        try:
+            return self._answer(json.loads(request.content))
+        except Exception as error:
+            # The client takes it for an error of the connection.
+            self.trouble.append(error)
+            raise
+
+    def _answer(self, body: Json) -> httpx2.Response:
+        seen = Seen(0, 0.0, "", "m", body["messages"], body, "", 0)
+        sheet = seen_on(seen)
+        said = Right()(sheet)
+        assert isinstance(said, dict)
+        text, cut, odd = json.dumps(said), False, False
+        if self.plan and self.rng.random() < self.plan.share:
+            case = Case(PROMPTS[sheet.prompt], _Any(), said)
+            text, odd = WAYS[self.plan.way](case, self.rng), self.plan.odd
+            cut = self.plan.way.endswith(("truncated", "broken off")) and self.rng.random() < 0.5
+            self.spoilt.append((sheet.prompt, text))
+        answer = json.dumps(enveloped(text, self.rng, odd=odd, cut=cut))
+        return httpx2.Response(200, content=answer.encode(), headers={"content-type": "application/json"})
+
+
+async def _judged(world: World, judge: Judge, *, plain: bool) -> Result:
+    """What becomes of a summary whose judge answers so."""
+    transport = httpx2.MockTransport(judge.answer)
+    place = {"model": "openai:m", "base_url": "http://nowhere.example/v1", **({"replies": "plain"} if plain else {})}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        patch("redraft.models.openai._client", lambda _: openai.DefaultAsyncHttpx2Client(transport=transport)),
+        patch.dict("os.environ", {"OPENAI_API_KEY": KEY}),
+    ):
+        court = Court(Path(folder), document=island(_KEEPERS))
+        court.model = None
+        try:
+            return await court.evaluate(world.summary, metrics=METRICS, settings=place)
+        finally:
+            court.store.close()
+
+
+class Outcome(NamedTuple):
+    """How the score of one metric came out, and what is wrong with that."""
+
+    ending: str
+    wrong: str = ""
+
+
+def held(world: World, one: Evaluation, right: Evaluation) -> Outcome:
+    """An evaluation against the right one: the same score, or a part of its verdicts and word of the rest, or none."""
+    if one.score is None:
+        return Outcome("no score", "" if one.reason else "no score, and no reason")
+    found = [*world.verdicts(one)]
+    wrong = [f"{item} is {said}, not {true}" for item, said, true in found if said not in (true, "unjudged", "unclear")]
+    if wrong:
+        return Outcome("wrong", "; ".join(wrong))
+    if abs(one.score - (right.score or 0.0)) < 1e-9 and not one.unjudged:
+        return Outcome("right")
+    said = one.unjudged or one.details.get("missing") or one.details.get("trouble")
+    return Outcome("partly unjudged", "" if said else f"{one.score:.3f} in place of {right.score}, and nothing is said")
+
+
+def planned(number: int, seed: int, rng: random.Random) -> Plan:
+    """All ways in their turns, in an order that goes by the seed; those of many kinds more than once."""
+    ways = [*WAYS, *[name for name in WAYS if name.startswith("entries: ")] * 8]
+    random.Random(seed).shuffle(ways)
+    return Plan(ways[number % len(ways)], rng.choice((1.0, 1.0, 0.6, 0.3)), rng.random() < 0.3, rng.random() < 0.5)
+
+
+@cache
+def _world(number: int) -> tuple[World, dict[str, Evaluation]]:
+    """One of a few worlds, and what comes of a judge who makes no mistake."""
+    world = World(random.Random(number))
+    result = asyncio.run(_judged(world, Judge(None, world.rng), plain=False))
+    found = {name: result.evaluations[name] for name in METRICS}
+    assert {held(world, one, one) for one in found.values()} == {Outcome("right")}
+    return world, found
+
+
+def run(number: int, seed: int) -> Iterator[tuple[Plan, str, Outcome]]:
+    """How the scores of a run came out."""
+    rng = random.Random(f"{seed} {number}")
+    (world, clean), plan = _world(number % _WORLDS), planned(number, seed, rng)
+    judge = Judge(plan, rng)
+    result = asyncio.run(_judged(world, judge, plain=plan.plain))
+    if judge.trouble:
+        raise judge.trouble[0]
+    yield from ((plan, name, held(world, result.evaluations[name], clean[name])) for name in METRICS)
+
+
+def scored_wrongly(count: int, seed: int) -> Iterator[str]:
+    """What came out wrong in so many runs."""
+    for number in range(count):
+        for plan, name, outcome in run(number, seed):
+            if outcome.wrong:
+                yield f"run {number}, {plan}: {name}: {outcome.wrong}"
+
+
+def main() -> int:
+    """Make runs, and print a table."""
+    count, seed = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    ended: Counter[tuple[str, str]] = Counter()
+    broken = 0
+    for number, (plan, name, outcome) in ((at, one) for at in range(count) for one in run(at, seed)):
+        ended[plan.way.partition(":")[0], "broken" if outcome.wrong else outcome.ending] += 1
+        if outcome.wrong:
+            broken += 1
+            print(f"run {number}, {plan}: {name}: {outcome.wrong}", file=sys.stderr, flush=True)
+    print("| way | scores | right | partly unjudged | none | broken |\n|---|---|---|---|---|---|")
+    for way in dict.fromkeys(name.partition(":")[0] for name in WAYS):
+        cells = [ended[way, ending] for ending in ("right", "partly unjudged", "no score", "broken")]
+        print(f"| {way} | {sum(cells)} | {' | '.join(map(str, cells))} |")
+    return int(broken > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
