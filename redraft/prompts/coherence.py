@@ -61,7 +61,7 @@ def mark_of(word: str) -> Mark | None:
     """The type that a word names, in any capitals and with any marks around it; None where it names none."""
     letters = _LETTERS.findall(word.casefold())
     mark = _MARKS.get(letters[0]) if letters else None
-    if mark == NO_CONFUSION and is_denied(word, NO_CONFUSION):
+    if mark == NO_CONFUSION and is_denied(word, "none"):
         return None
     return mark if mark and letters in (mark.split(), letters[:1]) else None
 
@@ -123,7 +123,7 @@ class Confusion(ReplyModel):
     @property
     def is_confusing(self) -> bool | None:
         """The verdict; None where there is none, or both. To have no question is no denial beside a type."""
-        clear = [one for one in self.questions if not is_denied(one, NO_CONFUSION)]
+        clear = [one for one in self.questions if not is_denied(one, "none")]
         denied = NO_CONFUSION in self.types or any(map(_DENIAL.match, clear))
         if self.asked or self.errors:
             return None if denied else True

@@ -28,6 +28,7 @@ from tests.torture import (
     kills,
     leaks,
     readings,
+    refusals,
     replies,
     settings,
     terminals,
@@ -47,6 +48,7 @@ ATTACKS: tuple[Attack, ...] = (
     batches("envelopes", envelopes.misread, share=25),
     batches("replies", replies.misplaced, share=19),
     batches("settings", settings.unasked, share=24),
+    batches("refusals", refusals.taken, share=24),
     # Each is a judgment by the whole pipeline.
     batches("forms", forms.scored_wrongly, share=2, size=10),
 )
