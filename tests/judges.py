@@ -42,7 +42,7 @@ for _name, _prompt in PROMPTS.items():
         _SHAPES[_prompt.returns.__name__].append(_name)
 # An item on a line of its own, and the end of a prompt that is about some of them.
 _LINE = re.compile(r"^([bcdfghjkmnpqrtvwx]{4,}): (.*)$", re.MULTILINE)
-_ONLY = re.compile(r"these sentences(?: are to be asked about)?: ([a-z, ]+)$", re.MULTILINE)
+_ONLY = re.compile(r"these sentences(?: are to be asked about[^:]*)?: ([a-z, ]+)$", re.MULTILINE)
 _ITEM = r'<{tag}(?: (?:n|id)="(\w+)")?>\n(.*?)\n</{tag}>'
 
 Json = dict[str, Any]
@@ -341,7 +341,7 @@ class Keepers:
 
     def rule_on_findings(self, sheet: Sheet) -> Said:
         """Reads for itself, and goes by what stands there."""
-        known = keepers_in(sheet.within("passages"))
+        known = keepers_in(sheet.within("document") or sheet.within("passages"))
         return {"points": [{"id": n, **_ruled(one, known)} for n, one in sheet.items("points").items()]}
 
     def revise(self, sheet: Sheet) -> Said:

@@ -80,7 +80,9 @@ async def test_it_reads_the_whole_document_first_where_that_fits(store: Store) -
     await ruled(store, judge, Plea(accusation(3)), Plea(accusation(4)))
 
     (sheet,) = judge.seen
-    assert sheet.text.startswith(f"<passages>\n{island().text.strip()}\n</passages>")
+    assert sheet.text.startswith(f"<document>\n{island().text.strip()}\n</document>"), (
+        "as the first judge's prompts begin"
+    )
     assert len(sheet.items("points")) == 2
 
 

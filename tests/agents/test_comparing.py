@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from redraft.agents.answers import is_answered
 from redraft.domain import Evaluation
 from redraft.evaluators.similarity import is_doubtful, is_same, rouge1
 from redraft.readers.documents import parse
@@ -106,6 +107,36 @@ async def test_of_what_nobody_can_compare_nothing_is_said(tmp_path: Path) -> Non
 
     assert (found.outcome, found.score, found.unjudged, found.findings) == ("failed", None, 1, ())
     assert len(court.asked("compare_answers")) == 1, "that is a verdict, and nobody is asked again"
+
+
+async def test_an_answer_about_something_else_bears_nothing_out(tmp_path: Path) -> None:
+    found, court = await judged(tmp_path, Clerk(WAR, verdicts=["unrelated"]))
+
+    assert (found.outcome, found.score, found.unjudged, found.findings) == ("failed", None, 1, ())
+    assert len(court.asked("answer_from_document")) == 1, "nothing is doubted that a further look would settle"
+
+
+async def test_an_answer_about_something_else_answers_no_question_of_the_document(tmp_path: Path) -> None:
+    class Strict(Keepers):
+        """Finds that another name answers something else."""
+
+        def compare_answers(self, sheet: Sheet) -> Said:
+            pairs = sheet.items("pairs")
+            return {"comparisons": [{"id": n, "reason": "Another matter.", "verdict": "unrelated"} for n in pairs]}
+
+    court = Court(tmp_path, Strict())
+    result = await court.evaluate("The keeper number 1 is called Bob.", metrics=("coverage",))
+
+    coverage = result.evaluations["coverage"]
+    assert (coverage.score, coverage.unjudged) == (0.0, 0)
+    assert {one.kind for one in coverage.findings} == {"unanswered"}
+
+
+@pytest.mark.parametrize(
+    ("answered", "placed", "found"), [(True, True, True), (True, False, False), (None, True, False)]
+)
+def test_none_is_an_answer_where_its_place_is_named(answered: bool | None, placed: bool, found: bool) -> None:
+    assert is_answered(answered, "None.", placed=placed) is found
 
 
 async def test_equal_answers_are_not_compared(tmp_path: Path) -> None:

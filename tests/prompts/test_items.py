@@ -185,12 +185,12 @@ def test_no_line_break_makes_a_line_of_its_own(
 
 
 @BOTH
-def test_the_sentences_that_are_asked_about_are_named_at_the_end_where_they_are_not_all(book: PromptBook) -> None:
+def test_the_sentences_that_are_asked_about_are_named_before_the_task_where_they_are_not_all(book: PromptBook) -> None:
     whole, some = rendered(book, "ask_summary"), rendered(book, "ask_summary", only=[3])
     (_, _), (_, _), (tag, text) = told_in(some, "summary")
     assert text == "Ann came."
-    assert some.startswith(whole)
-    assert outside(some).rstrip().endswith(f": {tag}")
+    assert f": {tag}\n\nFor each of " in outside(some)
+    assert "nly these sentences" not in whole
 
 
 def test_an_item_of_several_texts_names_them() -> None:
