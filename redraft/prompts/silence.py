@@ -59,17 +59,16 @@ _SAID_OF_TEXT = pattern(
     rf"|(?:there is |there's )?nothing in (?:the|this) (?:{_TEXT})\b.{{0,80}}"
     rf"|(?:(?:{_JOINS}) ){{0,4}}?(?:{_NOT}) (?:\S+ )??(?:{_SAYS}|{_JOINS})\b.{{0,80}} (?:{_TEXT})"
 )
-_CLOSED = pattern(rf"(?:(?:{_TEXT}|documents?|dokument\w*|documento|документ\w*|{_NOT}|{_SAYS}|{_JOINS})(?: |$))+")
+_CLOSED = pattern(rf"(?:{_TEXT}|documents?|dokument\w*|documento|документ\w*|{_NOT}|{_SAYS}|{_JOINS})")
 _NEGATED, _SAYING = pattern(rf"(?:^|.* )(?:{_NOT})(?: .*|$)"), pattern(rf"(?:^|.* )(?:{_TEXT}|{_SAYS})(?: .*|$)")
 # Chinese and Japanese, which put no spaces between words.
+# One choice at each place, the longest first: without that a long reply could take for ever.
 _UNSPACED = pattern(
     r"(?=.*(?:未|没|無|无|不|ない|ません|なし))(?=.*(?:提|说|文|摘要|要約|答|信息|情報|知|确定|判断|記載|書|述|言及|わか|触|読))"
-    r"(?:未|没有?|無|无法?|不[能足了在]?|ない|ません|なし|提[到及]|说明?|明|是?谁|[原本]?文[中章]?|摘要|要約|回?答[案え]?|相关|足够|的|信息|情報|"
-    r"从"
-    r"|从文中|根据|得知?|知道|我们?|确定|给出|交代|这一?点|对此|只字|判断|記載|書[かい]|述べ?ら?|言及|わか?り?|触れ?|読み取"
-    r"|れ|て|い|さ|は|が|に|に"
-    r"は|には|から|この?|その?|それ|何も|あり|で|き|す|た|中|を|含ま|十分|点|誰か?|です|な|不足|し|見つか?り?"
-    r"|該当する|保持|不变|[，、。 ])+"
+    r"(?>未|没有?|無|无法?|不[能足了在变]?|ない|ません|なし|提[到及]|说明?|明|是?谁|[原本]?文[中章]?|摘要|要約|回?答[案え]?"
+    r"|相关|足够|的|信息|情報|从文中|从|根据|得知?|知道|我们?|确定|给出|交代|这一?点|对此|只字|判断|記載|書[かい]|述べ?ら?|言及"
+    r"|わか?り?|触れ?|読み取|れ|て|い|さ|は|が|には|に|から|この?|その?|それ|何も|あり|です|で|き|す|た|中|を|含ま|十分|点"
+    r"|誰か?|な|し|見つか?り?|該当する|保持|[，、。 ])+"
 )
 _REMAINS = pattern(
     r"(?:the|die|le|el|il|o) \w+ (?:stays|remains|bleibt|reste|queda|resta|rimane|fica)\b.{0,40}"
@@ -102,7 +101,7 @@ def _says_nothing(words: str) -> bool:
     spaced = re.sub(r"[^\w'/]+", " ", words).strip()
     if _ALONE.fullmatch(words) or _SAID_OF_TEXT.fullmatch(spaced) or _UNSPACED.fullmatch(words):
         return True
-    return bool(_CLOSED.fullmatch(spaced) and _NEGATED.fullmatch(spaced) and _SAYING.fullmatch(spaced))
+    return bool(_NEGATED.fullmatch(spaced) and _SAYING.fullmatch(spaced) and all(map(_CLOSED.fullmatch, spaced.split())))
 
 
 def is_sign(sentence: str) -> bool:
