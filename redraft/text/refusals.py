@@ -24,7 +24,7 @@ from redraft.text.words import count_words, is_unspaced
 _LEAST = {(False, False): 0.2, (False, True): 0.4, (True, False): 0.4, (True, True): 0.75}
 # Far shorter than asked is so little of it, and no more than what a refusal has to say.
 _FAR_SHORTER, _LONGEST_REFUSAL = 1 / 3, 60
-# And so many telling words have to be there to tell by, in a text that is far shorter than asked.
+# So many telling words have to be there to tell by, in a text that is far shorter than asked, or all are of its source.
 _FEWEST = 3
 # So few words in another script are seldom a translation that nobody has asked for.
 _SHORT = 20
@@ -56,7 +56,7 @@ def is_no_summary(text: str, source: str, words: int, language: str | None = Non
     telling = telling_terms(text, spoken)
     share = len(telling & telling_terms(source, read)) / len(telling) if telling else 0.0
     if brief and len(telling) < _FEWEST:
-        return True
+        return own or share < 1
     if share >= _LEAST[brief, own]:
         return False
     asked_so = not language and _script(text) == _script(source)

@@ -30,6 +30,7 @@ KEEPERS = (
     "Emil Gray quarrelled with the bishop over the harbour taxes.",
     "Flora Dunn planted seven apple trees behind the chapel wall.",
 )
+WEATHER = "The weather was as it always is there."
 INVENTED = "Zacharias Pennyfeather purchased fourteen elephants yesterday."
 
 
@@ -44,11 +45,12 @@ def faithful(request: Request[Any, Any]) -> Line:
     """A writer that says again what it is told of the keepers, and nothing else."""
     shown = " ".join(
         text
-        for value in dict(request.given).values()
+        for field, value in dict(request.given).items()
+        if field != "before"
         for text in (value if isinstance(value, list) else [value])
         if isinstance(text, str)
     )
-    return " ".join(line for line in (*KEEPERS, INVENTED) if line in shown) or "Nothing happened there at all."
+    return " ".join(line for line in (*KEEPERS, INVENTED) if line in shown) or WEATHER
 
 
 def inventive(request: Request[Any, Any]) -> Line:

@@ -33,7 +33,7 @@ from redraft.models.testing import Line
 from redraft.settings import Settings
 from redraft.store.store import Store
 from tests.history.test_embedded import Counting
-from tests.history.test_lineage import INVENTED, KEEPERS, chronicle, drafted, faithful, inventive
+from tests.history.test_lineage import INVENTED, KEEPERS, WEATHER, chronicle, drafted, faithful, inventive
 from tests.store.support import run
 from tests.support import Desk, prose
 
@@ -66,7 +66,7 @@ def without(*labels: str) -> Any:
         if not request.label.startswith(labels):
             # Only what betrays how it was made is tidied.
             return f"{said} This excerpt ends." if labels == ("tidy",) else said
-        return str(said).replace(LOST, "").strip() or "Nothing happened there at all."
+        return str(said).replace(LOST, "").strip() or WEATHER
 
     return answer
 
@@ -204,7 +204,7 @@ def keep_absence(store: Store, draft: str, read: str) -> None:
 
 async def test_a_reviser_is_told_of_the_passage_and_of_the_step(tmp_path: Path) -> None:
     def both(request: Request[Any, Any]) -> Line:
-        return str(inventive(request)).replace(LOST, "").strip() or "Nothing happened there at all."
+        return str(inventive(request)).replace(LOST, "").strip() or WEATHER
 
     desk, run = await drafted(tmp_path, both)
     known(desk.store)

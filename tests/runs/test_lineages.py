@@ -17,7 +17,7 @@ from redraft.prompts.origins import AllSources, Sources
 from redraft.runs import lineages
 from redraft.runs.preparing import prepare
 from redraft.runs.tracing_plan import foreseen
-from tests.history.test_lineage import INVENTED, KEEPERS, chronicle, faithful
+from tests.history.test_lineage import INVENTED, KEEPERS, WEATHER, chronicle, faithful
 from tests.support import Desk
 
 LOST_AT_SEA = "Conrad perished somewhere near a cliff after losing control of his dinghy."
@@ -26,7 +26,7 @@ SETTINGS: dict[str, Any] = {"words": 70, "chunk_tokens": 128, "context_tokens": 
 
 def reworded(request: Request[Any, Any]) -> Line:
     """A writer who tells of one keeper in other words from the first level on, and makes something up in the second."""
-    said = str(faithful(request)).replace(KEEPERS[2], LOST_AT_SEA)
+    said = str(faithful(request)).replace(KEEPERS[2], f"{LOST_AT_SEA} {WEATHER}")
     shown = str(request.given)
     if LOST_AT_SEA in shown and LOST_AT_SEA not in said:
         said = f"{said} {LOST_AT_SEA}"

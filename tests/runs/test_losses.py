@@ -15,7 +15,7 @@ from redraft.runs import lineages
 from redraft.runs.preparing import prepare
 from redraft.runs.tracing_plan import foreseen
 from redraft.settings import Settings
-from tests.history.test_lineage import KEEPERS, chronicle, faithful
+from tests.history.test_lineage import KEEPERS, WEATHER, chronicle, faithful
 from tests.history.test_lost import known
 from tests.runs.test_lineages import SETTINGS, Reader
 from tests.support import Desk
@@ -28,7 +28,7 @@ RETOLD = "Conrad perished somewhere near a cliff after losing control of his din
 def retelling(request: Request[Any, Any]) -> Line:
     """A writer who says one fact in other words from the first."""
     given = str(request.given)
-    said = str(faithful(request)).replace(KEEPERS[2], RETOLD)
+    said = str(faithful(request)).replace(KEEPERS[2], f"{RETOLD} {WEATHER}")
     return f"{said} {RETOLD}" if RETOLD in given and RETOLD not in said else said
 
 
