@@ -158,7 +158,8 @@ def summarizer(share: float = 0.9, words: int = 100, wrap: Callable[[str], str] 
             outline = {"kind": "narrative", "line": "It goes on.", "turning_points": ["It ends."], "cast": []}
             return json.dumps(outline)
         limit = int((re.findall(r"(\d[\d,]*) words", asked) or [str(words)])[-1].replace(",", ""))
-        shown = [word.lower() for _, text in FENCED.findall(asked) for word in re.findall(r"[A-Za-z]{4,}", text)]
+        told = "\n".join(text for role, text in texts if role == "user")
+        shown = [word.lower() for _, text in FENCED.findall(told) for word in re.findall(r"[A-Za-z]{4,}", text)]
         known = (VOCABULARY.split(), shown or VOCABULARY.split())
         rng, sentences, left = random.Random(json.dumps(texts)), [], max(int(limit * share), min(limit, 8))
         while left > 0:

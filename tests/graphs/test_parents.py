@@ -81,7 +81,7 @@ async def test_a_tree_has_its_excerpts_its_pieces_and_the_context_as_far_as_it_w
     def learned(request: Request[Any, Any]) -> Line:
         text = str(told_apart(request))
         return (
-            text.replace("keeper", "keeper-extraordinarily-disproportionately")
+            text.replace("keeper", "keeper-keeper-keeper-keeper-keeper-keeper")
             if request.label.startswith("level 1")
             else text
         )

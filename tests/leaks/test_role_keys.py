@@ -14,7 +14,8 @@ from tests.cli.inside import Inside
 from tests.command import Done
 
 USUAL, STRONG, LOCAL = "sk-usual-0123456789", "sk-strong-0123456789", "sk-local-0123456789"
-TEXT = "The keeper kept the light. " * 40
+SAID = "The keeper kept the light."
+TEXT = f"{SAID} " * 40
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def two(tmp_path: Path) -> Iterator[Two]:
     (tmp_path / "book.md").write_text(TEXT, "utf-8")
     (tmp_path / "summary.md").write_text("The keeper kept the light.", "utf-8")
     keys = {"OPENAI_API_KEY": USUAL, "STRONG_KEY": STRONG, "LOCAL_KEY": LOCAL}
-    with ChatServer(lambda _: "nothing to say") as writer, ChatServer(lambda _: "nothing to say") as judge:
+    with ChatServer(lambda _: SAID) as writer, ChatServer(lambda _: "nothing to say") as judge:
         yield Two(Inside(tmp_path, **keys), writer, judge)
 
 
@@ -75,7 +76,7 @@ def test_each_table_has_a_key_of_its_own(two: Two) -> None:
     assert keys_at(two.writer) == {STRONG}
     assert keys_at(two.judge) == {LOCAL}
     # An address that is typed takes the place of the table's, and the table's key stays where it was.
-    with ChatServer(lambda _: "nothing to say") as other:
+    with ChatServer(lambda _: SAID) as other:
         two.command.run("summarize", "book.md", "-m", "strong", "-w", "60", "--base-url", other.base_url)
         assert other.seen
         assert keys_at(other) == {USUAL}

@@ -225,7 +225,7 @@ def test_that_there_is_no_answer_is_said_in_a_field(book: PromptBook, name: str)
     [
         ("ask_document", "6 questions"),
         ("ask_summary", "at most 4 questions"),
-        ("ask_summary", "one entry for every sentence"),
+        ("ask_summary", "one entry for each sentence"),
         ("compare_answers", "one entry for every pair"),
         ("revise", "at most 120 words"),
     ],

@@ -34,7 +34,7 @@ from tests.command import Command
 from tests.judges import KEY, Keepers, island, seen_on
 from tests.judges import told as told_of
 from tests.store.conftest import place as place
-from tests.support import story
+from tests.support import prose, story
 from tests.telemetry.conftest import expect_no_secret
 
 Numbers = dict[tuple[str, ...], float]
@@ -237,7 +237,7 @@ def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
 
 async def test_an_application_counts_calls_in_a_registry_of_its_own(tmp_path: Path) -> None:
     registry = CollectorRegistry()
-    model = FunctionModel(lambda request: "It burns.")
+    model = FunctionModel(lambda request: prose(20))
     async with Workshop(tmp_path / "redraft.db", model=model, observer=MetricsObserver(registry)) as shop:
         result = await shop.summarize(story(12), words=60, chunk_tokens=192)
     found = numbers(generate_latest(registry))
