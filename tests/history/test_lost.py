@@ -269,8 +269,10 @@ async def test_words_alone_call_nothing_invented(tmp_path: Path) -> None:
     own = (INVENTED, "Yolanda Quimby bought nineteen zebras last week.", "Xavier Orme sold eleven camels at noon.")
 
     def free(request: Request[Any, Any]) -> Line:
-        said = str(faithful(request))
-        return " ".join((said.split(".")[0] + ".", *own)) if request.label.startswith("level") else said
+        if not request.label.startswith("level"):
+            return faithful(request)
+        told = [one for one in KEEPERS if any(one in text for text in request.given.summaries)]
+        return " ".join((told[-1], *own))
 
     found = await losses(tmp_path, free)
     assert [one.text for one in found.lineage.doubtful] == list(own)

@@ -92,8 +92,12 @@ async def test_a_question_that_the_document_answers_after_all_is_not_unanswerabl
     def replies(request: Request[Any, Any]) -> BaseModel:
         given = request.given
         if isinstance(given, AnswerFromDocumentGiven):
+            quote = " ".join(given.texts[0].split()[-6:])
             return DocumentAnswers(
-                answers=[DocumentAnswer(id=one.id, answer="Nine crowns", quote="") for one in given.questions]
+                answers=[
+                    DocumentAnswer(id=one.id, answered=True, answer=f"{quote} {one.id}", quote=quote)
+                    for one in given.questions
+                ]
             )
         return read(request)
 
