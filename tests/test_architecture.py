@@ -258,6 +258,7 @@ def test_the_package_keeps_to_the_rule(rule: str) -> None:
     assert [f"{m.path}: {what}" for m in modules.values() for what in RULES[rule](m, modules)] == []
 
 
+@pytest.mark.slow
 def test_no_module_needs_itself() -> None:
     assert cycle(package()) == []
 

@@ -68,6 +68,7 @@ def plain_summary(folder: Path, book: Path, strategy: str) -> str:
     return done.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_run_through_http(tmp_path: Path, book: Path, strategy: str) -> None:
     with ChatServer() as server:
@@ -114,6 +115,7 @@ def test_a_useless_reply_is_asked_for_again(tmp_path: Path, book: Path, strategy
     assert done.json["flawed"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_refused_chunk_is_left_out_named_and_tried_again_on_resume(tmp_path: Path, book: Path, strategy: str) -> None:
     answer, refusing = summarizer(), True
@@ -260,6 +262,7 @@ def test_a_budget_in_money_is_kept(tmp_path: Path, book: Path) -> None:
     assert more.json["stop_reason"] == "complete"
 
 
+@pytest.mark.slow
 def test_the_order_in_which_replies_come_does_not_matter(tmp_path: Path, book: Path) -> None:
     outcomes = set()
     for seed in range(3):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from benchmarks.common import SAMPLE
 from benchmarks.judging_cost import LEAST_SHARED, MOST, VOCABULARY_NAME, Reader, share_in_prefixes, spent
 from redraft.readers.documents import parse
@@ -9,6 +11,7 @@ from redraft.settings import USUAL_METRICS
 from redraft.text.tokens import tokenizer_named
 
 
+@pytest.mark.slow
 async def test_a_document_that_is_read_whole_is_read_few_times_and_in_the_same_words() -> None:
     document = parse(" ".join(SAMPLE.read_text("utf-8").split(" ")[:5_000]).encode(), name="book.txt")
     reader = Reader()

@@ -65,6 +65,7 @@ def test_its_strategy_drafts_what_is_refined_by_its_metric(command: Inside) -> N
     assert done["goals"] == {"dates": {"at_least": 1.0, "met": True, "judged_share": 1.0}}
 
 
+@pytest.mark.slow
 def test_its_metric_that_asks_nobody(command: Inside) -> None:
     (command.folder / "wrong.md").write_text("On 3 March 1924 she came. It was over on April 31, 1999.", "utf-8")
     (command.folder / "none.md").write_text("She came, and it was soon over.", "utf-8")

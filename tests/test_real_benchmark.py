@@ -54,6 +54,7 @@ async def stopped_after(requests: int, folder: Path, server: ChatServer, saved: 
         await running
 
 
+@pytest.mark.slow
 async def test_what_was_stopped_goes_on_and_nothing_is_asked_twice(tmp_path: Path, server: ChatServer) -> None:
     stopped = list[int]()
     await stopped_after(12, tmp_path, server, stopped)

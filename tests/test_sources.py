@@ -138,6 +138,7 @@ def test_the_limit_stands_where_nobody_sets_one(tmp_path: Path) -> None:
         load(str(large), max_bytes=1_000)
 
 
+@pytest.mark.slow
 def test_an_endless_standard_input_comes_to_an_end(command: Command) -> None:
     with open("/dev/zero", "rb") as endless:
         done = subprocess.run(
@@ -147,6 +148,7 @@ def test_an_endless_standard_input_comes_to_an_end(command: Command) -> None:
     assert b"more than 5 MB" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_closed_standard_input_is_a_sentence(command: Command) -> None:
     done = subprocess.run(
         ["sh", "-c", f"exec {sys.executable} -m redraft summarize - <&-"],

@@ -72,6 +72,7 @@ def agreed(entries: Said, item: int) -> str | None:
     return said.pop() if len(said) == 1 else None
 
 
+@pytest.mark.slow
 @given(first=ENTRIES, second=ENTRIES, items=st.sets(st.integers(0, 9), min_size=1).map(sorted))
 def test_no_reply_gives_an_item_the_verdict_of_another(first: Said, second: Said, items: list[int]) -> None:
     judge = Judge(first, second, [])

@@ -34,6 +34,7 @@ def passages(sheet: Sheet) -> list[str]:
     return [whole] if whole else [item["text"] for item in sheet.items("passages").values()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", [4096, 8192])
 async def test_no_request_is_larger_than_the_window(tmp_path: Path, window: int) -> None:
     court = Court(tmp_path, document=island(800))
@@ -87,6 +88,7 @@ def test_in_every_part_of_a_summary_what_a_sentence_points_back_to_is_there() ->
         assert sum(tokenizer.count(one.sentence) for one in part) < desk.room
 
 
+@pytest.mark.slow
 async def test_a_long_document_is_sent_in_passages(tmp_path: Path) -> None:
     court = Court(tmp_path, document=island(800))
     result = await court.evaluate(told(1, 400, 800), metrics=("consistency",))
@@ -112,6 +114,7 @@ class Nearsighted(Keepers):
         return said
 
 
+@pytest.mark.slow
 async def test_all_is_read_before_the_document_is_believed_to_say_nothing(tmp_path: Path) -> None:
     court = Court(tmp_path, Nearsighted(), document=island(800))
     result = await court.evaluate(told(7), metrics=("consistency",))
@@ -134,6 +137,7 @@ async def test_where_only_passages_are_read_their_silence_settles_nothing(tmp_pa
     assert wide > near / 2
 
 
+@pytest.mark.slow
 async def test_a_finding_says_what_was_read(tmp_path: Path) -> None:
     for keepers in (40, 800):
         court = Court(tmp_path / str(keepers), document=island(keepers))
@@ -146,6 +150,7 @@ async def test_a_finding_says_what_was_read(tmp_path: Path) -> None:
     assert finding.read.endswith(" passages")
 
 
+@pytest.mark.slow
 async def test_a_document_that_fits_is_read_whole_and_always_in_the_same_words(tmp_path: Path) -> None:
     court = Court(tmp_path, document=island(80))
     await court.evaluate(told(*range(1, 50), 99), metrics=("consistency", "faithfulness"))
@@ -157,6 +162,7 @@ async def test_a_document_that_fits_is_read_whole_and_always_in_the_same_words(t
     assert [sheet.text[:40] for sheet in asked if not sheet.text.startswith(beginning)] == []
 
 
+@pytest.mark.slow
 async def test_a_longer_document_that_fits_is_read_whole_for_as_few_and_equal_batches_as_may_be(tmp_path: Path) -> None:
     court = Court(tmp_path, document=island(400))
     result = await court.evaluate(told(*range(1, 401, 4)), metrics=("consistency",), settings={"context_tokens": 32768})
@@ -169,6 +175,7 @@ async def test_a_longer_document_that_fits_is_read_whole_for_as_few_and_equal_ba
     assert max(batches) - min(batches) <= 1
 
 
+@pytest.mark.slow
 async def test_only_the_questions_without_an_answer_are_held_against_all_parts(tmp_path: Path) -> None:
     court = Court(tmp_path, document=island(800))
     result = await court.evaluate(told(7, 1777), metrics=("consistency",))
@@ -195,6 +202,7 @@ async def test_a_document_that_fits_is_read_whole_before_it_is_believed_to_say_n
     assert passages(court.asked("answer_from_document")[-1]) == [court.document.text.strip()]
 
 
+@pytest.mark.slow
 async def test_the_cost_grows_with_the_questions_and_not_with_the_document(tmp_path: Path) -> None:
     spent = []
     for keepers in (100, 1000):

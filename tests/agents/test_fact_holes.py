@@ -91,6 +91,7 @@ FAULTS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
 @pytest.mark.parametrize("prompt", [*VETTING, "align_facts", "verify_sentences"])
 async def test_a_faulty_list_is_asked_for_again_and_changes_nothing(tmp_path: Path, prompt: str, name: str) -> None:
@@ -105,6 +106,7 @@ async def test_a_faulty_list_is_asked_for_again_and_changes_nothing(tmp_path: Pa
     assert more - calls == Counter({} if name in FREE else {prompt: script.faults})
 
 
+@pytest.mark.slow
 async def test_what_is_passed_over_is_asked_for_alone(tmp_path: Path) -> None:
     court = Court(tmp_path, Holey("align_facts", fault("one short")))
     with court.served():
@@ -130,6 +132,7 @@ class Picky(Keepers):
         return {key: [one for one in entries if one["id"] not in second] for key, entries in said.items()}
 
 
+@pytest.mark.slow
 async def test_a_fact_that_is_never_aligned_is_unjudged(tmp_path: Path) -> None:
     result, calls = await judged(tmp_path, Picky("align_facts"), keepers=12)
 
@@ -144,6 +147,7 @@ async def test_a_fact_that_is_never_aligned_is_unjudged(tmp_path: Path) -> None:
     assert calls["align_facts"] == 2
 
 
+@pytest.mark.slow
 async def test_a_sentence_that_is_never_verified_is_unjudged(tmp_path: Path) -> None:
     result, _ = await judged(tmp_path, Picky("verify_sentences"), keepers=12)
 
@@ -156,6 +160,7 @@ async def test_a_sentence_that_is_never_verified_is_unjudged(tmp_path: Path) -> 
     assert [finding.sentence for finding in faithfulness.findings] == [fact_of(5, "Joe"), fact_of(77, "Jim")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prompt", VETTING)
 async def test_a_fact_that_is_never_validated_is_no_yardstick_and_is_named(tmp_path: Path, prompt: str) -> None:
     events: list[Event] = []
@@ -173,6 +178,7 @@ async def test_a_fact_that_is_never_validated_is_no_yardstick_and_is_named(tmp_p
     assert found.missing[0] in [event.message for event in events if isinstance(event, Noted)]
 
 
+@pytest.mark.slow
 async def test_a_judge_that_never_aligns_anything_leaves_the_levels_unknown(tmp_path: Path) -> None:
     class Mute(Keepers):
         def align_facts(self, sheet: Sheet) -> Said:
@@ -186,6 +192,7 @@ async def test_a_judge_that_never_aligns_anything_leaves_the_levels_unknown(tmp_
     assert faithfulness.details["by_level"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sentences", [[], [99], [0, -1, 7]], ids=["none", "one that is not there", "several"])
 async def test_a_fact_that_is_stated_by_no_sentence_that_there_is_is_stated_all_the_same(
     tmp_path: Path, sentences: list[int]
@@ -206,6 +213,7 @@ async def test_a_fact_that_is_stated_by_no_sentence_that_there_is_is_stated_all_
     assert (recall.held, calls["align_facts"]) == ((), 1)
 
 
+@pytest.mark.slow
 async def test_of_sentences_that_are_there_and_others_the_first_count(tmp_path: Path) -> None:
     class Generous(Keepers):
         def align_facts(self, sheet: Sheet) -> Said:
@@ -253,6 +261,7 @@ def test_what_is_no_category_is_refused(spelt: object) -> None:
         Verifications.model_validate({"sentences": [{"id": 1, "reason": "", "quote": "", "category": spelt}]})
 
 
+@pytest.mark.slow
 async def test_categories_that_are_spelt_otherwise_cost_no_call(tmp_path: Path) -> None:
     spelt = {"none": "No error.", "entity": "Entity Error", "out_of_article": "Out-of-Article Error"}
 
@@ -365,6 +374,7 @@ async def test_without_any_tree_recall_alone_has_failed_and_nothing_is_paid_for_
     assert max(sent.values()) == 1
 
 
+@pytest.mark.slow
 async def test_facts_of_which_none_passes_are_not_told_as_replies_that_were_cut_off(tmp_path: Path) -> None:
     class Strict(Keepers):
         def facts_faithful(self, sheet: Sheet) -> Said:
@@ -426,6 +436,7 @@ def roll(keepers: int) -> Document:
     return parse("\n\n".join(fact_of(n) for n in range(1, keepers + 1)).encode(), name="roll.txt")
 
 
+@pytest.mark.slow
 async def test_hundreds_of_leaves_are_split_and_batched_and_none_gets_lost(tmp_path: Path) -> None:
     court = Court(tmp_path, Leafy(), document=roll(300))
     with court.served() as server:
@@ -477,6 +488,7 @@ class Breathless(Keepers):
         return Answer(whole[: len(whole) // 2], "length") if long else said
 
 
+@pytest.mark.slow
 async def test_a_tree_that_is_cut_off_is_asked_for_in_halves_and_quarters(tmp_path: Path) -> None:
     found, court = await grown(tmp_path, Breathless(6), keepers=24)
 
@@ -502,6 +514,7 @@ class Looping(Keepers):
         return Answer(loop, "length") if self.times >= 0 else super().keyfacts_analytical(sheet)
 
 
+@pytest.mark.slow
 async def test_a_tree_that_loops_is_drawn_once_with_some_temperature_and_not_asked_for_in_parts(tmp_path: Path) -> None:
     court = Court(tmp_path, Looping(1), document=island(24))
     with court.served() as server:
@@ -522,6 +535,7 @@ async def test_a_tree_that_loops_is_drawn_once_with_some_temperature_and_not_ask
     court.store.close()
 
 
+@pytest.mark.slow
 async def test_a_tree_that_is_cut_off_however_little_is_asked_for_is_named(tmp_path: Path) -> None:
     court = Court(tmp_path, Breathless(2))
     with court.served():
@@ -536,6 +550,7 @@ async def test_a_tree_that_is_cut_off_however_little_is_asked_for_is_named(tmp_p
 # Queries.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query",
     [

@@ -83,6 +83,7 @@ def heard(replies: list[list[int]]) -> set[int]:
     raise AssertionError
 
 
+@pytest.mark.slow
 @_HOSTILE
 @given(_replies)
 def test_no_alignment_lands_on_another_fact(store: Store, replies: list[list[int]]) -> None:
@@ -95,6 +96,7 @@ def test_no_alignment_lands_on_another_fact(store: Store, replies: list[list[int
     assert bool(found.trouble) == (len(said) < 9)
 
 
+@pytest.mark.slow
 @_HOSTILE
 @given(_replies, st.data())
 def test_no_opinion_lands_on_another_fact(store: Store, replies: list[list[int]], data: st.DataObject) -> None:
@@ -138,6 +140,7 @@ _entries = st.lists(
 )
 
 
+@pytest.mark.slow
 @_HOSTILE
 @given(st.lists(_entries, min_size=1, max_size=4))
 def test_a_recall_is_the_share_of_what_was_judged(

@@ -94,6 +94,7 @@ async def judged(folder: Path, script: Keepers, **server: Any) -> tuple[dict[str
     return {name: found[name] for name in ("coverage", "consistency")}, Counter(one.prompt for one in court.sheets)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("prompt", JUDGING)
 async def test_a_faulty_reply_costs_one_call_at_most_and_changes_nothing(
@@ -109,6 +110,7 @@ async def test_a_faulty_reply_costs_one_call_at_most_and_changes_nothing(
     assert extra[prompt] <= calls[prompt]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("refuses", [(), ("json_schema",), ("json_schema", "tools")], ids=["schema", "tools", "plain"])
 @pytest.mark.parametrize("fault", ["leaves out", "chatters"])
 async def test_it_is_the_same_in_every_way_of_asking_for_a_structure(
@@ -120,6 +122,7 @@ async def test_it_is_the_same_in_every_way_of_asking_for_a_structure(
     assert faulty == perfect
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prompt", ["ask_document", "rank_questions"])
 @pytest.mark.parametrize("fault", ["chatters", "breaks off", "wraps"])
 async def test_a_pack_is_the_same_after_a_repair(tmp_path: Path, prompt: str, fault: str) -> None:
@@ -135,6 +138,7 @@ async def test_a_pack_is_the_same_after_a_repair(tmp_path: Path, prompt: str, fa
     assert extra == (0 if fault in FREE else len(perfect.asked(prompt)))
 
 
+@pytest.mark.slow
 async def test_what_a_judge_never_answers_is_counted_apart(tmp_path: Path) -> None:
     class Picky(Keepers):
         def answer_from_summary(self, sheet: Sheet) -> Said:
@@ -153,6 +157,7 @@ async def test_what_a_judge_never_answers_is_counted_apart(tmp_path: Path) -> No
     assert calls["answer_from_summary"] == 2
 
 
+@pytest.mark.slow
 async def test_a_repair_that_leaves_items_out_is_not_repaired_again(tmp_path: Path) -> None:
     class Hopeless(Keepers):
         def answer_from_summary(self, sheet: Sheet) -> Said:
@@ -166,6 +171,7 @@ async def test_a_repair_that_leaves_items_out_is_not_repaired_again(tmp_path: Pa
     assert result["coverage"].unjudged == 1
 
 
+@pytest.mark.slow
 async def test_a_reply_that_is_cut_off_is_asked_for_in_halves_of_what_it_lacks(tmp_path: Path) -> None:
     class Breathless(Keepers):
         def answer_from_summary(self, sheet: Sheet) -> Said:

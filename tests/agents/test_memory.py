@@ -66,6 +66,7 @@ async def test_questions_are_asked_with_the_whole_summary_in_view(court: Court) 
     assert sorted(n for sheet in asked for n in sheet.items("sentences")) == sorted(re.findall(r"(?m)^\w+", shown))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "after", "asked_again"),
     [
@@ -84,6 +85,7 @@ async def test_a_changed_sentence_takes_along_what_points_back_to_it(
     assert court.items("ask_summary") == asked_again
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sentences", [20, 41, 61])
 async def test_a_sentence_more_is_the_only_one_asked_about(court: Court, sentences: int) -> None:
     await court.evaluate(told(*range(1, sentences)), metrics=("consistency",))
@@ -145,6 +147,7 @@ async def test_another_judge_gives_verdicts_of_his_own(court: Court) -> None:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prompt", ["ask_summary", "answer_from_document", "compare_answers"])
 async def test_another_template_means_new_verdicts(court: Court, tmp_path: Path, prompt: str) -> None:
     from redraft.prompts.book import PromptBook
@@ -161,6 +164,7 @@ async def test_another_template_means_new_verdicts(court: Court, tmp_path: Path,
     assert {sheet.prompt for sheet in court.sheets} == {prompt}
 
 
+@pytest.mark.slow
 async def test_another_temperature_of_the_judge_means_new_verdicts_and_another_of_the_writer_does_not(
     court: Court, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,6 +199,7 @@ async def test_what_got_no_verdict_is_asked_about_again_later(court: Court) -> N
     assert (again.scores, again.evaluations["consistency"].unjudged) == ({"consistency": 1.0}, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calls", range(1, 7))
 async def test_after_a_stop_between_two_batches_the_others_are_asked_and_no_more(tmp_path: Path, calls: int) -> None:
     whole = Court(tmp_path / "whole", document=island(60))

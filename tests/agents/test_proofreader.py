@@ -66,6 +66,7 @@ def clear(ids: list[int]) -> Confusions:
     return entries(ids, questions=[], types=["No Confusion"])
 
 
+@pytest.mark.slow
 @_HOSTILE
 @given(st.lists(_ids, min_size=1, max_size=4))
 def test_no_verdict_lands_on_another_sentence(store: Store, replies: list[list[int]]) -> None:
@@ -75,6 +76,7 @@ def test_no_verdict_lands_on_another_sentence(store: Store, replies: list[list[i
     assert all(one.questions == (f"Who is Tom{n + 1}?",) for n, one in found.items())
 
 
+@pytest.mark.slow
 @_HOSTILE
 @given(_ids, _ids, st.sampled_from([1, 3, 10]))
 def test_what_is_said_both_ways_is_asked_again_and_then_open(

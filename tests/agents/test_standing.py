@@ -44,6 +44,7 @@ async def judged(court: Court, draft: str) -> object:
     return found.score, [(one.kind, one.question) for one in found.findings]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("draft", "asked"),
     [
@@ -66,6 +67,7 @@ async def test_a_second_draft_is_judged_as_it_would_be_without_the_first(
     assert {number for numbers, _ in put(court) for number in numbers} <= asked
 
 
+@pytest.mark.slow
 async def test_questions_without_an_answer_are_put_to_the_new_sentences_alone(tmp_path: Path) -> None:
     court = Court(tmp_path, document=island(40))
     first = told(*range(7, 37))
@@ -82,6 +84,7 @@ async def test_questions_without_an_answer_are_put_to_the_new_sentences_alone(tm
     court.store.close()
 
 
+@pytest.mark.slow
 async def test_an_answer_that_has_lost_its_sentence_is_looked_for_in_all_others(tmp_path: Path) -> None:
     """Nobody has said that they are silent: another of them may hold it too, far from what is new."""
 
@@ -109,6 +112,7 @@ async def test_an_answer_that_has_lost_its_sentence_is_looked_for_in_all_others(
     court.store.close()
 
 
+@pytest.mark.slow
 async def test_a_sentence_that_points_back_to_a_new_one_is_new(court: Court) -> None:
     rest = told(*range(13, 37))
     await judged(court, f"{rest} Ann came. She sat. She slept.")

@@ -47,6 +47,7 @@ def kept_of(length: int) -> int:
     return length - length % 10 if length > 10 else length
 
 
+@pytest.mark.slow
 @given(lengths=LENGTHS, limit=st.integers(10, 60), broken=st.booleans())
 @example(lengths=[0] * 6 + [11] + [0] * 6, limit=10, broken=True)
 @settings(deadline=None)
@@ -73,6 +74,7 @@ def test_the_first_valid_reply_is_taken_or_the_closest_after_six_more(
     assert abs(written.words - limit) == min(abs(length - limit) for length in candidates)
 
 
+@pytest.mark.slow
 @given(lengths=LENGTHS, target=st.integers(20, 60))
 @settings(deadline=None)
 def test_compression_is_within_a_fifth_of_its_target_or_marked_and_always_shorter(
@@ -91,6 +93,7 @@ def test_compression_is_within_a_fifth_of_its_target_or_marked_and_always_shorte
     assert ends_sentence(written.text)
 
 
+@pytest.mark.slow
 @given(words=st.integers(1, 120))
 @settings(deadline=None)
 def test_tidying_takes_only_what_lost_little(words: int) -> None:

@@ -85,6 +85,7 @@ def test_each_document_that_is_done_has_its_dossier_before_the_batch_is_over(sto
     assert report.count("[dossier]") == 2
 
 
+@pytest.mark.slow
 def test_what_is_gone_or_not_true_any_more_is_written_again_and_nothing_else(store: Store, tmp_path: Path) -> None:
     documents(tmp_path, "a.md", "b.md", "c.md")
     worked(store, opened(store, tmp_path))
@@ -163,6 +164,7 @@ def test_no_document_fails_for_its_dossier(store: Store, tmp_path: Path, monkeyp
     assert set(written(tmp_path)) == {"a.html"}
 
 
+@pytest.mark.slow
 def test_without_the_wish_there_are_none_and_with_it_afterwards_there_are(store: Store, tmp_path: Path) -> None:
     documents(tmp_path, "a.md")
     worked(store, opened(store, tmp_path, dossiers=False))

@@ -71,6 +71,7 @@ def at(server: ChatServer) -> Settings:
     return Settings(model="openai:m", base_url=server.base_url, context_tokens=1024)
 
 
+@pytest.mark.slow
 async def test_models_and_metrics_of_ones_own_work_in_this_process(folder: Path, place: Path | str) -> None:
     model: Any = FirstWords()
     seen: list[redraft.Event] = []
@@ -100,6 +101,7 @@ async def test_models_and_metrics_of_ones_own_work_in_this_process(folder: Path,
     assert any(isinstance(event, redraft.CallAnswered) for event in seen)
 
 
+@pytest.mark.slow
 async def test_a_folder_has_what_the_command_leaves_there(folder: Path, place: Path | str, server: ChatServer) -> None:
     (folder / "in" / "[x](javascript:alert(1)).md").write_text("", "utf-8")
     async with Workshop(place, settings=at(server)) as shop:
@@ -131,6 +133,7 @@ async def test_processes_do_the_same_where_all_go_by_names(folder: Path, place: 
     assert [one.done for one in progress] == sorted(one.done for one in progress)
 
 
+@pytest.mark.slow
 async def test_a_used_up_budget_is_told_and_another_goes_on(
     folder: Path, place: Path | str, server: ChatServer
 ) -> None:
@@ -198,6 +201,7 @@ async def test_nobody_else_sees_a_database_in_memory() -> None:
         assert (await redraft.batch(shop, [memo], words=20)).complete
 
 
+@pytest.mark.slow
 async def test_an_observer_that_fails_ends_no_batch(folder: Path, tmp_path: Path) -> None:
     def failing(event: redraft.Event) -> None:
         raise ValueError(event.kind)

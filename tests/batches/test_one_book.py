@@ -100,6 +100,7 @@ def asked_once(server: ChatServer) -> bool:
     return len({asked(seen) for seen in server.seen}) == len(server.seen)
 
 
+@pytest.mark.slow
 def test_what_waits_for_a_place_before_others_could_have_made_it_is_told(store: Store, folder: Path) -> None:
     (folder / "in" / "book.md").write_text(story(12).text, "utf-8")
     with ChatServer(latency=lambda *_: 0.4) as server:
@@ -171,6 +172,7 @@ def test_while_documents_wait_nothing_is_put_out(store: Store, folder: Path, mon
     assert waiting, "the last of them were made together"
 
 
+@pytest.mark.slow
 def test_who_works_alone_puts_nothing_out(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Errands, "are_open", None)
     monkeypatch.setattr(Errands, "put_out", None)

@@ -41,6 +41,7 @@ def test_a_mean_has_the_interval_that_experiments_give_it() -> None:
     assert few["mean"] is not None
 
 
+@pytest.mark.slow
 def test_of_many_documents_the_interval_is_reckoned_and_hardly_differs() -> None:
     draw = Random(8)
     scores = [draw.random() ** 2 for _ in range(3000)]

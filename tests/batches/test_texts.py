@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from redraft.batches.sources import put_in
 from redraft.batches.texts import count_files, keep_texts, text_of
 from redraft.readers.choosing import Choice
@@ -15,6 +17,7 @@ from tests.batches.test_work import store as store
 from tests.chatserver import ChatServer
 
 
+@pytest.mark.slow
 def test_what_was_read_ahead_needs_no_file_any_more(store: Store, folder: Path) -> None:
     documents(folder, 3)
     (folder / "in" / "001.md").write_bytes(b"")

@@ -83,6 +83,7 @@ async def _until(true: Callable[[], bool]) -> None:
         await asyncio.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_each_document_becomes_a_file_and_a_broken_one_a_sentence(store: Store, folder: Path) -> None:
     documents(folder, 3)
     (folder / "in" / "empty.txt").write_text("", "utf-8")
@@ -105,6 +106,7 @@ def test_each_document_becomes_a_file_and_a_broken_one_a_sentence(store: Store, 
             assert store.runs.get(row["run"]).status == "done"
 
 
+@pytest.mark.slow
 def test_the_same_document_under_two_names_is_paid_for_once(store: Store, folder: Path) -> None:
     documents(folder, 1)
     for n in range(3):
@@ -116,6 +118,7 @@ def test_the_same_document_under_two_names_is_paid_for_once(store: Store, folder
         assert len({asked(seen) for seen in server.seen}) == len(server.seen)
 
 
+@pytest.mark.slow
 def test_a_used_up_budget_stops_the_batch_and_a_higher_one_goes_on(store: Store, folder: Path) -> None:
     documents(folder, 4)
     with ChatServer() as server:
@@ -131,6 +134,7 @@ def test_a_used_up_budget_stops_the_batch_and_a_higher_one_goes_on(store: Store,
         assert len({asked(seen) for seen in server.seen}) == len(server.seen)
 
 
+@pytest.mark.slow
 def test_what_the_provider_refuses_altogether_fails_no_document(store: Store, folder: Path) -> None:
     documents(folder, 3)
     with ChatServer(lambda seen: Fault("status", status=401, message="no such key")) as server:
@@ -142,6 +146,7 @@ def test_what_the_provider_refuses_altogether_fails_no_document(store: Store, fo
     assert standing.batch.error["code"] == "provider"
 
 
+@pytest.mark.slow
 async def test_a_pause_brings_to_an_end_what_was_begun_and_a_cancellation_stops_it(store: Store, folder: Path) -> None:
     documents(folder, 6)
     release = asyncio.Event()

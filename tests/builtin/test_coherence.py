@@ -206,11 +206,13 @@ def test_of_what_does_not_stand_in_the_summary_nothing_can_be_told() -> None:
     assert [(one.id, one.is_left_open) for one in verdicts] == [(1, True), (2, True)]
 
 
+@pytest.mark.slow
 def test_all_the_same_sentence() -> None:
     found = confusing("The cat sits on the mat by the door. " * 400)
     assert found == {number: ["duplication"] for number in range(2, 401)}
 
 
+@pytest.mark.slow
 def test_four_hundred_sentences_take_little_time() -> None:
     people = [f"{first}{last}" for first in ("Ar", "Bel", "Cor", "Dan", "El") for last in ("an", "eth", "ian", "ow")]
     summary = " ".join(
@@ -252,6 +254,7 @@ TEXTS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(TEXTS)
 def test_every_sentence_gets_one_verdict(summary: str) -> None:
     verdicts = judged(summary)
@@ -263,6 +266,7 @@ def test_every_sentence_gets_one_verdict(summary: str) -> None:
 EXCHANGED = {"first": "second", "second": "first", "tie": "tie", UNSURE: UNSURE}
 
 
+@pytest.mark.slow
 @given(TEXTS, TEXTS, st.one_of(st.none(), TEXTS))
 def test_exchanging_the_summaries_exchanges_the_verdicts(one: str, other: str, document: str | None) -> None:
     there = prefer_summary(PreferGiven(document=document, first=one, second=other))

@@ -75,6 +75,7 @@ def _verbatim(passages: list[str], summary: list[str]) -> None:
         assert any(verdict.quote in passage for passage in passages)
 
 
+@pytest.mark.slow
 def test_the_document_bears_itself_out() -> None:
     _verbatim([sample()], split(sample()))
 
@@ -91,6 +92,7 @@ def test_brackets_within_what_is_copied_change_nothing() -> None:
     _verbatim([text], [text])
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(raw_texts, min_size=1, max_size=4), st.data())
 def test_whatever_is_copied_is_borne_out(passages: list[str], data: st.DataObject) -> None:

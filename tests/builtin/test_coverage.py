@@ -36,6 +36,7 @@ def _asked(excerpt: str, count: int = 6) -> list[DocumentQuestion]:
     return ask_document(AskDocumentGiven(excerpt=excerpt, count=count)).questions
 
 
+@pytest.mark.slow
 def test_questions_are_quoted_mixed_and_from_all_parts() -> None:
     asked = _asked(sample(), 12)
     assert len(asked) == len({one.question for one in asked}) == 12
@@ -104,6 +105,7 @@ def test_a_document_answers_its_own_questions() -> None:
         assert [pair for pair, wrong in zip(pairs, contradicted(pairs), strict=True) if wrong] == []
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.lists(raw_texts, max_size=4).map("\n\n".join), st.integers(1, 5))
 def test_any_text_answers_its_own_questions(text: str, count: int) -> None:
@@ -209,6 +211,7 @@ def test_the_central_comes_first_and_the_same_again_last() -> None:
     assert rank_questions(RankGiven(candidates=[])).order == []
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.lists(raw_texts, max_size=8))
 def test_every_question_is_ranked_once(texts: list[str]) -> None:

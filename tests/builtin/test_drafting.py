@@ -129,6 +129,7 @@ def test_any_text_gives_whole_sentences_within_the_limit_and_always_the_same(
         assert ends_sentence(summary)
 
 
+@pytest.mark.slow
 @drafters
 @given(words=st.integers(30, 200))
 @settings(max_examples=25, deadline=None)
@@ -218,6 +219,7 @@ def test_a_text_of_marks_that_count_as_words_is_not_lost(text: str) -> None:
     assert drafting.summarize_chunk(ChunkGiven(excerpt=text, words=1))
 
 
+@pytest.mark.slow
 def test_a_long_summary_has_paragraphs() -> None:
     text = (Path(__file__).parents[2] / "examples" / "the-salt-ledger.md").read_text(encoding="utf-8")
     summary = drafting.summarize_whole(WholeGiven(document=text, words=300))

@@ -45,6 +45,7 @@ def test_what_is_said_of_facts_is_so_where_it_is_known() -> None:
     assert of_worlds().aligned("no") >= 0.9
 
 
+@pytest.mark.slow
 def test_what_is_said_of_sentences_is_so_where_it_is_known() -> None:
     assert of_worlds().cleared >= 0.9
     assert of_worlds().accused >= 0.9

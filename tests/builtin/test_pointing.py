@@ -83,6 +83,7 @@ def test_a_grandson_is_nobody_else_s() -> None:
     assert " Her grandson" not in revised
 
 
+@pytest.mark.slow
 def test_nobody_alive_is_said_to_be_dead() -> None:
     summary = "Edgar Harrow explained the grades. Hester wrote the date."
     revised = _brought_in(summary, "He had been dead for more than two days.")

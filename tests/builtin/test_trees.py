@@ -214,6 +214,7 @@ def test_a_fact_on_which_nothing_hangs_fails() -> None:
     ) == ["pass", "pass", "fail", "fail"]
 
 
+@pytest.mark.slow
 def test_more_leaves_are_pruned_than_branches_and_few_roots() -> None:
     fails: dict[Level, list[bool]] = {"root": [], "branch": [], "leaf": []}
     for number in range(4):
@@ -303,6 +304,7 @@ def test_of_a_text_without_two_facts_there_is_no_tree(text: str) -> None:
             handler_for(GROWING[perspective])(GrowGiven(excerpt=text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_text_breaks_a_handler(name: str) -> None:
     text = HOSTILE[name]

@@ -133,6 +133,7 @@ def test_short_of_its_budget_it_says_how_to_go_on(inside: Inside, server: ChatSe
     assert max(sent(server).values()) == 1
 
 
+@pytest.mark.slow
 def test_with_failures_it_is_told_from_one_that_came_to_nothing(inside: Inside, broken: set[str]) -> None:
     broken.add("y")
     short = inside.run(*JUDGED, "--judge", "openai:y")

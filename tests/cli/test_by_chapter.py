@@ -90,6 +90,7 @@ def _exported(command: Inside, run: str) -> str:
     return " ".join((command.folder / "run.html").read_text("utf-8").split())
 
 
+@pytest.mark.slow
 def test_a_forgotten_chapter_is_made_again_by_who_goes_on(command: Inside) -> None:
     name = in_markdown(command.folder)
     made = command.run("summarize", name, *SMALL, "--json").json
@@ -179,6 +180,7 @@ def test_a_chapter_without_room_is_refused_before_anything_is_paid(tmp_path: Pat
         assert server.seen == []
 
 
+@pytest.mark.slow
 def test_what_cannot_be_meant_is_a_sentence(command: Inside) -> None:
     (command.folder / "plain.txt").write_text("The lamp went out at nine, and nobody came to see it. " * 40, "utf-8")
     for words, said in (
@@ -191,6 +193,7 @@ def test_what_cannot_be_meant_is_a_sentence(command: Inside) -> None:
         assert said in done.err
 
 
+@pytest.mark.slow
 def test_each_of_several_documents_is_summarized_by_itself(command: Inside) -> None:
     name = in_markdown(command.folder)
     (command.folder / "other.md").write_text("The birch was seen by a farmer in the wood. " * 60, "utf-8")

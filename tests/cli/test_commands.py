@@ -324,6 +324,7 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_a_command_that_reads_a_file_brings_in_nothing_for_servers(tmp_path: Path) -> None:
     program = (
         "import sys\n"

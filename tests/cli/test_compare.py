@@ -150,6 +150,7 @@ def test_one_text_twice_is_a_tie_for_which_no_key_is_needed(command: Inside) -> 
     assert "A and B are the same text: nobody was asked\n" in done.out
 
 
+@pytest.mark.slow
 def test_a_dry_run_bounds_what_a_comparison_comes_to(command: Inside, tmp_path: Path) -> None:
     own = Inside(command.folder, **{**command.environment, "REDRAFT_DB": str(tmp_path / "own.db")})
     arguments = ("compare", "book.md", "poor.md", "good.md", "--judge", MODEL, "--judge", "openai:n", "--repeat", "2")
@@ -205,6 +206,7 @@ def test_the_built_in_model_prefers_what_nothing_contradicts_and_knows_no_order(
     assert there["preference"]["detail"]["winner"] is None
 
 
+@pytest.mark.slow
 def test_the_built_in_model_says_that_it_cannot_tell(tmp_path: Path) -> None:
     command = Inside(tmp_path)
     good = command.run("summarize", str(SAMPLE), "--words", "200", "-q").out

@@ -43,6 +43,7 @@ def listed(inside: Inside) -> set[str]:
     return {run["run"] for run in inside.run("runs", "--json").json["runs"]}
 
 
+@pytest.mark.slow
 def test_a_run_is_forgotten_and_what_was_freed_is_told(inside: Inside) -> None:
     first, second = summarized(inside), summarized(inside, "other.md")
     told = inside.run("forget", first["run"][:5], "--dry-run")
@@ -74,6 +75,7 @@ def test_where_nobody_can_be_asked_it_wants_a_word(inside: Inside) -> None:
     assert listed(inside) == {run}
 
 
+@pytest.mark.slow
 def test_old_runs_are_forgotten_but_for_those_that_are_worked_on(inside: Inside) -> None:
     runs = [summarized(inside, "book.md", "--sample", str(n))["run"] for n in range(3)]
     assert inside.run("forget", "--older-than", "1d").err == "nothing is forgotten\n"
@@ -86,6 +88,7 @@ def test_old_runs_are_forgotten_but_for_those_that_are_worked_on(inside: Inside)
     assert listed(inside) == {runs[0], runs[2]}
 
 
+@pytest.mark.slow
 def test_a_document_is_forgotten_with_all_that_was_made_of_it(inside: Inside) -> None:
     run, other = summarized(inside), summarized(inside, "other.md")
     inside.run("pack", "build", "book.md")
@@ -122,6 +125,7 @@ def test_what_cannot_be_meant_is_refused(inside: Inside, arguments: tuple[str, .
     assert len(listed(inside)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "options", "code", "left"),
     [("n", (), 0, 1), ("y", (), 0, 0), ("", ("--yes",), 0, 0)],

@@ -34,6 +34,7 @@ def hinted(text: str) -> list[str]:
     return shlex.split(found)
 
 
+@pytest.mark.slow
 def test_the_hint_to_resume_names_the_database_and_the_file_is_remembered(command: Inside) -> None:
     own = ("--db", "my runs.db", "-o", "the summary.md")
     stopped = command.run("summarize", "book.md", "-w", "60", "--chunk-tokens", "100", "--max-calls", "1", *own)

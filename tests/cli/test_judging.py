@@ -95,6 +95,7 @@ def test_the_json_of_an_evaluation_keeps_the_contract(command: Inside) -> None:
     assert command.run("resume", assessed["run"], "--json").json == assessed
 
 
+@pytest.mark.slow
 def test_statistics_are_always_there_and_alone_they_ask_nobody(command: Inside) -> None:
     alone = command.run("evaluate", "book.md", "poor.md", "--metric", "statistics")
     beside = command.run("evaluate", "book.md", "poor.md")
@@ -124,6 +125,7 @@ def test_an_empty_summary_has_no_score(command: Inside) -> None:
     assert "consistency not applicable: the summary has no sentence" in done.out
 
 
+@pytest.mark.slow
 def test_several_judgings_show_how_far_they_agree(command: Inside) -> None:
     done = command.run("evaluate", "book.md", "poor.md", "--repeat", "2", "--metric", "consistency")
 
@@ -229,6 +231,7 @@ def test_a_fork_takes_over_what_it_is_not_told(command: Inside, refined: Done) -
     assert "its rounds are: 0, 1" in nowhere.err
 
 
+@pytest.mark.slow
 def test_settings_of_judging_come_from_the_environment_and_lists_from_the_file(command: Inside) -> None:
     folder = command.folder / "set"
     folder.mkdir()
@@ -280,6 +283,7 @@ def test_a_dry_run_bounds_what_judging_and_refining_come_to(command: Inside, tmp
     assert plan(fresh, "summarize", "book.md")["judges"] == []
 
 
+@pytest.mark.slow
 def test_a_budget_that_ends_is_told_and_the_run_goes_on_where_it_stopped(command: Inside, tmp_path: Path) -> None:
     own = Inside(command.folder, REDRAFT_DB=str(tmp_path / "own.db"))
     goals = ("--goal", "coverage=0.6", "--goal", "consistency=1", "--words", "100", "--allow-self-check")
@@ -311,6 +315,7 @@ def test_without_a_revision_only_why_it_stopped_is_told(command: Inside) -> None
     assert "revision" not in done.err
 
 
+@pytest.mark.slow
 def test_the_limit_is_told_where_it_was_not_given(command: Inside) -> None:
     arguments = ("refine", "book.md", "poor.md", "--goal", "coverage=0.1")
     silent = command.run(*arguments)
@@ -336,6 +341,7 @@ def test_a_finding_in_one_line_is_cut_at_a_space() -> None:
     assert brief_of("灯" * 200) == f"kind: {'灯' * 119}…"
 
 
+@pytest.mark.slow
 def test_a_goal_that_too_few_verdicts_speak_of_is_unsure(tmp_path: Path) -> None:
     class Silent(Keepers):
         def answer_from_summary(self, sheet: Sheet) -> Said:
@@ -366,6 +372,7 @@ def test_how_many_judges_say_what_a_finding_says_is_shown_where_they_differ() ->
     assert brief(replace(finding, said_by=(2, 2))) == brief(replace(finding, said_by=None)) == "unanswered: Who?"
 
 
+@pytest.mark.slow
 def test_what_a_document_or_a_judge_says_is_harmless_on_a_terminal(tmp_path: Path) -> None:
     evil = tmp_path / "evil.md"
     evil.write_text(island().text.replace("called", "\x1b]0;x\x07called\x1b[31m"), "utf-8")

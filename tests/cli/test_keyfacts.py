@@ -254,6 +254,7 @@ def test_the_json_of_the_scores_has_every_fact_and_every_sentence(command: Insid
     assert [one["verdict"] for one in faithfulness["details"]["sentences"]] == ["none", "entity", "none", "none"]
 
 
+@pytest.mark.slow
 def test_an_answer_is_judged_by_the_tree_whose_query_it_answers(command: Inside, trees: Any) -> None:
     query = trees["trees"][1]["query"]
     judged = command.run("evaluate", "book.md", "poor.md", *BOTH, "--query", query.upper(), "--json").json
@@ -275,6 +276,7 @@ def test_a_query_that_no_metric_looks_at_is_a_mistake_only_where_it_is_typed(com
     assert fresh(command, tmp_path, REDRAFT_QUERY="Who?").run("evaluate", "book.md", "poor.md", "-q").code == 0
 
 
+@pytest.mark.slow
 def test_a_refinement_by_key_facts_is_told_round_by_round(command: Inside) -> None:
     done = command.run("refine", "book.md", "poor.md", *GOALS)
     assert done.code == 0, done.err

@@ -121,6 +121,7 @@ def test_options_that_do_not_go_together_are_refused(court: tuple[Inside, str]) 
         assert done.code == 2, (words, done.out, done.err)
 
 
+@pytest.mark.slow
 def test_a_model_looks_for_what_words_alone_call_lost(tmp_path: Path) -> None:
     class Finder(Keepers):
         def trace_sentences(self, sheet: Sheet) -> Said:

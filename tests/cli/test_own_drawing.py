@@ -29,6 +29,7 @@ def replied(seen: Seen) -> str:
     return said if isinstance(said, str) else json.dumps(said)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

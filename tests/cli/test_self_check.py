@@ -60,6 +60,7 @@ def test_goals_on_it_are_refused_before_anything_is_stored(command: Inside) -> N
     assert command.run(*REFINE, "--judge", "openai:m", "--dry-run").code == 0
 
 
+@pytest.mark.slow
 def test_it_is_said_beside_every_figure(command: Inside) -> None:
     done = command.run(*REFINE, "--allow-self-check", "--json")
     assert done.code == 0, done.err

@@ -74,6 +74,7 @@ async def test_a_judge_with_one_fault_fails_in_one_control(control: str, aim: Me
     assert not [one for one in others if one.control != control]
 
 
+@pytest.mark.slow
 async def test_a_metric_that_scores_nothing_at_all_fails_in_the_empty_summary(tmp_path: Path) -> None:
     checks = await checked(tmp_path, Oracle().model, own=(Eager(),))
     failed = [one for one in checks if one.heard.verdict == "fail"]
@@ -81,6 +82,7 @@ async def test_a_metric_that_scores_nothing_at_all_fails_in_the_empty_summary(tm
     assert all(one.runs for one in failed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", SCORING)
 async def test_a_judge_that_never_answers_passes_for_none_and_fails_where_it_has_to(
     metric: str, tmp_path: Path

@@ -273,6 +273,7 @@ class Unsure(Reader):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["stranger"], ["stranger", "Tom2", "Tom3"]])
 async def test_a_judge_that_calls_nothing_clear_gives_findings_and_no_score(tmp_path: Path, words: list[str]) -> None:
     asked = {"questions": ["Who is that?"], "types": ["entity omission"]}
@@ -383,6 +384,7 @@ async def test_a_window_without_room_for_the_prompt_is_refused_before_anything_i
     court.store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [1, 7, 10])
 async def test_no_more_is_asked_than_was_foreseen(tmp_path: Path, batch: int) -> None:
     summary = told(*range(1, 61))

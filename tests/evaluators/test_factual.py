@@ -73,6 +73,7 @@ def dimensions(facts: KeyFacts) -> dict[str, list[str]]:
 # Growing.
 
 
+@pytest.mark.slow
 async def test_the_trees_of_a_document(long_court: Court) -> None:
     found = await long_court.keyfacts(settings=SMALL)
 
@@ -93,6 +94,7 @@ async def test_the_trees_of_a_document(long_court: Court) -> None:
     assert (found.builder, found.validator) == ("function", "function")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "quote",
     ["{there}", "Nothing of the kind.", "", "{elsewhere}", "{other}"],
@@ -166,6 +168,7 @@ async def test_a_fact_that_fails_anything_is_pruned_with_the_reasons(tmp_path: P
     court.store.close()
 
 
+@pytest.mark.slow
 async def test_a_tree_of_which_nothing_is_left_is_asked_nothing_about_and_holds_nothing_up(tmp_path: Path) -> None:
     class Harsh(Keepers):
         def facts_significant(self, sheet: Sheet) -> Said:
@@ -337,6 +340,7 @@ async def test_what_a_finding_tells_the_reviser_to_do_is_said_in_our_own_words(c
     assert not [one for one in told_of if any(word in one.explanation for word in ("Tom", "Bob", "Jim", "eeper"))]
 
 
+@pytest.mark.slow
 async def test_recall_by_position(long_court: Court) -> None:
     found = await long_court.keyfacts(settings=SMALL)
     chunks = [keepers_in(long_court.document.text[slice(*tree.span)]) for tree in found.trees[::2]]
@@ -360,6 +364,7 @@ async def test_an_empty_summary_has_no_score_and_nobody_is_asked(court: Court) -
     assert not court.asked("align_facts", "verify_sentences")
 
 
+@pytest.mark.slow
 async def test_a_summary_too_long_for_a_prompt_is_read_in_parts(long_court: Court) -> None:
     recall = await judged(long_court, told(*range(1, LONG + 1)), "keyfact_recall", settings=SMALL)
 
@@ -370,6 +375,7 @@ async def test_a_summary_too_long_for_a_prompt_is_read_in_parts(long_court: Cour
     assert all(one["sentences"] == list(keepers_in(one["fact"])) for one in details["facts"])
 
 
+@pytest.mark.slow
 async def test_only_all_parts_of_a_summary_together_can_be_silent(tmp_path: Path) -> None:
     class Skimming(Keepers):
         """Has no verdicts on what the last part of the summary says."""
@@ -468,6 +474,7 @@ async def test_faithfulness_alone_grows_no_trees(court: Court) -> None:
     assert faithfulness.details["by_level"] is None
 
 
+@pytest.mark.slow
 async def test_with_recall_they_are_grown_once_for_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     court = Court(tmp_path, document=island(LONG))
@@ -482,6 +489,7 @@ async def test_with_recall_they_are_grown_once_for_both(tmp_path: Path, monkeypa
     court.store.close()
 
 
+@pytest.mark.slow
 async def test_nothing_is_believed_to_be_unfaithful_before_more_was_read(tmp_path: Path) -> None:
     class Shortsighted(Keepers):
         """Finds nothing in as little as is read at first."""
@@ -507,6 +515,7 @@ async def test_nothing_is_believed_to_be_unfaithful_before_more_was_read(tmp_pat
     court.store.close()
 
 
+@pytest.mark.slow
 async def test_where_more_cannot_be_read_nothing_is_said(tmp_path: Path) -> None:
     class Tiring(Keepers):
         def verify_sentences(self, sheet: Sheet) -> Said:
@@ -548,6 +557,7 @@ def within(sheet: Sheet) -> set[int]:
     return set(keepers_in(sheet.shown))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("at", "evidence"), [(0, "auto"), (3, "auto"), (4, "auto"), (0, "whole"), (3, "retrieved")])
 async def test_an_answer_to_a_query_is_held_against_its_own_chunk_alone(
     long_court: Court, at: int, evidence: str
@@ -592,6 +602,7 @@ async def test_a_query_that_no_tree_answers_has_no_key_facts_of_its_own(court: C
     assert (faithfulness.score, faithfulness.details["by_level"]) == (1 / 2, None)
 
 
+@pytest.mark.slow
 async def test_a_query_of_the_other_perspective_is_none(court: Court) -> None:
     found = await court.keyfacts()
     query = found.trees[1].query

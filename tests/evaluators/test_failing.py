@@ -47,6 +47,7 @@ def court(tmp_path: Path) -> Iterator[Court]:
     made.store.close()
 
 
+@pytest.mark.slow
 async def test_without_key_facts_the_other_metrics_have_their_scores_and_it_is_tried_again(court: Court) -> None:
     result = await court.evaluate(POOR, metrics=ALL)
     scored = {name: one.outcome for name, one in result.evaluations.items()}
@@ -96,6 +97,7 @@ async def test_a_budget_and_a_provider_that_is_gone_end_a_run_all_the_same(tmp_p
     court.store.close()
 
 
+@pytest.mark.slow
 async def test_a_goal_on_a_metric_that_fails_is_unsure_and_the_others_are_met_all_the_same(court: Court) -> None:
     goals = {"keyfact_recall": 0.0, "coverage": 0.9}
     result = await court.refine(POOR, goals=goals)
@@ -109,6 +111,7 @@ async def test_a_goal_on_a_metric_that_fails_is_unsure_and_the_others_are_met_al
     assert (await court.resume(result.run.id)).goals["keyfact_recall"]["met"]
 
 
+@pytest.mark.slow
 async def test_a_metric_that_is_no_goal_fails_beside_a_refinement_and_is_tried_once(court: Court) -> None:
     court.script = Slow("keyfacts")
     async with court.shop() as shop:

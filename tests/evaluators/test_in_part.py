@@ -33,6 +33,7 @@ def _claims(told: Evaluation) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 async def test_a_patched_sentence_counts_in_part_and_is_no_finding(tmp_path: Path) -> None:
     told = await _judged(tmp_path, PATCHED)
     (claim,) = _claims(told)
@@ -42,11 +43,13 @@ async def test_a_patched_sentence_counts_in_part_and_is_no_finding(tmp_path: Pat
     assert not told.findings
 
 
+@pytest.mark.slow
 async def test_one_that_is_nearly_all_there_is_borne_out(tmp_path: Path) -> None:
     told = await _judged(tmp_path, f"{COPIED}.")
     assert [claim["verdict"] for claim in _claims(told)] == ["consistent"]
 
 
+@pytest.mark.slow
 async def test_nobody_takes_it_for_right_or_wrong(tmp_path: Path) -> None:
     told = await _judged(tmp_path, PATCHED)
     assert of_sentences(told, [PATCHED]) == (None,)
@@ -79,6 +82,7 @@ def test_among_several_judges_it_is_no_objection() -> None:
     assert items[1].objection("consistent") == "inconsistent"
 
 
+@pytest.mark.slow
 async def test_who_reads_the_score_is_told_of_it(tmp_path: Path) -> None:
     told = await _judged(tmp_path, f"{PATCHED} Everybody knew that the Long Bank was rotten.")
     first, *_ = evaluation(told, load(str(SAMPLE)))

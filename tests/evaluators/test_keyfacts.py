@@ -256,6 +256,7 @@ def test_a_level_without_any_verdict_has_no_recall() -> None:
 _some = st.sampled_from([0.0, 0.5, 1.0])
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from("abcdefghi"), st.floats(0, 1)), max_size=5), st.data())
 def test_every_recall_is_a_share_of_what_was_judged(places: list[tuple[str, float]], data: st.DataObject) -> None:
     items = items_of([tree(GROWN, wrong.upper(), position=position) for wrong, position in places])

@@ -39,6 +39,7 @@ def court(tmp_path: Path) -> Iterator[Court]:
     made.store.close()
 
 
+@pytest.mark.slow
 async def test_one_item_is_left_without_a_verdict_and_mended_by_resuming(court: Court) -> None:
     choosy = court.script = Choosy()
     judged = await court.evaluate(SUMMARY, metrics=("coverage",))
@@ -72,6 +73,7 @@ class Counting(Keepers):
         return {name: [one | {"id": str(n)} for n, one in enumerate(entries[::-1], 1)]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["coverage", "consistency", "booookscore", "keyfact_recall", "faithfulness"])
 async def test_a_judge_that_numbers_its_entries_gives_the_verdicts_of_one_that_does_not(
     court: Court, metric: str

@@ -333,6 +333,7 @@ async def test_two_that_need_the_questions_have_them_built_once(court: Court) ->
     assert len(court.asked("ask_document")) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", get_args(PolicyName))
 @pytest.mark.parametrize("aim", [*get_args(MetricAim)])
 async def test_an_installed_metric_is_a_goal_under_every_policy(
@@ -382,6 +383,7 @@ def test_an_installed_metric_that_takes_the_name_of_one_of_redrafts_own_is_refus
         evaluators(Judging(metrics=("consistency",)), None)
 
 
+@pytest.mark.slow
 def test_an_installed_metric_is_asked_for_on_the_command_line_as_any_other(install: Any, tmp_path: Path) -> None:
     install("mentions", f"{__name__}:Mentions")
     with keepers_court(tmp_path) as command:

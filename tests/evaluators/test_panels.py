@@ -42,6 +42,7 @@ def weighted(parts: Any, name: str) -> float:
     return sum(one[name] * one["judged"] for one in parts if one["judged"]) / judged
 
 
+@pytest.mark.slow
 @given(panels())
 def test_a_score_is_what_each_of_its_breakdowns_comes_to(sittings: list[Sitting]) -> None:
     items = polled(sittings, range(len(ITEMS)))
@@ -68,6 +69,7 @@ def test_a_score_is_what_each_of_its_breakdowns_comes_to(sittings: list[Sitting]
     assert all(one is not None and isclose(one, score, abs_tol=1e-12) for one in breakdowns)
 
 
+@pytest.mark.slow
 @given(panels())
 def test_where_something_is_lost_there_is_a_finding_that_says_by_how_many(sittings: list[Sitting]) -> None:
     items = polled(sittings, range(len(ITEMS)))
@@ -147,6 +149,7 @@ async def panel(folder: Path, *scripts: Keepers) -> dict[str, Evaluation]:
     return {name: one for name, one in result.evaluations.items() if name in metrics}
 
 
+@pytest.mark.slow
 async def test_two_judges_who_disagree_on_everything(tmp_path: Path) -> None:
     evaluations = await panel(tmp_path, Seeing(ALL), Seeing(NONE))
 
@@ -163,6 +166,7 @@ async def test_two_judges_who_disagree_on_everything(tmp_path: Path) -> None:
     assert {finding.kind for finding in evaluations["faithfulness"].findings} == {"entity"}
 
 
+@pytest.mark.slow
 async def test_a_judge_with_few_verdicts_weighs_by_them(tmp_path: Path) -> None:
     evaluations = await panel(tmp_path, Seeing(ALL), Seeing(NONE, judged=range(1, 3)))
 

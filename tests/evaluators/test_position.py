@@ -107,6 +107,7 @@ async def test_a_summary_of_all_parts_is_spread_and_one_of_the_beginning_is_not(
     assert min(places) >= len(court.document.text) // 3
 
 
+@pytest.mark.slow
 async def test_what_cannot_be_traced_is_no_even_spread(court: Court) -> None:
     found = await judged(court, f"{FACTS[0]} {INVENTED} {INVENTED.replace('forty', 'sixty')}", "spread")
     assert (found.outcome, found.score) == ("failed", None)
@@ -126,6 +127,7 @@ async def test_it_can_be_a_goal(tmp_path: Path) -> None:
     assert found["goals"]["spread"]["met"]
 
 
+@pytest.mark.slow
 def test_the_command_shows_where_the_summary_comes_from_beside_a_reference(tmp_path: Path) -> None:
     command = Command(tmp_path)
     for name, text in (("marsh.md", book().text), ("early.md", f"{FACTS[0]} {FACTS[1]}"), ("human.md", FACTS[11])):

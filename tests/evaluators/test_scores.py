@@ -297,6 +297,7 @@ async def test_more_sentences_than_may_be_examined_are_taken_from_all_of_the_sum
     assert [one["sentence"] for one in details["claims"]] == [1, 4, 7, 10]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "answer",
     [
@@ -354,6 +355,7 @@ async def test_one_wrong_name_is_found_on_its_very_sentence(tmp_path: Path, numb
     ]
 
 
+@pytest.mark.slow
 async def test_a_summary_of_another_document_scores_nothing(tmp_path: Path) -> None:
     result = await Court(tmp_path, document=island(12)).evaluate(told(50, 51, 52))
 

@@ -108,6 +108,7 @@ def test_cosine_by_hand(one: str, other: str, expected: float) -> None:
     assert alike("cosine", one, other) == pytest.approx(expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", get_args(SimilarityName))
 @settings(max_examples=150, deadline=None)
 @given(one=answers, other=answers)
@@ -121,6 +122,7 @@ def test_what_holds_for_every_measure(name: Literal["exact", "rouge1", "cosine"]
     assert measure("", one) == measure(one, "") == 0
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(st.one_of(ascii_texts, ascii_prose))
 def test_ascii_text_has_the_tokens_of_rouge_score(text: str) -> None:
@@ -128,6 +130,7 @@ def test_ascii_text_has_the_tokens_of_rouge_score(text: str) -> None:
     assert stems(words(text), "en") == stems(words(text), "") == own.tokenize(text)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.one_of(ascii_texts, ascii_prose), st.one_of(ascii_texts, ascii_prose))
 def test_ascii_answers_have_the_score_of_rouge_score(one: str, other: str) -> None:
@@ -168,6 +171,7 @@ def test_words_of_english_are_no_more_alike_in_another_language_than_they_are_th
         assert alike("rouge1", "東京タワー", "東京") == pytest.approx(2 * 2 / 7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", READ)
 def test_no_two_sentences_of_a_text_become_alike_by_its_stems(language: str) -> None:
     with reading(Document.from_text(READ[language])):
@@ -176,6 +180,7 @@ def test_no_two_sentences_of_a_text_become_alike_by_its_stems(language: str) -> 
     assert most <= Judging().threshold
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(raw_texts, max_size=3), st.sampled_from(["ar", "de", "fi", "fr", "hu", "ru", "ja", "xx"]))
 def test_stems_go_by_a_word_and_its_language_alone(texts: list[str], language: str) -> None:

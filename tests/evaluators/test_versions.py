@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+import pytest
+
 from redraft.agents.evidence import EvidenceDesk, Wanted
 from redraft.agents.looking import Looks
 from redraft.evaluators.catalog import BUILT_IN
@@ -19,6 +21,7 @@ READ = "cae3168cb55b"
 VERSIONS = {"coverage": 6, "consistency": 7, "faithfulness": 4}
 
 
+@pytest.mark.slow
 def test_what_judges_read_goes_with_the_version_of_their_metric() -> None:
     source, tokenizer = load(str(SAMPLE)), EstimatingTokenizer()
     desk = EvidenceDesk(source, Passages(source, tokenizer), tokenizer, 8192, tokenizer.count(source.text))

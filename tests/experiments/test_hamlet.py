@@ -371,6 +371,7 @@ async def test_imported_key_facts_are_used_and_none_are_built(tmp_path: Path, se
     assert {seen_on(seen).prompt for seen in server.seen[asked:]} <= {"align_facts", "verify_sentences"}
 
 
+@pytest.mark.slow
 async def test_one_perspective_alone(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     outcome = await lab.run(perspective="narrative", queries=None, models=lab.seats(HALF_KNOWING))

@@ -88,6 +88,7 @@ def valley(tmp_path: Path, server: ChatServer) -> Valley:
     return Valley(tmp_path, server.base_url)
 
 
+@pytest.mark.slow
 async def test_who_reads_all_does_right_by_all(valley: Valley) -> None:
     outcome = await valley.run("reader")
     assert outcome.complete
@@ -104,6 +105,7 @@ async def test_who_reads_all_does_right_by_all(valley: Valley) -> None:
     assert cells(table(outcome, "reading"), "right", "wrong", "abstained", paragraph="read") == [(13, 0, 0)]
 
 
+@pytest.mark.slow
 async def test_who_forgets_the_middle_fails_in_the_middle_of_what_was_read(valley: Valley) -> None:
     outcome = await valley.run("forgetful")
     by_place = table(outcome, "place_and_length")
@@ -116,6 +118,7 @@ async def test_who_forgets_the_middle_fails_in_the_middle_of_what_was_read(valle
     assert cells(table(outcome, "reading"), "wrong", paragraph="read") == [(0,)], "it abstains, and invents nothing"
 
 
+@pytest.mark.slow
 async def test_who_knows_the_start_alone_does_worse_the_more_is_read(valley: Valley) -> None:
     outcome = await valley.run("starter")
     last = ALL_OF_IT
@@ -125,6 +128,7 @@ async def test_who_knows_the_start_alone_does_worse_the_more_is_read(valley: Val
     assert {accuracy for _, accuracy in thirds} == {1.0}
 
 
+@pytest.mark.slow
 async def test_who_invents_misses_every_abstention_and_is_wrong_in_what_was_not_read(valley: Valley) -> None:
     outcome = await valley.run("inventor")
     abstention = table(outcome, "abstention")
@@ -175,6 +179,7 @@ async def test_what_a_summary_has_lost_is_not_answered_from_it(tmp_path: Path) -
     assert {cell.model for cell in part.cells} == {"openai:reader"}
 
 
+@pytest.mark.slow
 async def test_a_draft_that_fails_leaves_a_hole_and_the_other_way_stands(tmp_path: Path) -> None:
     def script(seen: Seen) -> str | Fault:
         drafts = seen_on(seen).prompt not in ("ask_typed", "answer_from_document", "answer_questions", "judge_answers")
@@ -188,6 +193,7 @@ async def test_a_draft_that_fails_leaves_a_hole_and_the_other_way_stands(tmp_pat
     assert {stage for (stage,) in cells(table(outcome, "failures"), "stage")} == {"drafting"}
 
 
+@pytest.mark.slow
 async def test_models_are_compared_pairwise_by_question(valley: Valley) -> None:
     outcome = await valley.run("reader", "forgetful")
     ((difference, low, high, questions),) = cells(
@@ -212,6 +218,7 @@ async def test_models_are_compared_pairwise_by_question(valley: Valley) -> None:
     assert [row[-1] for row in shown] == [1, 1, 1, 1, 0.25, 1]
 
 
+@pytest.mark.slow
 async def test_who_is_silent_leaves_holes_and_what_is_not_judged_is_counted(tmp_path: Path) -> None:
     def partly(seen: Seen) -> str | Answer | Fault:
         sheet = seen_on(seen)
@@ -235,6 +242,7 @@ async def test_who_is_silent_leaves_holes_and_what_is_not_judged_is_counted(tmp_
     assert "passed over" in {row[4] for row in table(outcome, "failures").rows}
 
 
+@pytest.mark.slow
 async def test_a_step_that_a_window_has_no_room_for_is_a_hole(valley: Valley) -> None:
     outcome = await valley.run(models=valley.seats("reader", window=1500))
     assert [cell.status for cell in outcome.cells] == ["done", "failed"]
@@ -278,6 +286,7 @@ def test_killed_while_it_asks_answers_and_judges_nothing_is_asked_twice(tmp_path
         assert one == other or one.name == "cost"
 
 
+@pytest.mark.slow
 async def test_one_budget_holds_over_all_repetitions(tmp_path: Path) -> None:
     with serving(replied) as server:
         valley = Valley(tmp_path, server.base_url)

@@ -125,6 +125,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", WRONG)
 async def test_a_wrong_answer_is_asked_again_and_told_what_is_wrong(bench: Bench, what: str) -> None:
     wrong, problem = WRONG[what]

@@ -40,6 +40,7 @@ def sampled(request: Request[Any, Any]) -> Line:
     return obedient(request)
 
 
+@pytest.mark.slow
 async def test_where_nobody_judges_the_draft_that_reads_best_is_the_result(tmp_path: Path) -> None:
     desk = Desk(tmp_path, sampled)
     result = await desk.summarize(story(200), drafts=3, **SAMPLED)
@@ -186,6 +187,7 @@ def test_goals_are_attained_as_far_as_all_have_scores() -> None:
     assert attainment({1: {"coverage": None, "consistency": None}}, goals) == {}
 
 
+@pytest.mark.slow
 async def test_why_auto_has_drafted_as_it_has_is_told(tmp_path: Path) -> None:
     desk = Desk(tmp_path, sampled)
     result = await desk.summarize(story(200), drafts=2, **{**SAMPLED, "strategy": "auto"})

@@ -129,6 +129,7 @@ async def test_each_start_on_a_thread_is_a_run_of_its_own(bench: Bench, tmp_path
     assert [left["best"] for left in (first, second)] == [run.draft for run in runs]
 
 
+@pytest.mark.slow
 async def test_a_run_that_is_recorded_is_gone_on_with_and_the_next_start_is_another_again(bench: Bench) -> None:
     settings, graph = bench.settings({"strategy": "direct", **LENGTH}), compiled()
     async with bench.shop(limits=Limits(max_calls=3)) as shop:
@@ -197,6 +198,7 @@ async def test_without_a_workshop_it_is_said_what_to_pass(bench: Bench) -> None:
         assert "attribute `shop`" in caught.value.hint
 
 
+@pytest.mark.slow
 async def test_a_context_may_hold_the_workshop_and_a_graph_may_be_built_with_it(bench: Bench) -> None:
     async with bench.shop() as shop:
         graph = graphs.summarizer("direct").compile()

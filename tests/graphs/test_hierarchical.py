@@ -303,6 +303,7 @@ async def test_the_budget_ends_a_run_with_the_best_text_and_it_can_go_on(tmp_pat
     assert done.usage.calls == complete.usage.calls == len(desk.asked)
 
 
+@pytest.mark.slow
 async def test_each_stop_at_a_budget_leaves_the_best_text_there_is_by_then(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     first = await desk.summarize(story(200), Limits(max_calls=4, concurrency=2))
@@ -355,6 +356,7 @@ async def test_settings_that_change_the_result_are_part_of_the_identity(tmp_path
     assert len(desk.asked) > calls
 
 
+@pytest.mark.slow
 async def test_merges_begin_while_chunks_are_still_being_summarized(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
 
@@ -364,6 +366,7 @@ async def test_merges_begin_while_chunks_are_still_being_summarized(tmp_path: Pa
     assert order.index("merge") < len(order) - 1 - order[::-1].index("summarize_chunk")
 
 
+@pytest.mark.slow
 async def test_never_more_calls_at_once_than_allowed(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     under_way = peak = 0
@@ -387,6 +390,7 @@ async def test_never_more_calls_at_once_than_allowed(tmp_path: Path) -> None:
     assert peak == 5
 
 
+@pytest.mark.slow
 async def test_a_document_with_blank_chunks_is_no_problem(tmp_path: Path) -> None:
     blank = story(60).text + "\n\n" + "\n \n" * 3000 + "* * *\n\n" + story(60).text
     from redraft.readers.documents import parse
@@ -396,6 +400,7 @@ async def test_a_document_with_blank_chunks_is_no_problem(tmp_path: Path) -> Non
     assert result.complete
 
 
+@pytest.mark.slow
 async def test_a_full_disk_ends_the_run_before_more_is_paid_for_and_it_can_go_on(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     raw = desk.store.runs._connection.raw

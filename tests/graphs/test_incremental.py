@@ -42,6 +42,7 @@ async def test_one_summary_takes_in_chunk_after_chunk(tmp_path: Path) -> None:
     assert desk.asked[-1].given.summary == replies[-1] == result.summary
 
 
+@pytest.mark.slow
 async def test_the_target_grows_with_the_share_that_was_read(tmp_path: Path) -> None:
     desk = Desk(tmp_path, betraying)
     result = await run(desk)
@@ -50,6 +51,7 @@ async def test_the_target_grows_with_the_share_that_was_read(tmp_path: Path) -> 
     assert targets == [max(15, int(100 * (index + 1) / result.chunks)) for index in range(result.chunks)]
 
 
+@pytest.mark.slow
 async def test_a_summary_over_the_limit_is_compressed_to_its_target_at_a_temperature_of_its_own(tmp_path: Path) -> None:
     desk = Desk(tmp_path, growing)
     result = await run(desk)
@@ -64,6 +66,7 @@ async def test_a_summary_over_the_limit_is_compressed_to_its_target_at_a_tempera
     assert count_words(result.summary or "") <= 100
 
 
+@pytest.mark.slow
 async def test_no_more_is_asked_than_was_planned_where_every_chunk_makes_the_summary_outgrow_its_limit(
     tmp_path: Path,
 ) -> None:
@@ -125,6 +128,7 @@ async def test_a_compression_that_only_gets_longer_is_not_taken(tmp_path: Path) 
     assert result.flawed
 
 
+@pytest.mark.slow
 async def test_tidying_that_rewrites_or_cuts_off_is_not_taken(tmp_path: Path) -> None:
     def answer(request: Request[Any, Any]) -> Line:
         return "Too short." if request.prompt.name == "tidy" else betraying(request)
@@ -136,6 +140,7 @@ async def test_tidying_that_rewrites_or_cuts_off_is_not_taken(tmp_path: Path) ->
     assert "untidied" in result.draft.notes[0]
 
 
+@pytest.mark.slow
 async def test_a_refused_chunk_leaves_the_summary_as_it_was(tmp_path: Path) -> None:
     def answer(request: Request[Any, Any]) -> Line:
         if request.label.startswith("chunk 4/"):

@@ -54,6 +54,7 @@ def summary(language: str, words: int) -> str:
     return said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])
 @pytest.mark.parametrize("language", TEXTS)
 async def test_a_writer_that_uses_all_its_words_has_the_room_for_them(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from redraft.domain import Usage
 from redraft.errors import RefusedReply
 from redraft.models.base import Request
@@ -32,6 +34,7 @@ def outlining(request: Request[Any, Any]) -> Line:
     return OUTLINE if request.prompt.name == "outline" else obedient(request)
 
 
+@pytest.mark.slow
 async def test_the_last_merge_is_given_the_outline_of_all_parts_and_its_kind(tmp_path: Path) -> None:
     desk = Desk(tmp_path, outlining)
     result = await desk.summarize(story(200), **ROOMY)
@@ -47,6 +50,7 @@ async def test_the_last_merge_is_given_the_outline_of_all_parts_and_its_kind(tmp
         assert await job.outline() == OUTLINE
 
 
+@pytest.mark.slow
 async def test_an_outline_is_made_once_for_a_document(tmp_path: Path) -> None:
     desk = Desk(tmp_path, outlining)
     await desk.summarize(story(200), **ROOMY)
@@ -55,6 +59,7 @@ async def test_an_outline_is_made_once_for_a_document(tmp_path: Path) -> None:
     assert len(desk.asked_for("outline")) == 1
 
 
+@pytest.mark.slow
 async def test_a_summary_is_none_the_worse_where_no_outline_comes(tmp_path: Path) -> None:
     def refusing(request: Request[Any, Any]) -> Line:
         refused = RefusedReply("the model declined", text="I cannot.", usage=Usage())
@@ -67,6 +72,7 @@ async def test_a_summary_is_none_the_worse_where_no_outline_comes(tmp_path: Path
     assert not any(getattr(request.given, "outline", None) for request in desk.asked)
 
 
+@pytest.mark.slow
 async def test_nobody_is_asked_where_it_would_not_be_of_use(tmp_path: Path) -> None:
     for name, settings in {
         "a small window": {"context_tokens": 1024, "chunk_tokens": 128},
@@ -79,6 +85,7 @@ async def test_nobody_is_asked_where_it_would_not_be_of_use(tmp_path: Path) -> N
         assert not desk.asked_for("outline"), name
 
 
+@pytest.mark.slow
 async def test_it_is_no_longer_than_was_asked(tmp_path: Path) -> None:
     long = OUTLINE.model_copy(update={"turning_points": [f"Point {at}." for at in range(30)]})
 
@@ -93,6 +100,7 @@ async def test_it_is_no_longer_than_was_asked(tmp_path: Path) -> None:
     assert len(outline.turning_points) == MOST_POINTS
 
 
+@pytest.mark.slow
 async def test_questions_are_asked_and_ranked_with_the_outline_in_view(tmp_path: Path) -> None:
     def judging(request: Request[Any, Any]) -> Line:
         if request.prompt.name == "ask_document":

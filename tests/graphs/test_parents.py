@@ -77,6 +77,7 @@ async def expect_recorded(desk: Desk, answer: Writes = told_apart, **settings: A
     return asked
 
 
+@pytest.mark.slow
 async def test_a_tree_has_its_excerpts_its_pieces_and_the_context_as_far_as_it_was_shown(tmp_path: Path) -> None:
     def learned(request: Request[Any, Any]) -> Line:
         text = str(told_apart(request))
@@ -177,6 +178,7 @@ async def test_a_revision_was_made_from_its_base_and_from_what_the_reviser_has_r
     assert evidence == Parent("evidence", court.document.id, Span(0, len(court.document.text)))
 
 
+@pytest.mark.slow
 async def test_a_revision_without_the_document_was_made_from_the_passages_and_the_evidence(tmp_path: Path) -> None:
     court = Court(tmp_path, document=island(400))
     settings = {"context_tokens": 4096, "words": 100}
@@ -192,6 +194,7 @@ async def test_a_revision_without_the_document_was_made_from_the_passages_and_th
     assert sum(map(len, texts)) < len(court.document.text) / 2
 
 
+@pytest.mark.slow
 async def test_what_a_person_has_made_of_a_draft_was_made_from_that(tmp_path: Path) -> None:
     court = Court(tmp_path)
     replies = iter([{"edited": told(1, 2, 3)}, {"stop": True}])

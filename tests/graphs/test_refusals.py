@@ -34,6 +34,7 @@ class Refusing:
         return SAID[len(self.refused) % len(SAID)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental"])
 async def test_a_chunk_that_is_refused_twice_is_a_gap_that_a_resumed_run_asks_about_anew(
     tmp_path: Path, strategy: str

@@ -131,6 +131,7 @@ def test_a_merge_that_knows_a_fact_from_its_context_alone_has_not_lost_it(tmp_pa
         assert lost[KEEPERS[4]] == lost[KEEPERS[5]] == ("gap", "")
 
 
+@pytest.mark.slow
 async def test_a_running_summary_names_the_chunk_the_update_and_the_compression(tmp_path: Path) -> None:
     def wordy(request: Request[Any, Any]) -> Line:
         """Outgrows the limit from the chunk of the fourth keeper on."""

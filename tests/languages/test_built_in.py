@@ -21,6 +21,7 @@ CODES = {"german": "de", "russian": "ru", "japanese": "ja", "arabic": "ar", "chi
 language = pytest.mark.parametrize("language", CODES)
 
 
+@pytest.mark.slow
 @language
 def test_every_step_from_the_file_to_the_dossier(language: str, tmp_path: Path) -> None:
     command = Inside(tmp_path, "http://127.0.0.1:9", COLUMNS="80")

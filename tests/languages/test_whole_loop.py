@@ -53,6 +53,7 @@ def settings(language: str, server: ChatServer, **others: object) -> Settings:
     return Settings(model=MODEL, base_url=server.base_url, words=LIMITS[language], chunk_tokens=600, **others)
 
 
+@pytest.mark.slow
 @language
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])
 async def test_a_draft_keeps_its_limit_and_is_judged_by_every_metric(

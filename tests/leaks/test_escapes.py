@@ -72,6 +72,7 @@ def test_a_provider_s_error_is_words(command: Command) -> None:
     assert "no such key" in piped.json["error"]["message"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -95,6 +95,7 @@ async def test_a_model_of_another_package_is_not_trusted_with_the_environments_k
     assert "9182" not in everything_in(desk.store.path)
 
 
+@pytest.mark.slow
 def test_a_refusal_that_quotes_the_key_shows_it_nowhere(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
     with ChatServer(lambda seen: Answer("", refusal=f"I know you, {seen.authorization[7:]}")) as server:

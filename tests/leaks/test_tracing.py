@@ -41,6 +41,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
         yield Scene(Command(tmp_path, server.base_url, **switched_on(listener.url)), listener, server)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -61,6 +62,7 @@ def test_a_command_sends_nothing_to_a_tracer(scene: Scene, arguments: tuple[str,
     assert "LangSmith" not in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["flag", "environment"])
 def test_it_does_when_it_is_told_to_and_says_where_it_goes(scene: Scene, way: str) -> None:
     told = ["--trace-to-langsmith"] if way == "flag" else []

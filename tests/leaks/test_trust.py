@@ -129,6 +129,7 @@ def test_the_word_is_remembered_outside_and_holds_for_what_was_said(found: Found
     assert "you have not said" in moved.run(*RUN).err
 
 
+@pytest.mark.slow
 def test_what_the_user_says_needs_no_word(found: Found) -> None:
     url = found.stranger.base_url
     assert found.run(*RUN, "--base-url", f"{url}/").code == 0

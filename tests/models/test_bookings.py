@@ -52,6 +52,7 @@ def billed(server: ChatServer) -> float:
     return sum(PRICE.of(Usage(len(text_of(seen.messages[0]).encode()), 50)) for seen in server.seen)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 async def test_what_is_lost_on_the_way_is_never_billed_above_the_limit(desk: Desk, kind: Any) -> None:
     rng, run, limit = random.Random(kind), begin_run(desk.store), 0.02

@@ -145,6 +145,7 @@ async def test_a_job_that_is_refused_ends_in_the_providers_words(
     assert left(tmp_path) == 0
 
 
+@pytest.mark.slow
 async def test_a_job_that_fails_as_a_whole_says_why(tmp_path: Path, server: ChatServer) -> None:
     server.jobs.most = 0
 

@@ -76,6 +76,7 @@ class Flood:
             server.shutdown()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layers", [0, 1, 2], ids=["endless", "packed", "packed twice"])
 async def test_an_answer_that_is_too_long_is_cut_off(desk: Desk, layers: int) -> None:
     desk.monkeypatch.setattr(bounded.bound, "__defaults__", (LIMIT,))

@@ -399,6 +399,7 @@ def test_a_model_that_was_handed_over_is_not_looked_for_elsewhere() -> None:
         resolve(Settings(model="openai:m@http://localhost:8000/v1"))
 
 
+@pytest.mark.slow
 def test_langchain_is_imported_for_none_but_its_own_models() -> None:
     code = (
         "import sys, redraft.runs.opening as o; from redraft.settings import Settings;"

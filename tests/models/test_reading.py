@@ -67,6 +67,7 @@ def test_garbage_is_a_complaint_and_never_a_crash(text: str) -> None:
     without_thoughts(text)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(values, st.data())
 def test_a_reply_that_breaks_off_is_none(content: Any, data: st.DataObject) -> None:

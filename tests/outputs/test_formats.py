@@ -187,6 +187,7 @@ def test_a_note_behind_a_year_is_no_part_of_it(tmp_path: Path) -> None:
     assert note < year, "it stands behind it, which is to its left"
 
 
+@pytest.mark.slow
 @given(st.text(st.characters(codec="utf-8"), max_size=300), st.text(max_size=40))
 def test_any_text_makes_a_file_that_can_be_read(text: str, heading: str) -> None:
     made = Paper(heading, (Part(text, heading, 3), Part(text)), is_titled=True)

@@ -71,6 +71,7 @@ async def test_a_pack_that_was_built_in_one_window_serves_another(tmp_path: Path
     assert len(court.store.packs.all()) == 1
 
 
+@pytest.mark.slow
 async def test_a_small_window_reads_a_stretch_in_parts_and_has_as_many_questions(tmp_path: Path) -> None:
     large = await built(Court(tmp_path / "large", document=island(120)))
     small = await built(Court(tmp_path / "small", document=island(120)), settings={"context_tokens": 1500})

@@ -91,6 +91,7 @@ KNOWN_ATTRIBUTES = re.findall(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", NAMES)
 def test_nothing_of_a_name_is_markup(case: str) -> None:
     for kind, plot in plots(NAMES[case]).items():

@@ -74,6 +74,7 @@ def test_no_two_series_are_alike_without_colour() -> None:
     assert corners("square", 0, 0, 4)[0] == pytest.approx((3.54, -3.54), abs=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SAMPLES)
 def test_a_page_may_forbid_style_attributes(kind: str) -> None:
     picture = SAMPLES[kind].picture()

@@ -408,6 +408,7 @@ def test_no_document_and_no_reply_speaks_the_words_of_a_chat(book: PromptBook, w
     assert neutralize(text).endswith(" After.")
 
 
+@pytest.mark.slow
 def test_every_letter_that_is_one_of_ascii_in_another_dress_is_known() -> None:
     for code in range(0x80, sys.maxunicode + 1):
         if unicodedata.category(chr(code)) == "Cs":
@@ -435,6 +436,7 @@ def test_neutralizing_takes_linear_time_on_forged_beginnings() -> None:
     assert neutralize(hostile) == hostile
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from([*FORGERIES, *TAGS, "<", "/", ">", " ", "\u200b", "x"]), max_size=12))
 def test_no_arrangement_of_forgeries_opens_or_closes_a_fence(parts: list[str]) -> None:
     text = neutralize("".join(parts))
@@ -559,6 +561,7 @@ def test_the_hash_does_not_depend_on_a_docstring() -> None:
     assert PromptBook().hash(tidy) == PromptBook().hash(drafting.TIDY)
 
 
+@pytest.mark.slow
 def test_hashes_are_the_same_in_another_process() -> None:
     code = "from redraft.prompts.book import PromptBook; print(PromptBook().hashes())"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

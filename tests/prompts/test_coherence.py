@@ -293,6 +293,7 @@ _said = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(_said, _said)
 def test_no_reply_is_a_verdict_of_both(questions: object, types: object) -> None:
     one = entry(questions, types)

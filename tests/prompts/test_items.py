@@ -243,6 +243,7 @@ def test_what_is_given_arrives_all_the_same(book: PromptBook, name: str) -> None
     assert "Remember me." not in before
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=50)
 @given(
     st.sampled_from(sorted(FIELDS)),

@@ -114,6 +114,7 @@ def test_chapters_are_taken_by_their_printed_numbers() -> None:
     assert found.sections[-1].span.start < at < found.sections[-1].span.end
 
 
+@pytest.mark.slow
 def test_pages_are_taken_by_their_printed_numbers_and_keep_them() -> None:
     made = makers.new_pdf("A head", first_number=21)
     for at in range(4):

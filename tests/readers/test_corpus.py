@@ -142,6 +142,7 @@ texts = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(texts=texts, budget=st.sampled_from([16, 20, 64, 1000]))
 def test_no_chunk_and_no_part_has_text_of_two_documents(texts: list[str], budget: int) -> None:

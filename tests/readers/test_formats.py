@@ -37,6 +37,7 @@ def as_markdown(title: str, chapters: makers.Chapters) -> str:
     return "\n\n".join([f"# {title}", *(part for name, texts in chapters for part in (f"## {name}", *texts))])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["html", "epub", "docx", "odt", "pdf"])
 def test_the_sample_book_is_the_same_in_every_format(form: str) -> None:
     """The same text with the same sections has the same summary and the same findings."""

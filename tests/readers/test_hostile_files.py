@@ -128,6 +128,7 @@ def test_entities_are_neither_blown_up_nor_looked_up() -> None:
     assert "root" not in load_bytes(page, "a.html").text
 
 
+@pytest.mark.slow
 def test_what_is_locked_says_so() -> None:
     locked = makers.new_pdf()
     locked.add_page()
@@ -139,6 +140,7 @@ def test_what_is_locked_says_so() -> None:
     assert "is encrypted" in refusal("epub", book).message
 
 
+@pytest.mark.slow
 def test_scanned_pages_are_named_and_a_scanned_book_is_refused() -> None:
     from PIL import Image
 
@@ -185,6 +187,7 @@ def damaged_book(damaged: int) -> bytes:
     return bytes(data)
 
 
+@pytest.mark.slow
 def test_a_file_of_which_too_little_is_read_is_refused_unless_that_will_do() -> None:
     assert load_bytes(damaged_book(0), "a.epub").notes == ()
     with pytest.raises(

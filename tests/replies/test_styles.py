@@ -119,6 +119,7 @@ def test_a_reply_that_says_nothing_gives_no_verdict(name: str) -> None:
         assert expect_no_other(case, read(case, text)) == 0, (style, text)
 
 
+@pytest.mark.slow
 @PROMPT
 @pytest.mark.parametrize("style", ["bare", "indented", "fence", "Python", "lines", "thought", "bare list", "by ids"])
 def test_a_reply_that_is_cut_at_any_token_is_none_or_says_no_other(name: str, style: str) -> None:
@@ -135,6 +136,7 @@ def test_a_reply_that_is_cut_at_any_token_is_none_or_says_no_other(name: str, st
 _LISTED = sorted(name for name, case in CASES.items() if case.entries)
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(
     st.sampled_from(_LISTED),

@@ -84,6 +84,7 @@ class Foreign(Keepers):
         }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", [True, None])
 @pytest.mark.parametrize("at_once", ["one phrase", "two phrases"])
 @pytest.mark.parametrize("language", NOT_STATED)
@@ -135,6 +136,7 @@ async def test_an_answer_that_rests_on_nothing_is_asked_for_its_place(
     assert "only what you can quote" in court.asked("answer_from_document")[1].text
 
 
+@pytest.mark.slow
 async def test_a_name_may_answer_many_questions(tmp_path: Path) -> None:
     class Same(Keepers):
         def ask_summary(self, sheet: Sheet) -> Said:

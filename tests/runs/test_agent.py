@@ -114,6 +114,7 @@ def told_of(result: Result) -> list[tuple[Any, ...]]:
 # What it sees, and what it says.
 
 
+@pytest.mark.slow
 async def test_it_sees_how_the_summary_stands_what_is_wrong_and_what_was_tried(any_court: Open) -> None:
     opened = any_court(leading(mend(3, instruction="Tell it in order."), mend(1), {"why": "Enough.", "stop": True}))
     result = await lead(opened)
@@ -140,6 +141,7 @@ async def test_it_sees_how_the_summary_stands_what_is_wrong_and_what_was_tried(a
     assert len(third.items("tried")) == 2
 
 
+@pytest.mark.slow
 async def test_what_it_decides_is_done_and_on_record(any_court: Open) -> None:
     opened = any_court(leading(mend(2, 1, instruction="Write it in one go."), {"why": "It will do.", "stop": True}))
     result = await lead(opened)
@@ -188,6 +190,7 @@ async def test_only_its_own_stop_is_explained(court: Open) -> None:
     assert (result.run.stop_reason, result.run.why) == ("rounds", "")
 
 
+@pytest.mark.slow
 async def test_it_may_look_passages_up_before_it_decides(any_court: Open) -> None:
     opened = any_court(leading({"why": "Who is it?", "look_up": ["keeper number 9 is called Tom9"]}, mend(1)))
     result = await lead(opened, rounds=1)
@@ -203,6 +206,7 @@ async def test_it_may_look_passages_up_before_it_decides(any_court: Open) -> Non
     assert result.rounds[1].why == "These are the worst."
 
 
+@pytest.mark.slow
 async def test_it_looks_up_no_more_than_it_may(any_court: Open) -> None:
     searches = [f"keeper number {n} is called Tom{n}" for n in range(1, 40)]
     looks = iter([searches[:20], searches[30:], searches[5:]])
@@ -241,6 +245,7 @@ async def test_a_search_that_finds_nothing_is_told_so_and_may_be_made_in_other_w
     assert third.items("passages")
 
 
+@pytest.mark.slow
 async def test_it_may_read_around_a_finding_at_a_part_and_from_character_to_character(any_court: Open) -> None:
     """Each in the words in which the prompt has it; what it reads is what the tool of an agent reads."""
     opened = any_court(document=island(60))
@@ -333,6 +338,7 @@ async def test_a_finding_that_rests_on_no_place_is_not_read_around(court: Open) 
     assert said.endswith(": that finding rests on no place of the document: search for what it is about")
 
 
+@pytest.mark.slow
 async def test_what_it_has_looked_up_stands_in_the_trace(any_court: Open) -> None:
     opened = any_court(
         leading(
@@ -360,6 +366,7 @@ async def test_what_it_has_looked_up_stands_in_the_trace(any_court: Open) -> Non
     assert "    · read: 40 % -> 1 passage" in lines[lines.index("  looked up first:", at + 1) :]
 
 
+@pytest.mark.slow
 async def test_a_look_is_answered_once_and_on_the_ledger(any_court: Open) -> None:
     """The same refinement again asks nobody, and reads the same."""
     opened = any_court(leading({"why": "?", "look_up": ["keeper number 9"], "read": ["40 %"]}, mend(1)))
@@ -376,6 +383,7 @@ async def test_a_look_is_answered_once_and_on_the_ledger(any_court: Open) -> Non
     assert [row[0] for row in rows] == ["decision before revision 1"] * 2
 
 
+@pytest.mark.slow
 async def test_what_is_read_fits_however_much_is_asked_for(court: Open) -> None:
     opened = court(leading({"why": "?", "read": ["0-400000", "20000-90000", "50 %"]}, mend(1)))
     opened.document = island(400)
@@ -389,6 +397,7 @@ async def test_what_is_read_fits_however_much_is_asked_for(court: Open) -> None:
     assert "there is no room for 2 of the passages found before" in answers(second)
 
 
+@pytest.mark.slow
 async def test_acceptance_rounds_and_stalls_stay_what_they_are(any_court: Open) -> None:
     class Spoiling(Keepers):
         def revise(self, sheet: Sheet) -> Said:
@@ -404,6 +413,7 @@ async def test_acceptance_rounds_and_stalls_stay_what_they_are(any_court: Open) 
     assert not set(first[:6]) & set(second), "what was tried in vain is not offered again"
 
 
+@pytest.mark.slow
 async def test_it_goes_on_to_the_goals(any_court: Open) -> None:
     result = await lead(any_court())
 
@@ -411,6 +421,7 @@ async def test_it_goes_on_to_the_goals(any_court: Open) -> None:
     assert result.complete
 
 
+@pytest.mark.slow
 async def test_its_calls_count_against_the_budget(court: Open) -> None:
     whole = await lead(court())
     opened = court()
@@ -448,6 +459,7 @@ USELESS: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", USELESS)
 async def test_a_decision_of_no_use_is_made_as_weakest_first_and_noted(any_court: Open, name: str) -> None:
     said = USELESS[name]
@@ -480,6 +492,7 @@ HOSTILE: dict[str, tuple[Json, int]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 async def test_whatever_a_decision_names_only_what_is_on_the_board_is_mended(any_court: Open, name: str) -> None:
     said, mended = HOSTILE[name]
@@ -492,6 +505,7 @@ async def test_whatever_a_decision_names_only_what_is_on_the_board_is_mended(any
     assert not result.rounds[1].why.startswith("the decider")
 
 
+@pytest.mark.slow
 async def test_what_it_says_is_cut_and_cleaned(any_court: Open) -> None:
     dirty = "\x1b[2J\x1b]0;owned\x07Mend\x00 it,\r\n\u202e please. "
     opened = any_court(leading({"why": dirty, "mend": [1], "instruction": dirty * 5000}, {"why": dirty, "stop": True}))
@@ -512,6 +526,7 @@ ORDERS = (
 )
 
 
+@pytest.mark.slow
 async def test_orders_in_texts_stay_where_they_are_quoted(any_court: Open) -> None:
     class Suggestive(Keepers):
         def compare_answers(self, sheet: Sheet) -> Said:
@@ -564,6 +579,7 @@ def _bare() -> Any:
     )
 
 
+@pytest.mark.slow
 async def test_the_board_fits_the_window(court: Open) -> None:
     opened = court(leading({"why": "?", "look_up": ["keeper cold sea", "station years", "number"]}, mend(1)))
     opened.document = island(400)
@@ -611,6 +627,7 @@ async def test_the_built_in_model_decides_as_weakest_first_and_says_so(tmp_path:
     assert not any(made.why for made in weakest.rounds)
 
 
+@pytest.mark.slow
 async def test_a_metric_just_below_its_goal_is_still_missed_by_the_built_in_model(court: Open) -> None:
     opened = court()
     leader = function_model(opened.hear, "judge")
@@ -621,6 +638,7 @@ async def test_a_metric_just_below_its_goal_is_still_missed_by_the_built_in_mode
     assert result.run.stop_reason in ("goals_met", "rounds")
 
 
+@pytest.mark.slow
 async def test_whoever_is_handed_over_decides_and_is_in_the_ledger(court: Open) -> None:
     opened = court()
     leader = Court(opened.store.path.parent / "leader", leading(mend(1), {"why": "Enough.", "stop": True}))
@@ -635,6 +653,7 @@ async def test_whoever_is_handed_over_decides_and_is_in_the_ledger(court: Open) 
     assert askers(opened, decided=False) == {"function"}
 
 
+@pytest.mark.slow
 async def test_whoever_is_named_decides_where_the_others_are(court: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     opened = court()
@@ -662,6 +681,7 @@ async def test_a_decider_is_asked_at_its_own_address(court: Open, monkeypatch: p
 # When a person looks, and when it is killed.
 
 
+@pytest.mark.slow
 async def test_a_person_sees_why_and_what_the_reviser_is_told(any_court: Open) -> None:
     asked: list[ReviewQuestion] = []
 
@@ -729,6 +749,7 @@ async def test_a_decision_is_not_asked_again_after_a_crash(tmp_path: Path, monke
 # What it costs.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("window", [2000, 8192])
 async def test_its_calls_are_foreseen(court: Open, window: int) -> None:
     opened = court(document=island(100))

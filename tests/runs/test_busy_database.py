@@ -117,7 +117,7 @@ async def test_the_loop_goes_on_while_a_run_that_refines_waits(tmp_path: Path, p
         ("hierarchical", "summarize_chunk"),
         ("hierarchical", "merge_onward"),
         ("incremental", "begin"),
-        ("incremental", "tidy"),
+        ("incremental", "update"),
     ],
 )
 @pytest.mark.slow
@@ -135,6 +135,7 @@ async def test_the_loop_goes_on_while_a_run_that_drafts_waits(tmp_path: Path, st
     assert longest() < STALL
 
 
+@pytest.mark.slow
 async def test_the_loop_goes_on_while_somebody_else_works_on_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -162,6 +162,7 @@ def test_a_file_that_is_not_there_or_is_none_is_refused(tmp_path: Path) -> None:
             read_findings(str(path))
 
 
+@pytest.mark.slow
 def test_on_the_command_line_a_lost_fact_is_brought_in(tmp_path: Path) -> None:
     command = Inside(tmp_path)
     (tmp_path / "book.txt").write_text(TEXT, "utf-8")

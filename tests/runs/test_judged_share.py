@@ -62,6 +62,7 @@ def test_a_score_on_less_than_half_of_its_items_is_none() -> None:
     assert founded(silent) == silent
 
 
+@pytest.mark.slow
 async def test_goals_are_not_met_on_almost_nothing(tmp_path: Path) -> None:
     court = Court(tmp_path, Silent(5, 6))
     events: list[Event] = []
@@ -106,6 +107,7 @@ async def test_what_is_known_to_be_missing_is_mended_all_the_same(tmp_path: Path
     court.store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("repaired", [False, True])
 async def test_resume_asks_again_for_what_has_no_verdict_and_for_nothing_else(tmp_path: Path, repaired: bool) -> None:
     script = Silent(5, 6)

@@ -104,6 +104,7 @@ async def test_what_is_said_in_other_words_is_traced_by_a_model(tmp_path: Path) 
     assert all(len(request.given.places) <= 6 * len(request.given.sentences) for request in reader.asked)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("plenty")
 async def test_what_a_reader_has_not_found_among_the_nearest_places_is_not_called_invented(tmp_path: Path) -> None:
     desk = Desk(tmp_path, reworded)
@@ -117,6 +118,7 @@ async def test_what_a_reader_has_not_found_among_the_nearest_places_is_not_calle
     assert not found.invented, "nobody has read the whole document for it"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("plenty")
 async def test_what_was_said_is_not_asked_again(tmp_path: Path) -> None:
     desk, run = await drafted(tmp_path)
@@ -133,6 +135,7 @@ async def test_what_was_said_is_not_asked_again(tmp_path: Path) -> None:
     assert {one.status for one in desk.store.runs.latest(9)} == {"done"}
 
 
+@pytest.mark.slow
 async def test_it_takes_no_more_than_its_share_of_the_drafting(tmp_path: Path) -> None:
     desk, run = await drafted(tmp_path)
     spent = desk.store.calls.totals(run)
@@ -148,6 +151,7 @@ async def test_it_takes_no_more_than_its_share_of_the_drafting(tmp_path: Path) -
     assert found.sentences == read_lineage(desk.store, run).sentences
 
 
+@pytest.mark.slow
 async def test_of_a_run_that_has_drafted_nothing_the_document_is_the_measure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,6 +166,7 @@ async def test_of_a_run_that_has_drafted_nothing_the_document_is_the_measure(
     assert [one.origins[0].chapter for one in found.sentences] == ["Finch"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("plenty")
 async def test_whoever_says_nothing_changes_nothing(tmp_path: Path) -> None:
     desk, run = await drafted(tmp_path)
@@ -171,6 +176,7 @@ async def test_whoever_says_nothing_changes_nothing(tmp_path: Path) -> None:
     assert any("not all sentences could be asked about" in note for note in notes)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("plenty")
 async def test_a_plan_asks_nobody_and_is_kept_to(tmp_path: Path) -> None:
     desk, run = await drafted(tmp_path)
@@ -183,6 +189,7 @@ async def test_a_plan_asks_nobody_and_is_kept_to(tmp_path: Path) -> None:
     assert len(reader.asked[0].given.sentences) == plan.sentences
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("plenty")
 async def test_a_limit_of_calls_holds_and_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tracer, "_AT_ONCE", 1)

@@ -21,6 +21,7 @@ def watch(monkeypatch: pytest.MonkeyPatch, loaded: list[int], opened: Court) -> 
     monkeypatch.setattr(loading, "load_openai", lambda: loaded.append(len(opened.sheets)))
 
 
+@pytest.mark.slow
 async def test_it_is_loaded_once_and_before_anybody_is_asked(
     court: Open, loaded: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -37,6 +38,7 @@ async def test_it_is_loaded_once_and_before_anybody_is_asked(
     assert len(loaded) == 2
 
 
+@pytest.mark.slow
 async def test_it_is_not_loaded_for_models_of_other_kinds(
     court: Open, loaded: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -48,6 +50,7 @@ async def test_it_is_not_loaded_for_models_of_other_kinds(
     await built_in.evaluate(told(1, 2))
 
 
+@pytest.mark.slow
 async def test_where_there_is_a_draft_the_judge_is_asked_and_not_the_writer(
     court: Open, loaded: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,6 +61,7 @@ def plenty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lineages, "SHARE", 10.0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("plenty")
 async def test_a_fact_in_other_words_is_found_in_the_draft(tmp_path: Path) -> None:
     desk, run = await drafted(tmp_path, retelling)
@@ -76,6 +77,7 @@ async def test_a_fact_in_other_words_is_found_in_the_draft(tmp_path: Path) -> No
     assert [one.kind for one in desk.store.runs.latest(9)] == ["lineage", "lineage", "summarize"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("plenty")
 async def test_whoever_finds_nothing_leaves_it_lost(tmp_path: Path) -> None:
     desk, run = await drafted(tmp_path, retelling)
@@ -86,6 +88,7 @@ async def test_whoever_finds_nothing_leaves_it_lost(tmp_path: Path) -> None:
     assert reader.asked
 
 
+@pytest.mark.slow
 async def test_it_takes_no_more_than_its_share(tmp_path: Path) -> None:
     desk, run = await drafted(tmp_path, retelling)
     reader = FactReader()

@@ -45,6 +45,7 @@ def mended_in(result: Result) -> list[set[str]]:
 # Why it ends.
 
 
+@pytest.mark.slow
 @EVERY_POLICY
 async def test_it_ends_when_the_goals_are_met(any_court: Open, policy: PolicyName) -> None:
     result = await any_court().refine(POOR, policy=policy)
@@ -67,6 +68,7 @@ async def test_a_draft_that_meets_its_goals_is_not_touched(any_court: Open, poli
     assert not opened.asked("revise")
 
 
+@pytest.mark.slow
 @EVERY_POLICY
 async def test_it_ends_when_the_rounds_are_used(any_court: Open, policy: PolicyName) -> None:
     result = await any_court(Lazy()).refine(POOR, policy=policy, rounds=2)
@@ -76,6 +78,7 @@ async def test_it_ends_when_the_rounds_are_used(any_court: Open, policy: PolicyN
     assert not result.complete
 
 
+@pytest.mark.slow
 @EVERY_STRICT_POLICY
 async def test_it_ends_when_two_revisions_in_a_row_bring_nothing(any_court: Open, policy: PolicyName) -> None:
     wordy = Saying(lambda sheet: f"{sheet.within('summary')} The sea is cold.")
@@ -97,6 +100,7 @@ async def test_it_ends_when_there_is_nothing_to_fix(any_court: Open, policy: Pol
     assert not opened.asked("revise")
 
 
+@pytest.mark.slow
 @EVERY_POLICY
 async def test_it_stops_when_the_budget_is_used_and_goes_on_with_another(any_court: Open, policy: PolicyName) -> None:
     whole = await any_court().refine(POOR, policy=policy)
@@ -113,6 +117,7 @@ async def test_it_stops_when_the_budget_is_used_and_goes_on_with_another(any_cou
     assert done.usage.calls == calls
 
 
+@pytest.mark.slow
 @EVERY_POLICY
 async def test_it_ends_when_a_person_says_so(any_court: Open, policy: PolicyName) -> None:
     opened = any_court()
@@ -123,6 +128,7 @@ async def test_it_ends_when_a_person_says_so(any_court: Open, policy: PolicyName
     assert not opened.asked("revise")
 
 
+@pytest.mark.slow
 async def test_when_it_is_cancelled_the_best_draft_stays_and_it_can_go_on(any_court: Open) -> None:
     opened = any_court()
     working: list[asyncio.Task[Result]] = []
@@ -151,6 +157,7 @@ async def test_when_it_is_cancelled_the_best_draft_stays_and_it_can_go_on(any_co
 # What each policy goes for.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("policy", "aims"),
     [
@@ -166,6 +173,7 @@ async def test_each_policy_has_its_order(any_court: Open, policy: PolicyName, ai
     assert [made.aims for made in result.rounds[1:]] == aims
 
 
+@pytest.mark.slow
 async def test_the_paper_hands_over_all_findings_of_one_metric_at_once(any_court: Open) -> None:
     opened = any_court(document=island(40))
     result = await opened.refine(POOR, policy="paper")
@@ -174,6 +182,7 @@ async def test_the_paper_hands_over_all_findings_of_one_metric_at_once(any_court
     assert len(opened.asked("revise")[0].items("points")) == 11
 
 
+@pytest.mark.slow
 async def test_other_policies_hand_over_six_at_once(any_court: Open) -> None:
     opened = any_court(document=island(40))
     result = await opened.refine(POOR, policy="weakest-first")
@@ -182,6 +191,7 @@ async def test_other_policies_hand_over_six_at_once(any_court: Open) -> None:
     assert result.scores == {"coverage": 1.0, "consistency": 1.0}
 
 
+@pytest.mark.slow
 async def test_the_paper_follows_the_latest_draft_and_returns_the_last(any_court: Open) -> None:
     worse = [told(3), told(4), told(5)]
     revisions = iter(worse)
@@ -195,6 +205,7 @@ async def test_the_paper_follows_the_latest_draft_and_returns_the_last(any_court
     assert [made.base for made in result.rounds] == [None, *drafts[:-1]]
 
 
+@pytest.mark.slow
 async def test_the_paper_goes_on_with_a_draft_that_a_revision_left_as_it_was(any_court: Open) -> None:
     opened = any_court(Saying(POOR))
     result = await opened.refine(POOR, policy="paper", rounds=3)
@@ -216,6 +227,7 @@ async def test_a_revision_that_costs_another_goal_too_much_is_refused_and_kept(c
     assert result.summary == POOR
 
 
+@pytest.mark.slow
 async def test_after_a_refusal_the_best_draft_is_revised_again_for_what_was_not_tried(court: Open) -> None:
     replies = iter(["The sea is cold.", f"{POOR} {told(6)}"])
     opened = court(Saying(lambda sheet: next(replies)))
@@ -228,6 +240,7 @@ async def test_after_a_refusal_the_best_draft_is_revised_again_for_what_was_not_
     assert [made.accepted for made in result.rounds] == [True, False, True]
 
 
+@pytest.mark.slow
 async def test_what_was_tried_on_one_draft_may_be_tried_on_the_next(court: Open) -> None:
     helpful = count()
 
@@ -246,6 +259,7 @@ async def test_what_was_tried_on_one_draft_may_be_tried_on_the_next(court: Open)
     assert mended_in(result)[2] == mended_in(result)[0] - {found} != mended_in(result)[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reply", "reason"),
     [
@@ -271,6 +285,7 @@ async def test_a_useless_revision_is_refused_and_says_why(
     assert result.summary == POOR
 
 
+@pytest.mark.slow
 async def test_a_revision_keeps_to_the_limit_of_words(court: Open) -> None:
     opened = court()
     result = await opened.refine(POOR, settings={"words": 33})
@@ -296,6 +311,7 @@ async def test_the_sentences_that_answer_questions_are_to_be_kept(court: Open) -
     assert [item["text"] for item in kept.values()] == [told(1)]
 
 
+@pytest.mark.slow
 async def test_the_document_is_shown_to_the_writer_only_where_it_fits(court: Open) -> None:
     opened = court(document=island(60))
     await opened.refine(POOR, rounds=1)
@@ -313,6 +329,7 @@ class Mute(Keepers):
         return "I would rather not."
 
 
+@pytest.mark.slow
 @EVERY_POLICY
 async def test_a_judge_without_any_verdict_on_the_first_draft_leaves_it_as_it_is_and_unsure(
     court: Open, policy: PolicyName
@@ -376,6 +393,7 @@ def answers(*given: Json) -> Callable[[ReviewQuestion], Any]:
     return reviewer
 
 
+@pytest.mark.slow
 async def test_a_reviewer_sees_the_findings_before_each_revision(any_court: Open) -> None:
     asked: list[ReviewQuestion] = []
 
@@ -391,6 +409,7 @@ async def test_a_reviewer_sees_the_findings_before_each_revision(any_court: Open
     assert result.run.stop_reason == "goals_met"
 
 
+@pytest.mark.slow
 async def test_a_finding_that_is_dropped_is_never_mended(court: Open) -> None:
     opened = court()
 
@@ -425,6 +444,7 @@ async def test_the_request_of_a_refused_round_stays_on_record_beside_a_later_one
     assert [asked[0].id in made.findings for made in result.rounds[1:]] == [True, False]
 
 
+@pytest.mark.slow
 async def test_a_draft_that_the_reviewer_has_edited_is_judged_and_taken(court: Open) -> None:
     opened = court()
     result = await opened.refine(POOR, review=True, reviewer=answers({"edited": told(1, 3)}), rounds=1)
@@ -460,6 +480,7 @@ async def test_a_refinement_that_is_done_is_not_done_again(court: Open) -> None:
     assert not opened.sheets
 
 
+@pytest.mark.slow
 async def test_a_fork_begins_with_the_draft_of_a_round_and_asks_nothing_twice(tmp_path: Path) -> None:
     opened = Court(tmp_path, Lazy())
     first = await opened.refine(POOR, rounds=2)
@@ -477,6 +498,7 @@ async def test_a_fork_begins_with_the_draft_of_a_round_and_asks_nothing_twice(tm
     assert "0, 1, 2" in caught.value.hint
 
 
+@pytest.mark.slow
 async def test_a_summary_is_drafted_and_refined_in_one_run(tmp_path: Path) -> None:
     class Author(Keepers):
         def summarize_whole(self, sheet: Sheet) -> Said:
@@ -513,6 +535,7 @@ async def test_the_result_tells_scores_goals_and_rounds(tmp_path: Path) -> None:
     assert {key: told_of[key] for key in expected} == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("review", [False, True])
 async def test_the_checkpoints_hold_no_text_but_in_the_question_to_a_person(tmp_path: Path, review: bool) -> None:
     opened = Court(tmp_path, Lazy())

@@ -20,6 +20,7 @@ TRUTH: dict[str, float] = {"faithfulness": 1.0}
 GROWING = ("keyfacts_analytical", "keyfacts_narrative", "facts_faithful", "facts_objective", "facts_significant")
 
 
+@pytest.mark.slow
 async def test_missing_facts_are_worked_in_until_the_goal_is_met(any_court: Open) -> None:
     opened = any_court()
     result = await opened.refine(POOR, goals=RECALL)
@@ -65,6 +66,7 @@ async def test_unfaithful_sentences_are_corrected_or_go(any_court: Open) -> None
     assert not opened.asked(*GROWING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
 async def test_both_goals_are_met_by_every_policy(any_court: Open, policy: PolicyName) -> None:
     opened = any_court()
@@ -129,6 +131,7 @@ async def test_a_recall_that_cannot_be_judged_leaves_it_unsure_and_can_be_taken_
     assert not opened.asked(*GROWING)
 
 
+@pytest.mark.slow
 async def test_an_answer_to_a_query_is_refined_towards_the_facts_of_its_tree(court: Open) -> None:
     small = {"context_tokens": 2400}
     opened = court(document=island(120))

@@ -110,6 +110,7 @@ async def test_without_room_for_the_document_it_reads_around_what_was_found(cour
     assert any("does not fit into the window of the model that revises" in one for one in noted)
 
 
+@pytest.mark.slow
 async def test_the_passages_are_in_the_order_of_the_document_and_within_the_window(court: Open) -> None:
     opened = court(document=island(400))
     summary = told(1, wrong={380: "Bob", 120: "Jim", 121: "Jon", 250: "Joe"})
@@ -123,6 +124,7 @@ async def test_the_passages_are_in_the_order_of_the_document_and_within_the_wind
     assert [set(keepers_in(one)) & {120, 121, 250, 380} for one in found] == [{120, 121}, {250}, {380}]
 
 
+@pytest.mark.slow
 async def test_a_small_window_has_fewer_passages_and_fewer_points(court: Open) -> None:
     opened = court(document=island(120))
     summary = told(wrong=dict.fromkeys(range(1, 41), "Bob"))
@@ -140,6 +142,7 @@ async def test_a_small_window_has_fewer_passages_and_fewer_points(court: Open) -
     assert notes == (f"the reviser had no room for {40 - points} of 40 findings",)
 
 
+@pytest.mark.slow
 async def test_what_the_reviser_had_no_room_for_is_there_for_another_round(court: Open) -> None:
     opened = court(Saying("The sea is cold."), document=island(120))
     summary = told(wrong=dict.fromkeys(range(1, 41), "Bob"))
@@ -156,6 +159,7 @@ async def test_what_the_reviser_had_no_room_for_is_there_for_another_round(court
     assert sentences[0] + sentences[1] == every[: len(sentences[0] + sentences[1])]
 
 
+@pytest.mark.slow
 async def test_what_a_person_asks_for_is_looked_up(court: Open) -> None:
     async def reviewer(question: ReviewQuestion) -> Json:
         return {"drop": [one["number"] for one in question["findings"]], "add": ["Tell of keeper number 150."]}
@@ -230,6 +234,7 @@ LOST = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", LOST)
 async def test_a_revision_that_never_came_is_asked_for_again_when_the_run_is_resumed(
     court: Open, kind: str, capsys: pytest.CaptureFixture[str]
@@ -288,6 +293,7 @@ async def test_nobody_is_asked_again_because_of_a_revision_that_never_came(court
     assert len(asked) == count
 
 
+@pytest.mark.slow
 async def test_a_summary_in_another_language_than_the_document_s_is_revised_in_its_own(court: Open) -> None:
     opened = court()
     await opened.refine(POOR, settings={"language": "German"}, rounds=1)
@@ -336,6 +342,7 @@ def test_the_texts_are_as_long_as_they_should_be() -> None:
     assert keepers_in(LONG) == keepers_in(SHORT)
 
 
+@pytest.mark.slow
 async def test_a_revision_a_few_words_over_the_limit_is_taken_and_shortened_in_the_end(any_court: Open) -> None:
     opened = any_court(replies(LONG, SHORT))
     result = await opened.refine(POOR, settings=FORTY, rounds=1)
@@ -370,6 +377,7 @@ async def test_more_than_a_few_words_over_the_limit_are_told_and_asked_for_again
     assert (result.summary, result.rounds[1].accepted) == (SHORT, True)
 
 
+@pytest.mark.slow
 async def test_what_the_model_does_not_shorten_is_shortened_by_sentences(court: Open) -> None:
     opened = court(replies(LONG))
     result = await opened.refine(POOR, settings=FORTY, rounds=1)
@@ -384,6 +392,7 @@ async def test_what_the_model_does_not_shorten_is_shortened_by_sentences(court: 
     assert result.run.stop_reason == "rounds"
 
 
+@pytest.mark.slow
 async def test_a_shortened_draft_that_lost_the_gain_gives_way_to_the_best_within_the_limit(court: Open) -> None:
     better = told(1, 2)
     opened = court(replies(better, LONG, told(wrong={1: "Bob", 2: "Jim"})))
@@ -396,6 +405,7 @@ async def test_a_shortened_draft_that_lost_the_gain_gives_way_to_the_best_within
     assert result.scores == {"coverage": 2 / 6, "consistency": 1.0}
 
 
+@pytest.mark.slow
 async def test_after_a_shortening_there_may_be_something_to_mend_again(court: Open) -> None:
     opened = court(replies(LONG, told(1, 2, 3, 4, 5), SHORT))
     result = await opened.refine(POOR, settings=FORTY, rounds=4)
@@ -423,6 +433,7 @@ async def test_an_excuse_in_place_of_a_shortened_draft_is_not_handed_out_either(
     assert count_words(result.summary or "") <= 40
 
 
+@pytest.mark.slow
 async def test_a_budget_that_is_used_up_leaves_the_best_draft_within_the_limit(court: Open) -> None:
     opened = court(replies(LONG, SHORT))
     whole = await opened.refine(POOR, settings=FORTY, rounds=1)

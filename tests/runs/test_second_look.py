@@ -81,6 +81,7 @@ async def test_only_what_is_not_overruled_is_revised(court: Open) -> None:
     assert not result.evaluations["consistency"].findings
 
 
+@pytest.mark.slow
 async def test_what_was_ruled_on_is_never_asked_again(court: Open) -> None:
     script = Blind(3)
     opened = court(script)

@@ -67,6 +67,7 @@ def test_all_public_graphs_are_served() -> None:
     assert CONFIG["dependencies"] == ["."]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "given"),
     [
@@ -95,6 +96,7 @@ async def test_each_runs_to_its_end(name: str, given: dict[str, Any], database: 
     assert set(result.scores) == (set() if name == "draft" else {"coverage"})
 
 
+@pytest.mark.slow
 async def test_a_question_is_answered_in_another_request(database: Path) -> None:
     config = at("review")
     given = {

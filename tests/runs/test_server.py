@@ -84,6 +84,7 @@ def test_a_run_goes_on_through_a_restart_of_the_server_or_is_resumed(tmp_path: P
         assert again <= 2, "only what was in flight"
 
 
+@pytest.mark.slow
 async def test_two_teams_with_one_book_share_its_pack_and_its_texts(tmp_path: Path, address: str) -> None:
     teams = []
     for name in ("ann", "ben"):
@@ -107,6 +108,7 @@ async def test_two_teams_with_one_book_share_its_pack_and_its_texts(tmp_path: Pa
         court.store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["in", "out"])
 async def test_a_run_that_was_stopped_is_gone_on_with_where_it_was_copied_to(
     tmp_path: Path, address: str, way: str, monkeypatch: pytest.MonkeyPatch

@@ -287,6 +287,7 @@ async def test_a_run_that_nobody_judged_is_not_revised(hands: Hands) -> None:
     assert refused == f"run {drafted.run.id} has no judged draft (begin it with metrics or goals)"
 
 
+@pytest.mark.slow
 async def test_a_document_is_never_echoed_whole(tmp_path: Path) -> None:
     court = Court(tmp_path, document=island(200))
     async with court.shop() as shop:

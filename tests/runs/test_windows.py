@@ -97,6 +97,7 @@ def test_who_gets_no_key_is_said_unless_they_are_on_this_machine() -> None:
     assert notes[0].startswith(f"openai:gpt-4o at {away} is asked without a key")
 
 
+@pytest.mark.slow
 def test_show_names_everybody_with_their_place(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
     with ChatServer(lambda _: "The keeper kept the light.") as server:

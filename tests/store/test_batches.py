@@ -250,6 +250,7 @@ def test_every_item_has_a_file_of_its_own_on_any_disk(store: Store) -> None:
     assert len(set(files)) == len(names)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.floats(0, 30), st.integers(1, 50)), max_size=40), st.integers(1, 5), st.integers(50, 100))
 def test_no_minute_has_more_turns_than_it_may(asked: list[tuple[float, int]], requests: int, tokens: int) -> None:
     clock, connection = Clock(), in_memory()

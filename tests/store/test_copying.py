@@ -47,6 +47,7 @@ def records(store: Store) -> dict[str, list[tuple[Any, ...]]]:
     return {name: rows for name, rows in found.items() if name not in _OF_A_MOMENT}
 
 
+@pytest.mark.slow
 def test_everything_is_there_as_it_was_and_nothing_twice(stores: tuple[Store, Store]) -> None:
     one, other = stores
     fill(one)
@@ -85,6 +86,7 @@ def test_two_teams_become_one(stores: tuple[Store, Store]) -> None:
     intact(other.address)
 
 
+@pytest.mark.slow
 def test_answers_of_runs_that_are_gone_are_copied_once(stores: tuple[Store, Store]) -> None:
     one, other = stores
     fill(one)

@@ -86,6 +86,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("open_elsewhere", [False, True])
 def test_who_only_reads_leaves_no_trace(tmp_path: Path, open_elsewhere: bool) -> None:
     """In no byte of any file, whether another process has the database open or nobody does."""

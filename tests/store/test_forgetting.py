@@ -55,6 +55,7 @@ def rows(place: Path | str) -> dict[str, int]:
     return {name: len(found) for name, found in dump(place).items() if found and name not in of_models}
 
 
+@pytest.mark.slow
 def test_of_a_run_and_its_fork_nothing_is_left(store: Store, place: Path | str) -> None:
     fill(store)
     with plain(place) as database:
@@ -66,6 +67,7 @@ def test_of_a_run_and_its_fork_nothing_is_left(store: Store, place: Path | str) 
     assert rows(place) == {}
 
 
+@pytest.mark.slow
 def test_a_document_goes_with_all_that_was_made_of_it(store: Store, place: Path | str) -> None:
     fill(store)
     store.documents.add(document())
@@ -78,6 +80,7 @@ def test_a_document_goes_with_all_that_was_made_of_it(store: Store, place: Path 
     intact(place)
 
 
+@pytest.mark.slow
 def test_a_document_stays_as_long_as_there_are_questions_about_it(store: Store, place: Path | str) -> None:
     fill(store)
     assert store.forget(["abc123", "fork-of-abc123"]).documents == ()
@@ -87,6 +90,7 @@ def test_a_document_stays_as_long_as_there_are_questions_about_it(store: Store, 
     intact(place)
 
 
+@pytest.mark.slow
 def test_a_document_stays_as_long_as_there_are_typed_questions_about_it(store: Store, place: Path | str) -> None:
     fill(store)
     with plain(place) as database:
@@ -97,6 +101,7 @@ def test_a_document_stays_as_long_as_there_are_typed_questions_about_it(store: S
     intact(place)
 
 
+@pytest.mark.slow
 def test_a_fork_keeps_all_that_it_has_and_the_name_of_what_is_gone(store: Store, place: Path | str) -> None:
     fill(store)
     before = {name: getattr(store.runs, name)("fork-of-abc123") for name in ("get", "drafts", "pieces")}
@@ -132,6 +137,7 @@ def test_a_reply_goes_with_the_last_run_that_uses_it(store: Store, place: Path |
     assert rows(place) == {}
 
 
+@pytest.mark.slow
 def test_what_would_go_is_told_and_stays(store: Store, place: Path | str) -> None:
     fill(store)
     before = dump(place)

@@ -217,6 +217,7 @@ def test_every_round_comes_back(
     assert store.judgments.rounds(RUN) == [replace(one, reason=as_stored(reason))]
 
 
+@pytest.mark.slow
 @hostile
 @given(st.lists(_texts, max_size=5))
 def test_every_verdict_comes_back(store: Store, said: list[str]) -> None:
@@ -248,6 +249,7 @@ def test_a_megabyte_comes_back_as_a_finding(store: Store, draft: str) -> None:
     assert store.judgments.of(draft) == {"coverage": one}
 
 
+@pytest.mark.slow
 def test_a_megabyte_comes_back_as_a_draft_and_as_a_verdict(store: Store) -> None:
     keys = {store.runs.add_draft(RUN, text, 1, "revise", 1): text for text in EXTREMES.values()}
     assert {draft.id: draft.text for draft in store.runs.drafts(RUN)} == keys
@@ -699,6 +701,7 @@ def test_two_processes_that_build_one_pack_use_the_same(store: Store) -> None:
         assert store.packs.find(BOOK, "key") == other.packs.find(BOOK, "key") == pack("b")
 
 
+@pytest.mark.slow
 def test_threads_take_turns_at_judging(store: Store, draft: str) -> None:
     def work(n: int) -> None:
         store.judgments.keep_verdicts({"common": str(n), f"own {n}": str(n)})

@@ -79,6 +79,7 @@ def test_indexes_and_references_are_those_of_a_file(tmp_path: Path, address: str
     assert Counter(found) == Counter((table, target[1]) for table, target in references)
 
 
+@pytest.mark.slow
 def test_a_database_that_must_be_there_is_not_made(address: str) -> None:
     with pytest.raises(StoreError, match="no database there"):
         Store(address, must_exist=True)
@@ -193,6 +194,7 @@ def test_a_server_that_cannot_be_reached_is_a_sentence_without_the_password(addr
     assert caught.value.hint
 
 
+@pytest.mark.slow
 def test_no_row_has_the_password(address: str) -> None:
     secret = address.replace("postgres:@", "postgres:s3cret@")
     assert secret != address
@@ -320,6 +322,7 @@ with Store(sys.argv[1]) as store, store.claim("abc123"):
 """
 
 
+@pytest.mark.slow
 def test_a_claim_keeps_others_out_and_ends_with_its_process(address: str) -> None:
     with Store(address) as store:
         fill(store)
@@ -349,6 +352,7 @@ def test_a_server_that_is_started_anew_is_gone_on_with_and_claims_with_it() -> N
             assert other.runs.get("abc123").status == "running"
 
 
+@pytest.mark.slow
 def test_a_writer_that_dies_in_the_midst_holds_nobody_up(address: str) -> None:
     code = """
 import sys

@@ -93,6 +93,7 @@ def test_without_the_option_nothing_is_sent(folder: Path, collector: Collector) 
     assert not collector.sent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("environment", "said"),
     [

@@ -66,6 +66,7 @@ def check_ends(text: str, chunks: list[Chunk], tokenizer: Tokenizer, budget: int
         assert tokenizer.count(text[each.span.start : ahead]) > budget - dearest, "a sentence was cut although it fits"
 
 
+@pytest.mark.slow
 @relaxed
 @given(text=texts, budget=budgets)
 def test_chunks_cover_the_text_and_fit(tokenizer: Tokenizer, text: str, budget: int) -> None:
@@ -81,6 +82,7 @@ def test_the_counts_are_exact_in_every_vocabulary(vocabulary: Tokenizer, text: s
     check_counts(text, chunk(document(text), vocabulary, budget), vocabulary, budget)
 
 
+@pytest.mark.slow
 @relaxed
 @given(text=raw_texts, budget=budgets)
 def test_text_that_no_loader_gives_is_covered_and_fits_too(tokenizer: Tokenizer, text: str, budget: int) -> None:

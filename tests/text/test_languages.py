@@ -76,6 +76,7 @@ def test_a_file_is_believed_unless_its_text_is_plainly_in_another_language(said:
     assert settled(said, text) == language
 
 
+@pytest.mark.slow
 def test_what_the_user_says_goes_before_all() -> None:
     page = f'<html lang="en"><body><p>{GERMAN}</p></body></html>'.encode()
     assert load_bytes(page, "page.html").language == "de"

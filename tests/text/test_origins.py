@@ -5,6 +5,7 @@ from dataclasses import replace
 from random import Random
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -53,6 +54,7 @@ def test_a_sentence_out_of_two_has_both() -> None:
     ]
 
 
+@pytest.mark.slow
 @relaxed
 @given(st.lists(raw_texts, max_size=3), raw_texts)
 def test_links_lie_within_their_parents_and_are_at_most_three(parents: list[str], child: str) -> None:
@@ -68,6 +70,7 @@ def test_links_lie_within_their_parents_and_are_at_most_three(parents: list[str]
             assert 0 < link.weight <= 1
 
 
+@pytest.mark.slow
 @relaxed
 @given(st.lists(raw_texts, min_size=1, max_size=3), st.randoms())
 def test_an_exact_copy_is_always_found(parents: list[str], chance: Random) -> None:

@@ -42,18 +42,21 @@ def naive_fragments(summary: list[str], source: list[str]) -> list[list[str]]:
     return fragments
 
 
+@pytest.mark.slow
 @relaxed
 @given(TEXTS, TEXTS)
 def test_longest_matches_are_those_of_every_pair_of_places(summary: list[str], source: list[str]) -> None:
     assert matches_of(summary, source) == naive_matches(summary, source)
 
 
+@pytest.mark.slow
 @relaxed
 @given(st.lists(st.sampled_from("abxyz"), max_size=30), st.lists(st.sampled_from("abcde"), max_size=60))
 def test_words_that_only_one_text_has_end_a_match(summary: list[str], source: list[str]) -> None:
     assert matches_of(summary, source) == naive_matches(summary, source)
 
 
+@pytest.mark.slow
 @relaxed
 @given(TEXTS, TEXTS)
 def test_coverage_and_density_are_those_of_the_papers_fragments(summary: list[str], source: list[str]) -> None:
@@ -62,6 +65,7 @@ def test_coverage_and_density_are_those_of_the_papers_fragments(summary: list[st
     assert extractive(matches_of(summary, source)) == expected
 
 
+@pytest.mark.slow
 @relaxed
 @given(TEXTS, TEXTS, st.integers(1, 5))
 def test_novel_ngrams_are_those_that_are_not_in_the_source(summary: list[str], source: list[str], size: int) -> None:
@@ -87,6 +91,7 @@ def test_nothing_to_divide_by_is_no_figure() -> None:
     assert extractive(matches_of(["a", "b"], [])) == (0.0, 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("summary", "source"),
     [

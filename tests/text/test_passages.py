@@ -50,6 +50,7 @@ class Letters:
         return np.asarray(np.divide(rows, lengths, out=rows, where=lengths > 0), np.float32)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(raw_texts)
 def test_every_sentence_is_in_a_passage_and_none_is_too_long(text: str) -> None:

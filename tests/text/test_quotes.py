@@ -95,6 +95,7 @@ def test_any_quote_gives_a_span_within_the_text_or_none(text: str, quote: str) -
         assert text[span.start : span.end] == text[span.start : span.end].strip()
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(raw_texts, st.data())
 def test_a_sentence_of_the_text_is_found(text: str, data: st.DataObject) -> None:
@@ -124,6 +125,7 @@ def test_no_other_letter_becomes_longer_in_lower_case() -> None:
     assert [chr(code) for code in range(0x110000) if len(chr(code).lower()) > 1] == ["İ"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quote", ["(a+)+$" * 1_500, "a" * 10_000, "a " * 5_000, ".*" * 5_000, "\\", "[", "😀" * 9_000])
 @pytest.mark.parametrize("name", ["one letter", "initials", "emoji", "spaces", "Japanese", "one line without spaces"])
 def test_hostile_quotes_cost_no_more_than_reading_the_text(name: str, quote: str) -> None:

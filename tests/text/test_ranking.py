@@ -81,6 +81,7 @@ def test_what_is_worth_nothing_is_never_chosen() -> None:
     assert picked(STORY, 100, worth=[0.0] * len(STORY)) == []
 
 
+@pytest.mark.slow
 @given(TEXTS, st.integers(1, 40))
 def test_a_choice_fits_the_limit_is_ordered_and_repeats_nothing(texts: list[str], limit: int) -> None:
     chosen = picked(texts, limit)

@@ -27,6 +27,7 @@ def test_refusals_in_thirty_languages_are_no_summaries() -> None:
     assert taken == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", CODES)
 def test_refusals_in_the_language_of_the_document_are_no_summaries(language: str) -> None:
     source = (TEXTS / f"{language}.md").read_text("utf-8")

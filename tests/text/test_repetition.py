@@ -33,12 +33,14 @@ def f1(one: list[str], other: list[str]) -> float:
     return 2 * by_the_table(one, other) / (len(one) + len(other))
 
 
+@pytest.mark.slow
 @relaxed
 @given(WORDS, WORDS)
 def test_the_longest_common_sequence_is_the_tables(one: list[str], other: list[str]) -> None:
     assert common_length(one, other) == by_the_table(one, other)
 
 
+@pytest.mark.slow
 @relaxed
 @given(st.lists(WORDS.filter(bool), max_size=6))
 def test_redundancy_is_the_mean_of_all_pairs(sentences: list[list[str]]) -> None:

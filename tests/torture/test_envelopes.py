@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.torture.envelopes import many
 
 
+@pytest.mark.slow
 def test_an_answer_is_read_and_stored_whatever_it_comes_in() -> None:
     tries = 250
     tally = many(tries)

@@ -18,6 +18,7 @@ from tests.torture.readings import KINDS, tried, tries, written
 LINE = "One two three four five six seven eight nine ten eleven twelve thirteen fourteen."
 
 
+@pytest.mark.slow
 def test_no_text_is_lost_without_a_word() -> None:
     found = [(name, number, one) for name, number, one in tries(400, 1)]
     assert [f"{name} #{number}: {one.wrong}" for name, number, one in found if one.wrong] == []
@@ -32,6 +33,7 @@ def test_the_tries_notice_a_parser_that_drops_text(monkeypatch: pytest.MonkeyPat
     assert any("are missing, and nothing is said" in one for one in wrong)
 
 
+@pytest.mark.slow
 def test_six_thousand_paragraphs_with_open_elements_are_read() -> None:
     for around in ("<p><font>{}", "<p><font>{}</p>", "<div><font>{}"):
         page = "<html><body>" + "\n".join(around.format(LINE) for _ in range(6_000)) + "</body></html>"
