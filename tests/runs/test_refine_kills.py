@@ -121,7 +121,7 @@ async def work(database: Path, url: str, observer: Callable[[Event], None] = uno
             island(),
             POOR,
             refinement=Refinement(goals={"coverage": 0.9, "consistency": 1.0}, review=True, allow_self_check=True),
-            settings=Settings(model="openai:m", base_url=url, words=200),
+            settings=Settings(model="openai:m", base_url=url, words=60),
         )
 
 
