@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Literal
 
+from redraft.history.basis import basis
 from redraft.history.results import Result
 from redraft.settings import EXTRACTIVE
 from redraft.text.cleaning import clean, one_line
@@ -129,8 +130,6 @@ def with_basis(paper: Paper) -> Paper:
     notes = {one.number: one.by for block in paper.blocks for one in block.pieces if isinstance(one, Note)}
     if not notes:
         return paper
-    from redraft.history.citing import basis
-
     return replace(paper, about=(*paper.about, basis(notes, "footnote")))
 
 

@@ -101,7 +101,9 @@ def _says_nothing(words: str) -> bool:
     spaced = re.sub(r"[^\w'/]+", " ", words).strip()
     if _ALONE.fullmatch(words) or _SAID_OF_TEXT.fullmatch(spaced) or _UNSPACED.fullmatch(words):
         return True
-    return bool(_NEGATED.fullmatch(spaced) and _SAYING.fullmatch(spaced) and all(map(_CLOSED.fullmatch, spaced.split())))
+    return bool(
+        _NEGATED.fullmatch(spaced) and _SAYING.fullmatch(spaced) and all(map(_CLOSED.fullmatch, spaced.split()))
+    )
 
 
 def is_sign(sentence: str) -> bool:

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import snowballstemmer
+from bm25s import BM25
 
 from redraft.domain import Document, Span
 from redraft.patterns import pattern
@@ -166,8 +168,6 @@ class Ranker:
     """Ranks some texts for a query by BM25; each of them is read by a language."""
 
     def __init__(self, texts: Sequence[str], read_by: Sequence[str]) -> None:
-        from bm25s import BM25
-
         self._languages = tuple(dict.fromkeys(read_by))
         self._count = len(texts)
         found = [terms(text, language) for text, language in zip(texts, read_by, strict=True)]
@@ -201,8 +201,6 @@ def terms(text: str, language: str) -> list[str]:
 @lru_cache(maxsize=8)
 def _stemmer(language: str) -> Any:
     """Stems words of a language, each once; where none is known for it they are left as they are."""
-    import snowballstemmer
-
     name = _STEMMERS.get(language)
     stemmer = snowballstemmer.stemmer(name) if name else None
     return lru_cache(maxsize=200_000)(stemmer.stemWord) if stemmer else str
