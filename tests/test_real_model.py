@@ -57,5 +57,5 @@ async def test_a_text_is_drafted_and_judged_for_coverage(url: str, tmp_path: Pat
     assert coverage.outcome == "scored" or coverage.reason, "what cannot be judged says why"
     assert list(unsound([coverage], entries(database))) == []
     requests = asked(database)
-    assert {"summarize_chunk", "ask_document"} <= tallies(requests).keys()
+    assert {"summarize_whole", "ask_document"} <= tallies(requests).keys()
     assert not [one for one in requests if FATAL & set(one.outcomes)], "the server refuses nothing that is asked of it"

@@ -124,6 +124,7 @@ def test_a_source_has_a_limit_that_can_be_raised(command: Command) -> None:
     assert command.run("summarize", "large.txt", "--dry-run", "--max-source", "0.1 mb").code == 0
     assert command.run("summarize", "-", "--max-source", "100", stdin=STORY.encode() * 2).code == 1
     (command.folder / "redraft.toml").write_text('max-source = "1kB"\n')
+    command.environment["REDRAFT_CONFIG"] = "redraft.toml"
     assert "more than 1 kB" in command.run("evaluate", "story.txt", "large.txt").err
     assert command.run("summarize", "story.txt", "--max-source", "much").code == 2
 

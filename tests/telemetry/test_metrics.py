@@ -64,7 +64,9 @@ def begun(store: Store, source: Path, server: ChatServer, name: str = "b", words
     """A batch of one source, whatever is asked of it, with these limits."""
     of_asked = {name: given.pop(name) for name in ("judging", "refinement") if name in given}
     model = {"model": "openai:m", "base_url": server.base_url, "context_tokens": 8192 if of_asked else 1024}
-    settings = Settings.model_validate({"words": words, "chunk_tokens": 192 if not of_asked else 2048, **model})
+    settings = Settings.model_validate(
+        {"words": words, "strategy": "hierarchical", "chunk_tokens": 192 if not of_asked else 2048, **model}
+    )
     limits = Limits.model_validate({"concurrency": 4, **given})
     store.batches.open(Batch(name, Asked(settings, **of_asked).to_json(), limits.model_dump(mode="json")))
     put_in(store, name, [str(source)])
