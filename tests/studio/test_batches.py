@@ -315,7 +315,9 @@ async def _some(store: Store, most: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def chrome() -> Iterator[Any]:
+def chrome(folder: Path) -> Iterator[Any]:
+    # The folder is filled in an event loop of its own, which the browser's would be in the way of.
+    del folder
     with browser() as made:
         yield made
 
