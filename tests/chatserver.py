@@ -144,7 +144,7 @@ def linear_latency(
 
 
 def summarizer(share: float = 0.9, words: int = 100, wrap: Callable[[str], str] = str) -> Callable[[Seen], str]:
-    """A script of sentences of 8 to 16 words that depend on nothing but the messages: half of the words are those of
+    """A script of sentences of 8 to 16 words that depend on nothing but the messages: seven words of eight are those of
     what is to be summarized.
 
     They fill `share` of the last word limit in the last user message, or of `words`; `wrap` dresses them. Who asks for
@@ -165,7 +165,7 @@ def summarizer(share: float = 0.9, words: int = 100, wrap: Callable[[str], str] 
         while left > 0:
             # What is left after a sentence must still make a whole one.
             length = left if left <= 16 else rng.randint(8, min(16, left - 8))
-            sentences.append(" ".join(rng.choice(known[at % 2]) for at in range(length)).capitalize() + ".")
+            sentences.append(" ".join(rng.choice(known[at % 8 != 7]) for at in range(length)).capitalize() + ".")
             left -= length
         return wrap(" ".join(sentences))
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import snowballstemmer
-from bm25s import BM25
 
 from redraft.domain import Document, Span
 from redraft.patterns import pattern
@@ -168,6 +167,8 @@ class Ranker:
     """Ranks some texts for a query by BM25; each of them is read by a language."""
 
     def __init__(self, texts: Sequence[str], read_by: Sequence[str]) -> None:
+        from bm25s import BM25
+
         self._languages = tuple(dict.fromkeys(read_by))
         self._count = len(texts)
         found = [terms(text, language) for text, language in zip(texts, read_by, strict=True)]

@@ -35,18 +35,23 @@ _LISTED = {**LANGUAGE_MAPPING, "no": "norwegian"}
 def stop_words(language: str = ENGLISH) -> frozenset[str]:
     """The words of a language that say nothing of what a sentence is about; none where no list is known."""
     if is_foreign(language):
-        code = primary(language)
-        return frozenset(get_stop_words(_LISTED[code])) if code in _LISTED else frozenset()
+        return _listed(language)
     # scikit-learn takes a second to import, and most commands look at no sentence.
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     return frozenset(ENGLISH_STOP_WORDS)
 
 
-def terms(text: str, language: str = ENGLISH) -> Iterator[str]:
-    """What `text` is about: its words in lower case without the stop words of its language, and in English without the
-    endings of plurals and possessives."""
-    stopped, foreign = stop_words(language), is_foreign(language)
+@cache
+def _listed(language: str) -> frozenset[str]:
+    code = primary(language)
+    return frozenset(get_stop_words(_LISTED[code])) if code in _LISTED else frozenset()
+
+
+def terms(text: str, language: str = ENGLISH, stopped: frozenset[str] | None = None) -> Iterator[str]:
+    """What `text` is about: its words in lower case without the stop words of its language, or those given, and in
+    English without the endings of plurals and possessives."""
+    stopped, foreign = stop_words(language) if stopped is None else stopped, is_foreign(language)
     for found in _TERM.finditer(text.lower()):
         term = found.group()
         if _IS_UNSPACED.match(term):
@@ -63,7 +68,9 @@ def terms(text: str, language: str = ENGLISH) -> Iterator[str]:
 @lru_cache(maxsize=256)
 def telling_terms(text: str, language: str = ENGLISH) -> frozenset[str]:
     """The terms of a text that say something by themselves, up to where words are inflected."""
-    return frozenset(term[:_STEM] for term in terms(text, language) if len(term) > 1 or term.isnumeric())
+    # Every draft is looked at so: scikit-learn's list is not worth its import.
+    found = terms(text, language, _listed(language if is_foreign(language) else "en"))
+    return frozenset(term[:_STEM] for term in found if len(term) > 1 or term.isnumeric())
 
 
 def _singular(term: str) -> str:

@@ -94,6 +94,7 @@ def test_a_run_is_begun_with_its_plan_shown_first(page: Any, at: Served, client:
     page.fill("[name=words]", "60")
     page.fill("[name='goal.consistency']", "")
     page.fill("[name='goal.coverage']", "0.9")
+    page.check("[name=allow_self_check]")
     page.fill("[name=rounds]", "1")
     page.click("text=Show the plan")
     page.wait_for_selector("h1:has-text('The plan for The Salt Ledger')")
