@@ -82,7 +82,7 @@ async def test_where_no_merge_has_anything_to_say_the_document_has_no_answer(tmp
         return "The text does not say." if request.label.startswith("level") else obedient(request)
 
     with pytest.raises(IncompleteError, match="nothing that helps to answer the question"):
-        await Desk(tmp_path, answer).summarize(story(100), query=QUERY)
+        await Desk(tmp_path, answer).summarize(story(90), query=QUERY)
 
 
 async def test_until_something_is_found_the_running_summary_is_to_be_begun(tmp_path: Path) -> None:
