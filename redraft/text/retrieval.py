@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import snowballstemmer
 
 from redraft.domain import Document, Span
 from redraft.patterns import pattern
@@ -202,6 +201,8 @@ def terms(text: str, language: str) -> list[str]:
 @lru_cache(maxsize=8)
 def _stemmer(language: str) -> Any:
     """Stems words of a language, each once; where none is known for it they are left as they are."""
+    import snowballstemmer
+
     name = _STEMMERS.get(language)
     stemmer = snowballstemmer.stemmer(name) if name else None
     return lru_cache(maxsize=200_000)(stemmer.stemWord) if stemmer else str
