@@ -20,7 +20,7 @@ from tests.torture.world import World, world
 _PATIENCE = 30.0
 _MEMORY = 1_500_000_000
 _DIRECT = ("summarize", "hostile.md", "-w", "20", "--strategy", "direct")
-_CHUNKED = ("summarize", "hostile.md", "-w", "20", "--chunk-tokens", "128")
+_CHUNKED = ("summarize", "hostile.md", "-w", "20", "--strategy", "hierarchical", "--chunk-tokens", "128")
 # Words that stand in every document, before and after what is hostile: whatever is read must have them all.
 _BEFORE, _AFTER = ([f"{place}word{n}mark" for n in range(20)] for place in ("early", "late"))
 _PROSE = "The keeper {} went down to the harbour and said nothing to the others. "

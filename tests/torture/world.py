@@ -36,7 +36,7 @@ _OPEN = "without a verdict"
 
 KINDS: dict[str, tuple[str, ...]] = {
     "direct": ("summarize", "book.md", "-w", "60", "--strategy", "direct"),
-    "hierarchical": ("summarize", "book.md", "-w", "60", "--chunk-tokens", "128"),
+    "hierarchical": ("summarize", "book.md", "-w", "60", "--strategy", "hierarchical", "--chunk-tokens", "128"),
     "incremental": ("summarize", "book.md", "-w", "60", "--chunk-tokens", "128", "--strategy", "incremental"),
     "evaluate": ("evaluate", "book.md", "poor.md"),
     "refine": (
