@@ -78,7 +78,7 @@ class Design:
     def verdict(self, keyfacts: str, summary: str) -> Order:
         """The order to judge a summary."""
         metrics = ("keyfact_recall", "faithfulness")
-        judging = Judging(metrics=metrics, keyfacts=keyfacts, perspective=self.perspective)
+        judging = Judging(metrics=metrics, keyfacts=keyfacts, perspective=self.perspective, evidence="whole")
         return Order(Evaluate(judging=self._seated(judging)), given=summary, experiment=HAMLET)
 
     def _seated(self, judging: Judging) -> Judging:

@@ -42,7 +42,7 @@ def _steps(document: Document, design: Design) -> Iterator[Step]:
         name = KEYFACTS if by == "judge" else f"{KEYFACTS}: validation"
         yield step_of(document, name, settings, 1, found)
     queries = min(design.queries or trees, trees)
-    verdict = Evaluate(judging=Judging(metrics=_VERDICTS, perspective=design.perspective))
+    verdict = Evaluate(judging=Judging(metrics=_VERDICTS, perspective=design.perspective, evidence="whole"))
     for one in design.models:
         prepared = prepare(document, design.drafting(one.name, QUERY))
         it, times = prepared.plan, queries
