@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from redraft.models import reading
 from tests.torture import forms
-from tests.torture.forms import METRICS, Outcome, World, held, run, scored_wrongly
+from tests.torture.forms import METRICS, Outcome, World, held, scored_wrongly
 
 pytestmark = pytest.mark.slow
 
@@ -29,12 +28,3 @@ def test_another_score_or_verdict_is_noticed(metric: str) -> None:
     another = World(forms.random.Random(1))
     assert another.summary != world.summary
     assert held(another, right, right).ending == "wrong"
-
-
-def test_a_judge_is_noticed_whose_verdicts_are_taken_for_their_opposites(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As they would be if of two replies that differ the first counted."""
-    monkeypatch.setattr(reading, "_at_odds", lambda *_: False)
-    monkeypatch.setattr(
-        forms, "planned", lambda *_: forms.Plan("texts: two that differ, the right one first", 1, False, True)
-    )
-    assert [one for _, _, one in run(0, 1) if one.wrong]
