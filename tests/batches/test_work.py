@@ -311,4 +311,6 @@ def test_the_chunks_of_all_documents_are_one_job(store: Store, folder: Path, mon
 
         assert states(store) == {"done": 3}
         assert len(server.seen) == sum(sizes)
-        assert sizes == [6, 3, 3, 3]
+        # A summary that needs no tidying asks for none.
+        assert sizes[:2] == [6, 3]
+        assert all(1 <= size <= 3 for size in sizes[2:])
