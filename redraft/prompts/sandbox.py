@@ -24,7 +24,7 @@ MOST_STEPS = 1_000_000
 """How often a template may go through a loop, call something or use a filter, in all."""
 MOST_CHARACTERS = 64_000_000
 """How long the text may become, with all that it is made of."""
-MOST_SECONDS = 10.0
+MOST_SECONDS = 8.0
 LONGEST_SOURCE = 200_000
 _LARGEST = 10**9
 # What makes a text of any length out of a short one, or a number.
