@@ -91,7 +91,7 @@ class Writer:
         `context` is the merged summary before them, if there is one; `sources` has for each of them the paragraphs that
         it rests on, where these are to be in view.
         """
-        source = "\n".join(summaries)
+        source = "\n".join([context, *summaries, *sources])
         given: dict[str, Any] = {**self._asked, "summaries": list(summaries), "sources": list(sources)}
         if outline is not None:
             given |= {"outline": outline_text(outline), "kind": outline.kind}

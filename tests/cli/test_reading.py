@@ -12,8 +12,9 @@ import pytest
 
 from tests.cli.inside import Inside, keepers_court
 
-# Less than half of that on a machine of one's own.
-MOST_SECONDS = 1.0
+# How much longer than importing the libraries that every command needs: 1.3 to 1.9 on a quiet machine.
+MOST_OF_LIBRARIES = 2.2
+LIBRARIES = "import click, jinja2, pydantic, sqlite_utils"
 WORKERS = ("langgraph", "openai", "langchain_core", "langchain_openai", "sklearn", "scipy", "tiktoken")
 PROGRAM = f"""
 import sys
@@ -57,15 +58,17 @@ def test_a_reading_command_takes_no_time(court: tuple[Inside, str], arguments: s
     command, run = court
     words = arguments.replace("RUN", run).split()
 
-    # What else the machine does makes processor time longer, never shorter.
-    assert any(seconds_of(command, words) < MOST_SECONDS for _ in range(3))
+    # Side by side, so that a slow or a busy machine slows both down.
+    assert any(
+        seconds_of(command, PROGRAM, words) < MOST_OF_LIBRARIES * seconds_of(command, LIBRARIES, []) for _ in range(3)
+    )
 
 
-def seconds_of(command: Inside, words: list[str]) -> float:
-    """The processor time of a command that only reads."""
+def seconds_of(command: Inside, program: str, words: list[str]) -> float:
+    """The processor time of a program, which is a command that only reads."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *words],
+        [sys.executable, "-c", program, *words],
         cwd=command.folder,
         env={**os.environ, **command.environment},
         capture_output=True,
@@ -74,7 +77,7 @@ def seconds_of(command: Inside, words: list[str]) -> float:
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.returncode == 0, done.stderr
-    assert done.stdout
+    assert done.stdout or not words
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
