@@ -10,7 +10,6 @@ from pathlib import Path
 
 from redraft.batches.asked import Asked, pot_of
 from redraft.batches.dossiers import page_in, wanted_in, write_page
-from redraft.batches.failures import described
 from redraft.batches.items import SUMMARY
 from redraft.batches.texts import text_of
 from redraft.errors import (
@@ -27,6 +26,7 @@ from redraft.history.results import Result
 from redraft.models.budget import Budget
 from redraft.models.prices import PriceTable
 from redraft.runs.bench import Bench, Watch
+from redraft.runs.failures import described
 from redraft.runs.workshop import Workshop
 from redraft.settings import Limits
 from redraft.store.batches import LEASE_SECONDS, Batch, Item
@@ -112,8 +112,7 @@ class Worker:
             while not self._stopped.is_set():
                 self._put_away()
                 room = self._most - len(self._at_work)
-                taken = await self._leased(room) if room else []
-                for item in taken:
+                for item in await self._leased(room) if room else []:
                     self._at_work[item.idx, item.attempts] = asyncio.create_task(self._one(item))
                 if not self._at_work and await off_loop(self.store.batches.is_over, self.batch):
                     return

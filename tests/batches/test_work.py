@@ -116,17 +116,6 @@ def test_the_same_document_under_two_names_is_paid_for_once(store: Store, folder
         assert len({asked(seen) for seen in server.seen}) == len(server.seen)
 
 
-def test_how_long_a_call_waited_for_a_place_is_on_record(store: Store, folder: Path) -> None:
-    documents(folder, 1)
-    with ChatServer(latency=lambda *_: 0.4) as server:
-        worked(store, opened(store, folder, server.base_url, concurrency=1))
-    waited = {row["label"]: row["waited"] for row in store.connection.rows("SELECT label, waited FROM calls")}
-    # The first has waited, too: for what is loaded when the first tokens are counted.
-    earlier, later = sorted([waited.pop("chunk 1/2"), waited.pop("chunk 2/2")])
-    assert earlier + 0.3 < later
-    assert max(waited.values()) < 0.3, "the rest has waited for nothing"
-
-
 def test_a_used_up_budget_stops_the_batch_and_a_higher_one_goes_on(store: Store, folder: Path) -> None:
     documents(folder, 4)
     with ChatServer() as server:
