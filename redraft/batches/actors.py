@@ -56,7 +56,7 @@ _REFUSALS = (ConnectionError, RuntimeError, ValueError, OSError, ImportError, Ra
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class WorkerSetup:
     """What an actor is told."""
 
     terms: Terms
@@ -80,14 +80,14 @@ class RedraftWorker:
         """The process, the machine's address, and Ray's name for it."""
         return os.getpid(), ray.util.get_node_ip_address(), self._node
 
-    def work(self, errand: Errand) -> Ended:
+    def work(self, setup: WorkerSetup) -> Ended:
         """Work until there is nothing left to do; returns how it has ended."""
-        os.environ.update(errand.environment)
-        here = errand.node == self._node
+        os.environ.update(setup.environment)
+        here = setup.node == self._node
         if here:
-            os.chdir(errand.folder)
+            os.chdir(setup.folder)
         try:
-            with open_worker(errand.terms, errand.prices, self._said.put, delivers=here) as worker:
+            with open_worker(setup.terms, setup.prices, self._said.put, delivers=here) as worker:
                 asyncio.run(work(worker, self._stopped.wait))
         except RedraftError as error:
             said = one_line(f"{error} {error.hint}".strip())
@@ -165,8 +165,8 @@ class Actors:
             if len([one for one in ray.nodes() if one["Alive"]]) > 1:
                 tell(f"the database is {self._kept}, so all workers are on this machine; for others give {_REACHED}")
         environment = {name: value for name, value in os.environ.items() if _is_carried(name, terms)}
-        errand = Errand(terms, price_table(terms.prices), environment, os.getcwd(), self._node)
-        return Actor(ray.remote(RedraftWorker).options(**asked).remote(), errand, tell)
+        setup = WorkerSetup(terms, price_table(terms.prices), environment, os.getcwd(), self._node)
+        return Actor(ray.remote(RedraftWorker).options(**asked).remote(), setup, tell)
 
     def _join(self) -> None:
         if self._address != "local":
@@ -185,11 +185,11 @@ class Actors:
 class Actor:
     """A worker on the cluster, as whoever has started it knows it."""
 
-    def __init__(self, actor: Any, errand: Errand, tell: Tell) -> None:
-        self._actor, self._home, self._tell = actor, errand.node, tell
+    def __init__(self, actor: Any, setup: WorkerSetup, tell: Tell) -> None:
+        self._actor, self._home, self._tell = actor, setup.node, tell
         self._begun = actor.place.remote()
         self._place: Place | None = None
-        self._working = actor.work.remote(errand)
+        self._working = actor.work.remote(setup)
         self._next = actor.heard.remote()
 
     def place(self) -> Place | None:

@@ -99,7 +99,7 @@ class Crew:
     def _lost(self, post: _Post, how: str) -> None:
         """Free what a dead worker had leased, and put another in its place."""
         leased = self.store.batches.release(post.terms.batch, post.terms.worker, how)
-        # One that helps with a long document may have none of its own for hours.
+        # One that found every document taken may have none for hours.
         soon = post.begun is None or time.monotonic() - post.begun < _SOON
         self._vain = self._vain + 1 if soon and not leased else 0
         if self._vain >= _VAIN_STARTS:

@@ -1,11 +1,20 @@
-"""What an engine is: it starts the workers of a batch. What they work on, and what became of it, is in the store."""
+"""Engines start the workers of a batch: what one is, and those that there are by name. All else is in the store."""
 
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint
+from importlib.util import find_spec
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
+from redraft import plugins
 from redraft.batches.terms import Tell, Terms
+from redraft.errors import UsageError
+
+OWN = {"local": "redraft.batches.processes:Processes", "ray": "redraft.batches.actors:Actors"}
+"""Each as an entry point would name it: only the one that is asked for is imported."""
+_KIND: plugins.Kind = "engines"
+_NEEDS = {"ray": "ray"}
 
 
 class Place(NamedTuple):
@@ -65,3 +74,25 @@ class Make(Protocol):
 
     def __call__(self, address: str | None, db: str, /) -> Engine:
         """An engine for what is at this address, and for workers with this database. It may refuse either."""
+
+
+def engine_named(name: str, address: str | None, db: str) -> Engine:
+    """The engine of this name, for what is at the address. It has not begun anything yet."""
+    plugins.refuse_taken(_KIND, OWN)
+    if name in OWN:
+        return _own(name)(address, db)
+    if name not in (installed := plugins.names(_KIND)):
+        *others, last = (*OWN, *installed)
+        raise UsageError(f"there is no engine {name!r}; there are {', '.join(others)} and {last}")
+    make: Make = plugins.load(_KIND, name)
+    return make(address, db)
+
+
+def _own(name: str) -> Make:
+    if name in _NEEDS and find_spec(_NEEDS[name]) is None:
+        raise UsageError(
+            f"the engine {name} needs the package {_NEEDS[name]}, which is not installed",
+            hint=f'pip install "redraft[{name}]"',
+        )
+    make: Make = EntryPoint(name, OWN[name], f"redraft.{_KIND}").load()
+    return make

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
+import secrets
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -13,18 +15,19 @@ from typing_extensions import Unpack
 
 from redraft import sources as given_sources
 from redraft.batches.asked import Asked
-from redraft.batches.engines import engine_named
+from redraft.batches.engine import engine_named
 from redraft.batches.folder import folder_named, write_folder
-from redraft.batches.here import drive_here
 from redraft.batches.opening import of_use, open_again, open_batch
 from redraft.batches.results import BatchResult, read_batch
 from redraft.batches.sources import check, of_document
-from redraft.batches.standing import Pace, Standing, Watcher, drive
+from redraft.batches.standing import Pace, Standing, Watcher, Watching, drive, standing_of
 from redraft.batches.terms import Terms
+from redraft.batches.work import Worker
 from redraft.errors import UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.events import BatchProgress, Noted, Observer, guarded, harmless
 from redraft.graphs.state import Options
+from redraft.models.tracing import tracing
 from redraft.runs.reading import Source
 from redraft.runs.workshop import Workshop
 from redraft.settings import Judging, Limits, Refinement, Settings
@@ -36,6 +39,7 @@ _ID = re.compile(r"[0-9a-f]{64}")
 _ABOUT_ONE = ("pack", "keyfacts", "reference")
 _MEMORY = ":memory:"
 _ENGINE = "local"
+_LOOK_AGAIN = 1.0
 
 
 async def batch(
@@ -100,13 +104,35 @@ async def worked_on(shop: Workshop, opened: Batch, workers: int | None = None) -
             tell(now)
 
     if workers is None:
-        standing = await drive_here(shop, opened, guarded(shop.observer), watch)
+        standing = await _here(shop, opened, guarded(shop.observer), watch)
     else:
         standing = await _by_processes(shop, opened, workers, tell, watch)
     watch(standing, Pace(0, 0.0, 0))
     result = await off_loop(read_batch, shop.store, opened.name)
     await off_loop(write_folder, shop.store, result.standing, result.report)
     return result
+
+
+async def _here(shop: Workshop, opened: Batch, observer: Observer, watch: Watcher) -> Standing:
+    """Work on a batch until there is nothing left to do, or it is not open any more.
+
+    Whoever is cancelled meanwhile has handed back what was at work when this returns.
+    """
+    limits = Limits.model_validate(opened.limits)
+    name = f"{os.getpid()}-{secrets.token_hex(4)}"
+    worker = Worker(shop.store, opened.name, name, limits, shop.terms.prices, observer, shop=shop)
+    watching = await off_loop(Watching, shop.store, opened.name)
+    with tracing(shop.terms.traced):
+        working = asyncio.create_task(worker.work())
+    try:
+        while not working.done():
+            watch(*await off_loop(watching.look))
+            await asyncio.wait([working], timeout=_LOOK_AGAIN)
+        await working
+    finally:
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+    return await off_loop(standing_of, shop.store, opened.name)
 
 
 async def _by_processes(shop: Workshop, opened: Batch, workers: int, tell: Observer, watch: Watcher) -> Standing:

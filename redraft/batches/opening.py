@@ -39,10 +39,9 @@ def open_again(store: Store, name: str, limits: Limits | None = None) -> Batch:
 def of_use(wanted: int | None, usual: int, limits: Limits, left: int) -> int:
     """As many workers as are wanted and have something to do; without a wish as many as is usual, or as are left.
 
-    One without a request of its own has nothing to ask. Where documents are few, many make a document's calls together.
+    One without a document, or without a request of its own, has nothing to do.
     """
-    useful = limits.concurrency if wanted and left and not limits.provider_batch else left
-    return max(1, min(wanted or usual, limits.concurrency, useful))
+    return max(1, min(wanted or usual, limits.concurrency, left))
 
 
 def _called(source: str | NewItem) -> str:

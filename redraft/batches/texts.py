@@ -9,11 +9,11 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from redraft.batches.failures import described
 from redraft.domain import Document
 from redraft.errors import DocumentError
 from redraft.readers.choosing import Choice
 from redraft.readers.documents import load
+from redraft.runs.failures import described
 from redraft.store.batches import Item, NewItem
 from redraft.store.store import Store
 

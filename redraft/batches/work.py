@@ -1,20 +1,15 @@
-"""A worker: it leases items of a batch, makes their runs side by side, and says what became of each.
-
-While there are fewer items than places it makes calls for the runs of others, and they for its own.
-"""
+"""A worker: it leases items of a batch, makes their runs side by side, and says what became of each."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from redraft.batches.asked import Asked, pot_of
 from redraft.batches.dossiers import page_in, wanted_in, write_page
-from redraft.batches.failures import described
-from redraft.batches.helping import Helper
 from redraft.batches.items import SUMMARY
 from redraft.batches.texts import text_of
 from redraft.errors import (
@@ -30,8 +25,8 @@ from redraft.files import write
 from redraft.history.results import Result
 from redraft.models.budget import Budget
 from redraft.models.prices import PriceTable
-from redraft.models.spread.board import Board
 from redraft.runs.bench import Bench, Watch
+from redraft.runs.failures import described
 from redraft.runs.workshop import Workshop
 from redraft.settings import Limits
 from redraft.store.batches import LEASE_SECONDS, Batch, Item
@@ -81,11 +76,6 @@ class Worker:
     _bench: Bench = field(init=False)
     _asked: Asked = field(init=False)
     _folder: Path | None = field(init=False)
-    _places: int = field(init=False)
-    """Those of all workers together."""
-    _empty: int = 0
-    """How many of its own it has found no item for."""
-    _helper: Helper | None = None
     _at_work: dict[Key, asyncio.Task[None]] = field(default_factory=dict)
     _stopped: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -100,20 +90,12 @@ class Worker:
         self._folder = Path(batch.folder) if batch.folder and self.delivers else None
         self._bench = Bench(self.store, self.limits, self.prices, self.observer, self.shop)
         calls, cost = self.limits.max_calls, self.limits.max_cost
-        self._places = Limits.model_validate(batch.limits).concurrency
-        alone = self._places <= self.limits.concurrency or self.limits.provider_batch
-        board = None if alone else Board(self.store.errands, self.batch, self.name)
-        budget = Budget(max_calls=calls, max_cost=cost, pot=pot_of(self.batch), paced=True, board=board)
-        self._bench.budget = budget
-        beside = [asyncio.create_task(self._beat())]
-        if board is not None:
-            known = (self.store, self.batch, self.name, self.limits, self.prices, budget, self.lease_seconds)
-            self._helper = Helper(*known)
-            beside.append(asyncio.create_task(self._helper.work(self._spare)))
+        self._bench.budget = Budget(max_calls=calls, max_cost=cost, pot=pot_of(self.batch), paced=True)
+        beating = asyncio.create_task(self._beat())
         try:
-            await self._take_turns(beside)
+            await self._take_turns(beating)
         finally:
-            ending = [*beside, *self._at_work.values()]
+            ending = [beating, *self._at_work.values()]
             for task in ending:
                 task.cancel()
             await asyncio.gather(*ending, return_exceptions=True)
@@ -123,41 +105,22 @@ class Worker:
         """How many documents are worked on side by side: for a job as many as the memory has room for."""
         return _MOST_IN_JOBS if self.limits.provider_batch else self.limits.concurrency
 
-    def _spare(self) -> int:
-        """For how many calls of others there is room."""
-        if self._helper is None:
-            return 0
-        busy = max(self._bench.budget.in_flight, len(self._at_work) + len(self._helper.in_hand))
-        return min(self._empty, self._most - busy)
-
-    async def _look_around(self) -> None:
-        """See for how many of its calls other workers have room, which have no items for all of their places."""
-        if (board := self._bench.budget.board) is not None:
-            empty = await off_loop(self.store.batches.left_empty, self.batch, self._places)
-            board.others_have(max(0, empty - (self._most - len(self._at_work))))
-
-    async def _take_turns(self, beside: Sequence[asyncio.Task[None]]) -> None:
-        """Begin items and see to their ends, until there are no more. What goes on `beside` ends only by its fault."""
+    async def _take_turns(self, beating: asyncio.Task[None]) -> None:
+        """Begin items and see to their ends, until there are no more. What ends the beat is raised."""
         stopping = asyncio.create_task(self._stopped.wait())
         try:
             while not self._stopped.is_set():
                 self._put_away()
                 room = self._most - len(self._at_work)
-                taken = await self._leased(room) if room else []
-                self._empty = room - len(taken)
-                for item in taken:
+                for item in await self._leased(room) if room else []:
                     self._at_work[item.idx, item.attempts] = asyncio.create_task(self._one(item))
-                if taken:
-                    await self._look_around()
-                helps = self._helper is not None and self._helper.in_hand
-                if not self._at_work and not helps and await off_loop(self.store.batches.is_over, self.batch):
+                if not self._at_work and await off_loop(self.store.batches.is_over, self.batch):
                     return
-                waiting = [stopping, *beside, *self._at_work.values()]
+                waiting = [stopping, beating, *self._at_work.values()]
                 pause = _LOOK_AGAIN if self._at_work else _LOOK_AGAIN_IDLY
                 await asyncio.wait(waiting, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
-                for task in beside:
-                    if task.done():
-                        task.result()
+                if beating.done():
+                    beating.result()
         finally:
             stopping.cancel()
 
@@ -185,9 +148,6 @@ class Worker:
                     for key, task in held:
                         if key not in ours:
                             task.cancel()
-                    await self._look_around()
-                if self._helper is not None:
-                    await self._helper.renew()
                 if (await off_loop(self.store.batches.get, self.batch)).status == "cancelled":
                     self.stop()
 

@@ -10,17 +10,14 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-
-from redraft.models.spread.board import FIRST
 
 
 class MergeGate:
     """Admits chunk summaries, in order, to the places that merges under way or about to begin do not need."""
 
-    def __init__(self, places: Callable[[], int]) -> None:
-        """How many `places` there are may change."""
+    def __init__(self, places: int) -> None:
         self._places = places
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._leaves = 0
@@ -48,13 +45,11 @@ class MergeGate:
 
     @contextmanager
     def merging(self) -> Iterator[None]:
-        """Hold a place for a merge under way; what it asks comes before all else."""
+        """Hold a place for a merge under way."""
         self._merges += 1
-        first = FIRST.set(True)
         try:
             yield
         finally:
-            FIRST.reset(first)
             self._merges -= 1
             self._admit()
 
@@ -62,7 +57,7 @@ class MergeGate:
         while self._waiting:
             # While a merge of the lowest level is under way the next one cannot begin, and needs no place of its own.
             kept = max(self._merges, int(self._started >= self._expected_after))
-            if self._leaves >= max(1, self._places() - kept):
+            if self._leaves >= max(1, self._places - kept):
                 return
             turn = self._waiting.popleft()
             if not turn.done():

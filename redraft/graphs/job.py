@@ -18,7 +18,6 @@ from redraft.evaluators.jury import Jury
 from redraft.events import Noted, Observer, PieceDone
 from redraft.graphs.naming import REVISION_OF
 from redraft.graphs.plan import LINES_BEFORE, Plan
-from redraft.models.spread.board import Board
 from redraft.prompts.outlining import Outline
 from redraft.settings import Refinement
 from redraft.store.runs import Run
@@ -52,15 +51,8 @@ class Job:
     """Who takes a second look at findings, where a language model judges."""
     referees: tuple[Referee, ...] = ()
     """Who compares drafts: several at the beginning, the first one with the best in the end; language models alone."""
-    board: Board | None = None
-    """Where calls are put out for other workers, where there are any."""
     failures: dict[str, RedraftError] = field(default_factory=dict)
     """By metric what has ended its judging since the job was opened."""
-
-    @property
-    def concurrency(self) -> int:
-        """How many requests may be under way at once."""
-        return self.run.limits.at_once + (self.board.most if self.board else 0)
 
     @property
     def refinement(self) -> Refinement:

@@ -52,7 +52,7 @@ class SummaryTree:
         self._top: asyncio.Future[Piece] = asyncio.get_running_loop().create_future()
         self._tasks: list[asyncio.Task[None]] = []
         self._source = SourceParagraphs(job.document, job.tokenizer)
-        self._gate = MergeGate(lambda: job.concurrency)
+        self._gate = MergeGate(job.run.limits.at_once)
         self._totals: dict[int, int] = {-1: job.plan.document_words}
         self._leaf_texts: list[str] = []
         self._outline: asyncio.Task[Outline | None] | None = None

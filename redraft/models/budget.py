@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from redraft.errors import BudgetError, StoreError
-from redraft.models.spread.board import Board
 from redraft.store.bookings import Booking, Bookings, NoRoomError, Terms
 from redraft.store.calls import Call
 from redraft.store.threads import off_loop
@@ -21,22 +20,14 @@ class Budget:
     """What runs may still use together. All of it is in the ledger: what was used before, and what others use now."""
 
     def __init__(
-        self,
-        *,
-        max_calls: int | None,
-        max_cost: float | None,
-        pot: str | None = None,
-        paced: bool = False,
-        board: Board | None = None,
+        self, *, max_calls: int | None, max_cost: float | None, pot: str | None = None, paced: bool = False
     ) -> None:
         """A `pot` is what every process calls it that draws on the same budget; without one nobody else does.
 
-        Where they are `paced` they keep to the limits a minute together, too. With a `board` they make each other's
-        calls: then those of one run may be on their way from several of them.
+        Where they are `paced` they keep to the limits a minute together, too.
         """
         self.terms = Terms(pot or secrets.token_hex(8), max_calls, max_cost)
         self.paced = paced
-        self.board = board
         self.in_flight = 0
         """How many calls are on their way, into the ledger or to the provider."""
         self._runs: set[str] = set()
@@ -87,10 +78,9 @@ class Budget:
 
     async def _wait(self, call: Call, lack: NoRoomError) -> None:
         """Wait for what others leave. Where there are none, nothing comes of waiting."""
-        waited_for = {run for one, run in lack.in_flight if one not in self._unsettled}
         if self.in_flight:
             await self._changed.wait()
-        elif waited_for if self.board else waited_for - self._runs:
+        elif {run for _, run in lack.in_flight} - self._runs:
             await asyncio.sleep(_LOOK_AGAIN)
         elif lost := [self._unsettled[one] for one, _ in lack.in_flight if one in self._unsettled]:
             raise lost[0]

@@ -44,11 +44,6 @@ class Limiter:
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
         self._timer: asyncio.TimerHandle | None = None
 
-    @property
-    def places(self) -> int:
-        """How many requests may be in flight now."""
-        return max(1, int(self.allowed))
-
     @asynccontextmanager
     async def slot(self, tokens: int) -> AsyncIterator[float]:
         """Wait for a turn and hold it. Yields the moment the turn began."""
@@ -100,7 +95,7 @@ class Limiter:
 
     def _admit(self) -> None:
         """Let in whoever may go now, and set an alarm for the next who only has to wait."""
-        while self._waiting and self.in_flight < self.places:
+        while self._waiting and self.in_flight < max(1, int(self.allowed)):
             tokens, turn = self._waiting[0]
             if turn.done():
                 self._waiting.popleft()

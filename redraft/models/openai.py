@@ -18,9 +18,7 @@ from typing_extensions import override
 from redraft.models.bounded import bound
 from redraft.models.chat import ChatModel
 from redraft.models.envelope import ODD, mended
-from redraft.models.jobs.office import Office
-from redraft.models.jobs.shared import shared_office
-from redraft.models.jobs.transport import JobTransport
+from redraft.models.jobs.office import JobTransport, Office, shared_office
 from redraft.models.jobs.wanted import ByJob
 from redraft.models.modes import modes_for
 from redraft.models.reasoning import THOUGHTS

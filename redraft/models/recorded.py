@@ -193,15 +193,13 @@ class RecordedModel:
             cast(Value_, value), answer.text, answer.usage, answer.finish_reason, cached=True, repaired=answer.repaired
         )
 
-    async def _asked(
-        self, request: Request[Given_, Value_], key: str, size: int, waits_since: float | None = None
-    ) -> Reply[Value_]:
+    async def _asked(self, request: Request[Given_, Value_], key: str, size: int) -> Reply[Value_]:
         """Ask until there is an answer or no hope of one. A reply that cannot be read is repaired once,
-        and once more where it was asked for in another way. It may have waited elsewhere since a moment."""
+        and once more where it was asked for in another way."""
         request = replace(request, mode=(await self._met()).mode)
         tries = Tries(self._patience, structured=request.prompt.returns is not str)
         attempt = await off_loop(self._store.jobs.last_attempt, key) if self._in_jobs else 1
-        since = time.monotonic() if waits_since is None else waits_since
+        since = time.monotonic()
         while True:
             try:
                 async with self._turn(request, key, attempt, size + bytes_beside(request), since) as turn:

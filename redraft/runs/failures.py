@@ -25,3 +25,10 @@ def failure(stage: str, error: Exception) -> Failure:
     code = error.code if isinstance(error, RedraftError) else "bug"
     message = str(error) if isinstance(error, RedraftError) else f"{type(error).__name__}: {error}"
     return Failure(stage, code, storable(one_line(message, _LONGEST_MESSAGE)))
+
+
+def described(error: Exception) -> dict[str, str]:
+    """An error as it is stored with an item or a batch: what it is, what it says, and what can be done about it."""
+    found = failure("", error)
+    hint = error.hint if isinstance(error, RedraftError) else "please report it"
+    return {"code": found.code, "message": found.message, "hint": hint}

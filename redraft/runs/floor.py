@@ -178,8 +178,6 @@ class Floor:
     async def _begun(self, run: Run) -> _Open:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(entered_off_loop(self.store.claim(run.id)))
-            if self.budget is not None and self.budget.board is not None:
-                await stack.enter_async_context(self.budget.board.of(run.id))
             try:
                 return await self._staffed(run, stack)
             except BaseException as error:

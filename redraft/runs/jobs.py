@@ -77,7 +77,6 @@ class Foreman:
             decider=self._decider(jury),
             arbiter=self._arbiter(jury),
             referees=tuple(self.referees(run.judging or Judging(), in_words=True)) if self._compares else (),
-            board=self.staff.board,
         )
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Protocol
 
 from redraft.domain import Document
@@ -19,8 +18,6 @@ from redraft.models.limiter import Limiter, shared_limiter
 from redraft.models.names import OPENAI, address_in, provider_of
 from redraft.models.prices import PriceTable, builtin_prices
 from redraft.models.recorded import RecordedModel
-from redraft.models.spread.board import Board
-from redraft.models.spread.model import SpreadModel
 from redraft.prompts.book import PromptBook
 from redraft.runs.opening import exact_tokenizer, open_model, price_of, resolve
 from redraft.runs.roles import NOBODY, as_judge, named_in, under_name
@@ -56,13 +53,6 @@ class Staff:
     """Who validates the key facts that the first judge finds."""
     decider: Worker
     """Who decides what a revision shall mend, where the policy leaves that to a model."""
-    board: Board | None = None
-    """Where their calls wait, if other workers may make some of them."""
-
-    @property
-    def models(self) -> set[Model]:
-        """Whom they ask, each once."""
-        return {one.model for one in (self.writer, *self.judges, self.validator, self.decider)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +230,7 @@ async def at_work(
             model = opened[one.opened_as]
             if one.asked_as not in asked:
                 limiter = _limiter(one.settings.base_url, model.identity, limits, store, budget)
-                recorded = partial(SpreadModel, board=budget.board) if budget.board else RecordedModel
-                asked[one.asked_as] = recorded(
+                asked[one.asked_as] = RecordedModel(
                     model,
                     book=its,
                     store=store,
@@ -257,7 +246,7 @@ async def at_work(
                     language="" if reads_prompts(one.settings.model) else language,
                 )
             workers.append(Worker(asked[one.asked_as], one.settings, its))
-        yield replace(_team([one.role for one in hired], workers), board=budget.board)
+        yield _team([one.role for one in hired], workers)
 
 
 def _limiter(address: str | None, identity: str, limits: Limits, store: Store, budget: Budget) -> Limiter:

@@ -17,7 +17,6 @@ from typing import Any, Literal
 from redraft.errors import RunError, UsageError
 from redraft.store.connection import Connection, Raw, Row, storable
 from redraft.store.documents import now
-from redraft.store.errands import let_go
 
 Status = Literal["open", "paused", "cancelled", "stopped"]
 """`open` batches are worked on; `stopped` ones have met what stands in every item's way, such as a used-up budget."""
@@ -242,14 +241,6 @@ class Batches:
         """Whether nobody has anything to do any more, or is not to do it."""
         return self._connection.row(_OPEN, (name,)) is None
 
-    def left_empty(self, name: str, places: int) -> int:
-        """How many of so many places for items stay empty, for want of items: none as long as one waits."""
-        if self._connection.row("SELECT 1 FROM items WHERE batch = ? AND state = 'waiting' LIMIT 1", (name,)):
-            return 0
-        leased = "SELECT count(*) AS n FROM items WHERE batch = ? AND state = 'leased'"
-        taken: int = self._connection.rows(leased, (name,))[0]["n"]
-        return max(0, places - taken)
-
     # What workers ask of it: each item by itself is right, so that leasing waits for no booking.
 
     def lease(self, name: str, worker: str, most: int, seconds: float = LEASE_SECONDS) -> list[Item]:
@@ -304,7 +295,7 @@ class Batches:
             rows = raw.execute(_LEASED_BY, (name, worker)).fetchall()
             for row in rows:
                 _lose(raw, row, how)
-            return len(rows) + let_go(raw, [worker])
+        return len(rows)
 
     def _update(self, item: Item, what: str, *values: object) -> bool:
         with self._connection.writing_rows() as raw:
@@ -317,11 +308,8 @@ class Batches:
 
     def _reclaim(self, raw: Raw, name: str) -> None:
         """Take back what nobody has renewed."""
-        run_out = raw.execute(_RUN_OUT, (name, self._clock())).fetchall()
-        for row in run_out:
+        for row in raw.execute(_RUN_OUT, (name, self._clock())).fetchall():
             _lose(raw, row, "nobody has heard of it since")
-        if run_out:
-            let_go(raw, [row["worker"] for row in run_out])
 
 
 def _chosen(batch: str, state: str, words: str) -> tuple[str, tuple[object, ...]]:

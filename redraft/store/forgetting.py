@@ -43,7 +43,6 @@ _OF_RUN = (
     "DELETE FROM pieces WHERE run = :run",
     "DELETE FROM gaps WHERE run = :run",
     "DELETE FROM job_lines WHERE call IN (SELECT key FROM calls WHERE run = :run)",
-    "DELETE FROM errands WHERE run = :run",
     "DELETE FROM pots WHERE run = :run",
     "UPDATE chapters SET run = NULL WHERE run = :run",
     "DELETE FROM chapters WHERE whole = :run",

@@ -59,15 +59,13 @@ STEP = (
 )
 """The statements that make it, for a database that has calls already, too."""
 
-_OF_RUNS = """
-    SELECT pot FROM pot_sums WHERE pot IN (SELECT pot FROM pots WHERE run IN ({})) ORDER BY pot /* FOR UPDATE */
+TAKEN = """
+    SELECT pot FROM pot_sums WHERE pot IN (SELECT pot FROM pots WHERE run IN (
+    SELECT ? UNION ALL SELECT run FROM calls WHERE key = ? AND outcome IN ('lost', 'cancelled')
+    )) ORDER BY pot /* FOR UPDATE */
 """
-_OF_CALL = "SELECT ? UNION ALL SELECT run FROM calls WHERE key = ? AND outcome IN ('lost', 'cancelled')"
-TAKEN = _OF_RUNS.format(_OF_CALL)
 """The pots of a run, and of those that have lost a call of this key. Whoever changes calls beside others takes these
 first, in their order: so no two wait for each other, and what is read of a pot then holds as long as it is held."""
-TAKEN_OF_ALL = _OF_RUNS.format("SELECT value FROM json_each(?)")
-"""The same of several runs."""
 USED_WITH = """
     SELECT calls, usd / 1000000000000 AS usd FROM pot_sums
     WHERE pot = ?1 AND EXISTS (SELECT 1 FROM pots WHERE pot = ?1 AND run = ?2)

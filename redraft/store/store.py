@@ -18,7 +18,6 @@ from redraft.store.candidates import Candidates
 from redraft.store.chapters import Chapters
 from redraft.store.connection import Connection
 from redraft.store.documents import Documents
-from redraft.store.errands import Errands
 from redraft.store.forgetting import Forgetting, Freed
 from redraft.store.jobs import Jobs
 from redraft.store.judgments import Judgments
@@ -82,7 +81,6 @@ class Store:
         self.opinions = Opinions(self._connection)
         self.prompts = PromptShelf(self._connection)
         self.batches = Batches(self._connection)
-        self.errands = Errands(self._connection)
         self.turns = Turns(self._connection)
         self.jobs = Jobs(self._connection)
 

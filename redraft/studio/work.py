@@ -7,11 +7,11 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from redraft.batches.failures import described
 from redraft.batches.making import worked_on
 from redraft.batches.opening import open_again
 from redraft.domain import Document
 from redraft.errors import RedraftError, RunError
+from redraft.runs.failures import described
 from redraft.runs.preparing import Order
 from redraft.runs.streaming import streaming
 from redraft.runs.workshop import Workshop

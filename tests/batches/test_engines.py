@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from redraft.batches import engines
-from redraft.batches.engines import engine_named
+from redraft.batches import engine
+from redraft.batches.engine import engine_named
 from redraft.errors import UsageError
 from tests.chatserver import ChatServer
 from tests.cli.inside import Inside
@@ -100,7 +100,7 @@ def test_an_engine_that_is_none_is_told(tmp_path: Path) -> None:
 
 
 def test_without_ray_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "find_spec", lambda name: None)
+    monkeypatch.setattr(engine, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match="the engine ray needs the package ray, which is not installed") as caught:
         engine_named("ray", None, "")
     assert caught.value.hint == 'pip install "redraft[ray]"'

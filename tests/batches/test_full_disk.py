@@ -14,10 +14,7 @@ from redraft.batches.processes import Processes
 from redraft.batches.terms import Tell, Terms
 from redraft.errors import RedraftError, StoreError
 from redraft.models.budget import Budget
-from redraft.models.limiter import Limiter
-from redraft.models.spread.board import Board
 from redraft.store.bookings import Booking, Bookings
-from redraft.store.errands import Errands
 from redraft.store.store import Store
 from tests.batches.test_work import documents, folder, opened
 from tests.store.support import call, document, run
@@ -36,10 +33,6 @@ def store(tmp_path: Path) -> Any:
         made.documents.add(document())
         made.runs.add(run("r"))
         yield made
-
-
-def budget_of_one(store: Store) -> Budget:
-    return Budget(max_calls=1, max_cost=None, pot="p", board=Board(store.errands, "b", "w"))
 
 
 async def fails(budget: Budget, store: Store, booked: asyncio.Event, *, sent: bool) -> None:
@@ -71,39 +64,12 @@ async def test_who_waits_for_room_hears_of_a_call_that_cannot_be_settled_or_take
             raise FULL
 
     monkeypatch.setattr(Bookings, "take_back", take_back)
-    budget, booked = budget_of_one(store), asyncio.Event()
+    budget, booked = Budget(max_calls=1, max_cost=None, pot="p"), asyncio.Event()
     with store.claim("r"):
         ends = await both(fails(budget, store, booked, sent=sent), waits(budget, store, booked))
 
     assert ends == [FULL, FULL]
     assert budget.in_flight == 0
-
-
-async def test_a_call_that_cannot_be_called_back_leaves_its_place(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    board, limiter = Board(store.errands, "b", "w"), Limiter(1)
-    board.others_have(1)
-
-    async def made(key: str) -> str:
-        if await board.is_made_elsewhere(("r", key), limiter, lambda: "{}"):
-            return "elsewhere"
-        board.made_here(limiter)
-        return "here"
-
-    assert not await board.is_made_elsewhere(("r", "first"), limiter, lambda: "{}")
-    waiting = asyncio.create_task(made("second"))
-    async with asyncio.timeout(5):
-        while not store.errands.standing("w"):  # noqa: ASYNC110  (it is in the database when it is out)
-            await asyncio.sleep(0.02)
-    called_back = Errands.call_back
-    monkeypatch.setattr(Errands, "call_back", full)
-    board.made_here(limiter)
-    (end,) = await both(waiting)
-    assert end is FULL
-    monkeypatch.setattr(Errands, "call_back", called_back)
-
-    assert await both(made("third")) == ["here"]
 
 
 class Doomed:

@@ -19,8 +19,7 @@ import pytest
 from redraft.batches import crew as crews
 from redraft.batches.asked import pot_of
 from redraft.batches.crew import Crew
-from redraft.batches.engine import Engine
-from redraft.batches.engines import engine_named
+from redraft.batches.engine import Engine, engine_named
 from redraft.batches.terms import Terms
 from redraft.errors import RedraftError, UsageError
 from redraft.store.store import Store

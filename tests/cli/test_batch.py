@@ -164,15 +164,16 @@ def test_parquet_needs_its_library_and_a_file(command: Inside) -> None:
 @pytest.mark.parametrize(
     ("wanted", "waiting", "jobs", "workers"),
     [
-        (64, 1, False, 64),
+        (64, 1, False, 1),
         (64, 0, False, 1),
-        (64, 1, True, 1),
-        (100, 1, False, 64),
-        (None, 1, False, 1),
+        (64, 9, True, 9),
+        (100, 99, False, 64),
+        (None, 3, False, 3),
+        (None, 9, False, 4),
         (3, 9, False, 3),
     ],
 )
-def test_as_many_workers_as_are_asked_for_work_on_one_book(
+def test_no_more_workers_begin_than_have_a_document_and_a_request(
     wanted: int | None, waiting: int, jobs: bool, workers: int
 ) -> None:
     limits = Limits(concurrency=64, provider_batch=jobs)

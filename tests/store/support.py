@@ -43,7 +43,6 @@ from redraft.store.bookings import Booking, Terms
 from redraft.store.calls import Call
 from redraft.store.candidates import Candidate
 from redraft.store.chapters import Chapter
-from redraft.store.errands import Errand
 from redraft.store.opinions import Opinion
 from redraft.store.places import is_server
 from redraft.store.runs import Run
@@ -254,7 +253,6 @@ def fill_batch(store: Store, run: str) -> None:
     second, first = store.batches.lease(f"batch-of-{run}", "w", 2)
     store.batches.settle(first, "done", run=run, short=True)
     store.batches.settle(second, "failed", error=TROUBLE)
-    store.errands.put_out(f"batch-of-{run}", "w", [Errand(run, "key-3", "{}")])
     store.turns.take("gate", 7, requests_per_minute=2, tokens_per_minute=None)
     store.jobs.name(store.jobs.open("http://127.0.0.1:1/v1", ["key-1", "key-2"]).id, "batch_ü")
 

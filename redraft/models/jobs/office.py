@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
+import httpx2
 import openai
 from openai.types import Batch
 
 from redraft.errors import ModelError, ProviderError, StoreError, Unreached
+from redraft.models.jobs.wanted import ATTEMPT
 from redraft.store.jobs import Jobs, SentJob
 from redraft.store.threads import off_loop
 
@@ -361,3 +364,43 @@ def _refusal(state: Batch) -> Answer | None:
         return None
     said = [one.message or one.code or "" for one in (state.errors.data or [])] if state.errors else []
     return Answer.error(400, f"the provider refuses the job: {'; '.join(said) or 'it does not say why'}")
+
+
+class JobTransport(httpx2.AsyncBaseTransport):
+    """Answers chat requests from jobs: to the client above it a job is a server that takes its time."""
+
+    def __init__(self, office: Office) -> None:
+        self._office = office
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """The answer that the job has for it."""
+        body = json.loads(await request.aread())
+        answer = await self._office.ask(ATTEMPT.get(), body)
+        return httpx2.Response(answer.status, headers={"content-type": "application/json"}, content=answer.body)
+
+
+_offices: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, Office]] = WeakKeyDictionary()
+"""One for all runs of a process that ask the same model, so that the requests of all of them are one job."""
+
+
+def shared_office(
+    which: Hashable, make: Callable[[], Office], note: Callable[[str], None], closing: AsyncExitStack
+) -> Office:
+    """The office of a model, made if nobody is there yet. Whoever leaves last, with `closing`, closes it.
+
+    What there is to say goes to whoever has been there longest.
+    """
+    offices = _offices.setdefault(asyncio.get_running_loop(), {})
+    if which not in offices:
+        offices[which] = make()
+    office = offices[which]
+    office.notes.append(note)
+
+    async def leave() -> None:
+        office.notes.remove(note)
+        if not office.notes:
+            del offices[which]
+            await office.aclose()
+
+    closing.push_async_callback(leave)
+    return office

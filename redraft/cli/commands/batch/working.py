@@ -204,7 +204,7 @@ def _plan(sources: tuple[str, ...], asked: Asked, prices: Any, *, as_json: bool)
 
 def _engine(store: Store, given: Mapping[str, Any]) -> Engine:
     """The engine that is asked for. Without it, or what else is asked for and not installed, no batch is opened."""
-    from redraft.batches.engines import engine_named
+    from redraft.batches.engine import engine_named
     from redraft.telemetry.extra import check_metrics, check_spans
 
     if given["send_spans"]:
