@@ -1,6 +1,5 @@
--- The tables of redraft's database, each with its indexes, in SQLite's dialect; `store/postgres/schema.py` translates
--- them for a server. This is the first step of the schema: a change is a further step in `store/schema.py`.
--- Lists and objects are JSON; moments are ISO 8601 in UTC; truth is 0 or 1; `start` and `end` count characters.
+-- The first step of the schema, in SQLite's dialect: `schema.py` has the later ones, `postgres/schema.py` translates.
+-- Lists and objects are JSON, moments ISO 8601 in UTC, truth is 0 or 1; `start` and `end` count characters.
 
 -- Documents
 
@@ -377,8 +376,7 @@ CREATE TABLE facts (
     start INTEGER,
     "end" INTEGER,
     objections TEXT NOT NULL,                   -- the validator's
-    PRIMARY KEY (keyfacts, tree, id),
-    FOREIGN KEY (keyfacts, tree) REFERENCES trees(keyfacts, idx)
+    PRIMARY KEY (keyfacts, tree, id), FOREIGN KEY (keyfacts, tree) REFERENCES trees(keyfacts, idx)
 ) STRICT, WITHOUT ROWID;
 
 -- Questions of four types about the thirds of a document.
@@ -440,6 +438,9 @@ CREATE TABLE findings (
     evidence TEXT,
     start INTEGER,                              -- of the evidence in the document
     "end" INTEGER,
+    said_by TEXT,                               -- [judges who say so, judges with a verdict]; NULL of one judge
+    read TEXT NOT NULL,                         -- what of the document was read for it
+    value REAL NOT NULL,                        -- what its item counts in the score
     PRIMARY KEY (evaluation, idx)
 ) STRICT, WITHOUT ROWID;
 
@@ -544,7 +545,6 @@ CREATE INDEX final_comparisons_first ON final_comparisons(first);
 CREATE INDEX final_comparisons_best ON final_comparisons(best);
 
 -- Batches of many documents
-
 CREATE TABLE batches (
     name TEXT PRIMARY KEY,
     asked TEXT NOT NULL,                        -- the settings
