@@ -120,16 +120,6 @@ class ModelSettings(BaseModel):
 # What makes no difference to what is asked, or shows in the prompts' hashes, or in what is read.
 _NO_MATTER = {"chosen", "prompts", "key_env", "replies", "reasoning_tokens", "price", "source_language"}
 _LANGUAGES = r"^(([A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*)?(,|$))*$"
-# Runs of before there were these settings shall be found again.
-_NEWER = {
-    "top_p": None,
-    "max_tokens": None,
-    "until": None,
-    "by_chapter": False,
-    "chunking": "fixed",
-    "merge": "summaries",
-    "drafts": 1,
-}
 
 
 class Settings(BaseModel):
@@ -191,7 +181,6 @@ class Settings(BaseModel):
     def identity(self, document: str, tokenizer: str, prompt_hashes: dict[str, str]) -> str:
         """The same for two runs exactly when they ask the same of the same text."""
         kept = self.model_dump(mode="json", exclude=_NO_MATTER)
-        kept = {name: its for name, its in kept.items() if name not in _NEWER or its != _NEWER[name]}
         material = [kept, document, tokenizer, prompt_hashes]
         return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
 

@@ -37,7 +37,7 @@ class Asked:
             "settings": self.settings.model_dump(mode="json", exclude_unset=True),
             "judging": self.judging.model_dump(mode="json") if self.judging else None,
             "refinement": self.refinement.model_dump(mode="json") if self.refinement else None,
-            "reading": _reading_json(self.reading),
+            "reading": asdict(self.reading) | {"skip": list(self.reading.skip)},
         }
 
     @classmethod
@@ -62,12 +62,6 @@ class Asked:
             # Whether its goals count makes no other batch of it.
             del asked["refinement"]["allow_self_check"]
         return content_id(json.dumps([asked, list(sources), folder], sort_keys=True))[:_NAME_LENGTH]
-
-
-def _reading_json(reading: Choice) -> dict[str, Any]:
-    """Without `partial` where it is not asked for, so that a batch is called as it was before there was such a word."""
-    made = asdict(reading) | {"skip": list(reading.skip)}
-    return made if reading.partial else {name: value for name, value in made.items() if name != "partial"}
 
 
 def pot_of(batch: str) -> str:

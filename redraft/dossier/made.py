@@ -11,8 +11,6 @@ from redraft.dossier.places import Places
 from redraft.dossier.scrubbing import scrubbed
 from redraft.history.family import piece_said
 from redraft.history.results import Result
-from redraft.prompts.book import SETS, PromptBook
-from redraft.prompts.catalog import PROMPTS
 from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line
 
@@ -90,15 +88,8 @@ def calls(store: Store, run: str) -> Iterator[CallEntry]:
 
 
 def prompts(store: Store, result: Result) -> Iterator[PromptText]:
-    """The prompts that the run has on record. Runs of before texts were kept have those that are still the same."""
+    """The prompts that the run has on record."""
     hashes = result.run.prompt_hashes
     known = store.prompts.of(list(hashes.values()))
-    ours = {} if set(hashes.values()) <= set(known) else _of_today()
     for name, digest in sorted(hashes.items()):
-        text = known[digest].text if digest in known else ours.get(digest)
-        yield PromptText(name=name, hash=digest, text=None if text is None else clean(text))
-
-
-def _of_today() -> dict[str, str]:
-    books = [PromptBook(name) for name in SETS]
-    return {book.hash(prompt): book.template(prompt) for book in books for prompt in PROMPTS.values()}
+        yield PromptText(name=name, hash=digest, text=clean(known[digest].text) if digest in known else None)

@@ -9,8 +9,7 @@ from redraft.text.languages import said_to_be
 
 
 def document_read(store: Store, run: Run) -> Document:
-    """The document of a run. What was said of its language for another run does not count; runs of before languages
-    were kept with them go by what the document is known to be in."""
+    """The document of a run. What was said of its language for another run does not count."""
     return said_to_be(store.documents.get(run.document), run.settings.source_language)
 
 

@@ -173,9 +173,8 @@ class RecordedModel:
             sampling.temperature,
             sampling.max_tokens,
             sampling.sample,
-            # Without one a request is the same as it was before there were any.
-            *([] if sampling.top_p is None else [{"top_p": sampling.top_p}]),
-            *([{"language": self._language}] if self._language else []),
+            sampling.top_p,
+            self._language,
         ]
         if request.complaint is not None:
             material += [request.complaint.reply, request.complaint.reason]

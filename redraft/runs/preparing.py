@@ -323,22 +323,15 @@ def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Ru
     return store.runs.get(run.id)
 
 
-def _asked_of(refinement: Refinement) -> dict[str, object]:
-    # Runs of before shall be found again.
-    left_out = {"allow_self_check", *(["final_comparison"] if refinement.final_comparison else [])}
-    return refinement.model_dump(mode="json", exclude=left_out)
-
-
 def _identity(of_settings: str, order: Order) -> str:
     """A run that only drafts is identified by its settings; what is done with a draft comes on top."""
     if order.judging is None:
         return of_settings
-    # Runs with a draft were identified before there were kinds, and they and their like shall be found again.
-    kind = None if isinstance(order.purpose, Evaluate | Refine) else order.purpose.kind
     material = [
         of_settings,
-        {**order.judging.asks(), "build": kind},
-        _asked_of(order.refinement) if order.refinement else None,
+        order.purpose.kind,
+        order.judging.asks(),
+        order.refinement.model_dump(mode="json", exclude={"allow_self_check"}) if order.refinement else None,
         content_id(order.given) if order.given is not None else None,
         *([content_id(order.other)] if order.other is not None else []),
         *([[asdict(one) for one in order.findings]] if order.findings else []),

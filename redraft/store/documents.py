@@ -124,7 +124,7 @@ class Documents:
         budget: int,
         chunks: Sequence[Chunk],
         until: int | None = None,
-        chunking: Chunking = "fixed",
+        chunking: Chunking = "natural",
     ) -> None:
         """Store how a document is cut, or its first `until` tokens; a cut that is there already stays as it is."""
         rows = [
@@ -135,7 +135,7 @@ class Documents:
             raw.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", rows)
 
     def chunks(
-        self, document: str, tokenizer: str, budget: int, until: int | None = None, chunking: Chunking = "fixed"
+        self, document: str, tokenizer: str, budget: int, until: int | None = None, chunking: Chunking = "natural"
     ) -> list[Chunk]:
         """The stored chunks of a document, or of its first `until` tokens; none when it was never cut so."""
         rows = self._connection.rows(

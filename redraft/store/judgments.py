@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
 
 from redraft.domain import Evaluation, Evidence, Finding, Round, Span
 from redraft.rulings import Lookup, PointAnswer
 from redraft.store.connection import Connection, Row, storable, upsert
 from redraft.store.documents import now
 
-# Under this key the details on record hold what the table of findings has no column for, by a finding's place there.
-_MORE = "redraft:findings"
 # SQLite takes a limited number of parameters in a statement.
 _AT_ONCE = 500
 _OF_A_ROUND = ("draft", "base", "aims", "findings", "accepted", "reason", "why", "instruction", "answers")
@@ -42,12 +39,12 @@ class Judgments:
                     evaluation.unjudged,
                     storable(evaluation.reason),
                     storable(json.dumps(evaluation.held, ensure_ascii=False)),
-                    storable(json.dumps({**evaluation.details, **_more(evaluation)}, ensure_ascii=False)),
+                    storable(json.dumps(evaluation.details, ensure_ascii=False)),
                     now(),
                 ),
             ).fetchone()["id"]
             rows = [_finding_row(stored, index, finding) for index, finding in enumerate(evaluation.findings)]
-            raw.executemany("INSERT INTO findings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            raw.executemany("INSERT INTO findings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def of(self, draft: str) -> dict[str, Evaluation]:
         """All that is known of a draft, by metric."""
@@ -57,8 +54,6 @@ class Judgments:
 
     def _evaluation(self, row: Row) -> Evaluation:
         found = self._connection.rows("SELECT * FROM findings WHERE evaluation = ? ORDER BY idx", (row["id"],))
-        details = json.loads(row["details"])
-        more = details.pop(_MORE, {})
         return Evaluation(
             metric=row["metric"],
             version=row["version"],
@@ -66,9 +61,9 @@ class Judgments:
             score=row["score"],
             judged=row["judged"],
             unjudged=row["unjudged"],
-            findings=tuple(_finding(row["metric"], one, more.get(str(one["idx"]), {})) for one in found),
+            findings=tuple(_finding(row["metric"], one) for one in found),
             held=tuple(json.loads(row["held"])),
-            details=details,
+            details=json.loads(row["details"]),
             reason=row["reason"],
         )
 
@@ -185,21 +180,14 @@ def _finding_row(evaluation: int, index: int, finding: Finding) -> tuple[object,
         storable(evidence.text) if evidence else None,
         span.start if span else None,
         span.end if span else None,
+        None if finding.said_by is None else json.dumps(finding.said_by),
+        storable(finding.read),
+        finding.value,
     )
 
 
-def _more(evaluation: Evaluation) -> dict[str, object]:
-    found: dict[str, dict[str, object]] = {}
-    for n, one in enumerate(evaluation.findings):
-        fields = {"said_by": one.said_by, "read": one.read or None, "value": one.value or None}
-        kept: dict[str, object] = {name: value for name, value in fields.items() if value is not None}
-        if kept:
-            found[str(n)] = kept
-    return {_MORE: found} if found else {}
-
-
-def _finding(metric: str, row: Row, more: Mapping[str, Any]) -> Finding:
-    said_by = more.get("said_by")
+def _finding(metric: str, row: Row) -> Finding:
+    said_by = json.loads(row["said_by"]) if row["said_by"] else None
     span = None if row["start"] is None else Span(row["start"], row["end"])
     return Finding(
         metric=metric,
@@ -212,6 +200,6 @@ def _finding(metric: str, row: Row, more: Mapping[str, Any]) -> Finding:
         expected=row["expected"],
         evidence=None if row["evidence"] is None else Evidence(row["evidence"], span),
         said_by=(said_by[0], said_by[1]) if said_by else None,
-        read=more.get("read", ""),
-        value=more.get("value", 0.0),
+        read=row["read"],
+        value=row["value"],
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from redraft.errors import StoreError
-from redraft.store.schema import STEPS
+from redraft.store.schema import STEPS, Execute, refuse_others
 from redraft.store.sqlite import SqliteConnection
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ _RECORD = "_sqlite_migrations"  # as sqlite-utils calls it
 
 
 def migrate(connection: SqliteConnection) -> None:
-    """Bring the database up to date; a database from a newer redraft is refused rather than damaged."""
+    """Bring the database up to date; that of a newer or an old redraft is refused rather than damaged."""
     applied = _applied(connection)
-    refuse_newer(applied, connection.place)
+    refuse_others(applied, connection.place)
     if len(applied) < len(STEPS):
         # Brings NumPy with it, which would be most of what a command that only reads has to wait for.
         from sqlite_utils import Database
@@ -33,30 +33,19 @@ def migrate(connection: SqliteConnection) -> None:
             steps().apply(Database(connection.raw))
 
 
-def refuse_newer(applied: Sequence[str], place: str) -> None:
-    """Refuse a database that has steps of which nothing is known here."""
-    if newer := [name for name in applied if name not in STEPS]:
-        raise StoreError(
-            f"the database was written by a newer redraft (it has {newer[-1]})",
-            place=place,
-            hint="upgrade redraft, or name another database with --db",
-        )
-
-
 def steps() -> Migrations:
-    """The steps of the schema, to be applied in their order."""
+    """The steps of the schema, as sqlite-utils applies them."""
     from sqlite_utils.migrations import Migrations
 
     migrations = Migrations(_NAME)
 
-    def add(name: str, statements: tuple[str, ...]) -> None:
+    def add(name: str, step: Callable[[Execute], None]) -> None:
         @migrations(name=name)
         def apply(database: Database) -> None:
-            for statement in statements:
-                database.execute(statement)
+            step(database.execute)
 
-    for name, statements in STEPS.items():
-        add(name, statements)
+    for name, step in STEPS.items():
+        add(name, step)
     return migrations
 
 

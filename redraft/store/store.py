@@ -120,8 +120,7 @@ class Store:
         if run.settings.by_chapter:
             return [one.chunk for one in self.chapters.of(run.id)]
         cut = (run.document, run.tokenizer, run.settings.chunk_budget, run.settings.until)
-        # A run of before there were several ways of cutting has the one that there was.
-        return self.documents.chunks(*cut, run.settings.chunking) or self.documents.chunks(*cut)
+        return self.documents.chunks(*cut, run.settings.chunking)
 
     def status(self, run: Run) -> str:
         """How a run stands; one that is marked as running, while no process works on it, was killed.

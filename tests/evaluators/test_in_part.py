@@ -94,6 +94,8 @@ async def test_who_reads_the_score_is_told_of_it(tmp_path: Path) -> None:
 def test_the_page_says_it_too(tmp_path: Path) -> None:
     command, summary, page = Command(tmp_path), tmp_path / "summary.txt", tmp_path / "page.html"
     summary.write_text(f"{PATCHED} Everybody knew that the Long Bank was rotten.", "utf-8")
-    refined = command.run("refine", str(SAMPLE), str(summary), "-g", "consistency=0.95", "--rounds", "1", "--json", "--allow-self-check")
+    refined = command.run(
+        "refine", str(SAMPLE), str(summary), "-g", "consistency=0.95", "--rounds", "1", "--json", "--allow-self-check"
+    )
     assert command.run("export", json.loads(refined.out)["run"], "-o", str(page)).code == 0
     assert "2 items judged, 1 of them in part<" in page.read_text("utf-8")

@@ -159,7 +159,7 @@ async def test_an_excerpt_is_a_place_of_the_document(tmp_path: Path) -> None:
     result = await desk.summarize(story(100))
 
     known = desk.store.ancestry.of(result.run.id)
-    chunks = desk.store.documents.chunks(result.run.document, result.run.tokenizer, 128)
+    chunks = desk.store.chunks(result.run)
     assert [known[f"0/{chunk.index}/0"] for chunk in chunks] == [
         (Parent("excerpt", result.run.document, Span(*chunk.span)),) for chunk in chunks
     ]

@@ -206,18 +206,18 @@ RULING = Ruling(
 )
 
 
-def rounds(first: str, second: str, *, led: bool = True, answered: bool = True) -> list[Round]:
+def rounds(first: str, second: str) -> list[Round]:
     """Rounds on two drafts: the first draft, a revision that was accepted, one that waits to be judged, and one that a
-    model has `led` and the reviser has `answered` point by point.
+    model has led and the reviser has answered point by point.
     """
     answers = (PointAnswer(finding().id), PointAnswer("f2", "kept", "Ünïcode."), PointAnswer("f3", "left", "why"))
     reasons = {"why": 'It says "no". \U0001f600', "instruction": "Näme her."}
-    told: dict[str, Any] = {**reasons, "answers": answers if answered else ()}
+    told: dict[str, Any] = {**reasons, "answers": answers}
     return [
         Round(0, first),
         Round(1, second, first, ("coverage",), (finding().id,), accepted=True, reason="coverage rose"),
         Round(2, first, second, ("consistency", "coverage")),
-        *([Round(3, second, first, ("coverage",), accepted=False, reason="no gain", **told)] if led else []),
+        Round(3, second, first, ("coverage",), accepted=False, reason="no gain", **told),
     ]
 
 

@@ -22,7 +22,7 @@ WAYS = (
         for one, other in (("file", "server"), ("server", "file"), ("server", "server"))
     ),
 )
-_OF_A_MOMENT = ("_sqlite_migrations", "redraft_steps", "turns", "errands")
+_OF_A_MOMENT = ("_sqlite_migrations", "redraft_steps", "turns")
 
 
 @pytest.fixture(params=WAYS)

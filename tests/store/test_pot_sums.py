@@ -17,9 +17,8 @@ from redraft.store.calls import TURNED_AWAY
 from redraft.store.copying import copy as copied
 from redraft.store.store import Store
 from tests.postgres import database, needs_postgres
-from tests.store.support import call, document, plain, run
+from tests.store.support import call, document, fill, run
 
-SCHEMAS = Path(__file__).parent / "schemas"
 _SUM = """
     SELECT pot, count(*) AS calls, sum(round(coalesce(booked_usd, 0) * 1000000000000)) AS usd,
     count(*) - count(booked_usd) AS unpriced FROM pots JOIN calls ON calls.run = pots.run
@@ -146,13 +145,11 @@ TestPotsOnAServer = needs_postgres(PotsOnAServer.TestCase)
 TestPotsOnAServer.settings = settings(max_examples=5, stateful_step_count=25, deadline=None)
 
 
-def test_a_database_from_before_has_its_sums_filled(tmp_path: Path) -> None:
-    path = tmp_path / "redraft.db"
-    with plain(path) as raw:
-        raw.executescript((SCHEMAS / "m019.sql").read_text("utf-8"))
-        raw.execute("INSERT INTO pots VALUES ('p', 'abc123'), ('q', 'abc123'), ('none', 'fork-of-abc123')")
-    with Store(path) as store:
+def test_a_pot_has_spent_nothing_before_its_runs_call(tmp_path: Path) -> None:
+    with Store(tmp_path / "redraft.db") as store:
+        fill(store)
+        for pot, name in (("p", "abc123"), ("q", "abc123"), ("none", "fork-of-abc123")):
+            store.bookings.share(pot, name)
         expect_sums(store)
         assert store.bookings.used("p")[0] == 1
-        assert store.bookings.used("none") == (0, 0.0)
-        assert store.bookings.used("nobody's") == (0, 0.0)
+        assert store.bookings.used("none") == store.bookings.used("nobody's") == (0, 0.0)

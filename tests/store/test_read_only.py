@@ -15,7 +15,6 @@ import pytest
 from redraft.store.store import Store
 from tests.command import Command, Done
 from tests.store.support import fill, started
-from tests.store.test_migrations import SCHEMAS, restored
 
 RUN = "fork-of-abc123"
 READING = (("runs",), ("show", RUN), ("trace", RUN), ("show", "abc123", "--pieces"), ("runs", "--json"))
@@ -110,13 +109,6 @@ def test_a_database_is_read_while_somebody_else_writes_to_it(command: Command) -
     with started(_KILLED, command.database):
         expect_read(command)
         assert status(command) == "running"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("schema", [SCHEMAS / "m002.sql", SCHEMAS / "m005.sql"], ids=lambda path: path.stem)
-def test_a_database_of_an_older_redraft_is_read_and_left_as_it_is(command: Command, schema: Path) -> None:
-    restored(command.database, schema)
-    expect_read(command)
 
 
 @pytest.mark.slow

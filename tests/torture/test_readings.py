@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from redraft.errors import DocumentError
 from redraft.readers import child, markup
 from redraft.readers.documents import load_bytes
 from redraft.readers.tokens import tokens

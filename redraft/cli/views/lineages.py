@@ -26,7 +26,7 @@ OTHERWISE_SAID = "what the summary says in other words than the document may hav
 OTHERWISE_STATED = "what the summary says in other words than the document may be called lost, or have no place found"
 """What is said where nobody who can read has looked for the sentences without a place, and these are to be expected."""
 INFERRED = "what some texts were made from is not on record, and is inferred from their chunks"
-"""What is said of a run that an older redraft, or a strategy that does not record it, has written."""
+"""What is said of a run by a strategy that does not record it."""
 
 
 def lines(found: Lineage | Losses) -> Iterator[str]:

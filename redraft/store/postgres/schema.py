@@ -7,13 +7,10 @@ from collections.abc import Iterator
 
 from redraft.errors import StoreError
 from redraft.store.connection import Raw
-from redraft.store.migrations import refuse_newer
 from redraft.store.postgres.connection import PostgresConnection
 from redraft.store.postgres.server import SCHEMA
-from redraft.store.schema import STEPS
+from redraft.store.schema import STEPS, refuse_others
 
-# No database on a server is older, so there was nothing for the steps up to here to change.
-_FIRST = "m018_batches"
 _RECORD = "redraft_steps"
 # SQLite has these.
 _FUNCTIONS = (
@@ -56,7 +53,8 @@ _WORDS = (
     (r"\)\s+STRICT, WITHOUT ROWID$", ")"),
     (r"\)\s+STRICT$", f", rowid {_NUMBER})"),
 )
-_TRIGGER = re.compile(r"CREATE TRIGGER (?P<name>\w+) (?P<when>AFTER .+? ON \w+) BEGIN\s(?P<done>.*) END", re.DOTALL)
+_TRIGGER = re.compile(r"CREATE TRIGGER (?P<name>\w+) (?P<when>AFTER .+? ON \w+) BEGIN\s(?P<done>.*)\sEND", re.DOTALL)
+_COMMENT = re.compile(r"[ \t]*--.*")
 _OF_DRAFTS = " REFERENCES drafts(id)"
 
 
@@ -66,7 +64,7 @@ def migrate_server(connection: PostgresConnection, *, may_make: bool) -> bool:
     if there is None and not may_make:
         return False
     applied = _applied(connection) if there else []
-    refuse_newer(applied, connection.place)
+    refuse_others(applied, connection.place)
     if len(applied) < len(STEPS):
         # Two processes may open a new database at once: the second finds nothing left to do.
         with connection.writing() as raw:
@@ -79,29 +77,29 @@ def migrate_server(connection: PostgresConnection, *, may_make: bool) -> bool:
 
 
 def _apply(raw: Raw, name: str) -> None:
-    for statement in on_a_server(name):
-        raw.execute(statement)
+    def execute(statement: str) -> None:
+        for translated in on_a_server(statement):
+            raw.execute(translated)
+
+    STEPS[name](execute)
     raw.execute(f"INSERT INTO {_RECORD} (name) VALUES (?)", (name,))  # noqa: S608
 
 
-def on_a_server(name: str) -> Iterator[str]:
-    """The statements of a step as Postgres reads them."""
-    for statement in map(str.strip, STEPS[name]):
-        if not statement.startswith(("CREATE", "ALTER", "DROP")):
-            if name > _FIRST:
-                yield statement
-            continue
-        if trigger := _TRIGGER.fullmatch(statement):
-            yield from _triggered(**trigger.groupdict())
-            continue
-        made = statement
+def on_a_server(statement: str) -> Iterator[str]:
+    """A statement of a step as Postgres reads it; one that makes or changes no table is read by `dialect`."""
+    made = _COMMENT.sub("", statement)
+    if not made.startswith(("CREATE", "ALTER", "DROP")):
+        yield made
+    elif trigger := _TRIGGER.fullmatch(made):
+        yield from _triggered(**trigger.groupdict())
+    else:
         # Runs and drafts name each other, and one of them comes first.
-        if statement.startswith("CREATE TABLE runs"):
+        if made.startswith("CREATE TABLE runs"):
             made = made.replace(_OF_DRAFTS, "")
         for there, here in _WORDS:
             made = re.sub(there, here, made)
         yield made
-        if statement.startswith("CREATE TABLE drafts"):
+        if made.startswith("CREATE TABLE drafts"):
             yield f"ALTER TABLE runs ADD FOREIGN KEY (draft){_OF_DRAFTS} DEFERRABLE"
 
 
