@@ -160,11 +160,12 @@ class Consistency(Evaluator):
             return self.not_applicable("the summary has no sentence")
         examined = _spread(case.statements, self.claims)
         asked = await Examiner(case.panel[0]).questions_about(examined, case.statements, A_SENTENCE, case.desk)
-        claims = _claims(examined, asked, claims_each(len(examined), self.claims), self.top_k)
+        most = claims_each(len(examined), self.claims)
+        claims, empty = _claims(examined, asked, most, self.top_k), _without_answer(asked, most)
         passed_over = len(asked.open(range(len(examined))))
         if not claims:
-            if passed_over:
-                return self.failed(asked.trouble, passed_over)
+            if passed_over or empty:
+                return self.failed(asked.trouble, passed_over + empty)
             return self.not_applicable("no sentence of the summary claims anything")
         alike = similarity(self.likeness, self.encoder)
         panel = await together(self._check(judge, claims, case, alike) for judge in case.panel)
@@ -176,7 +177,7 @@ class Consistency(Evaluator):
             "scored",
             judged=len(items),
             # A sentence that the judge passed over claims as much as the others do, as far as anybody knows.
-            unjudged=len(claims) - len(items) + passed_over * ceil(len(claims) / len(asked.verdicts)),
+            unjudged=len(claims) - len(items) + empty + passed_over * ceil(len(claims) / len(asked.verdicts)),
             findings=tuple(_findings(claims, panel, items)),
             details={
                 "sentences": len(case.statements),
@@ -268,9 +269,17 @@ def _claims(
 
 def _most_important(questions: Sequence[SummaryQuestion], at_most: int) -> list[SummaryQuestion]:
     """At most so many questions about one sentence, in the order in which they were asked."""
-    valid = [one for one in questions if one.question.strip() and is_answer(one.answer)]
+    valid = [one for one in questions if is_answer(one.answer)]
     ranked = sorted(range(len(valid)), key=lambda n: (-valid[n].importance, n))
     return [valid[n] for n in sorted(ranked[:at_most])]
+
+
+def _without_answer(asked: Account[SentenceQuestions], at_most: int) -> int:
+    """How many questions would have been looked into, had the judge given the answer of the sentence."""
+    return sum(
+        min(at_most, len(one.questions)) - len(_most_important(one.questions, at_most))
+        for one in asked.verdicts.values()
+    )
 
 
 def _findings(claims: Sequence[_Claim], panel: Sequence[_Checked], items: Mapping[int, Polled]) -> list[Finding]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from redraft.prompts.contract import Also, AtMost, Fence, GivenModel, Prompt, ReplyModel, Texts
+from redraft.prompts.contract import Also, AtMost, Fence, GivenModel, Prompt, ReplyModel, Text
 from redraft.prompts.judging import IDS, Statement
 from redraft.prompts.tags import Names
 
@@ -22,7 +22,7 @@ class SentenceFacts(ReplyModel):
     """The atomic facts of a sentence; none where it says nothing that could be so or not."""
 
     id: Annotated[int, Names("sentences"), IDS]
-    facts: Annotated[Texts, Also("atomic facts", "statements", "claims", "fact"), AtMost(_MOST_FACTS)]
+    facts: Annotated[list[Text], Also("atomic facts", "statements", "claims", "fact"), AtMost(_MOST_FACTS)]
 
 
 class AllFacts(ReplyModel):

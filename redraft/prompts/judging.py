@@ -226,12 +226,19 @@ class AskSummaryGiven(GivenModel):
     at_most: int
 
 
+def _said(value: str) -> str:
+    """A text that says something."""
+    if not value.strip():
+        raise ValueError("the text is empty")
+    return value
+
+
 class SummaryQuestion(ReplyModel):
     """A question about one fact, the answer that the sentence gives, how much hangs on it, from 1 to 5, and words that
     the document may use of it."""
 
-    question: Text
-    answer: Aside
+    question: Annotated[Text, AfterValidator(_said)]
+    answer: Annotated[Text, AfterValidator(_said)]
     search: Annotated[Aside, Also("search words", "keywords", "terms")]
     importance: Importance
 
@@ -240,9 +247,7 @@ class SentenceQuestions(ReplyModel):
     """The questions about one sentence; none where it claims nothing."""
 
     id: Annotated[int, Names("sentences"), IDS]
-    questions: Annotated[
-        list[SummaryQuestion], BeforeValidator(lambda value: [] if value is None else value), AtMost("at_most")
-    ]
+    questions: Annotated[list[SummaryQuestion], AtMost("at_most")]
 
 
 class SummaryQuestions(ReplyModel):

@@ -273,6 +273,38 @@ async def test_sentences_that_were_passed_over_are_counted(tmp_path: Path) -> No
     assert (consistency.details["sentences"], consistency.details["examined"]) == (3, 2)
 
 
+@pytest.mark.parametrize("spoilt", [None, [{"question": "Who?", "answer": "", "search": "", "importance": 3}], "", {}])
+async def test_questions_that_are_not_given_are_no_claim_of_nothing(tmp_path: Path, spoilt: Any) -> None:
+    class Blank(Keepers):
+        def ask_summary(self, sheet: Sheet) -> Said:
+            said = super().ask_summary(sheet)
+            assert isinstance(said, dict)
+            for one in said["sentences"]:
+                if fact_of(2) in sheet.judged[one["id"]]:
+                    one["questions"] = spoilt
+            return said
+
+    consistency = await scored(Court(tmp_path, Blank()), "consistency", told(1, 2, 3))
+
+    assert (consistency.score, consistency.judged, consistency.unjudged) == (1.0, 2, 1)
+
+
+@pytest.mark.parametrize("answer", ["not stated", "N/A"])
+async def test_a_question_without_its_answer_is_unjudged(tmp_path: Path, answer: str) -> None:
+    class Mute(Keepers):
+        def ask_summary(self, sheet: Sheet) -> Said:
+            said = super().ask_summary(sheet)
+            assert isinstance(said, dict)
+            for one in said["sentences"]:
+                if fact_of(2) in sheet.judged[one["id"]]:
+                    one["questions"][0]["answer"] = answer
+            return said
+
+    consistency = await scored(Court(tmp_path, Mute()), "consistency", told(1, 2, 3))
+
+    assert (consistency.score, consistency.judged, consistency.unjudged) == (1.0, 2, 1)
+
+
 async def test_of_more_questions_than_may_be_examined_each_sentence_keeps_its_most_important(tmp_path: Path) -> None:
     class Curious(Keepers):
         def ask_summary(self, sheet: Sheet) -> Said:

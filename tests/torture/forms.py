@@ -197,8 +197,8 @@ def _renamed(entry: Json, rng: random.Random) -> Json:
 def _blurred(entry: Json, rng: random.Random) -> Json:
     """A field is missing, or something that it cannot be."""
     key = rng.choice([*entry])
-    # In the place of a list what is empty says that there is nothing to list: that is no matter of form.
-    junk = [one for one in envelopes.JUNK if one or not isinstance(entry[key], list)]
+    # An empty list says that there is nothing to list: that is no matter of form.
+    junk = [one for one in envelopes.JUNK if one != [] or not isinstance(entry[key], list)]
     return {name: one for name, one in entry.items() if name != key} | (
         {key: rng.choice(junk)} if rng.random() < 0.5 and key not in ("answer", "answered", *_LABELS) else {}
     )
