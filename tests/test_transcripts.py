@@ -55,7 +55,7 @@ class Page:
         return None
 
     def _pattern(self, words: str) -> str:
-        pattern = _SECONDS.sub(r"\\d+\\.\\d+", re.escape(words))
+        pattern = _TOKENS_IN.sub(r"[\\d,]+", _SECONDS.sub(r"\\d+\\.\\d+", re.escape(words)))
         named: set[str] = set()
 
         def run(match: re.Match[str]) -> str:
