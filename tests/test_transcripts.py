@@ -21,6 +21,8 @@ LEFT_OUT = "[...]"
 _COMMAND = re.compile(r"^\$ redraft (.*)$", re.MULTILINE)
 _RUN = re.compile(r"\b[0-9a-f]{8}\b")
 _SECONDS = re.compile(r"\d+\\\.\d+(?=\\ s\b)")
+# Every change of a prompt's wording changes how many tokens go in.
+_TOKENS_IN = re.compile(r"[\d,]+(?=\\ tokens\\ in\b)")
 
 
 def _transcripts(text: str) -> list[tuple[str, str]]:
