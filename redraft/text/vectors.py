@@ -30,8 +30,7 @@ _FEWEST_TERMS_CONTAINED = 3
 _STEM = 6
 # Shorter than the usual lists, which take words such as "fire", "system" and "computer" for none; with what an
 # apostrophe leaves of some.
-_ENGLISH_STOP_WORDS = frozenset(
-    """
+_ENGLISH_STOP_WORDS = """
 a about above after again against all almost alone along already also although always am among an and another any
 anyone anything are around as at away back be became because become been before behind being below beside between both
 but by came can cannot come could did do does doing done down during each either else enough even ever every everyone
@@ -44,8 +43,7 @@ then there therefore these they this those though through throughout thus to tog
 until up upon us very was we well went were what whatever when where whether which while who whole whom whose why will
 with within without would yet you your yours yourself yourselves ain aren couldn d didn doesn don hadn hasn haven isn
 ll m mustn needn re s shouldn t ve wasn weren won wouldn
-""".split()
-)
+"""
 _LISTED = {**LANGUAGE_MAPPING, "no": "norwegian"}
 
 
@@ -53,7 +51,7 @@ _LISTED = {**LANGUAGE_MAPPING, "no": "norwegian"}
 def stop_words(language: str = ENGLISH) -> frozenset[str]:
     """The words of a language that say nothing of what a sentence is about; none where no list is known."""
     if not is_foreign(language):
-        return _ENGLISH_STOP_WORDS
+        return frozenset(_ENGLISH_STOP_WORDS.split())
     code = primary(language)
     return frozenset(get_stop_words(_LISTED[code])) if code in _LISTED else frozenset()
 
