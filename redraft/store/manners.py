@@ -35,8 +35,9 @@ class MannersBook:
 
     def learn_reasoning(self, identity: str, tokens: int) -> None:
         """Remember how much a model has thought. It is the most of all its thoughts that counts."""
-        known = "coalesce(manners.reasoning_tokens, 0)"
-        self._learn("reasoning_tokens", identity, tokens, f"max({known}, excluded.reasoning_tokens)")
+        more = "excluded.reasoning_tokens > coalesce(manners.reasoning_tokens, 0)"
+        learned = f"CASE WHEN {more} THEN excluded.reasoning_tokens ELSE manners.reasoning_tokens END"
+        self._learn("reasoning_tokens", identity, tokens, learned)
 
     def _learn(self, column: str, identity: str, value: object, learned: str) -> None:
         with self._connection.writing() as raw:

@@ -10,8 +10,8 @@ from redraft.plugins import require
 from redraft.store.checkpoints import SqliteCheckpoints
 from redraft.store.claims import Claims, FileClaims, MemoryClaims
 from redraft.store.connection import Checkpoints, Connection
-from redraft.store.migrations import migrate
 from redraft.store.places import is_server
+from redraft.store.schema import migrate
 from redraft.store.sqlite import IN_MEMORY, SqliteConnection
 
 

@@ -140,8 +140,9 @@ class Runs:
 
     def get(self, key: str) -> Run:
         """The run with this id, or with the only id that begins so."""
-        escaped = storable(key).replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-        rows = self._connection.rows("SELECT * FROM runs WHERE id LIKE ? ESCAPE '\\' LIMIT 2", (escaped + "%",))
+        rows = self._connection.rows(
+            "SELECT * FROM runs WHERE lower(substr(id, 1, ?)) = lower(?) LIMIT 2", (len(key), storable(key))
+        )
         if not key:
             raise RunError("no run is named", hint="`redraft runs` lists them")
         if len(rows) != 1:

@@ -10,7 +10,7 @@ WINDOW = 60.0
 # Thousands may have asked within a minute, and most who ask need no more of them than these two numbers.
 _TAKEN = "SELECT count(*) AS requests, coalesce(sum(tokens), 0) AS tokens FROM turns WHERE gate = ?"
 # Of all gates; what others are forgetting at the same time is forgotten.
-_PAST = "DELETE FROM turns WHERE rowid IN (SELECT rowid FROM turns WHERE at <= ? /* FOR UPDATE SKIP LOCKED */)"
+_PAST = "DELETE FROM turns WHERE rowid IN (SELECT rowid FROM turns WHERE at <= ?{})"
 _IN_ORDER = "SELECT at, tokens FROM turns WHERE gate = ? ORDER BY at"
 
 
@@ -27,7 +27,7 @@ class Turns:
         A request above the limit goes when nothing else did.
         """
         with self._connection.writing_beside(f"gate {gate}") as raw:
-            raw.execute(_PAST, (self._clock() - WINDOW,))
+            raw.execute(_PAST.format(raw.skip_locked), (self._clock() - WINDOW,))
             taken = raw.execute(_TAKEN, (gate,)).fetchone()
             # Whoever had to wait for others has it from now on.
             now = self._clock()

@@ -110,7 +110,7 @@ class SentenceVectors:
         holders = np.bincount(self._terms, minlength=len(known))
         self._rarity: Weights = np.log((1 + len(counts)) / (1 + holders)) + 1
         weights = (1 + np.log(found[:, 1])) * self._rarity[self._terms]
-        lengths = np.sqrt(np.bincount(self._sentences, weights**2, minlength=len(counts)))
+        lengths = np.sqrt(_sums(self._sentences, weights**2, len(counts)))
         self._weights: Weights = weights / lengths[self._sentences]
         # The same entries in the order of terms.
         self._by_term: Indices = np.argsort(self._terms, kind="stable")
@@ -126,8 +126,7 @@ class SentenceVectors:
 
     def spread(self, weights: Weights) -> Weights:
         """The matrix of all cosines times `weights`, without that matrix ever being formed."""
-        by_term = np.bincount(self._terms, self._weights * weights[self._sentences], minlength=len(self._number))
-        return self._times(by_term)
+        return self._times(_sums(self._terms, self._weights * weights[self._sentences], len(self._number)))
 
     def similarity_to(self, text: str) -> Weights:
         """The cosine of every sentence with `text`; terms that no sentence has do not count."""
@@ -151,14 +150,19 @@ class SentenceVectors:
         entries = np.concatenate(held)
         factors = np.repeat(self._weights[own], [len(one) for one in held])
         near, which = np.unique(self._sentences[entries], return_inverse=True)
-        same = np.bincount(which, factors * self._weights[entries])
+        same = _sums(which, factors * self._weights[entries], len(near))
         shorter = np.minimum(self._sizes[near], self._sizes[index])
         same[(np.bincount(which) >= shorter) & (shorter >= _FEWEST_TERMS_CONTAINED)] = 1.0
         return near, same
 
     def _times(self, by_term: Weights) -> Weights:
         """The product of every sentence with a vector."""
-        return np.bincount(self._sentences, self._weights * by_term[self._terms], minlength=len(self))
+        return _sums(self._sentences, self._weights * by_term[self._terms], len(self))
+
+
+def _sums(groups: Indices, values: Weights, count: int) -> Weights:
+    """The sum of the values of each group."""
+    return np.bincount(groups, values, minlength=count).astype(np.float64, copy=False)
 
 
 def _starts(counts: Indices) -> Indices:

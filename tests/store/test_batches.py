@@ -20,7 +20,7 @@ from typing_extensions import override
 from redraft.errors import RunError, UsageError
 from redraft.store.batches import MOST_DEATHS, Batch, Batches, Item, NewItem
 from redraft.store.connection import Connection
-from redraft.store.migrations import migrate
+from redraft.store.schema import migrate
 from redraft.store.sqlite import SqliteConnection
 from redraft.store.store import Store
 from redraft.store.turns import WINDOW, Turns
