@@ -1,7 +1,8 @@
 """Bookings: a call is in the ledger at its most before it is sent, and is settled when it is known what came of it.
 
 Whoever dies in between leaves the call booked. So what counts against a budget is never less than what was sent, over
-kills, lost replies, and all the processes that draw on it.
+kills, lost replies, and all the processes that draw on it. What a pot has given is a row, which a booking reads however
+many calls have drawn on the pot: triggers in `schema.sql` change it in the transaction that changes a call.
 """
 
 from __future__ import annotations
@@ -13,8 +14,20 @@ from redraft.store.calls import GATHERED, LOST, OK, SENT, Call
 from redraft.store.connection import Connection, Raw, Row, storable
 from redraft.store.documents import put_text
 from redraft.store.jobs import attempt_of
-from redraft.store.pot_sums import TAKEN, USED, USED_WITH
 
+TAKEN = """
+    SELECT pot FROM pot_sums WHERE pot IN (SELECT pot FROM pots WHERE run IN (
+    SELECT ? UNION ALL SELECT run FROM calls WHERE key = ? AND outcome IN ('lost', 'cancelled')
+    )) ORDER BY pot
+"""
+"""The pots of a run, and of those that have lost a call of this key. Whoever changes calls beside others takes these
+first, in their order: so no two wait for each other, and what is read of a pot then holds as long as it is held."""
+USED_WITH = """
+    SELECT calls, usd / 1000000000000 AS usd FROM pot_sums
+    WHERE pot = :pot AND EXISTS (SELECT 1 FROM pots WHERE pot = :pot AND run = :run)
+"""
+"""What a pot has given, if a run is among those that draw on it."""
+USED = "SELECT calls, usd / 1000000000000 AS usd, unpriced FROM pot_sums WHERE pot = ?"
 # A sum of many small costs is not exact, and a limit that is met to the cent is not passed.
 _ROUNDING = 1e-9
 # Few calls are in flight at a time, and of a large pot there are many runs.

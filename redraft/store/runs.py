@@ -18,8 +18,7 @@ from redraft.errors import RunError
 from redraft.settings import SUMMARIZE, Judging, Limits, Purpose, Refinement, Settings, purpose_of
 from redraft.store.connection import Connection, Row, storable, upsert
 from redraft.store.documents import now, put_text
-from redraft.store.drafted import json_text, piece_in, put_draft
-from redraft.store.parents import drop_parents, put_parents
+from redraft.store.parents import drop_parents, json_text, piece_in, put_draft, put_parents
 
 Status = Literal["running", "waiting", "done", "stopped", "failed", "interrupted"]
 """`stopped` runs used up their budget, `waiting` ones wait for a person; every status but `done` can be resumed."""

@@ -28,21 +28,25 @@ _APOSTROPHE = pattern("['’]")
 _FEWEST_TERMS_CONTAINED = 3
 # Inflected words are the same up to here.
 _STEM = 6
-# Shorter than the usual lists, which take words such as "fire", "system" and "computer" for none; with what an
-# apostrophe leaves of some.
+# As scikit-learn has it.
 _ENGLISH_STOP_WORDS = """
-a about above after again against all almost alone along already also although always am among an and another any
-anyone anything are around as at away back be became because become been before behind being below beside between both
-but by came can cannot come could did do does doing done down during each either else enough even ever every everyone
-everything few first for from get gets give given go goes going got had has have having he her here hers herself him
-himself his how however i if in indeed into is it its itself just last least less let like made make many may me might
-mine more most much must my myself neither never next no nobody none nor not nothing now of off often on once one only
-onto or other others otherwise our ours ourselves out over own perhaps quite rather same see several shall she should
-since so some someone something sometimes somewhere soon still such take than that the their theirs them themselves
-then there therefore these they this those though through throughout thus to together too toward towards two under
-until up upon us very was we well went were what whatever when where whether which while who whole whom whose why will
-with within without would yet you your yours yourself yourselves ain aren couldn d didn doesn don hadn hasn haven isn
-ll m mustn needn re s shouldn t ve wasn weren won wouldn
+a about above across after afterwards again against all almost alone along already also although always am among amongst
+amoungst amount an and another any anyhow anyone anything anyway anywhere are around as at back be became because become
+becomes becoming been before beforehand behind being below beside besides between beyond bill both bottom but by call
+can cannot cant co con could couldnt cry de describe detail do done down due during each eg eight either eleven else
+elsewhere empty enough etc even ever every everyone everything everywhere except few fifteen fifty fill find fire first
+five for former formerly forty found four from front full further get give go had has hasnt have he hence her here
+hereafter hereby herein hereupon hers herself him himself his how however hundred i ie if in inc indeed interest into is
+it its itself keep last latter latterly least less ltd made many may me meanwhile might mill mine more moreover most
+mostly move much must my myself name namely neither never nevertheless next nine no nobody none noone nor not nothing
+now nowhere of off often on once one only onto or other others otherwise our ours ourselves out over own part per
+perhaps please put rather re same see seem seemed seeming seems serious several she should show side since sincere six
+sixty so some somehow someone something sometime sometimes somewhere still such system take ten than that the their them
+themselves then thence there thereafter thereby therefore therein thereupon these they thick thin third this those
+though three through throughout thru thus to together too top toward towards twelve twenty two un under until up upon us
+very via was we well were what whatever when whence whenever where whereafter whereas whereby wherein whereupon wherever
+whether which while whither who whoever whole whom whose why will with within without would yet you your yours yourself
+yourselves
 """
 _LISTED = {**LANGUAGE_MAPPING, "no": "norwegian"}
 

@@ -12,7 +12,7 @@ import pytest
 from redraft.domain import Gap, Parent, Usage
 from redraft.errors import StoreError
 from redraft.store.calls import Answer
-from redraft.store.manners import Manners
+from redraft.store.models import Manners
 from redraft.store.schema import STEPS, Step, statements
 from redraft.store.store import Store
 from tests.store.support import (
