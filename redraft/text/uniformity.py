@@ -8,12 +8,16 @@ from math import log
 
 import numpy as np
 
-from redraft.text.languages import ENGLISH
+from redraft.text.languages import ENGLISH, is_foreign
 from redraft.text.units import Indexed
 from redraft.text.vectors import stop_words
 
 _WORDS = 20
 _PARTS = 10
+# What an apostrophe leaves of some words, and forms of one of these, which a list of words does not have.
+_REMAINS = """
+ain aren couldn d did didn does doesn doing don hadn haven isn ll m mustn needn s shouldn t ve wasn weren won wouldn
+"""
 
 
 def uniformity(summary: Sequence[str], source: Indexed, language: str = ENGLISH) -> float | None:
@@ -23,7 +27,8 @@ def uniformity(summary: Sequence[str], source: Indexed, language: str = ENGLISH)
     by that of words that occur in all tenths alike. Important are those that the summary has most often, the stop words
     of its language left out, and of words that it has as often those that come first.
     """
-    counts = Counter(unit for unit in summary if unit[0].isalnum() and unit not in stop_words(language))
+    stopped = stop_words(language) if is_foreign(language) else stop_words().union(_REMAINS.split())
+    counts = Counter(unit for unit in summary if unit[0].isalnum() and unit not in stopped)
     important = np.zeros(len(source.numbers), dtype=np.bool_)
     important[[source.numbers[word] for word, _ in counts.most_common(_WORDS) if word in source.numbers]] = True
     places = np.flatnonzero(important[source.places])
