@@ -1,10 +1,11 @@
-"""What other packages add to redraft: their entry points, by kind and by name."""
+"""What other packages add to redraft: their entry points, by kind and by name; and the packages of our extras."""
 
 from __future__ import annotations
 
 from collections.abc import Container
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from typing import Any, Literal
 
 from redraft.errors import UsageError
@@ -18,6 +19,20 @@ _ONE: dict[Kind, str] = {
     "readers": "a reader",
     "engines": "an engine",
 }
+
+
+def require(what: str, extra: str, *modules: str) -> None:
+    """Refuse what needs an extra where one of its modules is not installed, and say how to install it."""
+    if missing := [name for name in modules if find_spec(name) is None]:
+        verb = "is" if len(missing) == 1 else "are"
+        raise UsageError(
+            f"{what} needs {' and '.join(missing)}, which {verb} not installed", hint=f'pip install "redraft[{extra}]"'
+        )
+
+
+def require_agreement(what: str) -> None:
+    """Refuse what needs the statistics of agreement where they are not installed."""
+    require(what, "agreement", "scipy", "sklearn")
 
 
 @cache

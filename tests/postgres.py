@@ -72,10 +72,9 @@ class Plain:
         self._raw = raw
 
     def execute(self, query: str, values: Sequence[object] = ()) -> Any:
-        from redraft.store.postgres.dialect import given, translated
+        from redraft.store.postgres.dialect import placed
 
-        text, places = translated(query)
-        return self._raw.execute(text.encode(), given(values, places))
+        return self._raw.execute(placed(query), values)
 
 
 @contextmanager
@@ -86,7 +85,7 @@ def plain(address: str) -> Iterator[Plain]:
     from redraft.store.postgres.dialect import adapt
     from redraft.store.postgres.server import arguments
 
-    with psycopg.connect(**arguments(address), cursor_factory=psycopg.RawCursor) as raw:
+    with psycopg.connect(**arguments(address)) as raw:
         adapt(raw)
         yield Plain(raw)
 

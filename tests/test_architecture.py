@@ -57,18 +57,17 @@ RANKS: tuple[frozenset[str], ...] = (
 )
 # Imports within functions, which hide what a module needs. This list may only become shorter.
 LATE_IMPORTS = {
-    ("evaluators/similarity.py", "redraft.evaluators.rouge"),  # brings NLTK and all of SciPy's statistics
+    ("evaluators/similarity.py", "redraft.evaluators.rouge"),  # brings NLTK
     ("builtin/door.py", "redraft.builtin.model"),  # is not needed where every answer is known
     ("runs/opening.py", "redraft.models.openai"),
     ("runs/opening.py", "redraft.models.providers"),  # brings LangChain, which only its own models need
     ("runs/savers.py", "redraft.store.postgres"),  # an extra, which may not be there
     ("store/opening.py", "redraft.store.postgres"),  # the same
-    ("store/migrations.py", "sqlite_utils"),  # brings NumPy, and a database is seldom out of date
+    ("store/schema.py", "sqlite_utils"),  # brings NumPy, and a database is seldom out of date
     ("text/pretrained.py", "sentence_transformers"),  # an extra, which may not be there, and takes seconds
-    ("text/retrieval.py", "bm25s"),  # brings SciPy, and only a document that is searched needs it
-    ("text/retrieval.py", "snowballstemmer"),  # brings the rules of thirty languages
+    ("text/retrieval.py", "bm25s"),  # only a document that is searched needs it, and it brings SciPy where that is
     ("text/tokens.py", "tiktoken"),
-    ("text/vectors.py", "sklearn"),  # takes a second, and most commands look at no sentence
+    ("text/words.py", "snowballstemmer"),  # brings the rules of thirty languages
 }
 
 

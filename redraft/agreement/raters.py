@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
-from sklearn.metrics import cohen_kappa_score
 
 Rating = float | str | bool
 Ratings = Sequence[Sequence[Rating | None]]
@@ -22,8 +21,10 @@ def cohens_kappa(one: Sequence[Rating], other: Sequence[Rating]) -> float | None
     """Of two raters of the same items; None where chance alone would have them always agree."""
     if not one or len({*one, *other}) < 2:
         return None
-    names = {rating: n for n, rating in enumerate(dict.fromkeys([*one, *other]))}
-    return float(cohen_kappa_score([names[rating] for rating in one], [names[rating] for rating in other]))
+    first, second, n = Counter(one), Counter(other), len(one)
+    equal = sum(a == b for a, b in zip(one, other, strict=True)) / n
+    chance = sum(count * second[kind] for kind, count in first.items()) / n**2
+    return (equal - chance) / (1 - chance)
 
 
 def equal_share(ratings: Ratings) -> float | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint
-from importlib.util import find_spec
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
@@ -14,7 +13,7 @@ from redraft.errors import UsageError
 OWN = {"local": "redraft.batches.processes:Processes", "ray": "redraft.batches.actors:Actors"}
 """Each as an entry point would name it: only the one that is asked for is imported."""
 _KIND: plugins.Kind = "engines"
-_NEEDS = {"ray": "ray"}
+_NEEDS = {"ray": ("ray",)}
 
 
 class Place(NamedTuple):
@@ -89,10 +88,6 @@ def engine_named(name: str, address: str | None, db: str) -> Engine:
 
 
 def _own(name: str) -> Make:
-    if name in _NEEDS and find_spec(_NEEDS[name]) is None:
-        raise UsageError(
-            f"the engine {name} needs the package {_NEEDS[name]}, which is not installed",
-            hint=f'pip install "redraft[{name}]"',
-        )
+    plugins.require(f"the engine {name}", name, *_NEEDS.get(name, ()))
     make: Make = EntryPoint(name, OWN[name], f"redraft.{_KIND}").load()
     return make

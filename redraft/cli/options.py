@@ -90,8 +90,14 @@ words = option(
     metavar="N",
     help="Limit of the summary; without it, one that fits.",
 )
+query = option(
+    "--query",
+    section="summary",
+    metavar="TEXT",
+    help="The question that the summary answers. Where a tree of `redraft keyfacts` has it, its facts are what counts.",
+)
 writing_options = grouped(
-    option("--query", section="summary", metavar="TEXT", help="Summarize what answers this question."),
+    query,
     option(
         "--language",
         section="summary",
@@ -101,14 +107,6 @@ writing_options = grouped(
     ),
 )
 length_options = grouped(words, writing_options)
-
-query = option(
-    "--query",
-    section="summary",
-    metavar="TEXT",
-    help="The question that the summary answers: the query of a tree of `redraft keyfacts`, by whose facts it is"
-    " judged.",
-)
 
 strategy = option(
     "--strategy",

@@ -65,7 +65,7 @@ def rouge1(one: str, other: str) -> float:
 
     What is too short to show its language is read by that of the document.
     """
-    # It brings NLTK and all of SciPy's statistics, and only judging by ROUGE needs it.
+    # rouge-score brings NLTK, which takes long to load, and only judging by ROUGE needs it.
     from redraft.evaluators.rouge import f1
 
     return f1(words(one), words(other), language_of("\n".join(sorted((one, other)))))

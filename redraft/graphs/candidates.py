@@ -14,7 +14,7 @@ from redraft.graphs.ending import overall_votes
 from redraft.graphs.job import Job
 from redraft.graphs.policy import Goals, Scores, scores_of
 from redraft.graphs.state import State, Update
-from redraft.store.candidates import Candidate
+from redraft.store.parts import Candidate
 from redraft.store.threads import off_loop
 
 CANDIDATE = "candidate "

@@ -47,7 +47,7 @@ from redraft.store.bookings import AskedElsewhereError, Booking
 from redraft.store.calls import GATHERED, OK, SENT, Call
 from redraft.store.documents import now
 from redraft.store.jobs import attempt_of
-from redraft.store.manners import Manners
+from redraft.store.models import Manners
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
 from redraft.text.languages import is_foreign

@@ -15,7 +15,7 @@ from redraft.runs.driving import Driver
 from redraft.runs.floor import Floor
 from redraft.runs.preparing import Order, record
 from redraft.runs.sampling import candidate
-from redraft.store.candidates import Candidate
+from redraft.store.parts import Candidate
 from redraft.store.runs import Run
 from redraft.store.threads import off_loop
 

@@ -19,7 +19,7 @@ from redraft.runs.floor import Floor
 from redraft.runs.mending import may_gain
 from redraft.runs.parting import chapter_of, order_of, settings_of
 from redraft.runs.preparing import Order, Prepared, prepare, record
-from redraft.store.chapters import Chapter
+from redraft.store.parts import Chapter
 from redraft.store.runs import Run
 from redraft.store.threads import off_loop
 

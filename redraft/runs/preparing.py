@@ -56,8 +56,8 @@ from redraft.settings import (
     Trace,
     reads_prompts,
 )
-from redraft.store.chapters import Chapter
-from redraft.store.prompts import PromptRecord
+from redraft.store.models import PromptRecord
+from redraft.store.parts import Chapter
 from redraft.store.runs import Run, new_run_id
 from redraft.store.store import Store
 from redraft.text.chunks import beginning, chunk

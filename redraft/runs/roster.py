@@ -24,7 +24,7 @@ from redraft.settings import (
     Settings,
     reads_prompts,
 )
-from redraft.store.manners import Manners
+from redraft.store.models import Manners
 from redraft.store.store import Store
 
 Source = Literal["given", "known", "assumed"]

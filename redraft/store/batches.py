@@ -32,7 +32,7 @@ _TAKE = """
 """
 _NEXT = """
     SELECT idx, deaths FROM items WHERE batch = ? AND state = 'waiting' AND deaths <= ?
-    ORDER BY priority DESC, attempts, idx LIMIT ? /* FOR UPDATE SKIP LOCKED */
+    ORDER BY priority DESC, attempts, idx LIMIT ?
 """
 _OPEN = """
     SELECT 1 FROM batches WHERE name = ? AND status = 'open'
@@ -41,11 +41,10 @@ _OPEN = """
 _ANY = "SELECT 1 FROM items WHERE batch = ? AND (state = 'waiting' OR (state = 'leased' AND until < ?)) LIMIT 1"
 # In the order of an index. In no order SQLite would go through all items of the batch, however few are leased.
 _LEASED = """
-    SELECT * FROM items WHERE batch = ? AND state = 'leased' AND {} ORDER BY priority DESC, attempts, idx {}
+    SELECT * FROM items WHERE batch = ? AND state = 'leased' AND {} ORDER BY priority DESC, attempts, idx
 """
-_HELD = _LEASED.format("worker = ?", "")
-_LEASED_BY = _LEASED.format("worker = ?", "/* FOR UPDATE */")
-_RUN_OUT = _LEASED.format("until < ?", "/* FOR UPDATE SKIP LOCKED */")
+_LEASED_BY = _LEASED.format("worker = ?")
+_RUN_OUT = _LEASED.format("until < ?")
 _ANSWERS = "SELECT count(*) AS n FROM calls WHERE run = ? AND outcome = 'ok'"
 
 
@@ -256,10 +255,10 @@ class Batches:
             if raw.execute("SELECT status FROM batches WHERE name = ?", (name,)).fetchone()["status"] != "open":
                 return []
             # Nobody who leases waits for a row, or two might wait for each other.
-            held = raw.execute(_HELD, (name, worker)).fetchall()
+            held = raw.execute(_LEASED_BY, (name, worker)).fetchall()
             if any(row["deaths"] for row in held):
                 return []
-            rows = raw.execute(_NEXT, (name, 0 if held else MOST_DEATHS, most)).fetchall()
+            rows = raw.execute(_NEXT + raw.skip_locked, (name, 0 if held else MOST_DEATHS, most)).fetchall()
             suspect = next((at for at, row in enumerate(rows) if row["deaths"]), len(rows))
             chosen = rows[: max(1, suspect)]
             named = {"batch": name, "worker": worker, "until": self._clock() + seconds}
@@ -268,7 +267,7 @@ class Batches:
     def renew(self, name: str, worker: str, seconds: float = LEASE_SECONDS) -> set[tuple[int, int]]:
         """Keep all that a worker has leased for longer; returns the items that it still has, each with its attempt."""
         with self._connection.writing_rows() as raw:
-            rows = raw.execute(_LEASED_BY, (name, worker)).fetchall()
+            rows = raw.execute(_LEASED_BY + raw.for_update, (name, worker)).fetchall()
             until = self._clock() + seconds
             raw.executemany(
                 "UPDATE items SET until = ? WHERE batch = ? AND idx = ?", [(until, name, row["idx"]) for row in rows]
@@ -292,7 +291,7 @@ class Batches:
     def release(self, name: str, worker: str, how: str) -> int:
         """A worker has died, and how: what it had leased is free at once. Returns how much that was."""
         with self._connection.writing_rows() as raw:
-            rows = raw.execute(_LEASED_BY, (name, worker)).fetchall()
+            rows = raw.execute(_LEASED_BY + raw.for_update, (name, worker)).fetchall()
             for row in rows:
                 _lose(raw, row, how)
         return len(rows)
@@ -308,7 +307,7 @@ class Batches:
 
     def _reclaim(self, raw: Raw, name: str) -> None:
         """Take back what nobody has renewed."""
-        for row in raw.execute(_RUN_OUT, (name, self._clock())).fetchall():
+        for row in raw.execute(_RUN_OUT + raw.skip_locked, (name, self._clock())).fetchall():
             _lose(raw, row, "nobody has heard of it since")
 
 
@@ -366,7 +365,7 @@ def _free_name(raw: Raw, batch: str, name: str, idx: int) -> str:
     """The name, with a number behind it where another item has it: also in capitals, which some disks do not tell."""
     free = name
     for number in count(idx + 1):
-        if not raw.execute("SELECT 1 FROM items WHERE batch = ? AND file = ?", (batch, free)).fetchone():
+        if not raw.execute("SELECT 1 FROM items WHERE batch = ? AND lower(file) = lower(?)", (batch, free)).fetchone():
             break
         free = f"{name}-{number}"
     return free

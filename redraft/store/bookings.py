@@ -1,7 +1,8 @@
 """Bookings: a call is in the ledger at its most before it is sent, and is settled when it is known what came of it.
 
 Whoever dies in between leaves the call booked. So what counts against a budget is never less than what was sent, over
-kills, lost replies, and all the processes that draw on it.
+kills, lost replies, and all the processes that draw on it. What a pot has given is a row, which a booking reads however
+many calls have drawn on the pot: triggers in `schema.sql` change it in the transaction that changes a call.
 """
 
 from __future__ import annotations
@@ -13,18 +14,30 @@ from redraft.store.calls import GATHERED, LOST, OK, SENT, Call
 from redraft.store.connection import Connection, Raw, Row, storable
 from redraft.store.documents import put_text
 from redraft.store.jobs import attempt_of
-from redraft.store.pot_sums import TAKEN, USED, USED_WITH
 
+TAKEN = """
+    SELECT pot FROM pot_sums WHERE pot IN (SELECT pot FROM pots WHERE run IN (
+    SELECT ? UNION ALL SELECT run FROM calls WHERE key = ? AND outcome IN ('lost', 'cancelled')
+    )) ORDER BY pot
+"""
+"""The pots of a run, and of those that have lost a call of this key. Whoever changes calls beside others takes these
+first, in their order: so no two wait for each other, and what is read of a pot then holds as long as it is held."""
+USED_WITH = """
+    SELECT calls, usd / 1000000000000 AS usd FROM pot_sums
+    WHERE pot = :pot AND EXISTS (SELECT 1 FROM pots WHERE pot = :pot AND run = :run)
+"""
+"""What a pot has given, if a run is among those that draw on it."""
+USED = "SELECT calls, usd / 1000000000000 AS usd, unpriced FROM pot_sums WHERE pot = ?"
 # A sum of many small costs is not exact, and a limit that is met to the cent is not passed.
 _ROUNDING = 1e-9
 # Few calls are in flight at a time, and of a large pot there are many runs.
 _IN_FLIGHT = """
-    SELECT id, run FROM calls c WHERE outcome = 'sent' AND id <> ?2
-    AND EXISTS (SELECT 1 FROM pots WHERE pot = ?1 AND pots.run = c.run)
+    SELECT id, run FROM calls c WHERE outcome = 'sent' AND id <> :booked
+    AND EXISTS (SELECT 1 FROM pots WHERE pot = :pot AND pots.run = c.run)
 """
 _ASKED = """
-    SELECT outcome, run FROM calls WHERE key = ?1 AND outcome = 'ok' UNION ALL
-    SELECT outcome, run FROM calls WHERE key = ?1 AND outcome = 'sent' AND run IS NOT ?2
+    SELECT outcome, run FROM calls WHERE key = :key AND outcome = 'ok' UNION ALL
+    SELECT outcome, run FROM calls WHERE key = :key AND outcome = 'sent' AND coalesce(run, '') <> coalesce(:run, '')
 """
 _UNLESS_ANSWERED = """
     CASE WHEN ? = 'ok' AND EXISTS (SELECT 1 FROM calls WHERE key = ? AND outcome = 'ok') THEN 'duplicate' ELSE ? END
@@ -110,8 +123,8 @@ class Bookings:
         }
         names, places = ", ".join(columns), ", ".join("?" * len(columns))
         with self._connection.writing_beside(_of_key(call)) as raw:
-            asked = raw.execute(_ASKED, (call.key, call.run))
-            raw.execute(TAKEN, (call.run, call.key))
+            asked = raw.execute(_ASKED, {"key": call.key, "run": call.run})
+            raw.execute(TAKEN + raw.for_update, (call.run, call.key))
             # A call that is in a job already is waited for again: it is one, and is booked once.
             name = attempt_of(call.key, call.attempt)
             raw.execute(_WAITED_FOR, (call.key, call.attempt, name))
@@ -122,7 +135,7 @@ class Bookings:
                 f" ELSE ? END, '', 0, 0, 0, 0, 0, 0, {places}) RETURNING id",
                 (name, storable(call.error), *columns.values()),
             )
-            used = raw.execute(USED_WITH, (terms.pot, call.run))
+            used = raw.execute(USED_WITH, {"pot": terms.pot, "run": call.run})
             if any(row["outcome"] == OK or self._is_at_work(row["run"]) for row in asked):
                 raise AskedElsewhereError
             booked = made.fetchone()["id"]
@@ -143,7 +156,7 @@ class Bookings:
         """See that there was room for a call in a pot, by what is taken from it with the call."""
         fits_calls = terms.max_calls is None or with_it["calls"] <= terms.max_calls
         if not fits_calls or (terms.max_cost is not None and with_it["usd"] > terms.max_cost + _ROUNDING):
-            waiting = {(row["id"], row["run"]) for row in raw.execute(_IN_FLIGHT, (terms.pot, booked))}
+            waiting = {(row["id"], row["run"]) for row in raw.execute(_IN_FLIGHT, {"pot": terms.pot, "booked": booked})}
             alive = {run for run in {run for _, run in waiting} if self._is_alive(run)}
             before = with_it["calls"] - 1, with_it["usd"] - (call.booked_usd or 0.0)
             raise NoRoomError(*before, {(one, run) for one, run in waiting if run in alive})
@@ -163,7 +176,7 @@ class Bookings:
             reply = put_text(raw, call.reply) if call.reply is not None else None
             if call.outcome == OK and call.run:
                 raw.execute("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (call.run, booking.call))
-            raw.execute(TAKEN, (call.run, call.key))
+            raw.execute(TAKEN + raw.for_update, (call.run, call.key))
             if call.outcome == "cancelled":
                 raw.execute(f"DELETE FROM calls WHERE id = ? AND {_GATHERED}", (booking.call,))  # noqa: S608
             raw.execute(

@@ -120,18 +120,18 @@ class Calls:
         """The tokens, both ways, of some prompts in a run, with the answers that it took from other runs."""
         row = self._connection.row(
             "SELECT coalesce(sum(prompt_tokens + completion_tokens), 0) AS tokens FROM calls"
-            " WHERE (run = ?1 OR id IN (SELECT call FROM uses WHERE run = ?1))"
-            " AND prompt IN (SELECT value FROM json_each(?2))",
-            (run, json.dumps(list(prompts))),
+            " WHERE (run = :run OR id IN (SELECT call FROM uses WHERE run = :run))"
+            " AND prompt IN (SELECT value FROM json_each(:prompts))",
+            {"run": run, "prompts": json.dumps(list(prompts))},
         )
         return int(row["tokens"]) if row else 0
 
     def of(self, run: str) -> list[Recorded]:
         """Every attempt of a run in the order in which they were begun, with the answers it took from other runs."""
         rows = self._connection.rows(
-            "SELECT *, run IS NOT ?1 AS borrowed FROM calls"
-            " WHERE run = ?1 OR id IN (SELECT call FROM uses WHERE run = ?1) ORDER BY borrowed DESC, started, id",
-            (run,),
+            "SELECT *, coalesce(run, '') <> :run AS borrowed FROM calls"
+            " WHERE run = :run OR id IN (SELECT call FROM uses WHERE run = :run) ORDER BY borrowed DESC, started, id",
+            {"run": run},
         )
         return [_recorded(dict(row)) for row in rows]
 
@@ -139,8 +139,8 @@ class Calls:
         """What was odd in what a run's answers came in, by model, such as that another model has answered."""
         rows = self._connection.rows(
             "SELECT DISTINCT model, error FROM calls WHERE outcome = 'ok' AND error <> ''"
-            " AND (run = ?1 OR id IN (SELECT call FROM uses WHERE run = ?1)) ORDER BY model, error",
-            (run,),
+            " AND (run = :run OR id IN (SELECT call FROM uses WHERE run = :run)) ORDER BY model, error",
+            {"run": run},
         )
         return [f"{row['model']}: {row['error']}" for row in rows]
 
@@ -158,7 +158,8 @@ class Calls:
             (run, *TURNED_AWAY),
         )
         borrowed = self._connection.row(
-            "SELECT count(*) AS n FROM uses u JOIN calls c ON c.id = u.call WHERE u.run = ? AND c.run IS NOT u.run",
+            "SELECT count(*) AS n FROM uses u JOIN calls c ON c.id = u.call"
+            " WHERE u.run = ? AND coalesce(c.run, '') <> u.run",
             (run,),
         )
         seconds = self._connection.row("SELECT seconds FROM runs WHERE id = ?", (run,))
@@ -182,7 +183,7 @@ class Calls:
         without what was known before. Attempts that were never answered are no part of it."""
         row = self._connection.row(
             "WITH own AS (SELECT DISTINCT c.key FROM uses u JOIN calls c ON c.id = u.call"
-            " WHERE u.run IN (SELECT value FROM json_each(?1)))"
+            " WHERE u.run IN (SELECT value FROM json_each(?)))"
             " SELECT count(*) AS calls, coalesce(sum(prompt_tokens), 0) AS prompt,"
             " coalesce(sum(cached_prompt_tokens), 0) AS cached_prompt,"
             " coalesce(sum(completion_tokens), 0) AS completion, coalesce(sum(cost_usd), 0) AS cost,"

@@ -1,8 +1,8 @@
 """What the store asks of a database, whichever it is: statements in one dialect, and transactions.
 
-The dialect is SQLite's as far as both have it: `?`, `?1` and `:name` stand for values, what is there already is met by
-`ON CONFLICT`, truth is a number where it is stored, and an id that was given comes by `RETURNING`. What Postgres says
-otherwise is in `store/postgres`.
+The statements are such as SQLite and Postgres both take: `?` or `:name` stands for a value, what is there already is
+met by `ON CONFLICT`, truth is a number where it is stored, and an id that was given comes by `RETURNING`. `json_each`
+and `json_array_length` of a text are SQLite's; on a server they are functions beside the tables.
 """
 
 from __future__ import annotations
@@ -46,6 +46,11 @@ class Cursor(Protocol):
 class Raw(Protocol):
     """A database within a transaction."""
 
+    for_update: str = ""
+    """Behind a SELECT, keeps its rows from others until the end of the transaction. A file has one writer at a time."""
+    skip_locked: str = ""
+    """The same of the rows that nobody else keeps; those that somebody does are left out."""
+
     def execute(self, query: str, values: Any = ..., /) -> Cursor:
         """Do what a statement says."""
 
@@ -74,7 +79,7 @@ class Connection(ABC):
     def writing_beside(self, *names: str) -> AbstractContextManager[Raw]:
         """A write transaction that others may write beside where the database can do so, but those of the same names.
 
-        It is for what is right by these names and by the locks of its own rows, which `/* FOR UPDATE */` in a SELECT
+        It is for what is right by these names and by the locks of its own rows, which `Raw.for_update` behind a SELECT
         takes. Rows that several such transactions change are taken by all of them in one order.
         """
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 
-from redraft.errors import StoreError, UsageError
+from redraft.errors import StoreError
+from redraft.plugins import require
 from redraft.store.checkpoints import SqliteCheckpoints
 from redraft.store.claims import Claims, FileClaims, MemoryClaims
 from redraft.store.connection import Checkpoints, Connection
-from redraft.store.migrations import migrate
 from redraft.store.places import is_server
+from redraft.store.schema import migrate
 from redraft.store.sqlite import IN_MEMORY, SqliteConnection
 
 
@@ -56,11 +56,7 @@ def opened(address: str | Path, *, must_exist: bool, to_read: bool, only_read: b
 
 
 def _on_a_server(address: str, *, must_exist: bool) -> Opened:
-    if missing := [name for name in ("psycopg", "psycopg_pool") if find_spec(name) is None]:
-        raise UsageError(
-            f"a database on a server needs {' and '.join(missing)}, which is not installed",
-            hint='pip install "redraft[postgres]"',
-        )
+    require("a database on a server", "postgres", "psycopg", "psycopg_pool")
     from redraft.store.postgres.checkpoints import PostgresCheckpoints
     from redraft.store.postgres.claims import PostgresClaims
     from redraft.store.postgres.connection import PostgresConnection

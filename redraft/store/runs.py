@@ -18,8 +18,7 @@ from redraft.errors import RunError
 from redraft.settings import SUMMARIZE, Judging, Limits, Purpose, Refinement, Settings, purpose_of
 from redraft.store.connection import Connection, Row, storable, upsert
 from redraft.store.documents import now, put_text
-from redraft.store.drafted import json_text, piece_in, put_draft
-from redraft.store.parents import drop_parents, put_parents
+from redraft.store.parents import drop_parents, json_text, piece_in, put_draft, put_parents
 
 Status = Literal["running", "waiting", "done", "stopped", "failed", "interrupted"]
 """`stopped` runs used up their budget, `waiting` ones wait for a person; every status but `done` can be resumed."""
@@ -140,8 +139,9 @@ class Runs:
 
     def get(self, key: str) -> Run:
         """The run with this id, or with the only id that begins so."""
-        escaped = storable(key).replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-        rows = self._connection.rows("SELECT * FROM runs WHERE id LIKE ? ESCAPE '\\' LIMIT 2", (escaped + "%",))
+        rows = self._connection.rows(
+            "SELECT * FROM runs WHERE lower(substr(id, 1, ?)) = lower(?) LIMIT 2", (len(key), storable(key))
+        )
         if not key:
             raise RunError("no run is named", hint="`redraft runs` lists them")
         if len(rows) != 1:

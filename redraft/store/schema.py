@@ -1,40 +1,43 @@
-"""The steps of the schema. The first makes all tables; a change is one more function, below the others, in `STEPS`.
-
-A step that others have applied is never changed.
-"""
+"""The steps of the schema, and bringing a SQLite file up to date (`postgres/schema.py` does so with a server)."""
 
 from __future__ import annotations
 
 import re
-import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from importlib import resources
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from redraft.errors import StoreError
+from redraft.store.sqlite import SqliteConnection
 
-Execute = Callable[[str], object]
-"""Executes a statement in SQLite's dialect on whichever database it is."""
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+    from sqlite_utils.migrations import Migrations
+
+_NAME = "redraft"
+_RECORD = "_sqlite_migrations"  # as sqlite-utils calls it
 _OLD = re.compile(r"m\d{3}_")
-_LEADING_COMMENTS = re.compile(r"^(?:--.*)?\n", re.MULTILINE)
 
 
-def baseline(execute: Execute) -> None:
-    """Make all tables."""
-    for statement in statements(resources.files("redraft.store").joinpath("schema.sql").read_text("utf-8")):
-        execute(statement)
+class Step(NamedTuple):
+    """A change of the schema: the files beside this one with its statements, in the SQL of each database."""
+
+    sqlite: str
+    postgres: str
 
 
-STEPS: dict[str, Callable[[Execute], None]] = {"001_baseline": baseline}
-"""The steps in their order, by the names under which a database has them on record."""
+STEPS = {"001_baseline": Step("schema.sql", "postgres/schema.sql")}
+"""The steps in their order, by the names under which a database has them on record. The first makes all tables; a
+change is one more. One that others have applied is never changed."""
 
 
-def statements(script: str) -> Iterator[str]:
-    """The statements of a script, without the comments between them."""
+def statements(file: str) -> Iterator[str]:
+    """The statements of a file beside this one: each ends with a line that is not indented and has a semicolon last."""
     statement = ""
-    for line in script.splitlines(keepends=True):
+    for line in (Path(__file__).parent / file).read_text("utf-8").splitlines(keepends=True):
         statement += line
-        if sqlite3.complete_statement(statement):
-            yield _LEADING_COMMENTS.sub("", statement).strip().removesuffix(";")
+        if not line[0].isspace() and not line.startswith("--") and line.rstrip().endswith(";"):
+            yield statement
             statement = ""
 
 
@@ -54,4 +57,59 @@ def refuse_others(applied: Sequence[str], place: str) -> None:
             f"the database was written by a newer redraft (it has {unknown[-1]})",
             place=place,
             hint="upgrade redraft, or name another database with --db",
+        )
+
+
+def migrate(connection: SqliteConnection) -> None:
+    """Bring the database up to date; that of a newer or an old redraft is refused rather than damaged."""
+    applied = _applied(connection)
+    refuse_others(applied, connection.place)
+    if len(applied) < len(STEPS):
+        # Brings NumPy with it, which would be most of what a command that only reads has to wait for.
+        from sqlite_utils import Database
+
+        if connection.only_read:
+            connection.move_to_memory()
+        # Two processes may open a new database at once: the second finds nothing left to do.
+        with connection.writing():
+            _require_ours(connection)
+            steps().apply(Database(connection.raw))
+
+
+def steps() -> Migrations:
+    """The steps of the schema, as sqlite-utils applies them."""
+    from sqlite_utils.migrations import Migrations
+
+    migrations = Migrations(_NAME)
+
+    def add(name: str, file: str) -> None:
+        @migrations(name=name)
+        def apply(database: Database) -> None:
+            for statement in statements(file):
+                database.execute(statement)
+
+    for name, step in STEPS.items():
+        add(name, step.sqlite)
+    return migrations
+
+
+def _tables(connection: SqliteConnection) -> set[str]:
+    return {row["name"] for row in connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
+
+
+def _applied(connection: SqliteConnection) -> list[str]:
+    if _RECORD not in _tables(connection):
+        return []
+    rows = connection.rows("SELECT name FROM _sqlite_migrations WHERE migration_set = ? ORDER BY rowid", (_NAME,))
+    return [row["name"] for row in rows]
+
+
+def _require_ours(connection: SqliteConnection) -> None:
+    """Our tables come into being together with the record of it, so tables without it are somebody else's."""
+    tables = _tables(connection) - {_RECORD}
+    if tables and not _applied(connection):
+        raise StoreError(
+            f"this is the database of another program (it has a table {min(tables)})",
+            place=connection.place,
+            hint="name another database with --db",
         )

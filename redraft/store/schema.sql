@@ -1,4 +1,4 @@
--- The first step of the schema, in SQLite's dialect: `schema.py` has the later ones, `postgres/schema.py` translates.
+-- The first step of the schema. `postgres/schema.sql` has the same for a server.
 -- Lists and objects are JSON, moments ISO 8601 in UTC, truth is 0 or 1; `start` and `end` count characters.
 
 -- Documents
@@ -562,7 +562,7 @@ CREATE TABLE items (
     idx INTEGER NOT NULL,
     source TEXT NOT NULL,
     document TEXT REFERENCES documents(id),
-    file TEXT NOT NULL COLLATE NOCASE,          -- the name of the summary in the folder
+    file TEXT NOT NULL,                         -- the name of the summary in the folder
     priority INTEGER NOT NULL,
     state TEXT NOT NULL,
     attempts INTEGER NOT NULL DEFAULT 0,
@@ -576,7 +576,7 @@ CREATE TABLE items (
     PRIMARY KEY (batch, idx)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX items_source ON items(batch, source);
-CREATE UNIQUE INDEX items_file ON items(batch, file);
+CREATE UNIQUE INDEX items_file ON items(batch, lower(file));
 CREATE INDEX items_turn ON items(batch, state, priority DESC, attempts, idx, short);
 CREATE INDEX items_run ON items(run);
 CREATE INDEX items_document ON items(document);

@@ -10,27 +10,23 @@ from types import TracebackType
 from platformdirs import user_data_path
 
 from redraft.domain import Chunk
-from redraft.store.agreements import Agreements
+from redraft.store.agreements import Agreements, Opinions
 from redraft.store.batches import Batches
 from redraft.store.bookings import Bookings
 from redraft.store.calls import Calls
-from redraft.store.candidates import Candidates
-from redraft.store.chapters import Chapters
 from redraft.store.connection import Connection
 from redraft.store.documents import Documents
 from redraft.store.forgetting import Forgetting, Freed
-from redraft.store.jobs import Jobs
+from redraft.store.jobs import Jobs, Turns
 from redraft.store.judgments import Judgments
-from redraft.store.manners import MannersBook
+from redraft.store.models import MannersBook, PromptShelf
 from redraft.store.opening import opened
-from redraft.store.opinions import Opinions
 from redraft.store.packs import Packs
 from redraft.store.parents import Ancestry
-from redraft.store.prompts import PromptShelf
+from redraft.store.parts import Candidates, Chapters
 from redraft.store.rulings import Rulings
 from redraft.store.runs import Run, Runs
 from redraft.store.trees import KeyFactShelf
-from redraft.store.turns import Turns
 from redraft.store.typed import TypedShelf
 
 FILE_NAME = "redraft.db"

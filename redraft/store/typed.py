@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 
+from typing_extensions import override
+
 from redraft.domain import Span
 from redraft.questions import TypedQuestion, TypedQuestions
-from redraft.store.connection import Connection, Row, storable
+from redraft.store.connection import Row, storable
 from redraft.store.documents import now
+from redraft.store.shelf import Shelf
 
 
-class TypedShelf:
+class TypedShelf(Shelf[TypedQuestions]):
     """The typed questions of one database. They never change once they are stored."""
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    table = "typed_packs"
+    called = ("no typed questions have an id that begins", "more than one id begins")
 
     def add(self, found: TypedQuestions, key: str) -> None:
         """Store questions under what they were made from; those that are there already stay as they are."""
@@ -39,48 +42,8 @@ class TypedShelf:
                     [_row(found.id, one) for one in found.questions],
                 )
 
-    def prefer(self, key: str) -> None:
-        """Ask about the document of these questions by them from now on, whichever there are besides."""
-        with self._connection.writing() as raw:
-            # Counted, because two imports may share a moment, and clocks are set back.
-            raw.execute(
-                "UPDATE typed_packs SET imported = (SELECT max(imported) + 1 FROM typed_packs), created = ?"
-                " WHERE id = ?",
-                (now(), key),
-            )
-
-    def find(self, document: str, key: str) -> TypedQuestions | None:
-        """Those of a document that were made from `key`: of several those that lack least, and of these the first."""
-        row = self._connection.row(
-            "SELECT * FROM typed_packs WHERE document = ? AND key = ?"
-            " ORDER BY json_array_length(missing), created, id LIMIT 1",
-            (document, key),
-        )
-        return self._found(row) if row else None
-
-    def imported(self, document: str) -> TypedQuestions | None:
-        """Those that were last imported for a document."""
-        row = self._connection.row(
-            "SELECT * FROM typed_packs WHERE document = ? AND imported > 0"
-            " ORDER BY imported DESC, created DESC LIMIT 1",
-            (document,),
-        )
-        return self._found(row) if row else None
-
-    def latest(self, document: str) -> TypedQuestions | None:
-        """Those that were imported last, or else built last."""
-        row = self._connection.row(
-            "SELECT * FROM typed_packs WHERE document = ? ORDER BY imported DESC, created DESC, rowid DESC LIMIT 1",
-            (document,),
-        )
-        return self._found(row) if row else None
-
-    def all(self) -> list[tuple[TypedQuestions, str]]:
-        """All of them with the moment they were stored, newest first."""
-        rows = self._connection.rows("SELECT * FROM typed_packs ORDER BY created DESC, rowid DESC")
-        return [(self._found(row), row["created"]) for row in rows]
-
-    def _found(self, row: Row) -> TypedQuestions:
+    @override
+    def _read(self, row: Row) -> TypedQuestions:
         questions = self._connection.rows("SELECT * FROM typed_questions WHERE pack = ? ORDER BY rank", (row["id"],))
         return TypedQuestions(
             id=row["id"],

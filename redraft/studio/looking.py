@@ -15,7 +15,7 @@ from redraft.errors import UsageError
 from redraft.history.results import read_result
 from redraft.history.tracing import read_trace
 from redraft.settings import Part
-from redraft.store.opinions import Opinion
+from redraft.store.agreements import Opinion
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.studio.contracts import Evidence, OpinionEntry, OpinionGiven, Opinions, Pieces, PieceText, Status

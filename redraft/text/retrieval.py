@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -19,7 +19,7 @@ from redraft.text.languages import tongues_of, unshown
 from redraft.text.origins.index import indexed
 from redraft.text.places import starts_of
 from redraft.text.tokens import Meter, Tokenizer
-from redraft.text.words import UNSPACED
+from redraft.text.words import UNSPACED, stemmer
 
 WINDOW = 400
 """About as many tokens as a window has at most."""
@@ -29,40 +29,6 @@ OVERLAP = WINDOW // 2
 _RRF = 60
 _TERM = pattern(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
 _UNSPACED_RUN = pattern(rf"[{UNSPACED}]+")
-_STEMMERS = {
-    "ar": "arabic",
-    "ca": "catalan",
-    "cs": "czech",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "en": "english",
-    "es": "spanish",
-    "et": "estonian",
-    "eu": "basque",
-    "fa": "persian",
-    "fi": "finnish",
-    "fr": "french",
-    "ga": "irish",
-    "hi": "hindi",
-    "hu": "hungarian",
-    "hy": "armenian",
-    "id": "indonesian",
-    "it": "italian",
-    "lt": "lithuanian",
-    "ne": "nepali",
-    "nl": "dutch",
-    "no": "norwegian",
-    "pl": "polish",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sr": "serbian",
-    "sv": "swedish",
-    "ta": "tamil",
-    "tr": "turkish",
-    "yi": "yiddish",
-}
 
 
 class Windows:
@@ -188,7 +154,7 @@ class Ranker:
 
 def terms(text: str, language: str) -> list[str]:
     """The stems of the words of a text; of a script without spaces every two letters side by side."""
-    stem = _stemmer(language)
+    stem = stemmer(language)
     found: list[str] = []
     for word in _TERM.findall(text.casefold()):
         if _UNSPACED_RUN.match(word):
@@ -196,16 +162,6 @@ def terms(text: str, language: str) -> list[str]:
         else:
             found.append(stem(word))
     return found
-
-
-@lru_cache(maxsize=8)
-def _stemmer(language: str) -> Any:
-    """Stems words of a language, each once; where none is known for it they are left as they are."""
-    import snowballstemmer
-
-    name = _STEMMERS.get(language)
-    stemmer = snowballstemmer.stemmer(name) if name else None
-    return lru_cache(maxsize=200_000)(stemmer.stemWord) if stemmer else str
 
 
 def _fused(rankings: Sequence[Sequence[int]]) -> list[int]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,30 +28,42 @@ _APOSTROPHE = pattern("['’]")
 _FEWEST_TERMS_CONTAINED = 3
 # Inflected words are the same up to here.
 _STEM = 6
+# As scikit-learn has it.
+_ENGLISH_STOP_WORDS = """
+a about above across after afterwards again against all almost alone along already also although always am among amongst
+amoungst amount an and another any anyhow anyone anything anyway anywhere are around as at back be became because become
+becomes becoming been before beforehand behind being below beside besides between beyond bill both bottom but by call
+can cannot cant co con could couldnt cry de describe detail do done down due during each eg eight either eleven else
+elsewhere empty enough etc even ever every everyone everything everywhere except few fifteen fifty fill find fire first
+five for former formerly forty found four from front full further get give go had has hasnt have he hence her here
+hereafter hereby herein hereupon hers herself him himself his how however hundred i ie if in inc indeed interest into is
+it its itself keep last latter latterly least less ltd made many may me meanwhile might mill mine more moreover most
+mostly move much must my myself name namely neither never nevertheless next nine no nobody none noone nor not nothing
+now nowhere of off often on once one only onto or other others otherwise our ours ourselves out over own part per
+perhaps please put rather re same see seem seemed seeming seems serious several she should show side since sincere six
+sixty so some somehow someone something sometime sometimes somewhere still such system take ten than that the their them
+themselves then thence there thereafter thereby therefore therein thereupon these they thick thin third this those
+though three through throughout thru thus to together too top toward towards twelve twenty two un under until up upon us
+very via was we well were what whatever when whence whenever where whereafter whereas whereby wherein whereupon wherever
+whether which while whither who whoever whole whom whose why will with within without would yet you your yours yourself
+yourselves
+"""
 _LISTED = {**LANGUAGE_MAPPING, "no": "norwegian"}
 
 
 @cache
 def stop_words(language: str = ENGLISH) -> frozenset[str]:
     """The words of a language that say nothing of what a sentence is about; none where no list is known."""
-    if is_foreign(language):
-        return _listed(language)
-    # scikit-learn takes a second to import, and most commands look at no sentence.
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-    return frozenset(ENGLISH_STOP_WORDS)
-
-
-@cache
-def _listed(language: str) -> frozenset[str]:
+    if not is_foreign(language):
+        return frozenset(_ENGLISH_STOP_WORDS.split())
     code = primary(language)
     return frozenset(get_stop_words(_LISTED[code])) if code in _LISTED else frozenset()
 
 
-def terms(text: str, language: str = ENGLISH, stopped: frozenset[str] | None = None) -> Iterator[str]:
-    """What `text` is about: its words in lower case without the stop words of its language, or those given, and in
-    English without the endings of plurals and possessives."""
-    stopped, foreign = stop_words(language) if stopped is None else stopped, is_foreign(language)
+def terms(text: str, language: str = ENGLISH) -> Iterator[str]:
+    """What `text` is about: its words in lower case without the stop words of its language, and in English without the
+    endings of plurals and possessives."""
+    stopped, foreign = stop_words(language), is_foreign(language)
     for found in _TERM.finditer(text.lower()):
         term = found.group()
         if _IS_UNSPACED.match(term):
@@ -68,9 +80,7 @@ def terms(text: str, language: str = ENGLISH, stopped: frozenset[str] | None = N
 @lru_cache(maxsize=256)
 def telling_terms(text: str, language: str = ENGLISH) -> frozenset[str]:
     """The terms of a text that say something by themselves, up to where words are inflected."""
-    # Every draft is looked at so: scikit-learn's list is not worth its import.
-    found = terms(text, language, _listed(language if is_foreign(language) else "en"))
-    return frozenset(term[:_STEM] for term in found if len(term) > 1 or term.isnumeric())
+    return frozenset(term[:_STEM] for term in terms(text, language) if len(term) > 1 or term.isnumeric())
 
 
 def _singular(term: str) -> str:
@@ -82,21 +92,33 @@ def _singular(term: str) -> str:
 
 
 class SentenceVectors:
-    """The TF-IDF vectors of some sentences, each of length one; a sentence without terms is the zero vector."""
+    """The TF-IDF vectors of some sentences, each of length one; a sentence without terms is the zero vector.
+
+    A term weighs 1 + ln(its count) in a sentence, times 1 + ln((1 + sentences) / (1 + sentences with it)).
+    """
 
     def __init__(self, texts: Sequence[str], languages: Sequence[str] | None = None) -> None:
         """The sentences of one text, or such as are in these languages, one for each."""
-        from sklearn.feature_extraction.text import TfidfVectorizer
-
         self._language = language_of("\n".join(texts))
-        found = [list(terms(*one)) for one in zip(texts, languages or [self._language] * len(texts), strict=True)]
-        # Scikit-learn asks for a term and a text, which there may not be.
-        vocabulary = None if any(found) else [""]
-        self._vectorizer: Any = TfidfVectorizer(analyzer=_as_is, vocabulary=vocabulary, sublinear_tf=True, norm="l2")
-        self._rows: Any = self._vectorizer.fit_transform(found or [[]]).tocsr()[: len(found)]
-        self._columns: Any = self._rows.T.tocsr()
-        self._marks: Any = self._columns.sign()
-        self._sizes: Indices = np.diff(self._rows.indptr).astype(np.int64)
+        read_by = languages or [self._language] * len(texts)
+        counts = [Counter(terms(*one)) for one in zip(texts, read_by, strict=True)]
+        known = sorted({term for one in counts for term in one})
+        self._number = {term: at for at, term in enumerate(known)}
+        self._sizes: Indices = np.array([len(one) for one in counts], dtype=np.int64)
+        # One entry for each term of each sentence, in the order of sentences and, within one, of terms.
+        entries = [(self._number[term], count) for one in counts for term, count in sorted(one.items())]
+        found = np.array(entries, dtype=np.int64).reshape(-1, 2)
+        self._terms: Indices = found[:, 0]
+        self._sentences: Indices = np.repeat(np.arange(len(counts)), self._sizes)
+        self._starts: Indices = _starts(self._sizes)
+        holders = np.bincount(self._terms, minlength=len(known))
+        self._rarity: Weights = np.log((1 + len(counts)) / (1 + holders)) + 1
+        weights = (1 + np.log(found[:, 1])) * self._rarity[self._terms]
+        lengths = np.sqrt(_sums(self._sentences, weights**2, len(counts)))
+        self._weights: Weights = weights / lengths[self._sentences]
+        # The same entries in the order of terms.
+        self._by_term: Indices = np.argsort(self._terms, kind="stable")
+        self._term_starts: Indices = _starts(holders)
 
     def __len__(self) -> int:
         return len(self._sizes)
@@ -108,12 +130,16 @@ class SentenceVectors:
 
     def spread(self, weights: Weights) -> Weights:
         """The matrix of all cosines times `weights`, without that matrix ever being formed."""
-        return np.asarray(self._rows @ (self._columns @ weights), dtype=np.float64)
+        return self._times(_sums(self._terms, self._weights * weights[self._sentences], len(self._number)))
 
     def similarity_to(self, text: str) -> Weights:
         """The cosine of every sentence with `text`; terms that no sentence has do not count."""
-        vector = self._vectorizer.transform([list(terms(text, self._language))])
-        return np.asarray((self._rows @ vector.T).todense(), dtype=np.float64).ravel()
+        vector = np.zeros(len(self._number))
+        for term, count in Counter(terms(text, self._language)).items():
+            if (at := self._number.get(term)) is not None:
+                vector[at] = (1 + np.log(count)) * self._rarity[at]
+        length = np.sqrt(vector @ vector)
+        return self._times(vector / length if length else vector)
 
     def neighbours(self, index: int) -> tuple[Indices, Weights]:
         """The sentences that share a term with sentence `index`, itself among them, and how much they say the same.
@@ -121,17 +147,28 @@ class SentenceVectors:
         That is the cosine, or one where the terms of the shorter of the two are all in the other. The cost is that of
         reading the sentences that hold its terms, not of all sentences.
         """
-        row = self._rows[index]
-        product = row @ self._columns
-        shared = row.sign() @ self._marks
-        product.sort_indices()
-        shared.sort_indices()
-        near: Indices = product.indices.astype(np.int64)
-        same: Weights = np.array(product.data, dtype=np.float64)
+        own = slice(self._starts[index], self._starts[index + 1])
+        held = [self._by_term[self._term_starts[at] : self._term_starts[at + 1]] for at in self._terms[own]]
+        if not held:
+            return np.zeros(0, dtype=np.int64), np.zeros(0)
+        entries = np.concatenate(held)
+        factors = np.repeat(self._weights[own], [len(one) for one in held])
+        near, which = np.unique(self._sentences[entries], return_inverse=True)
+        same = _sums(which, factors * self._weights[entries], len(near))
         shorter = np.minimum(self._sizes[near], self._sizes[index])
-        same[(shared.data >= shorter) & (shorter >= _FEWEST_TERMS_CONTAINED)] = 1.0
+        same[(np.bincount(which) >= shorter) & (shorter >= _FEWEST_TERMS_CONTAINED)] = 1.0
         return near, same
 
+    def _times(self, by_term: Weights) -> Weights:
+        """The product of every sentence with a vector."""
+        return _sums(self._sentences, self._weights * by_term[self._terms], len(self))
 
-def _as_is(found: list[str]) -> list[str]:
-    return found
+
+def _sums(groups: Indices, values: Weights, count: int) -> Weights:
+    """The sum of the values of each group."""
+    return np.bincount(groups, values, minlength=count).astype(np.float64, copy=False)
+
+
+def _starts(counts: Indices) -> Indices:
+    """Where each of some groups begins that stand one behind the other, and where the last one ends."""
+    return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)

@@ -1,6 +1,9 @@
-"""Counting words, also in scripts that do not put spaces between them."""
+"""Words and their stems, also in scripts that do not put spaces between them."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
 
 from redraft.patterns import pattern
 
@@ -9,6 +12,40 @@ UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U0
 _WORD = pattern(rf"[{UNSPACED}]|[^\W{UNSPACED}]+(?:['’\-.,][^\W{UNSPACED}]+)*")
 _UNSPACED_LETTER = pattern(f"[{UNSPACED}]")
 _BEGINNING = 20_000
+_STEMMERS = {
+    "ar": "arabic",
+    "ca": "catalan",
+    "cs": "czech",
+    "da": "danish",
+    "de": "german",
+    "el": "greek",
+    "en": "english",
+    "es": "spanish",
+    "et": "estonian",
+    "eu": "basque",
+    "fa": "persian",
+    "fi": "finnish",
+    "fr": "french",
+    "ga": "irish",
+    "hi": "hindi",
+    "hu": "hungarian",
+    "hy": "armenian",
+    "id": "indonesian",
+    "it": "italian",
+    "lt": "lithuanian",
+    "ne": "nepali",
+    "nl": "dutch",
+    "no": "norwegian",
+    "pl": "polish",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "sr": "serbian",
+    "sv": "swedish",
+    "ta": "tamil",
+    "tr": "turkish",
+    "yi": "yiddish",
+}
 
 
 def count_words(text: str) -> int:
@@ -35,3 +72,18 @@ def words_key(text: str) -> str:
 def same_words(one: str, other: str) -> bool:
     """Whether two texts differ in nothing but capitals, punctuation and spaces."""
     return words_key(one) == words_key(other)
+
+
+@lru_cache(maxsize=8)
+def stemmer(language: str) -> Callable[[str], str]:
+    """Stems words of a language, each once; where no rules are known for it they are left as they are."""
+    import snowballstemmer
+
+    name = _STEMMERS.get(language)
+
+    @lru_cache(maxsize=200_000)
+    def stem(word: str) -> str:
+        # A stemmer keeps the word that it is at, and several threads may stem at once.
+        return str(snowballstemmer.stemmer(name).stemWord(word))
+
+    return stem if name else str

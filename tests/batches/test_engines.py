@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from redraft.batches import engine
 from redraft.batches.engine import engine_named
 from redraft.errors import UsageError
 from tests.chatserver import ChatServer
@@ -100,7 +99,7 @@ def test_an_engine_that_is_none_is_told(tmp_path: Path) -> None:
 
 
 def test_without_ray_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "find_spec", lambda name: None)
-    with pytest.raises(UsageError, match="the engine ray needs the package ray, which is not installed") as caught:
+    monkeypatch.setattr("redraft.plugins.find_spec", lambda name: None)
+    with pytest.raises(UsageError, match="the engine ray needs ray, which is not installed") as caught:
         engine_named("ray", None, "")
     assert caught.value.hint == 'pip install "redraft[ray]"'

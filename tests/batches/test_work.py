@@ -178,7 +178,7 @@ async def test_a_pause_brings_to_an_end_what_was_begun_and_a_cancellation_stops_
 
 @pytest.mark.slow
 def test_workers_keep_to_one_pace(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("redraft.store.turns.WINDOW", 2.0)
+    monkeypatch.setattr("redraft.store.jobs.WINDOW", 2.0)
     documents(folder, 3)
     with ChatServer() as server:
         limits = opened(store, folder, server.base_url, requests_per_minute=3)

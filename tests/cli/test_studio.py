@@ -108,7 +108,7 @@ def test_without_the_extra_it_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     find = importlib.util.find_spec
-    monkeypatch.setattr("redraft.cli.commands.studio.find_spec", lambda name: None if name == "uvicorn" else find(name))
+    monkeypatch.setattr("redraft.plugins.find_spec", lambda name: None if name == "uvicorn" else find(name))
     with pytest.raises(SystemExit) as left:
         main(["studio"])
     assert left.value.code == 2

@@ -15,12 +15,13 @@ from rouge_score.tokenizers import DefaultTokenizer
 
 from redraft.domain import Document
 from redraft.errors import UsageError
-from redraft.evaluators.rouge import _stem, f1, stems
+from redraft.evaluators.rouge import f1, stems
 from redraft.evaluators.similarity import similarity, words
 from redraft.settings import Judging, SimilarityName
 from redraft.text.embeddings import Embeddings
 from redraft.text.languages import language_of, reading
 from redraft.text.sentences import worded
+from redraft.text.words import stemmer
 from tests.text.hostile import raw_texts
 
 LANGUAGES = Path(__file__).resolve().parents[1] / "languages"
@@ -188,7 +189,7 @@ def test_stems_go_by_a_word_and_its_language_alone(texts: list[str], language: s
     told = stems(found, language)
     assert len(told) == len(found)
     assert all(told)
-    _stem.cache_clear()
+    stemmer.cache_clear()
     assert stems(found[::-1], language)[::-1] == told
 
 

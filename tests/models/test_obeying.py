@@ -10,7 +10,7 @@ from redraft.errors import CutReply
 from redraft.models.addresses import base_url
 from redraft.runs.opening import open_model
 from redraft.settings import ReplyForm, Settings
-from redraft.store.manners import Manners
+from redraft.store.models import Manners
 from tests.chatserver import Answer, ChatServer, Seen
 from tests.models.support import KEY, RED, Desk, colour
 from tests.models.test_modes import mode_of

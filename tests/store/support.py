@@ -37,13 +37,11 @@ from redraft.domain import (
 from redraft.questions import TypedQuestion, TypedQuestions
 from redraft.rulings import FinalComparison, Lookup, PointAnswer, Ruling
 from redraft.settings import Judging, Limits, Refine, Refinement, Settings
-from redraft.store.agreements import Agreement, Standing
+from redraft.store.agreements import Agreement, Opinion, Standing
 from redraft.store.batches import Batch, NewItem
 from redraft.store.bookings import Booking, Terms
 from redraft.store.calls import Call
-from redraft.store.candidates import Candidate
-from redraft.store.chapters import Chapter
-from redraft.store.opinions import Opinion
+from redraft.store.parts import Candidate, Chapter
 from redraft.store.places import is_server
 from redraft.store.runs import Run
 from redraft.store.store import Store

@@ -20,10 +20,10 @@ from typing_extensions import override
 from redraft.errors import RunError, UsageError
 from redraft.store.batches import MOST_DEATHS, Batch, Batches, Item, NewItem
 from redraft.store.connection import Connection
-from redraft.store.migrations import migrate
+from redraft.store.jobs import WINDOW, Turns
+from redraft.store.schema import migrate
 from redraft.store.sqlite import SqliteConnection
 from redraft.store.store import Store
-from redraft.store.turns import WINDOW, Turns
 from tests.postgres import database, needs_postgres
 from tests.store.support import add_call, call, document, run
 

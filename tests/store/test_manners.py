@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from redraft.errors import StoreError
-from redraft.store.manners import Manners
+from redraft.store.models import Manners
 from redraft.store.store import Store
 from tests.store.support import plain
 

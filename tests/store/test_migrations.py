@@ -12,8 +12,8 @@ import pytest
 from redraft.domain import Gap, Parent, Usage
 from redraft.errors import StoreError
 from redraft.store.calls import Answer
-from redraft.store.manners import Manners
-from redraft.store.schema import STEPS, Execute, statements
+from redraft.store.models import Manners
+from redraft.store.schema import STEPS, Step, statements
 from redraft.store.store import Store
 from tests.store.support import (
     AGREEMENT,
@@ -111,9 +111,9 @@ def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
         fill(store)
 
 
-def test_a_script_is_taken_apart_at_its_statements() -> None:
-    script = """
--- It; is
+def test_a_script_is_taken_apart_at_its_statements(tmp_path: Path) -> None:
+    (file := tmp_path / "script.sql").write_text("""
+-- It; is;
 CREATE TABLE t (
     a TEXT -- one; it's
 );
@@ -122,22 +122,34 @@ CREATE TRIGGER u AFTER INSERT ON t BEGIN
     DELETE FROM t;
     DELETE FROM t;
 END;
-"""
-    table, trigger = statements(script)
-    assert table == "CREATE TABLE t (\n    a TEXT -- one; it's\n)"
-    assert trigger == "CREATE TRIGGER u AFTER INSERT ON t BEGIN\n    DELETE FROM t;\n    DELETE FROM t;\nEND"
+CREATE INDEX i ON t(a);
+""")
+    with sqlite3.connect(":memory:") as raw:
+        for statement in statements(str(file)):
+            raw.execute(statement)
+        names = [row[0] for row in raw.execute("SELECT name FROM sqlite_master")]
+    raw.close()
+    assert names == ["t", "u", "i"]
 
 
-def add_mood(execute: Execute) -> None:
-    execute("ALTER TABLE gaps ADD COLUMN mood TEXT -- is it fair?\n NOT NULL DEFAULT 'fair'")
-    execute("CREATE TABLE moods (mood TEXT PRIMARY KEY, at REAL) STRICT, WITHOUT ROWID")
-    execute("INSERT INTO moods SELECT mood, 1.5 FROM gaps WHERE code LIKE 'REF%'")
+@pytest.fixture
+def mood(tmp_path: Path) -> Step:
+    """A step that adds a column and a table."""
+    add = "ALTER TABLE gaps ADD COLUMN mood TEXT -- is it fair?\nNOT NULL DEFAULT 'fair';\n"
+    copy = "INSERT INTO moods SELECT mood, 1.5 FROM gaps WHERE code LIKE 'ref%';\n"
+    columns = {
+        "sqlite": "CREATE TABLE moods (mood TEXT PRIMARY KEY, at REAL) STRICT, WITHOUT ROWID;\n",
+        "postgres": "CREATE TABLE moods (mood text PRIMARY KEY, at double precision);\n",
+    }
+    for name, made in columns.items():
+        (tmp_path / f"{name}.sql").write_text(add + made + copy)
+    return Step(*(str(tmp_path / f"{name}.sql") for name in columns))
 
 
-def test_a_later_step_is_one_more_function(place: Path | str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_later_step_is_one_more_script(place: Path | str, mood: Step, monkeypatch: pytest.MonkeyPatch) -> None:
     with Store(place) as store:
         fill(store)
-    monkeypatch.setitem(STEPS, "002_mood", add_mood)
+    monkeypatch.setitem(STEPS, "002_mood", mood)
     for _ in range(2):
         with Store(place) as store:
             (row,) = store.connection.rows("SELECT mood, at FROM moods")
@@ -148,13 +160,13 @@ def test_a_later_step_is_one_more_function(place: Path | str, monkeypatch: pytes
 
 
 def test_a_later_step_is_applied_in_memory_where_nothing_may_be_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, mood: Step, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "redraft.db"
     with Store(path) as store:
         fill(store)
     before = path.read_bytes()
-    monkeypatch.setitem(STEPS, "002_mood", add_mood)
+    monkeypatch.setitem(STEPS, "002_mood", mood)
     with Store(path, only_read=True) as store:
         assert store.connection.row("SELECT mood FROM moods") is not None
         assert store.runs.get("abc123").draft
@@ -197,13 +209,10 @@ def test_the_database_of_another_program_is_refused_and_left_as_it_is(tmp_path: 
 
 
 def test_a_step_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(execute: Execute) -> None:
-        execute("CREATE TABLE texts (id)")
-        execute("nonsense")
-
+    (broken := tmp_path / "broken.sql").write_text("CREATE TABLE texts (id);\nnonsense;\n")
     path = tmp_path / "redraft.db"
     with monkeypatch.context() as patch:
-        patch.setitem(STEPS, "001_baseline", broken)
+        patch.setitem(STEPS, "001_baseline", Step(str(broken), ""))
         with pytest.raises(StoreError):
             Store(path)
     assert dump(path) == {}

@@ -133,7 +133,7 @@ def test_a_database_that_must_be_there_is_not_made(tmp_path: Path) -> None:
 
 
 def test_a_server_needs_what_the_extra_brings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("redraft.store.opening.find_spec", lambda name: None)
+    monkeypatch.setattr("redraft.plugins.find_spec", lambda name: None)
     with pytest.raises(UsageError, match="psycopg") as caught:
         Store("postgresql://ann:s3cret@127.0.0.1/books")
     assert caught.value.hint == 'pip install "redraft[postgres]"'

@@ -256,7 +256,7 @@ def test_an_opinion_is_kept_shown_withdrawn_and_exported(client: httpx.Client, t
 
 
 def _opinion(run: str, finding: str, store: Store) -> Any:
-    from redraft.store.opinions import Opinion
+    from redraft.store.agreements import Opinion
 
     return Opinion(run, finding, str(store.runs.get(run).draft), agrees=False)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +11,11 @@ from redraft.cli import options
 from redraft.cli.sections import command
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
+from redraft.plugins import require
 
 if TYPE_CHECKING:
     from redraft.studio.house import Told
 
-_NEEDED = ("starlette", "uvicorn", "python_multipart")
 _EPILOG = """\b
 Examples:
   redraft studio
@@ -70,10 +69,7 @@ def studio(
     **given: Any,
 ) -> int:
     """Serve pages on the database: look at runs, compare, begin and review them. What is limited is each run."""
-    if missing := [name for name in _NEEDED if find_spec(name) is None]:
-        raise UsageError(
-            f"the studio needs {', '.join(missing)}, which is not installed", hint='pip install "redraft[studio]"'
-        )
+    require("the studio", "studio", "starlette", "uvicorn", "python_multipart")
     from redraft.cli import given as asked
     from redraft.cli.tables import model_tables
     from redraft.models.prices import price_table

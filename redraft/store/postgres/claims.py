@@ -23,7 +23,7 @@ T = TypeVar("T")
 _IS_LOCKED = """
     SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-    AND classid = ($1::bigint >> 32 & 4294967295)::oid AND objid = ($1::bigint & 4294967295)::oid
+    AND classid = (%(number)s::bigint >> 32 & 4294967295)::oid AND objid = (%(number)s::bigint & 4294967295)::oid
 """
 
 
@@ -63,7 +63,7 @@ class PostgresClaims(Claims):
     @override
     def is_held(self, run: str) -> bool:
         number = lock_number(run)
-        return self._asked(lambda keeper: keeper.execute(_IS_LOCKED, [number]).fetchone() is not None)
+        return self._asked(lambda keeper: keeper.execute(_IS_LOCKED, {"number": number}).fetchone() is not None)
 
     def look_after(self) -> None:
         """Take again what was lost with the connection."""
@@ -85,7 +85,7 @@ class PostgresClaims(Claims):
     def _give_back(self, run: str) -> None:
         with self._lock, suppress(psycopg.Error):
             self._held.discard(run)
-            self._keeper.execute("SELECT pg_advisory_unlock($1)", [lock_number(run)])
+            self._keeper.execute("SELECT pg_advisory_unlock(%s)", [lock_number(run)])
 
     def _asked(self, question: Callable[[psycopg.Connection[Row]], T]) -> T:
         """What the server says, be it by a new connection."""
@@ -114,5 +114,5 @@ class PostgresClaims(Claims):
 
 
 def _try_lock(keeper: psycopg.Connection[Row], run: str) -> bool:
-    row = keeper.execute("SELECT pg_try_advisory_lock($1) AS ours", [lock_number(run)]).fetchone()
+    row = keeper.execute("SELECT pg_try_advisory_lock(%s) AS ours", [lock_number(run)]).fetchone()
     return row is not None and bool(row["ours"])

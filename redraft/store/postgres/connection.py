@@ -19,7 +19,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 import psycopg
-from psycopg import RawCursor
 from psycopg_pool import ConnectionPool
 from typing_extensions import override
 
@@ -55,7 +54,7 @@ class PostgresConnection(Connection):
         self._clock = -math.inf, 0.0
         """When the server was last asked for its clock, and how far that is ahead of ours, which is never set."""
         self._pool: ConnectionPool[psycopg.Connection[Row]] = ConnectionPool(
-            kwargs={**arguments(address), "row_factory": row_of, "cursor_factory": RawCursor},
+            kwargs={**arguments(address), "row_factory": row_of},
             configure=adapt,
             check=_check,
             min_size=1,

@@ -1,9 +1,9 @@
-"""What Postgres says otherwise: the store's statements as it reads them, and values as it takes and gives them."""
+"""The store's statements and values as Postgres takes and gives them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -16,42 +16,15 @@ from typing_extensions import override
 
 from redraft.store.connection import Raw, Values
 
-# SQLite, which has one writer at a time, takes no lock of a row, and finds a comment there.
-_ROW_LOCK = re.compile(r"/\* (FOR UPDATE[A-Z ]*) \*/")
-_PARTS = re.compile(r"'[^']*'|\?(?P<number>\d*)|(?<!:):(?P<name>[a-z]\w*)|\bIS NOT (?!NULL)|\bLIKE\b|\bfile = \?")
+_NAMED = re.compile(r"(?<!:):([a-z]\w*)")
 # Its texts hold every character but NUL. This one stands for nothing, and here before a digit for NUL and for itself.
 _ESCAPE = "\U0010ffff"
 
 
 @cache
-def translated(query: str) -> tuple[str, tuple[int | str, ...]]:
-    """A statement with its values as `$1`, and where each of them is: at which place, or under which name."""
-    places: list[int | str] = []
-
-    def numbered(place: int | str) -> str:
-        if place not in places:
-            places.append(place)
-        return f"${places.index(place) + 1}"
-
-    def said(found: re.Match[str]) -> str:
-        word = found[0]
-        if word == "file = ?":
-            # Capitals make no difference there: SQLite has that of the column.
-            return f"lower(file) = lower({numbered(len(places))})"
-        if word.startswith("?"):
-            return numbered(int(found["number"]) - 1 if found["number"] else len(places))
-        if found["name"]:
-            return numbered(found["name"])
-        return {"IS NOT ": "IS DISTINCT FROM ", "LIKE": "ILIKE"}.get(word, word)
-
-    return _ROW_LOCK.sub(r"\1", _PARTS.sub(said, query)), tuple(places)
-
-
-def given(values: Values, places: Sequence[int | str]) -> list[object]:
-    """The values of a statement in their order."""
-    if isinstance(values, Mapping):
-        return [values[str(place)] for place in places]
-    return [values[int(place)] for place in places]
+def placed(query: str) -> bytes:
+    """A statement with psycopg's marks where values stand, in the place of the store's."""
+    return _NAMED.sub(r"%(\1)s", query.replace("%", "%%").replace("?", "%s")).encode()
 
 
 class Row(dict[str, Any]):
@@ -151,18 +124,21 @@ class Told:
 class Session(Raw):
     """A connection to Postgres that takes the store's statements: one by one, or `under_way` together."""
 
+    for_update = " FOR UPDATE"
+    skip_locked = " FOR UPDATE SKIP LOCKED"
+
     def __init__(self, connection: Connection[Row], under_way: Pipeline | None = None) -> None:
         self._connection = connection
         self.under_way = under_way
 
     @override
     def execute(self, query: str, values: Values = (), /) -> Told:
-        text, places = translated(query)
-        return Told(self, self._connection.execute(text.encode(), given(values, places)))
+        # A statement without values is sent as it is: a comment in it may have a question mark.
+        cursor = self._connection.execute(placed(query), values) if values else self._connection.execute(query.encode())
+        return Told(self, cursor)
 
     @override
     def executemany(self, query: str, rows: Iterable[Values], /) -> Told:
-        text, places = translated(query)
         cursor = self._connection.cursor()
-        cursor.executemany(text.encode(), [given(row, places) for row in rows])
+        cursor.executemany(placed(query), rows)
         return Told(self, cursor)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import psycopg
-from psycopg import RawCursor, errors
+from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
 
 from redraft.errors import StoreError, StoreLost, UsageError
@@ -59,7 +59,7 @@ def arguments(address: str) -> dict[str, Any]:
 
 def connect(address: str) -> psycopg.Connection[Row]:
     """A connection that the store's statements can be said to."""
-    made = psycopg.connect(**arguments(address), row_factory=row_of, cursor_factory=RawCursor)
+    made = psycopg.connect(**arguments(address), row_factory=row_of)
     adapt(made)
     return made
 

@@ -11,6 +11,7 @@ import click
 from redraft.cli import delivery, judging, options
 from redraft.cli.sections import LISTED, command
 from redraft.cli.terminal import reading, say
+from redraft.plugins import require_agreement
 
 if TYPE_CHECKING:
     from redraft.agreement.people import Dataset
@@ -123,6 +124,7 @@ def with_(
     balanced accuracy, the area under the curve, mistakes against how much is judged, and judges among each other.
     """
     reading(file, quiet=quiet)
+    require_agreement("redraft agree")
     from redraft.agreement.agree_report import agree_report
     from redraft.agreement.choosing import chosen, format_named
     from redraft.agreement.saving import saved

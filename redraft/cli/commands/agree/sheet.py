@@ -10,6 +10,7 @@ import click
 from redraft.cli import delivery, options
 from redraft.cli.sections import command
 from redraft.cli.terminal import say
+from redraft.plugins import require_agreement
 
 _WHAT = ("facts", "queries", "alignment", "verification", "claims")
 _SHEET = """\b
@@ -91,6 +92,7 @@ def sheet(runs: tuple[str, ...], output: str | None, db: str | None, quiet: bool
 @options.quiet
 def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bool, quiet: bool) -> int:
     """Read the sheets that people have filled in: what most of them say, beside what the judge has said."""
+    require_agreement("redraft agree read")
     from redraft.agreement.sheets.sheet import read_sheets
     from redraft.agreement.sheets.sheet_report import sheet_report
     from redraft.cli.given import store_to_read

@@ -9,6 +9,7 @@ import click
 from redraft.cli import delivery, judging, options
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
+from redraft.plugins import require_agreement
 
 _EPILOG = """\b
 Examples:
@@ -105,6 +106,7 @@ def booookscore(
 
     judging = annotations is None or asked.typed(given, ("judge",))
     reading(summaries, quiet=quiet or not judging)
+    require_agreement("redraft experiment booookscore")
     from redraft.agreement.annotations import read_annotations, read_summaries
     from redraft.experiments.booookscore.planning import plan_table
     from redraft.experiments.booookscore.scoring import CoherenceDesign, judged, measured

@@ -13,6 +13,7 @@ from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 from redraft.errors import UsageError
+from redraft.plugins import require_agreement
 
 if TYPE_CHECKING:
     from redraft.domain import Document
@@ -90,6 +91,7 @@ def grid(sources: tuple[str, ...], **given: Any) -> int:
     Scores with intervals, paired differences, preferences, lengths and cost; several judges with their agreement.
     """
     reading(*sources, quiet=given["quiet"])
+    require_agreement("redraft experiment grid")
     from redraft.experiments.grid.experiment import grid as run
     from redraft.experiments.grid.planning import plan_table
     from redraft.experiments.grid.report import grid_report

@@ -1,7 +1,9 @@
-"""What the replies of a model are like, as earlier runs have learned it: by the server and the model that answers."""
+"""What runs have learned of the replies of models, and the texts of the prompts that they have used."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from redraft.store.connection import Connection, storable
@@ -35,8 +37,9 @@ class MannersBook:
 
     def learn_reasoning(self, identity: str, tokens: int) -> None:
         """Remember how much a model has thought. It is the most of all its thoughts that counts."""
-        known = "coalesce(manners.reasoning_tokens, 0)"
-        self._learn("reasoning_tokens", identity, tokens, f"max({known}, excluded.reasoning_tokens)")
+        more = "excluded.reasoning_tokens > coalesce(manners.reasoning_tokens, 0)"
+        learned = f"CASE WHEN {more} THEN excluded.reasoning_tokens ELSE manners.reasoning_tokens END"
+        self._learn("reasoning_tokens", identity, tokens, learned)
 
     def _learn(self, column: str, identity: str, value: object, learned: str) -> None:
         with self._connection.writing() as raw:
@@ -45,3 +48,34 @@ class MannersBook:
                 f" ON CONFLICT (model) DO UPDATE SET {column} = {learned}, learned = excluded.learned",
                 (storable(identity), value, now()),
             )
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRecord:
+    """A prompt as it was when it was used."""
+
+    hash: str
+    name: str
+    text: str
+
+
+class PromptShelf:
+    """The prompts of one database."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def keep(self, records: Iterable[PromptRecord]) -> None:
+        """Store those that are not there yet: a text never changes under its hash."""
+        with self._connection.writing() as raw:
+            raw.executemany(
+                "INSERT INTO prompts VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                [(one.hash, one.name, storable(one.text)) for one in records],
+            )
+
+    def of(self, hashes: Sequence[str]) -> Mapping[str, PromptRecord]:
+        """By hash those that are known."""
+        rows = self._connection.rows(
+            "SELECT * FROM prompts WHERE hash IN (SELECT value FROM json_each(?))", (json.dumps(list(hashes)),)
+        )
+        return {row["hash"]: PromptRecord(row["hash"], row["name"], row["text"]) for row in rows}
