@@ -2,73 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal
 
-from redraft.marks import Mark
+from pydantic import PlainSerializer, computed_field
+from pydantic.dataclasses import dataclass as record
+
+from redraft.document import Chunk as Chunk
+from redraft.document import Document as Document
+from redraft.document import Section as Section
+from redraft.document import Span as Span
+from redraft.document import content_id as content_id
 from redraft.rulings import PointAnswer
-
-# A long text is not to be in memory once more.
-_BLOCK = 1_000_000
-
-
-def content_id(text: str) -> str:
-    """The id under which a text is stored: the SHA-256 of its UTF-8 form."""
-    found = hashlib.sha256()
-    for start in range(0, len(text), _BLOCK):
-        found.update(text[start : start + _BLOCK].encode("utf-8", "surrogatepass"))
-    return found.hexdigest()
-
-
-class Span(NamedTuple):
-    """A half-open range of character offsets into a document."""
-
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A titled stretch of a document: a chapter, a part. `level` 1 is the outermost."""
-
-    title: str
-    level: int
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A source text. `text` is what the offsets of every span refer to."""
-
-    id: str
-    title: str
-    text: str
-    sections: tuple[Section, ...] = ()
-    source: str = ""
-    encoding: str = "utf-8"
-    notes: tuple[str, ...] = field(default=(), compare=False)
-    """What was taken out of it or could not be read, in sentences. They are said when it is read, and later on."""
-    marks: tuple[Mark, ...] = ()
-    """Its pages, notes, tables and captions, in their order."""
-    language: str = ""
-    own_language: str | None = field(default=None, compare=False)
-    """The language that it is in, as `de-AT`, empty where nothing tells; and what that is where a user says another."""
-
-    @classmethod
-    def from_text(cls, text: str, title: str = "") -> Document:
-        """A document out of a text at hand. Its sections, and its title if it has none, are found when it is used."""
-        return cls(content_id(text), title, text)
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """A stretch of a document that fits a token budget."""
-
-    index: int
-    span: Span
-    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +136,7 @@ what nothing bears out, `clarify` what a sentence leaves open, `connect` a sente
 sentence that is of no use, `change` as its explanation says."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Evidence:
     """Words of the document, and where they stand; without a span where only the words are known."""
 
@@ -202,7 +148,11 @@ WHOLE = "the whole document"
 """What was read for a finding, where it was not passages alone, begins with this."""
 
 
-@dataclass(frozen=True, slots=True)
+def _counted(said_by: tuple[int, int] | None) -> dict[str, int] | None:
+    return {"judges": said_by[0], "of": said_by[1]} if said_by else None
+
+
+@record(frozen=True, slots=True)
 class Finding:
     """One thing wrong with a draft, precise enough to act on.
 
@@ -222,7 +172,7 @@ class Finding:
     expected: str = ""
     """What the document says, or in which way it says otherwise."""
     evidence: Evidence | None = None
-    said_by: tuple[int, int] | None = None
+    said_by: Annotated[tuple[int, int] | None, PlainSerializer(_counted, when_used="json")] = None
     """How many judges say so, and of how many who gave a verdict on it; None where it was one judge's to say."""
     read: str = ""
     """What of the document was read for it: "the whole document (22,479 tokens)", or "14 passages"."""
@@ -234,6 +184,7 @@ class Finding:
         """Whether it says that the document has no such thing, after all of it was read."""
         return self.task == "remove" and self.read.startswith(WHOLE)
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def id(self) -> str:
         """The same for the same complaint about the same words, in whichever draft."""
@@ -262,7 +213,7 @@ Outcome = Literal["scored", "measured", "not_applicable", "failed"]
 """`measured`: there are figures, and none of them says how good the draft is."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Evaluation:
     """What one metric says of one draft. There is a score exactly when the outcome is `scored`."""
 

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
 from typing import Any
 
+from pydantic_core import to_jsonable_python
+
 from redraft.domain import Document, Draft, Evaluation, Finding, Gap, Piece, Round, Span, Totals
 from redraft.errors import RunError
 from redraft.evaluators.goals import standing
@@ -270,45 +272,20 @@ def figures(evaluations: Mapping[str, Evaluation]) -> Mapping[str, object] | Non
 
 def evaluation_json(evaluation: Evaluation, document: Document | None = None) -> dict[str, object]:
     """What one metric says, as programs read it."""
-    shown: dict[str, object] = {
-        "outcome": evaluation.outcome,
-        "score": evaluation.score,
-        "judged": evaluation.judged,
-        "unjudged": evaluation.unjudged,
-        "findings": [finding_json(finding, document) for finding in evaluation.findings],
-        "details": dict(evaluation.details),
-    }
-    return shown | ({"reason": evaluation.reason} if evaluation.reason else {})
+    found = [finding_json(finding, document) for finding in evaluation.findings]
+    shown: dict[str, object] = to_jsonable_python(evaluation)
+    return shown | {"findings": found}
 
 
 def finding_json(finding: Finding, document: Document | None = None) -> dict[str, object]:
     """A finding, as programs read it; with the document, or what it has besides its text, the place of its evidence."""
+    shown: dict[str, object] = to_jsonable_python(finding)
     evidence = finding.evidence
-    return {
-        "id": finding.id,
-        "metric": finding.metric,
-        "kind": finding.kind,
-        "task": finding.task,
-        "explanation": finding.explanation,
-        "sentence": finding.sentence,
-        "question": finding.question,
-        "found": finding.found,
-        "expected": finding.expected,
-        "evidence": None
-        if evidence is None
-        else {"text": evidence.text, "span": list(evidence.span) if evidence.span else None}
-        | (_place_json(document, evidence.span) if document is not None and evidence.span else {}),
-        "said_by": {"judges": finding.said_by[0], "of": finding.said_by[1]} if finding.said_by else None,
-        "read": finding.read,
-    }
-
-
-def _place_json(document: Document, span: Span) -> dict[str, object]:
-    return {
-        "document": document_of(document, span),
-        "chapter": chapter_of(document, span),
-        "pages": pages_of(document, span),
-    }
+    if document is not None and evidence is not None and evidence.span is not None:
+        span = evidence.span
+        place = {"document": document_of(document, span), "chapter": chapter_of(document, span)}
+        shown["evidence"] = to_jsonable_python(evidence) | place | {"pages": pages_of(document, span)}
+    return shown
 
 
 def read_result(store: Store, key: str) -> Result:
