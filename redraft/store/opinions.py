@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from redraft.store.connection import Connection, storable, upsert
 from redraft.store.documents import now
+from redraft.store.records import record_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +48,4 @@ class Opinions:
     def of(self, run: str) -> dict[str, Opinion]:
         """The opinions on a run's findings, by the finding."""
         rows = self._connection.rows("SELECT * FROM opinions WHERE run = ? ORDER BY said, finding", (run,))
-        return {
-            row["finding"]: Opinion(
-                row["run"], row["finding"], row["draft"], bool(row["agrees"]), row["note"], row["said"]
-            )
-            for row in rows
-        }
+        return {row["finding"]: record_in(Opinion, row) for row in rows}

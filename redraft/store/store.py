@@ -24,14 +24,12 @@ from redraft.store.judgments import Judgments
 from redraft.store.manners import MannersBook
 from redraft.store.opening import opened
 from redraft.store.opinions import Opinions
-from redraft.store.packs import Packs
 from redraft.store.parents import Ancestry
 from redraft.store.prompts import PromptShelf
 from redraft.store.rulings import Rulings
 from redraft.store.runs import Run, Runs
-from redraft.store.trees import KeyFactShelf
+from redraft.store.shelf import KeyFactShelf, Packs, TypedShelf
 from redraft.store.turns import Turns
-from redraft.store.typed import TypedShelf
 
 FILE_NAME = "redraft.db"
 
