@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from redraft.history.lineage import Stop
+
 FORMAT = 1
 State = Literal["open", "mended", "set aside"]
 """Of a finding: it holds of the result; it holds no more; it was about a draft that was refused."""
@@ -37,28 +39,13 @@ class Place(Part):
     """Its words, on one line."""
 
 
-class Step(Part):
-    """A text on the way from a sentence to its source, and where in it."""
-
-    kind: str
-    node: str
-    """Which draft or piece it is; empty for the document."""
-    said: str
-    """What people call it."""
-    start: int
-    end: int
-    text: str
-    weight: float
-    method: str
-
-
 class Source(Part):
     """A place of the document that a sentence comes from."""
 
     place: Place
     weight: float
     """How sure that is, from 0 to 1."""
-    way: tuple[Step, ...]
+    way: tuple[Stop, ...]
     """The texts in between, from the summary down to the document."""
     by: Literal["judge", "words"]
     """Whether a judge has quoted it for the sentence, or it was matched by wording."""

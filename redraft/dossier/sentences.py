@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from redraft.dossier.contents import FindingEntry, Positions, Sentence, Source, Step
+from redraft.dossier.contents import FindingEntry, Positions, Sentence, Source
 from redraft.dossier.places import Places
 from redraft.history.lineage import DRIFTS, By, Lineage, Origin
 from redraft.text.headings import is_heading
@@ -42,20 +42,7 @@ def sentences(lineage: Lineage, places: Places, findings: Sequence[FindingEntry]
 
 
 def _source(origin: Origin, places: Places, by: By) -> Source:
-    way = tuple(
-        Step(
-            kind=stop.kind,
-            node=stop.node,
-            said=stop.said,
-            start=stop.span.start,
-            end=stop.span.end,
-            text=stop.text,
-            weight=round(stop.weight, 3),
-            method=stop.method,
-        )
-        for stop in origin.way
-    )
-    return Source(place=places.known(origin.span), weight=round(origin.weight, 3), way=way, by=by)
+    return Source(place=places.known(origin.span), weight=round(origin.weight, 3), way=origin.way, by=by)
 
 
 def positions(lineage: Lineage) -> Positions:

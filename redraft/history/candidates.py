@@ -32,19 +32,6 @@ class CandidateResult:
         told = ", ".join([self.strategy, *scores, f"{verdict}{f': {self.reason}' if self.reason else ''}"])
         return f"candidate {self.number} of {count}: {told}"
 
-    def to_json(self) -> dict[str, object]:
-        """The contract of a candidate in `--json`."""
-        return {
-            "number": self.number,
-            "run": self.run,
-            "strategy": self.strategy,
-            "draft": self.draft,
-            "words": self.words,
-            "scores": dict(self.scores),
-            "chosen": self.chosen,
-            "reason": self.reason,
-        }
-
 
 def candidates_of(store: Store, run: Run) -> tuple[CandidateResult, ...]:
     """The candidates of a run, in their order; none of a run that makes one draft."""

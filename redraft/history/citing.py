@@ -14,6 +14,8 @@ from html import escape
 from typing import Literal
 from urllib.parse import quote
 
+from pydantic_core import to_jsonable_python
+
 from redraft.domain import Span
 from redraft.errors import UsageError
 from redraft.history.basis import basis
@@ -90,19 +92,8 @@ class Citations:
                 for one in self.lineage.sentences
             ],
             "places": [
-                {
-                    "number": cited.number,
-                    "span": list(cited.origin.span),
-                    "document": cited.origin.document,
-                    "chapter": cited.origin.chapter,
-                    "pages": cited.origin.pages,
-                    "percent": cited.origin.percent,
-                    "weight": round(cited.origin.weight, 3),
-                    "text": cited.origin.text,
-                    "url": cited.url,
-                    "by": cited.by,
-                }
-                for cited in self.places
+                {"number": one.number, **to_jsonable_python(one.origin), "url": one.url, "by": one.by}
+                for one in self.places
             ],
         }
 

@@ -10,7 +10,11 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import PlainSerializer
+from pydantic.dataclasses import dataclass as record
+from pydantic_core import to_jsonable_python
 
 from redraft.domain import Document, Parent, Span
 from redraft.errors import RunError
@@ -29,6 +33,7 @@ from redraft.text.origins.tracing import Origins
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.words import has_words
 
+Rounded = Annotated[float, PlainSerializer(lambda value: round(value, 3), when_used="json")]
 _VERSION = 2
 """Raised with every change of what is found: what was kept before is worked out anew."""
 NEAR = 250
@@ -46,7 +51,7 @@ DRIFTS: dict[Drift, str] = {
 """What each way to drift means."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Stop:
     """A place on the way down from a sentence: in one of the texts that another was made from."""
 
@@ -56,11 +61,11 @@ class Stop:
     node: str
     span: Span
     text: str
-    weight: float
+    weight: Rounded
     method: Method
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Origin:
     """A place of the document that a sentence comes from, and the way there."""
 
@@ -72,13 +77,13 @@ class Origin:
     """The page that it is on, as it is printed, or the first and the last; empty where the document has no pages."""
     percent: int
     """How far into the document it is."""
-    weight: float
+    weight: Rounded
     """How sure that is: the least weight on the way."""
     text: str
     way: tuple[Stop, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Sentence:
     """A sentence of a draft, and where it comes from."""
 
@@ -90,7 +95,7 @@ class Sentence:
     direct: tuple[Origin, ...]
     """Where the document says so, whatever stands in between."""
     drift: Drift
-    margin: float
+    margin: Rounded
     """How far apart the best place and the next are, or how far below the floor the sentence is."""
     invented: str = ""
     """The text in which it came up, though nothing says so that this was made from; empty for one that has origins."""
@@ -170,7 +175,14 @@ class Lineage:
             "draft": self.draft,
             "source": {"id": self.document.id, "title": self.document.title},
             "inferred": self.inferred,
-            "sentences": [_sentence_json(one, doubtful=one in self.doubtful) for one in self.sentences],
+            "sentences": [
+                to_jsonable_python(one)
+                | {
+                    "by": one.by if one.places else None,
+                    "doubtful": not (one.read or one.places or is_heading(one.text)),
+                }
+                for one in self.sentences
+            ],
         }
 
 
@@ -329,44 +341,3 @@ def _drift(composed: Composed, direct: Traced) -> Drift:
     found = drift(composed, direct, NEAR)
     read = any(link.method == "model" for place in composed.places for link in place.way)
     return "" if found == "nowhere" and read else found
-
-
-def _sentence_json(one: Sentence, *, doubtful: bool) -> dict[str, object]:
-    return {
-        "number": one.number,
-        "span": list(one.span),
-        "text": one.text,
-        "origins": [_origin_json(origin) for origin in one.origins],
-        "direct": [_origin_json(origin) for origin in one.direct],
-        "judged": [_origin_json(origin) for origin in one.judged],
-        "by": one.by if one.places else None,
-        "drift": one.drift,
-        "margin": round(one.margin, 3),
-        "invented": one.invented,
-        "invented_in": one.invented_in,
-        "doubtful": doubtful,
-    }
-
-
-def _origin_json(one: Origin) -> dict[str, object]:
-    return {
-        "span": list(one.span),
-        "document": one.document,
-        "chapter": one.chapter,
-        "pages": one.pages,
-        "percent": one.percent,
-        "weight": round(one.weight, 3),
-        "text": one.text,
-        "way": [
-            {
-                "kind": stop.kind,
-                "node": stop.node,
-                "said": stop.said,
-                "span": list(stop.span),
-                "text": stop.text,
-                "weight": round(stop.weight, 3),
-                "method": stop.method,
-            }
-            for stop in one.way
-        ],
-    }

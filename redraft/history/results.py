@@ -187,7 +187,7 @@ class Result:
         """The contract of `--json`; fields are added to it, never changed."""
         draft = self.draft
         parts: dict[str, object] = {"chapters": [one.to_json() for one in self.chapters]} if self.chapters else {}
-        parts |= {"candidates": [one.to_json() for one in self.candidates]} if self.candidates else {}
+        parts |= {"candidates": to_jsonable_python(self.candidates)} if self.candidates else {}
         return {
             "run": self.run.id,
             "identity": self.run.identity,
@@ -216,7 +216,7 @@ class Result:
             "withdrawn": {name: found for name, one in self.evaluations.items() if (found := withdrawn(one))},
             "final_comparison": comparison_json(self.compared),
             "statistics": self.statistics,
-            "gaps": [asdict(gap) for gap in self.gaps],
+            "gaps": to_jsonable_python(self.gaps),
             "flawed": [
                 {"level": p.level, "index": p.index, "attempts": p.attempts, "flaw": p.flaw} for p in self.flawed
             ],

@@ -14,6 +14,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any, Literal
 
+from pydantic import computed_field
+from pydantic.dataclasses import dataclass as record
+
 from redraft.errors import RunError, UsageError
 from redraft.store.connection import Connection, Raw, Row, storable
 from redraft.store.documents import now
@@ -101,7 +104,7 @@ class Item:
     error: Error | None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Counts:
     """How many items of a batch are in which state."""
 
@@ -113,6 +116,7 @@ class Counts:
     short: int = 0
     """Of those that are done."""
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def all(self) -> int:
         """All of them."""

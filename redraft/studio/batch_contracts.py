@@ -7,25 +7,12 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from redraft.batches.standing import Stage
-from redraft.store.batches import State
+from redraft.store.batches import Counts, State
 from redraft.studio.contracts import TableEntry
 
 BatchOrder = Literal["pause", "cancel", "resume"]
 Which = Literal["", "waiting", "leased", "done", "short", "failed", "aside"]
 """A state of documents; `short` are those of the ones that are done which fell short of what was asked."""
-
-
-class ItemCounts(BaseModel):
-    """How many documents of a batch are in which state."""
-
-    all: int
-    waiting: int
-    leased: int
-    done: int
-    short: int
-    """Of those that are done."""
-    failed: int
-    aside: int
 
 
 class BatchStatus(BaseModel):
@@ -34,7 +21,7 @@ class BatchStatus(BaseModel):
     batch: str
     status: Stage
     created: str
-    items: ItemCounts
+    items: Counts
     calls: int
     cost_usd: float | None
     """None where a price is not known."""

@@ -26,7 +26,6 @@ from redraft.studio.batch_contracts import (
     BatchOrder,
     BatchStatus,
     BatchTables,
-    ItemCounts,
     ItemList,
     ItemRow,
     WantedItems,
@@ -63,7 +62,7 @@ def status_of(store: Store, name: str, at_work: frozenset[str]) -> BatchStatus:
 
 
 def _status(store: Store, standing: Standing, at_work: frozenset[str]) -> BatchStatus:
-    batch, counts = standing.batch, standing.counts
+    batch = standing.batch
     # What another version of redraft has stored is shown as far as it is known here.
     settings = {**_USUAL, **(batch.asked.get("settings") or {})}
     refinement = batch.asked.get("refinement") or {}
@@ -72,15 +71,7 @@ def _status(store: Store, standing: Standing, at_work: frozenset[str]) -> BatchS
         batch=batch.name,
         status=standing.stage,
         created=batch.created,
-        items=ItemCounts(
-            all=counts.all,
-            waiting=counts.waiting,
-            leased=counts.leased,
-            done=counts.done,
-            short=counts.short,
-            failed=counts.failed,
-            aside=counts.aside,
-        ),
+        items=standing.counts,
         calls=standing.calls,
         cost_usd=standing.cost_usd,
         a_minute=pace.a_minute if pace else None,

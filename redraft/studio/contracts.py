@@ -6,9 +6,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from redraft.domain import Piece
 from redraft.dossier.contents import FindingEntry, Sentence
+from redraft.evaluators.forecasting import Stage
 from redraft.graphs.reviewing import ReviewQuestion
 from redraft.settings import ModelSettings
+from redraft.store.opinions import Opinion
 from redraft.studio.orders import Asked
 from redraft.studio.rows import Row
 
@@ -32,17 +35,6 @@ class Started(BaseModel):
     run: str
     events: str
     """Where its progress can be followed."""
-
-
-class Stage(BaseModel):
-    """A stage of judging, and what it comes to at most, or `about` that."""
-
-    name: str
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    by: str
-    about: bool
 
 
 class Plan(BaseModel):
@@ -101,23 +93,12 @@ class Evidence(BaseModel):
     findings: tuple[FindingEntry, ...]
 
 
-class PieceText(BaseModel):
-    """A partial summary."""
-
-    level: int
-    index: int
-    first_chunk: int
-    last_chunk: int
-    words: int
-    text: str
-
-
 class Pieces(BaseModel):
     """What of a summary there is while it is being written: the latest partial summaries, the furthest first."""
 
     chunks: int
     total: int
-    pieces: tuple[PieceText, ...]
+    pieces: tuple[Piece, ...]
     draft: str | None
 
 
@@ -149,20 +130,10 @@ class OpinionGiven(Body):
     note: str = Field(default="", max_length=4000)
 
 
-class OpinionEntry(BaseModel):
-    """What somebody says of a finding."""
-
-    finding: str
-    draft: str
-    agrees: bool
-    note: str
-    said: str
-
-
 class Opinions(BaseModel):
     """What was said of the findings of a run."""
 
-    opinions: tuple[OpinionEntry, ...]
+    opinions: tuple[Opinion, ...]
 
 
 class PackLine(BaseModel):

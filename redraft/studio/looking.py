@@ -18,7 +18,7 @@ from redraft.settings import Part
 from redraft.store.opinions import Opinion
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.studio.contracts import Evidence, OpinionEntry, OpinionGiven, Opinions, Pieces, PieceText, Status
+from redraft.studio.contracts import Evidence, OpinionGiven, Opinions, Pieces, Status
 from redraft.studio.problems import NoSuchThing
 from redraft.studio.rows import RUNNING, row_of
 
@@ -54,17 +54,7 @@ def pieces_of(store: Store, run: str) -> Pieces:
     return Pieces(
         chunks=len(chunks),
         total=len(latest),
-        pieces=tuple(
-            PieceText(
-                level=one.level,
-                index=one.index,
-                first_chunk=one.first_chunk,
-                last_chunk=one.last_chunk,
-                words=one.words,
-                text=one.text,
-            )
-            for one in (latest[place] for place in order)
-        ),
+        pieces=tuple(latest[place] for place in order),
         draft=store.runs.draft(known.draft).text if known.draft else None,
     )
 
@@ -93,11 +83,7 @@ def dossier_of(store: Store, run: str) -> Dossier:
 
 def opinions_of(store: Store, run: str) -> Opinions:
     """What was said of the findings of a run."""
-    return Opinions(opinions=tuple(_entry(one) for one in store.opinions.of(run).values()))
-
-
-def _entry(one: Opinion) -> OpinionEntry:
-    return OpinionEntry(finding=one.finding, draft=one.draft, agrees=one.agrees, note=one.note, said=one.said)
+    return Opinions(opinions=tuple(store.opinions.of(run).values()))
 
 
 def say(store: Store, run: str, given: OpinionGiven) -> Opinions:
