@@ -10,10 +10,10 @@ from redraft.domain import Piece
 from redraft.dossier.contents import FindingEntry, Sentence
 from redraft.evaluators.forecasting import Stage
 from redraft.graphs.reviewing import ReviewQuestion
+from redraft.history.summaries import RunSummary
 from redraft.settings import ModelSettings
 from redraft.store.opinions import Opinion
 from redraft.studio.orders import Asked
-from redraft.studio.rows import Row
 
 
 class Body(BaseModel):
@@ -55,7 +55,7 @@ class Plan(BaseModel):
     warnings: list[str]
 
 
-class Status(Row):
+class Status(RunSummary):
     """How a run stands."""
 
     error: dict[str, str] | None
@@ -237,7 +237,7 @@ class Experiment(BaseModel):
     settings: dict[str, Any]
     tables: tuple[TableEntry, ...]
     pictures: tuple[str, ...]
-    runs: tuple[Row, ...]
+    runs: tuple[RunSummary, ...]
 
 
 def models_offered(models: dict[str, ModelSettings]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from redraft.dossier.reading import read_dossier
 from redraft.dossier.scrubbing import scrubbed
 from redraft.errors import UsageError
 from redraft.history.results import read_result
+from redraft.history.summaries import summary_of
 from redraft.history.tracing import read_trace
 from redraft.settings import Part
 from redraft.store.opinions import Opinion
@@ -20,7 +21,7 @@ from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.studio.contracts import Evidence, OpinionGiven, Opinions, Pieces, Status
 from redraft.studio.problems import NoSuchThing
-from redraft.studio.rows import RUNNING, row_of
+from redraft.studio.rows import RUNNING
 
 DRAFTED = frozenset({"summarize", "evaluate", "refine"})
 """The kinds of runs that a dossier is about."""
@@ -30,7 +31,7 @@ _MOST_PIECES = 40
 
 def status_of(store: Store, run: Run, *, at_work: bool) -> Status:
     """How a run stands."""
-    row = row_of(store, run)
+    row = summary_of(store, run)
     if at_work and row.status == "killed":
         # It is on record, and not claimed yet.
         row = row.model_copy(update={"status": RUNNING})
