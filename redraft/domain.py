@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from pydantic import PlainSerializer, computed_field
+from pydantic import Field, PlainSerializer, computed_field
 from pydantic.dataclasses import dataclass as record
 
 from redraft.document import Chunk as Chunk
@@ -243,12 +243,12 @@ class Evaluation:
         return tuple(map(str, found)) if isinstance(found, list | tuple) else ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class PackQuestion:
     """A question about a document, with the document's own answer. `position` is where in it, from 0 to 1."""
 
-    id: int
-    text: str
+    id: Annotated[int, Field(serialization_alias="rank")]
+    text: Annotated[str, Field(serialization_alias="question")]
     kind: str
     answer: str
     evidence: Evidence
@@ -274,7 +274,7 @@ Perspective = Literal["analytical", "narrative"]
 Level = Literal["root", "branch", "leaf"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Objection:
     """Why a key fact was pruned: the dimension in which it failed, and the validator's reason.
 
@@ -285,16 +285,16 @@ class Objection:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class KeyFact:
     """A fact that a good summary may state. The numbers of a tree's facts follow each other depth first, from 1."""
 
     id: int
     level: Level
     parent: int | None
-    text: str
+    text: Annotated[str, Field(serialization_alias="fact")]
     evidence: Evidence
-    objections: tuple[Objection, ...] = ()
+    objections: Annotated[tuple[Objection, ...], Field(serialization_alias="pruned")] = ()
     """Empty for a fact that is kept; one that is pruned stays on record."""
 
     @property
@@ -303,7 +303,7 @@ class KeyFact:
         return not self.objections
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Tree:
     """The key facts of one stretch of a document from one perspective, and the question that they answer."""
 
@@ -322,7 +322,7 @@ class Tree:
         return tuple(fact for fact in self.facts if fact.kept)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class KeyFacts:
     """The trees of one document, in its order: the part of its pack that recall and faithfulness are judged by."""
 
@@ -357,3 +357,23 @@ class Round:
     """What it told the reviser."""
     answers: tuple[PointAnswer, ...] = ()
     """What became of each finding, as the reviser says."""
+
+
+STOPS = {
+    "goals_met": "every goal is met",
+    "rounds": "no more rounds are allowed",
+    "no_progress": "two revisions in a row were refused",
+    "nothing_to_fix": "there is nothing left to try",
+    "unsure": "too few items have a verdict to tell whether every goal is met",
+    "decided": "the model that leads it saw nothing more to gain",
+    "first_draft_preferred": "the first draft reads better than the best of the revisions, and is the result",
+    "budget": "the budget is used up",
+    "cancelled": "it was stopped",
+}
+"""Why runs go no further, in words, by the reason that is on record for it."""
+
+
+REVISION_OF = "revision of "
+"""How the node of a draft begins that the reviser has written; the id of what it revises follows."""
+NO_REVISION_OF = "no revision of "
+"""How that of a draft begins where nothing came back: the text is that of the draft that was to be revised."""

@@ -6,22 +6,26 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from redraft.domain import Document
-from redraft.dossier.contents import DocumentEntry, Dossier, FindingEntry, LookedUp, RoundEntry, RunEntry, Withdrawn
-from redraft.dossier.findings import Record
-from redraft.dossier.judged import items, scores, trees
-from redraft.dossier.made import calls, chapters, pieces, prompts
-from redraft.dossier.places import Places
-from redraft.dossier.scrubbing import scrubbed, scrubbed_all
-from redraft.dossier.sentences import positions, sentence_numbers, sentences
+from redraft.dossier.contents import (
+    DocumentEntry,
+    Dossier,
+    FindingEntry,
+    LookedUp,
+    Places,
+    RoundEntry,
+    RunEntry,
+    Withdrawn,
+)
+from redraft.dossier.findings import Record, positions, sentence_numbers, sentences
+from redraft.dossier.judged import calls, chapters, items, pieces, prompts, scores, trees
 from redraft.errors import RunError
 from redraft.evaluators.overruled import withdrawn
 from redraft.history.lineage import Lineage, read_lineage
-from redraft.history.reading import document_read
-from redraft.history.results import Result
+from redraft.history.results import Result, document_read
 from redraft.history.tracing import Trace, Turn, read_trace
 from redraft.settings import FIGURES
 from redraft.store.store import Store
-from redraft.text.cleaning import clean, one_line
+from redraft.text.cleaning import clean, one_line, scrubbed, scrubbed_all
 from redraft.text.detection import primary
 from redraft.text.embeddings import Encoder
 from redraft.text.languages import reading

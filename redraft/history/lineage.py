@@ -8,23 +8,25 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
+import numpy as np
 from pydantic import PlainSerializer
 from pydantic.dataclasses import dataclass as record
 from pydantic_core import to_jsonable_python
 
 from redraft.domain import Document, Parent, Span
 from redraft.errors import RunError
-from redraft.history.embedded import KeptEncoder
 from redraft.history.family import GIVEN_SAID, Family, Member
 from redraft.history.quotes import absent_in, quotes_of
-from redraft.history.reading import document_read
+from redraft.history.results import document_read
+from redraft.store.parents import Ancestry
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line
-from redraft.text.embeddings import Encoder
+from redraft.text.embeddings import Embeddings, Encoder
 from redraft.text.headings import is_heading
 from redraft.text.languages import is_foreign, reading, tongues_of
 from redraft.text.origins.composing import Composed, Drift, Excerpt, Known, Place, Text, compose, drift
@@ -32,6 +34,50 @@ from redraft.text.origins.links import Link, Method, Traced, links_read, links_w
 from redraft.text.origins.tracing import Origins
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.words import has_words
+
+# Half of the room, and nothing that a cosine would show.
+_KEPT_AS = np.float16
+
+
+class KeptEncoder:
+    """An encoder that remembers the lists that it was asked for within one document, by the model's weights.
+
+    Also short ones, the sentences of a summary or a question: to look them up takes a hundredth of what it takes to
+    encode them. They are as they are kept from the first time on, so that whoever looks again finds the same. Several
+    threads may ask at once: for what one of them makes the others wait.
+    """
+
+    def __init__(self, encoder: Encoder, ancestry: Ancestry, document: str) -> None:
+        self._encoder = encoder
+        self._ancestry = ancestry
+        self._document = document
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """The model, as the user named it."""
+        return self._encoder.name
+
+    @property
+    def weights(self) -> str:
+        """What tells its model from every other."""
+        return self._encoder.weights
+
+    def encode(self, texts: Sequence[str]) -> Embeddings:
+        """A row of unit length for every text, in order."""
+        if not texts:
+            return self._encoder.encode(texts)
+        cut = hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
+        with self._lock:
+            kept = self._ancestry.vectors(self._document, cut, self.weights)
+            if kept is None:
+                kept = self._encoder.encode(texts).astype(_KEPT_AS).tobytes()
+                self._ancestry.keep_vectors(self._document, cut, self.weights, kept)
+        rows = np.frombuffer(kept, dtype=_KEPT_AS).reshape(len(texts), -1).astype(np.float32)
+        # What was rounded is not quite of unit length any more, and nothing would be exactly like itself.
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.asarray(np.divide(rows, lengths, out=rows, where=lengths > 0), dtype=np.float32)
+
 
 Rounded = Annotated[float, PlainSerializer(lambda value: round(value, 3), when_used="json")]
 _VERSION = 2

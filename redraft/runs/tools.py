@@ -16,7 +16,7 @@ from redraft.domain import Draft, Finding
 from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.goals import self_checks
 from redraft.graphs.judging import in_short
-from redraft.history.reading import document_read
+from redraft.history.results import document_read
 from redraft.runs import turns
 from redraft.runs.workshop import Workshop
 from redraft.settings import FIGURES, Judging, Refinement

@@ -11,7 +11,6 @@ from typing import Any
 
 from redraft.batches.standing import Standing, pace_of, standing_of
 from redraft.batches.tables import report_on
-from redraft.dossier.scrubbing import scrubbed
 from redraft.errors import RunError
 from redraft.history.certificates import self_checked
 from redraft.history.tracing import scores_of
@@ -21,19 +20,19 @@ from redraft.settings import Settings
 from redraft.store.batches import Item
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
-from redraft.studio.batch_contracts import (
+from redraft.studio.contracts import (
     BatchList,
     BatchOrder,
     BatchStatus,
     BatchTables,
     ItemList,
     ItemRow,
+    TableEntry,
     WantedItems,
 )
-from redraft.studio.contracts import TableEntry
 from redraft.studio.feeds import Told
 from redraft.studio.problems import NoSuchThing
-from redraft.text.cleaning import one_line
+from redraft.text.cleaning import one_line, scrubbed
 
 _PAUSE = 1.0
 _USUAL = Settings().model_dump(include={"model", "strategy", "words"})

@@ -10,7 +10,6 @@ from redraft.agreement.sheets.questions import What, questions
 from redraft.agreement.sheets.sheet import written
 from redraft.dossier.contents import Dossier
 from redraft.dossier.reading import read_dossier
-from redraft.dossier.scrubbing import scrubbed
 from redraft.errors import UsageError
 from redraft.history.results import read_result
 from redraft.history.summaries import summary_of
@@ -22,6 +21,7 @@ from redraft.store.store import Store
 from redraft.studio.contracts import Evidence, OpinionGiven, Opinions, Pieces, Status
 from redraft.studio.problems import NoSuchThing
 from redraft.studio.rows import RUNNING
+from redraft.text.cleaning import scrubbed
 
 DRAFTED = frozenset({"summarize", "evaluate", "refine"})
 """The kinds of runs that a dossier is about."""
