@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from pydantic import Field, PlainSerializer, computed_field
+from pydantic import ConfigDict, Field, PlainSerializer, computed_field
 from pydantic.dataclasses import dataclass as record
 
 from redraft.document import Chunk as Chunk
@@ -15,6 +15,9 @@ from redraft.document import Section as Section
 from redraft.document import Span as Span
 from redraft.document import content_id as content_id
 from redraft.rulings import PointAnswer
+
+DEFERRED = ConfigDict(defer_build=True)
+"""Of records: what checks and writes one is made when the first is made, and most commands make few kinds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +139,7 @@ what nothing bears out, `clarify` what a sentence leaves open, `connect` a sente
 sentence that is of no use, `change` as its explanation says."""
 
 
-@record(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class Evidence:
     """Words of the document, and where they stand; without a span where only the words are known."""
 
@@ -152,7 +155,7 @@ def _counted(said_by: tuple[int, int] | None) -> dict[str, int] | None:
     return {"judges": said_by[0], "of": said_by[1]} if said_by else None
 
 
-@record(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class Finding:
     """One thing wrong with a draft, precise enough to act on.
 
@@ -213,7 +216,7 @@ Outcome = Literal["scored", "measured", "not_applicable", "failed"]
 """`measured`: there are figures, and none of them says how good the draft is."""
 
 
-@record(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class Evaluation:
     """What one metric says of one draft. There is a score exactly when the outcome is `scored`."""
 
@@ -243,7 +246,7 @@ class Evaluation:
         return tuple(map(str, found)) if isinstance(found, list | tuple) else ()
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class PackQuestion:
     """A question about a document, with the document's own answer. `position` is where in it, from 0 to 1."""
 
@@ -274,7 +277,7 @@ Perspective = Literal["analytical", "narrative"]
 Level = Literal["root", "branch", "leaf"]
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Objection:
     """Why a key fact was pruned: the dimension in which it failed, and the validator's reason.
 
@@ -285,7 +288,7 @@ class Objection:
     reason: str
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class KeyFact:
     """A fact that a good summary may state. The numbers of a tree's facts follow each other depth first, from 1."""
 
@@ -303,7 +306,7 @@ class KeyFact:
         return not self.objections
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Tree:
     """The key facts of one stretch of a document from one perspective, and the question that they answer."""
 
@@ -322,7 +325,7 @@ class Tree:
         return tuple(fact for fact in self.facts if fact.kept)
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class KeyFacts:
     """The trees of one document, in its order: the part of its pack that recall and faithfulness are judged by."""
 

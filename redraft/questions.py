@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
 
 from pydantic import Field
-from pydantic.dataclasses import dataclass as record
 
 from redraft.domain import Span
 
@@ -18,7 +17,7 @@ TYPES: tuple[QuestionType, ...] = get_args(QuestionType)
 THIRDS: tuple[Third, ...] = get_args(Third)
 
 
-@record(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class TypedQuestion:
     """A question that was made from one paragraph, with its reference answer."""
 

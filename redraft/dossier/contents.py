@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from redraft.domain import Document, Span
 from redraft.history.lineage import Stop
+from redraft.rulings import Lookup
 from redraft.text.cleaning import one_line
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 
@@ -139,16 +140,6 @@ class Score(Part):
     details: dict[str, Any]
 
 
-class LookedUp(Part):
-    """What a model that leads the refinement has looked up before it decided."""
-
-    asked: str
-    found: int
-    """How many passages it was shown."""
-    said: str
-    """Why it was shown none; else empty."""
-
-
 class Withdrawn(Part):
     """A finding that a second look has overruled, for the document does say so."""
 
@@ -182,7 +173,7 @@ class RoundEntry(Part):
     reason: str
     why: str
     instruction: str
-    looked_up: tuple[LookedUp, ...]
+    looked_up: tuple[Lookup, ...]
     notes: tuple[str, ...]
     result: bool
     """Whether its draft is what the run came to."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from redraft.domain import Document
 from redraft.dossier.contents import (
     DocumentEntry,
     Dossier,
     FindingEntry,
-    LookedUp,
     Places,
     RoundEntry,
     RunEntry,
@@ -144,9 +143,7 @@ def _rounds(trace: Trace, record: Record) -> Iterator[RoundEntry]:
             reason=scrubbed(one_line(made.reason)),
             why=clean(made.why),
             instruction=clean(made.instruction),
-            looked_up=tuple(
-                LookedUp(asked=one_line(o.asked), found=o.found, said=one_line(o.said)) for o in turn.lookups
-            ),
+            looked_up=tuple(replace(one, asked=one_line(one.asked), said=one_line(one.said)) for one in turn.lookups),
             notes=tuple(scrubbed(note) for note in turn.draft.notes),
             result=turn.draft.id == trace.run.draft,
             withdrawn=tuple(_withdrawn(turn)),

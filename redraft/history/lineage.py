@@ -18,7 +18,7 @@ from pydantic import PlainSerializer
 from pydantic.dataclasses import dataclass as record
 from pydantic_core import to_jsonable_python
 
-from redraft.domain import Document, Parent, Span
+from redraft.domain import DEFERRED, Document, Parent, Span
 from redraft.errors import RunError
 from redraft.history.family import GIVEN_SAID, Family, Member
 from redraft.history.quotes import absent_in, quotes_of
@@ -97,7 +97,7 @@ DRIFTS: dict[Drift, str] = {
 """What each way to drift means."""
 
 
-@record(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class Stop:
     """A place on the way down from a sentence: in one of the texts that another was made from."""
 
@@ -111,7 +111,7 @@ class Stop:
     method: Method
 
 
-@record(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class Origin:
     """A place of the document that a sentence comes from, and the way there."""
 
@@ -129,7 +129,7 @@ class Origin:
     way: tuple[Stop, ...] = ()
 
 
-@record(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class Sentence:
     """A sentence of a draft, and where it comes from."""
 

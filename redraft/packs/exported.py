@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic_core import to_jsonable_python
+from typing import Any
+
+from pydantic import TypeAdapter
 
 from redraft.domain import Document, KeyFacts, Pack
 from redraft.packs.keyfacts import pruning
@@ -25,14 +27,15 @@ def pack_json(
         "document": _about(document),
         "model": questions.model if questions else None,
         "prompt_hashes": dict(questions.prompt_hashes) if questions else {},
-        "questions": to_jsonable_python(questions.questions) if questions else [],
+        "questions": _dumped(questions)["questions"] if questions else [],
         "missing": list(questions.missing) if questions else [],
     }
     if keyfacts:
         shown["keyfacts"] = _alone(keyfacts)
     if typed:
-        asked = [to_jsonable_python(one) | {"third": typed.third(one)} for one in typed.questions]
-        shown["typed"] = _alone(typed) | {"questions": asked}
+        alone = _alone(typed)
+        asked = zip(alone["questions"], map(typed.third, typed.questions), strict=True)
+        shown["typed"] = alone | {"questions": [one | {"third": third} for one, third in asked]}
     return shown
 
 
@@ -44,10 +47,15 @@ def keyfacts_json(document: Document, keyfacts: KeyFacts) -> dict[str, object]:
     return shown
 
 
-def _alone(built: KeyFacts | TypedQuestions) -> dict[str, object]:
+def _alone(built: KeyFacts | TypedQuestions) -> dict[str, Any]:
     """All of it but where it is from."""
-    shown: dict[str, object] = to_jsonable_python(built)
-    return {name: value for name, value in shown.items() if name not in ("document", "imported")}
+    return {name: value for name, value in _dumped(built).items() if name not in ("document", "imported")}
+
+
+def _dumped(built: Pack | KeyFacts | TypedQuestions) -> dict[str, Any]:
+    """It as JSON, under the names that its fields have there."""
+    shown: dict[str, Any] = TypeAdapter(type(built)).dump_python(built, mode="json", by_alias=True)
+    return shown
 
 
 def _about(document: Document) -> dict[str, object]:

@@ -17,6 +17,7 @@ from typing import Any, Literal
 from pydantic import computed_field
 from pydantic.dataclasses import dataclass as record
 
+from redraft.domain import DEFERRED
 from redraft.errors import RunError, UsageError
 from redraft.store.connection import Connection, Raw, Row, storable
 from redraft.store.documents import now
@@ -104,7 +105,7 @@ class Item:
     error: Error | None
 
 
-@record(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class Counts:
     """How many items of a batch are in which state."""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from redraft.store.connection import Connection, storable
+from redraft.store.records import record_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,4 +38,4 @@ class PromptShelf:
         rows = self._connection.rows(
             "SELECT * FROM prompts WHERE hash IN (SELECT value FROM json_each(?))", (json.dumps(list(hashes)),)
         )
-        return {row["hash"]: PromptRecord(row["hash"], row["name"], row["text"]) for row in rows}
+        return {row["hash"]: record_in(PromptRecord, row) for row in rows}

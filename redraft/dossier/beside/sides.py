@@ -9,8 +9,8 @@ from statistics import fmean
 
 import numpy as np
 
-from redraft.domain import Document, Evaluation
-from redraft.dossier.beside.contents import Range, ScoreBeside, SentenceBeside, Used
+from redraft.domain import Document, Evaluation, Totals
+from redraft.dossier.beside.contents import Range, ScoreBeside, SentenceBeside
 from redraft.dossier.contents import Item, Places, Positions
 from redraft.dossier.findings import positions, sentence_numbers
 from redraft.dossier.judged import items, scores
@@ -71,17 +71,9 @@ class Side:
         return self.result.run
 
     @property
-    def used(self) -> Used:
+    def used(self) -> Totals:
         """What it took."""
-        usage = self.result.usage
-        return Used(
-            calls=usage.calls,
-            cached=usage.cached,
-            prompt_tokens=usage.prompt_tokens,
-            completion_tokens=usage.completion_tokens,
-            cost_usd=usage.cost_usd,
-            seconds=round(usage.seconds, 3),
-        )
+        return self.result.usage
 
     @property
     def scored(self) -> Mapping[str, float]:
