@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
+from dataclasses import asdict, fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from pydantic import TypeAdapter
-from pydantic_core import to_jsonable_python
 
 from redraft.domain import Evidence, Span
 from redraft.store.connection import Row, storable
@@ -19,7 +18,12 @@ T = TypeVar("T")
 
 def json_text(value: object) -> str:
     """A value as JSON, readable in other programs too."""
-    return storable(json.dumps(to_jsonable_python(value), ensure_ascii=False))
+    return storable(json.dumps(value, ensure_ascii=False, default=_plain))
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    """A record or a mapping as a dict. What pydantic makes of them cannot hold half a surrogate pair."""
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else dict(value)
 
 
 def stored(value: object) -> object:
