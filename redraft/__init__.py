@@ -60,13 +60,12 @@ if TYPE_CHECKING:
     )
     from redraft.graphs.reviewing import ReviewAnswer, ReviewQuestion
     from redraft.graphs.state import Options
-    from redraft.history.built import built, built_keyfacts
     from redraft.history.changes import Difference, difference
     from redraft.history.citing import Citations, citations_of, cited
     from redraft.history.comparison import Comparison, compared
     from redraft.history.lineage import Lineage, read_lineage
     from redraft.history.lost import Losses, read_losses
-    from redraft.history.results import ChapterResult, Result, read_result
+    from redraft.history.results import ChapterResult, Result, built, built_keyfacts, read_result
     from redraft.history.tracing import Trace, Turn, read_trace
     from redraft.models.base import Model, Reply, Request, Sampling
     from redraft.models.chat import ChatModel
@@ -171,8 +170,8 @@ _HOMES = {
     "Waiting": "redraft.events",
     "Workshop": "redraft.runs.workshop",
     "batch": "redraft.batches.making",
-    "built": "redraft.history.built",
-    "built_keyfacts": "redraft.history.built",
+    "built": "redraft.history.results",
+    "built_keyfacts": "redraft.history.results",
     "citations_of": "redraft.history.citing",
     "cited": "redraft.history.citing",
     "compared": "redraft.history.comparison",

@@ -2,73 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal
 
-from redraft.marks import Mark
+from pydantic import ConfigDict, Field, PlainSerializer, computed_field
+from pydantic.dataclasses import dataclass as record
+
+from redraft.document import Chunk as Chunk
+from redraft.document import Document as Document
+from redraft.document import Section as Section
+from redraft.document import Span as Span
+from redraft.document import content_id as content_id
 from redraft.rulings import PointAnswer
 
-# A long text is not to be in memory once more.
-_BLOCK = 1_000_000
-
-
-def content_id(text: str) -> str:
-    """The id under which a text is stored: the SHA-256 of its UTF-8 form."""
-    found = hashlib.sha256()
-    for start in range(0, len(text), _BLOCK):
-        found.update(text[start : start + _BLOCK].encode("utf-8", "surrogatepass"))
-    return found.hexdigest()
-
-
-class Span(NamedTuple):
-    """A half-open range of character offsets into a document."""
-
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A titled stretch of a document: a chapter, a part. `level` 1 is the outermost."""
-
-    title: str
-    level: int
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A source text. `text` is what the offsets of every span refer to."""
-
-    id: str
-    title: str
-    text: str
-    sections: tuple[Section, ...] = ()
-    source: str = ""
-    encoding: str = "utf-8"
-    notes: tuple[str, ...] = field(default=(), compare=False)
-    """What was taken out of it or could not be read, in sentences. They are said when it is read, and later on."""
-    marks: tuple[Mark, ...] = ()
-    """Its pages, notes, tables and captions, in their order."""
-    language: str = ""
-    own_language: str | None = field(default=None, compare=False)
-    """The language that it is in, as `de-AT`, empty where nothing tells; and what that is where a user says another."""
-
-    @classmethod
-    def from_text(cls, text: str, title: str = "") -> Document:
-        """A document out of a text at hand. Its sections, and its title if it has none, are found when it is used."""
-        return cls(content_id(text), title, text)
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """A stretch of a document that fits a token budget."""
-
-    index: int
-    span: Span
-    tokens: int
+DEFERRED = ConfigDict(defer_build=True)
+"""Of records: what checks and writes one is made when the first is made, and most commands make few kinds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +139,7 @@ what nothing bears out, `clarify` what a sentence leaves open, `connect` a sente
 sentence that is of no use, `change` as its explanation says."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class Evidence:
     """Words of the document, and where they stand; without a span where only the words are known."""
 
@@ -202,7 +151,11 @@ WHOLE = "the whole document"
 """What was read for a finding, where it was not passages alone, begins with this."""
 
 
-@dataclass(frozen=True, slots=True)
+def _counted(said_by: tuple[int, int] | None) -> dict[str, int] | None:
+    return {"judges": said_by[0], "of": said_by[1]} if said_by else None
+
+
+@record(frozen=True, slots=True, config=DEFERRED)
 class Finding:
     """One thing wrong with a draft, precise enough to act on.
 
@@ -222,7 +175,7 @@ class Finding:
     expected: str = ""
     """What the document says, or in which way it says otherwise."""
     evidence: Evidence | None = None
-    said_by: tuple[int, int] | None = None
+    said_by: Annotated[tuple[int, int] | None, PlainSerializer(_counted, when_used="json")] = None
     """How many judges say so, and of how many who gave a verdict on it; None where it was one judge's to say."""
     read: str = ""
     """What of the document was read for it: "the whole document (22,479 tokens)", or "14 passages"."""
@@ -234,6 +187,7 @@ class Finding:
         """Whether it says that the document has no such thing, after all of it was read."""
         return self.task == "remove" and self.read.startswith(WHOLE)
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def id(self) -> str:
         """The same for the same complaint about the same words, in whichever draft."""
@@ -262,7 +216,7 @@ Outcome = Literal["scored", "measured", "not_applicable", "failed"]
 """`measured`: there are figures, and none of them says how good the draft is."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class Evaluation:
     """What one metric says of one draft. There is a score exactly when the outcome is `scored`."""
 
@@ -296,8 +250,8 @@ class Evaluation:
 class PackQuestion:
     """A question about a document, with the document's own answer. `position` is where in it, from 0 to 1."""
 
-    id: int
-    text: str
+    id: Annotated[int, Field(serialization_alias="rank")]
+    text: Annotated[str, Field(serialization_alias="question")]
     kind: str
     answer: str
     evidence: Evidence
@@ -341,9 +295,9 @@ class KeyFact:
     id: int
     level: Level
     parent: int | None
-    text: str
+    text: Annotated[str, Field(serialization_alias="fact")]
     evidence: Evidence
-    objections: tuple[Objection, ...] = ()
+    objections: Annotated[tuple[Objection, ...], Field(serialization_alias="pruned")] = ()
     """Empty for a fact that is kept; one that is pruned stays on record."""
 
     @property
@@ -406,3 +360,23 @@ class Round:
     """What it told the reviser."""
     answers: tuple[PointAnswer, ...] = ()
     """What became of each finding, as the reviser says."""
+
+
+STOPS = {
+    "goals_met": "every goal is met",
+    "rounds": "no more rounds are allowed",
+    "no_progress": "two revisions in a row were refused",
+    "nothing_to_fix": "there is nothing left to try",
+    "unsure": "too few items have a verdict to tell whether every goal is met",
+    "decided": "the model that leads it saw nothing more to gain",
+    "first_draft_preferred": "the first draft reads better than the best of the revisions, and is the result",
+    "budget": "the budget is used up",
+    "cancelled": "it was stopped",
+}
+"""Why runs go no further, in words, by the reason that is on record for it."""
+
+
+REVISION_OF = "revision of "
+"""How the node of a draft begins that the reviser has written; the id of what it revises follows."""
+NO_REVISION_OF = "no revision of "
+"""How that of a draft begins where nothing came back: the text is that of the draft that was to be revised."""

@@ -9,10 +9,12 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from redraft.domain import Outcome, Task, Usage
+from pydantic_core import to_jsonable_python
+
+from redraft.domain import Finding, Outcome, Usage
 
 _log = logging.getLogger("redraft")
 
@@ -107,15 +109,8 @@ class Found:
     """A metric has found something wrong with the draft of a round."""
 
     kind: ClassVar[str] = "finding"
-    metric: str
     round: int
-    finding: str
-    """Its id."""
-    what: str
-    task: Task
-    sentence: str
-    question: str
-    expected: str
+    finding: Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +229,7 @@ def guarded(observer: Observer) -> Observer:
 
 def event_json(event: Event) -> dict[str, object]:
     """An event as programs read it."""
-    return {"kind": event.kind, **asdict(event)}
+    return {"kind": event.kind, **to_jsonable_python(event)}
 
 
 _part: ContextVar[tuple[str, str] | None] = ContextVar("redraft_part", default=None)

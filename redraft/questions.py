@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
+
+from pydantic import Field
 
 from redraft.domain import Span
 
@@ -19,9 +21,9 @@ THIRDS: tuple[Third, ...] = get_args(Third)
 class TypedQuestion:
     """A question that was made from one paragraph, with its reference answer."""
 
-    id: int
+    id: Annotated[int, Field(serialization_alias="rank")]
     type: QuestionType
-    text: str
+    text: Annotated[str, Field(serialization_alias="question")]
     answer: str
     """"yes" or "no" where the question is binary, and nothing where the document has no answer."""
     reason: str

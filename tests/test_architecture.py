@@ -40,6 +40,7 @@ RANKS: tuple[frozenset[str], ...] = (
     frozenset({"prompts", "text", "store"}),
     frozenset(
         {
+            "document",
             "domain",
             "errors",
             "events",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal
+
+from pydantic_core import to_jsonable_python
 
 from redraft.batches.asked import pot_of
 from redraft.batches.crew import Crew
@@ -51,7 +53,7 @@ class Standing:
         return {
             "batch": self.batch.name,
             "status": self.stage,
-            "items": {"all": self.counts.all, **asdict(self.counts)},
+            "items": to_jsonable_python(self.counts),
             "calls": self.calls,
             "cost_usd": self.cost_usd,
             "over_usd": self.over_usd,

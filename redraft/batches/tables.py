@@ -9,7 +9,7 @@ from math import sqrt
 
 from redraft.batches.items import BatchItem, items_of
 from redraft.batches.standing import Standing
-from redraft.dossier.beside.intervals import LEAST, interval_of_mean
+from redraft.dossier.beside.sides import LEAST, interval_of_mean
 from redraft.evaluators.goals import NOT_QUALITY, SELF_CHECK
 from redraft.evaluators.resampling import RESAMPLES
 from redraft.reports.report import Report

@@ -18,8 +18,7 @@ from redraft.cli.views import render
 from redraft.cli.views.progress import Display
 from redraft.domain import Finding
 from redraft.graphs.reviewing import ReviewQuestion
-from redraft.history.reading import document_read
-from redraft.history.results import read_result
+from redraft.history.results import document_read, read_result
 from redraft.runs.driving import Reviewer
 from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line

@@ -10,6 +10,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from redraft.domain import Document, Span
+from redraft.history.lineage import Stop
+from redraft.rulings import Lookup
+from redraft.text.cleaning import one_line
+from redraft.text.places import chapter_of, document_of, pages_of, percent_of
+
 FORMAT = 1
 State = Literal["open", "mended", "set aside"]
 """Of a finding: it holds of the result; it holds no more; it was about a draft that was refused."""
@@ -37,28 +43,13 @@ class Place(Part):
     """Its words, on one line."""
 
 
-class Step(Part):
-    """A text on the way from a sentence to its source, and where in it."""
-
-    kind: str
-    node: str
-    """Which draft or piece it is; empty for the document."""
-    said: str
-    """What people call it."""
-    start: int
-    end: int
-    text: str
-    weight: float
-    method: str
-
-
 class Source(Part):
     """A place of the document that a sentence comes from."""
 
     place: Place
     weight: float
     """How sure that is, from 0 to 1."""
-    way: tuple[Step, ...]
+    way: tuple[Stop, ...]
     """The texts in between, from the summary down to the document."""
     by: Literal["judge", "words"]
     """Whether a judge has quoted it for the sentence, or it was matched by wording."""
@@ -149,16 +140,6 @@ class Score(Part):
     details: dict[str, Any]
 
 
-class LookedUp(Part):
-    """What a model that leads the refinement has looked up before it decided."""
-
-    asked: str
-    found: int
-    """How many passages it was shown."""
-    said: str
-    """Why it was shown none; else empty."""
-
-
 class Withdrawn(Part):
     """A finding that a second look has overruled, for the document does say so."""
 
@@ -192,7 +173,7 @@ class RoundEntry(Part):
     reason: str
     why: str
     instruction: str
-    looked_up: tuple[LookedUp, ...]
+    looked_up: tuple[Lookup, ...]
     notes: tuple[str, ...]
     result: bool
     """Whether its draft is what the run came to."""
@@ -389,3 +370,34 @@ class Dossier(Part):
     prompts: tuple[PromptText, ...]
     left_out: tuple[str, ...]
     """What is not in the summary or not in the dossier, and why, in sentences."""
+
+
+class Places:
+    """Names stretches of one document."""
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+
+    def at(self, span: Span | None) -> Place | None:
+        """A stretch with its chapter, how far into the document it is, and its words; None for none."""
+        return None if span is None else self.known(span)
+
+    def known(self, span: Span) -> Place:
+        """The same of a stretch that there is."""
+        return self._named(span, one_line(self._document.text[span.start : span.end]))
+
+    def wide(self, span: Span) -> Place:
+        """A stretch without its words, since these are many."""
+        return self._named(span, "")
+
+    def _named(self, span: Span, words: str) -> Place:
+        document = self._document
+        return Place(
+            start=span.start,
+            end=span.end,
+            document=one_line(document_of(document, span)),
+            chapter=one_line(chapter_of(document, span)),
+            pages=one_line(pages_of(document, span)),
+            percent=percent_of(document, span.start),
+            text=words,
+        )

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from redraft.domain import Document
-from redraft.dossier.contents import DocumentEntry, Dossier, FindingEntry, LookedUp, RoundEntry, RunEntry, Withdrawn
-from redraft.dossier.findings import Record
-from redraft.dossier.judged import items, scores, trees
-from redraft.dossier.made import calls, chapters, pieces, prompts
-from redraft.dossier.places import Places
-from redraft.dossier.scrubbing import scrubbed, scrubbed_all
-from redraft.dossier.sentences import positions, sentence_numbers, sentences
+from redraft.dossier.contents import (
+    DocumentEntry,
+    Dossier,
+    FindingEntry,
+    Places,
+    RoundEntry,
+    RunEntry,
+    Withdrawn,
+)
+from redraft.dossier.findings import Record, positions, sentence_numbers, sentences
+from redraft.dossier.judged import calls, chapters, items, pieces, prompts, scores, trees
 from redraft.errors import RunError
 from redraft.evaluators.overruled import withdrawn
 from redraft.history.lineage import Lineage, read_lineage
-from redraft.history.reading import document_read
-from redraft.history.results import Result
+from redraft.history.results import Result, document_read
 from redraft.history.tracing import Trace, Turn, read_trace
 from redraft.settings import FIGURES
 from redraft.store.store import Store
-from redraft.text.cleaning import clean, one_line
+from redraft.text.cleaning import clean, one_line, scrubbed, scrubbed_all
 from redraft.text.detection import primary
 from redraft.text.embeddings import Encoder
 from redraft.text.languages import reading
@@ -140,9 +143,7 @@ def _rounds(trace: Trace, record: Record) -> Iterator[RoundEntry]:
             reason=scrubbed(one_line(made.reason)),
             why=clean(made.why),
             instruction=clean(made.instruction),
-            looked_up=tuple(
-                LookedUp(asked=one_line(o.asked), found=o.found, said=one_line(o.said)) for o in turn.lookups
-            ),
+            looked_up=tuple(replace(one, asked=one_line(one.asked), said=one_line(one.said)) for one in turn.lookups),
             notes=tuple(scrubbed(note) for note in turn.draft.notes),
             result=turn.draft.id == trace.run.draft,
             withdrawn=tuple(_withdrawn(turn)),

@@ -6,6 +6,8 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, get_args
 
+from pydantic import ValidationError
+
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge
 from redraft.agents.outliner import Outliner
@@ -166,7 +168,7 @@ class Jury:
         except _ENDS_THE_RUN:
             raise
         except Exception as error:  # noqa: BLE001  (whatever a metric does, the others have their say)
-            reason = str(error) if isinstance(error, JudgingError) else f"{type(error).__name__}: {error}"
+            reason = _reason(error, evaluator.name)
             hint = f"; {error.hint}" if isinstance(error, JudgingError) and error.hint else ""
             self.observer(Noted(f"{evaluator.name} failed: {reason}{hint}"))
             evaluation = evaluator.failed(reason)
@@ -264,3 +266,15 @@ def _resting_on(yardstick: Yardstick, evaluator: Evaluator, evaluation: Evaluati
         return evaluation
     rests_on = {YARDSTICKS[evaluator.needs]: part.id, "missing": list(part.missing)}
     return replace(evaluation, details={**rests_on, **evaluation.details, **rests_on})
+
+
+def _reason(error: Exception, metric: str) -> str:
+    """Why a metric has failed, in a sentence."""
+    if isinstance(error, JudgingError):
+        return str(error)
+    if isinstance(error, ValidationError) and error.title in ("Evaluation", "Finding", "Evidence"):
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        given = f"gave no sound {error.title}: {where}: {first['msg']}, not {first['input']!r:.80}"
+        return f"ValueError: the metric {metric} {given}"
+    return f"{type(error).__name__}: {error}"

@@ -10,8 +10,7 @@ from redraft.domain import REVIEW, Round
 from redraft.evaluators.preference import prefer
 from redraft.events import Noted, StageStarted
 from redraft.graphs.job import Job
-from redraft.graphs.policy import POLICIES
-from redraft.graphs.standings import stands
+from redraft.graphs.policy import POLICIES, stands
 from redraft.graphs.state import State, Update
 from redraft.rulings import FinalComparison
 from redraft.store.threads import off_loop

@@ -12,11 +12,23 @@ from redraft.agents.pen import Written
 from redraft.agents.referee import Referee
 from redraft.agents.reviser import Reviser
 from redraft.agents.writer import Writer
-from redraft.domain import GIVEN, Chunk, Document, Draft, Evaluation, Gap, Parent, ParentKind, Piece, Round, Span
+from redraft.domain import (
+    GIVEN,
+    REVISION_OF,
+    Chunk,
+    Document,
+    Draft,
+    Evaluation,
+    Gap,
+    Parent,
+    ParentKind,
+    Piece,
+    Round,
+    Span,
+)
 from redraft.errors import CutThought, IncompleteError, NothingSaidError, RedraftError, RunError
 from redraft.evaluators.jury import Jury
 from redraft.events import Noted, Observer, PieceDone
-from redraft.graphs.naming import REVISION_OF
 from redraft.graphs.plan import LINES_BEFORE, Plan
 from redraft.prompts.outlining import Outline
 from redraft.settings import Refinement

@@ -109,5 +109,4 @@ def _tell(evaluation: Evaluation, number: int, job: Job) -> None:
     itself = evaluation.metric in self_checks(run.settings, run.judging, run.refinement)
     job.observe(Scored(evaluation.metric, number, *said, itself))
     for one in evaluation.findings:
-        about = (one.sentence, one.question, one.expected)
-        job.observe(Found(evaluation.metric, number, one.id, one.kind, one.task, *about))
+        job.observe(Found(number, one))

@@ -12,13 +12,12 @@ from langgraph.types import interrupt
 from redraft.agents.arbiter import Plea
 from redraft.agents.decider import Board, Decider
 from redraft.agents.reviser import INSTRUCTION
-from redraft.domain import REVIEW, Draft, Evaluation, Finding, Parent, Round, Span
+from redraft.domain import NO_REVISION_OF, REVIEW, REVISION_OF, Draft, Evaluation, Finding, Parent, Round, Span
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import Noted, RoundSettled, StageStarted
 from redraft.graphs import shortening
 from redraft.graphs.ending import compare
 from redraft.graphs.job import Job
-from redraft.graphs.naming import NO_REVISION_OF, REVISION_OF
 from redraft.graphs.policy import (
     FINDINGS_AT_ONCE,
     POLICIES,
@@ -26,18 +25,20 @@ from redraft.graphs.policy import (
     Policy,
     Ruling,
     aim,
+    findings_in,
     in_turn,
     reason_to_stop,
     requests_open,
     room_for_more,
     rule,
     scores_of,
+    shown,
+    stands,
     unmet,
     unsure,
 )
 from redraft.graphs.reviewing import ReviewAnswer, ReviewQuestion, answered, question, requests, reviewed
 from redraft.graphs.second_look import confirm, contest, contested
-from redraft.graphs.standings import findings_in, shown, stands
 from redraft.graphs.state import State, Update
 from redraft.graphs.working import Shop, node
 from redraft.prompts.outlining import outline_text

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
 
 from redraft.domain import REVIEW, Draft, Evaluation, Finding
@@ -14,22 +15,6 @@ from redraft.text.words import has_words
 
 Id = TypeVar("Id", int, str)
 _LONGEST_ANSWER = 2_000_000
-
-
-class AskedFinding(TypedDict):
-    """A finding as a person reads it. `number` is what an answer may call it by."""
-
-    number: int
-    id: str
-    metric: str
-    kind: str
-    sentence: str
-    question: str
-    found: str
-    expected: str
-    evidence: str
-    span: list[int] | None
-    explanation: str
 
 
 class ReviewQuestion(TypedDict):
@@ -42,7 +27,8 @@ class ReviewQuestion(TypedDict):
     words: int
     scores: dict[str, float | None]
     goals: dict[str, float]
-    findings: list[AskedFinding]
+    findings: list[dict[str, Any]]
+    """Each as JSON has it, with the `number` that an answer may call it by."""
     why: str
     """Why these findings, where a model has decided."""
     instruction: str
@@ -86,27 +72,10 @@ def question(
         "words": draft.words,
         "scores": dict(scores),
         "goals": dict(goals),
-        "findings": [_asked(at, finding) for at, finding in enumerate(findings, 1)],
+        "findings": [{"number": at, **to_jsonable_python(finding)} for at, finding in enumerate(findings, 1)],
         "why": why,
         "instruction": instruction,
         "problem": "",
-    }
-
-
-def _asked(number: int, finding: Finding) -> AskedFinding:
-    evidence = finding.evidence
-    return {
-        "number": number,
-        "id": finding.id,
-        "metric": finding.metric,
-        "kind": finding.kind,
-        "sentence": finding.sentence,
-        "question": finding.question,
-        "found": finding.found,
-        "expected": finding.expected,
-        "evidence": evidence.text if evidence else "",
-        "span": list(evidence.span) if evidence and evidence.span else None,
-        "explanation": finding.explanation,
     }
 
 

@@ -13,8 +13,7 @@ from redraft.agents.arbiter import Arbiter, Plea
 from redraft.domain import REVIEW, Finding
 from redraft.events import Noted
 from redraft.graphs.job import Job
-from redraft.graphs.policy import POLICIES
-from redraft.graphs.standings import findings_in, stands
+from redraft.graphs.policy import POLICIES, findings_in, stands
 from redraft.graphs.state import State, Update
 from redraft.store.threads import off_loop
 

@@ -11,9 +11,10 @@ from difflib import SequenceMatcher
 from math import log
 from typing import Literal, NamedTuple
 
+from pydantic_core import to_jsonable_python
+
 from redraft.domain import REVIEW, Finding
 from redraft.evaluators.known import aim_of
-from redraft.history.results import finding_json
 from redraft.history.tracing import Turn
 from redraft.text.sentences import worded
 
@@ -65,17 +66,10 @@ class Difference:
             "kept": self.kept,
             "moved": list(self.moved),
             "changes": [
-                {
-                    "kind": change.kind,
-                    "before": change.before,
-                    "after": change.after,
-                    "words": [list(piece) for piece in change.words],
-                    "answers": [finding_json(finding) for finding in change.answers],
-                }
-                for change in self.changes
+                to_jsonable_python(one) | {"words": [list(piece) for piece in one.words]} for one in self.changes
             ],
-            "answered_elsewhere": [finding_json(finding) for finding in self.answered],
-            "new": [finding_json(finding) for finding in self.new],
+            "answered_elsewhere": to_jsonable_python(self.answered),
+            "new": to_jsonable_python(self.new),
         }
 
 

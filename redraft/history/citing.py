@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
+
+from pydantic_core import to_jsonable_python
 
 from redraft.domain import Span
 from redraft.errors import UsageError
-from redraft.history.basis import basis
 from redraft.history.lineage import By, Lineage, Origin, Sentence, read_lineage
 from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line
@@ -25,6 +26,42 @@ from redraft.text.headings import is_heading
 from redraft.text.languages import tongues_of
 from redraft.text.places import on_pages
 from redraft.text.words import is_unspaced
+
+if TYPE_CHECKING:
+    from redraft.history.lineage import By
+
+
+_PAIR = 2
+
+
+def basis(by: Mapping[int, By], what: str) -> str:
+    """Who says so of citations or footnotes, by their numbers, in a sentence; empty where there are none."""
+    judged, matched = ([number for number, its in sorted(by.items()) if its == who] for who in ("judge", "words"))
+    if not judged or not matched:
+        how = (
+            "are quotes by which a judge confirmed the sentence"
+            if judged
+            else "were matched by wording, not by a judge"
+        )
+        return f"All {what}s {how}." if by else ""
+    one, other = (
+        f"{what} {_numbered(judged)} is a quote" if len(judged) == 1 else f"{what}s {_numbered(judged)} are quotes",
+        f"{_numbered(matched)} {'was' if len(matched) == 1 else 'were'} matched by wording",
+    )
+    return f"{one[:1].upper()}{one[1:]} by which a judge confirmed the sentence; {other}."
+
+
+def _numbered(numbers: Sequence[int]) -> str:
+    """Numbers in few letters: 1 to 4, 6 and 9."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    said = [part for one in runs for part in ([f"{one[0]} to {one[-1]}"] if len(one) > _PAIR else map(str, one))]
+    return f"{', '.join(said[:-1])} and {said[-1]}" if len(said) > 1 else said[0]
+
 
 CitationForm = Literal["footnotes", "inline", "markdown", "json", "html"]
 _QUOTE = 160
@@ -90,19 +127,8 @@ class Citations:
                 for one in self.lineage.sentences
             ],
             "places": [
-                {
-                    "number": cited.number,
-                    "span": list(cited.origin.span),
-                    "document": cited.origin.document,
-                    "chapter": cited.origin.chapter,
-                    "pages": cited.origin.pages,
-                    "percent": cited.origin.percent,
-                    "weight": round(cited.origin.weight, 3),
-                    "text": cited.origin.text,
-                    "url": cited.url,
-                    "by": cited.by,
-                }
-                for cited in self.places
+                {"number": one.number, **to_jsonable_python(one.origin), "url": one.url, "by": one.by}
+                for one in self.places
             ],
         }
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from redraft.domain import GIVEN, Draft, Parent, Piece, Span, content_id
+from redraft.domain import GIVEN, NO_REVISION_OF, REVISION_OF, Draft, Parent, Piece, Span, content_id
 from redraft.errors import RunError
-from redraft.graphs.naming import NO_REVISION_OF, REVISION_OF
 from redraft.graphs.partial import highest
 from redraft.store.runs import Run
 from redraft.store.store import Store

@@ -8,19 +8,25 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
-from redraft.domain import Document, Parent, Span
+import numpy as np
+from pydantic import PlainSerializer
+from pydantic.dataclasses import dataclass as record
+from pydantic_core import to_jsonable_python
+
+from redraft.domain import DEFERRED, Document, Parent, Span
 from redraft.errors import RunError
-from redraft.history.embedded import KeptEncoder
 from redraft.history.family import GIVEN_SAID, Family, Member
 from redraft.history.quotes import absent_in, quotes_of
-from redraft.history.reading import document_read
+from redraft.history.results import document_read
+from redraft.store.parents import Ancestry
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line
-from redraft.text.embeddings import Encoder
+from redraft.text.embeddings import Embeddings, Encoder
 from redraft.text.headings import is_heading
 from redraft.text.languages import is_foreign, reading, tongues_of
 from redraft.text.origins.composing import Composed, Drift, Excerpt, Known, Place, Text, compose, drift
@@ -29,6 +35,51 @@ from redraft.text.origins.tracing import Origins
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.words import has_words
 
+# Half of the room, and nothing that a cosine would show.
+_KEPT_AS = np.float16
+
+
+class KeptEncoder:
+    """An encoder that remembers the lists that it was asked for within one document, by the model's weights.
+
+    Also short ones, the sentences of a summary or a question: to look them up takes a hundredth of what it takes to
+    encode them. They are as they are kept from the first time on, so that whoever looks again finds the same. Several
+    threads may ask at once: for what one of them makes the others wait.
+    """
+
+    def __init__(self, encoder: Encoder, ancestry: Ancestry, document: str) -> None:
+        self._encoder = encoder
+        self._ancestry = ancestry
+        self._document = document
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """The model, as the user named it."""
+        return self._encoder.name
+
+    @property
+    def weights(self) -> str:
+        """What tells its model from every other."""
+        return self._encoder.weights
+
+    def encode(self, texts: Sequence[str]) -> Embeddings:
+        """A row of unit length for every text, in order."""
+        if not texts:
+            return self._encoder.encode(texts)
+        cut = hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
+        with self._lock:
+            kept = self._ancestry.vectors(self._document, cut, self.weights)
+            if kept is None:
+                kept = self._encoder.encode(texts).astype(_KEPT_AS).tobytes()
+                self._ancestry.keep_vectors(self._document, cut, self.weights, kept)
+        rows = np.frombuffer(kept, dtype=_KEPT_AS).reshape(len(texts), -1).astype(np.float32)
+        # What was rounded is not quite of unit length any more, and nothing would be exactly like itself.
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.asarray(np.divide(rows, lengths, out=rows, where=lengths > 0), dtype=np.float32)
+
+
+Rounded = Annotated[float, PlainSerializer(lambda value: round(value, 3), when_used="json")]
 _VERSION = 2
 """Raised with every change of what is found: what was kept before is worked out anew."""
 NEAR = 250
@@ -46,7 +97,7 @@ DRIFTS: dict[Drift, str] = {
 """What each way to drift means."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class Stop:
     """A place on the way down from a sentence: in one of the texts that another was made from."""
 
@@ -56,11 +107,11 @@ class Stop:
     node: str
     span: Span
     text: str
-    weight: float
+    weight: Rounded
     method: Method
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class Origin:
     """A place of the document that a sentence comes from, and the way there."""
 
@@ -72,13 +123,13 @@ class Origin:
     """The page that it is on, as it is printed, or the first and the last; empty where the document has no pages."""
     percent: int
     """How far into the document it is."""
-    weight: float
+    weight: Rounded
     """How sure that is: the least weight on the way."""
     text: str
     way: tuple[Stop, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class Sentence:
     """A sentence of a draft, and where it comes from."""
 
@@ -90,7 +141,7 @@ class Sentence:
     direct: tuple[Origin, ...]
     """Where the document says so, whatever stands in between."""
     drift: Drift
-    margin: float
+    margin: Rounded
     """How far apart the best place and the next are, or how far below the floor the sentence is."""
     invented: str = ""
     """The text in which it came up, though nothing says so that this was made from; empty for one that has origins."""
@@ -170,7 +221,14 @@ class Lineage:
             "draft": self.draft,
             "source": {"id": self.document.id, "title": self.document.title},
             "inferred": self.inferred,
-            "sentences": [_sentence_json(one, doubtful=one in self.doubtful) for one in self.sentences],
+            "sentences": [
+                to_jsonable_python(one)
+                | {
+                    "by": one.by if one.places else None,
+                    "doubtful": not (one.read or one.places or is_heading(one.text)),
+                }
+                for one in self.sentences
+            ],
         }
 
 
@@ -329,44 +387,3 @@ def _drift(composed: Composed, direct: Traced) -> Drift:
     found = drift(composed, direct, NEAR)
     read = any(link.method == "model" for place in composed.places for link in place.way)
     return "" if found == "nowhere" and read else found
-
-
-def _sentence_json(one: Sentence, *, doubtful: bool) -> dict[str, object]:
-    return {
-        "number": one.number,
-        "span": list(one.span),
-        "text": one.text,
-        "origins": [_origin_json(origin) for origin in one.origins],
-        "direct": [_origin_json(origin) for origin in one.direct],
-        "judged": [_origin_json(origin) for origin in one.judged],
-        "by": one.by if one.places else None,
-        "drift": one.drift,
-        "margin": round(one.margin, 3),
-        "invented": one.invented,
-        "invented_in": one.invented_in,
-        "doubtful": doubtful,
-    }
-
-
-def _origin_json(one: Origin) -> dict[str, object]:
-    return {
-        "span": list(one.span),
-        "document": one.document,
-        "chapter": one.chapter,
-        "pages": one.pages,
-        "percent": one.percent,
-        "weight": round(one.weight, 3),
-        "text": one.text,
-        "way": [
-            {
-                "kind": stop.kind,
-                "node": stop.node,
-                "said": stop.said,
-                "span": list(stop.span),
-                "text": stop.text,
-                "weight": round(stop.weight, 3),
-                "method": stop.method,
-            }
-            for stop in one.way
-        ],
-    }

@@ -7,20 +7,32 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
 from typing import Any
 
-from redraft.domain import Document, Draft, Evaluation, Finding, Gap, Piece, Round, Span, Totals
+from pydantic_core import to_jsonable_python
+
+from redraft.domain import (
+    NO_REVISION_OF,
+    Document,
+    Draft,
+    Evaluation,
+    Finding,
+    Gap,
+    KeyFacts,
+    Pack,
+    Piece,
+    Round,
+    Span,
+    Totals,
+)
 from redraft.errors import RunError
 from redraft.evaluators.goals import standing
 from redraft.evaluators.overruled import withdrawn
 from redraft.evaluators.words import PREFERENCE
-from redraft.graphs.naming import NO_REVISION_OF
-from redraft.history.candidates import CandidateResult, candidates_of
 from redraft.history.certificates import Certificate, certificates, self_checked
-from redraft.history.reading import document_read, outline_read
 from redraft.rulings import FinalComparison
 from redraft.settings import FIGURES, STATISTICS, Settings
 from redraft.store.runs import Run, damage_named
 from redraft.store.store import Store
-from redraft.text.languages import reading
+from redraft.text.languages import reading, said_to_be
 from redraft.text.places import chapter_of, document_of, pages_of
 from redraft.text.sentences import worded
 from redraft.text.words import count_words
@@ -185,7 +197,7 @@ class Result:
         """The contract of `--json`; fields are added to it, never changed."""
         draft = self.draft
         parts: dict[str, object] = {"chapters": [one.to_json() for one in self.chapters]} if self.chapters else {}
-        parts |= {"candidates": [one.to_json() for one in self.candidates]} if self.candidates else {}
+        parts |= {"candidates": to_jsonable_python(self.candidates)} if self.candidates else {}
         return {
             "run": self.run.id,
             "identity": self.run.identity,
@@ -214,7 +226,7 @@ class Result:
             "withdrawn": {name: found for name, one in self.evaluations.items() if (found := withdrawn(one))},
             "final_comparison": comparison_json(self.compared),
             "statistics": self.statistics,
-            "gaps": [asdict(gap) for gap in self.gaps],
+            "gaps": to_jsonable_python(self.gaps),
             "flawed": [
                 {"level": p.level, "index": p.index, "attempts": p.attempts, "flaw": p.flaw} for p in self.flawed
             ],
@@ -270,45 +282,20 @@ def figures(evaluations: Mapping[str, Evaluation]) -> Mapping[str, object] | Non
 
 def evaluation_json(evaluation: Evaluation, document: Document | None = None) -> dict[str, object]:
     """What one metric says, as programs read it."""
-    shown: dict[str, object] = {
-        "outcome": evaluation.outcome,
-        "score": evaluation.score,
-        "judged": evaluation.judged,
-        "unjudged": evaluation.unjudged,
-        "findings": [finding_json(finding, document) for finding in evaluation.findings],
-        "details": dict(evaluation.details),
-    }
-    return shown | ({"reason": evaluation.reason} if evaluation.reason else {})
+    found = [finding_json(finding, document) for finding in evaluation.findings]
+    shown: dict[str, object] = to_jsonable_python(evaluation)
+    return shown | {"findings": found}
 
 
 def finding_json(finding: Finding, document: Document | None = None) -> dict[str, object]:
     """A finding, as programs read it; with the document, or what it has besides its text, the place of its evidence."""
+    shown: dict[str, object] = to_jsonable_python(finding)
     evidence = finding.evidence
-    return {
-        "id": finding.id,
-        "metric": finding.metric,
-        "kind": finding.kind,
-        "task": finding.task,
-        "explanation": finding.explanation,
-        "sentence": finding.sentence,
-        "question": finding.question,
-        "found": finding.found,
-        "expected": finding.expected,
-        "evidence": None
-        if evidence is None
-        else {"text": evidence.text, "span": list(evidence.span) if evidence.span else None}
-        | (_place_json(document, evidence.span) if document is not None and evidence.span else {}),
-        "said_by": {"judges": finding.said_by[0], "of": finding.said_by[1]} if finding.said_by else None,
-        "read": finding.read,
-    }
-
-
-def _place_json(document: Document, span: Span) -> dict[str, object]:
-    return {
-        "document": document_of(document, span),
-        "chapter": chapter_of(document, span),
-        "pages": pages_of(document, span),
-    }
+    if document is not None and evidence is not None and evidence.span is not None:
+        span = evidence.span
+        place = {"document": document_of(document, span), "chapter": chapter_of(document, span)}
+        shown["evidence"] = to_jsonable_python(evidence) | place | {"pages": pages_of(document, span)}
+    return shown
 
 
 def read_result(store: Store, key: str) -> Result:
@@ -395,3 +382,70 @@ def _judged(store: Store, run: Run, draft: str | None) -> dict[str, Evaluation]:
     known = store.judgments.of(draft)
     wanted = (PREFERENCE,) if run.kind == "compare" else run.judging.reported
     return {name: known[name] for name in wanted if name in known}
+
+
+def document_read(store: Store, run: Run) -> Document:
+    """The document of a run. What was said of its language for another run does not count."""
+    return said_to_be(store.documents.get(run.document), run.settings.source_language)
+
+
+def outline_read(store: Store, run: Run) -> Document:
+    """The same without the text, which may be long."""
+    return said_to_be(store.documents.outline(run.document), run.settings.source_language)
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateResult:
+    """One of several drafts, with its scores, and whether it was chosen; None before one was."""
+
+    number: int
+    run: str
+    """Which run has drafted it: the run itself, or one that was made for it."""
+    strategy: str
+    draft: str | None
+    words: int | None
+    scores: Mapping[str, float | None]
+    chosen: bool | None
+    reason: str
+
+    def said(self, count: int) -> str:
+        """The candidate in a line."""
+        scores = [f"{name} {'no score' if its is None else f'{its:.2f}'}" for name, its in self.scores.items()]
+        verdict = "not settled yet" if self.chosen is None else "chosen" if self.chosen else "not chosen"
+        told = ", ".join([self.strategy, *scores, f"{verdict}{f': {self.reason}' if self.reason else ''}"])
+        return f"candidate {self.number} of {count}: {told}"
+
+
+def candidates_of(store: Store, run: Run) -> tuple[CandidateResult, ...]:
+    """The candidates of a run, in their order; none of a run that makes one draft."""
+    found: list[CandidateResult] = []
+    for one in store.candidates.of(run.id):
+        draft = store.runs.draft(one.draft) if one.draft else None
+        judged: Mapping[str, Evaluation] = store.judgments.of(one.draft) if one.draft and run.judging else {}
+        wanted = run.refinement.goals if run.refinement else run.judging.metrics if run.judging else ()
+        scores = {name: judged[name].score for name in wanted if name in judged and name not in FIGURES}
+        settings = store.runs.get(one.run).settings if one.run else run.settings
+        words = draft.words if draft else None
+        made = (one.run or run.id, settings.strategy, one.draft or None, words)
+        found.append(CandidateResult(one.number, *made, scores, one.chosen, one.reason))
+    return tuple(found)
+
+
+def built(store: Store, result: Result) -> Pack:
+    """The questions that a run of `build_pack` has built."""
+    return store.packs.get(_built(result, result.run.judging.pack if result.run.judging else None))
+
+
+def built_keyfacts(store: Store, result: Result) -> KeyFacts:
+    """The key facts that a run of `build_pack` has built, from the perspectives that it was asked for."""
+    judging = result.run.judging
+    found = store.keyfacts.get(_built(result, judging.keyfacts if judging else None))
+    chosen = judging.perspective if judging else "both"
+    # Those that were there already may be from both.
+    return replace(found, trees=tuple(tree for tree in found.trees if chosen in ("both", tree.perspective)))
+
+
+def _built(result: Result, key: str | None) -> str:
+    if key is None:
+        raise RunError(f"run {result.run.id} has built no pack", hint=f"redraft resume {result.run.id}")
+    return key

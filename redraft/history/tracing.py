@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 
+from pydantic_core import to_jsonable_python
+
 from redraft.domain import REVIEW, Document, Draft, Evaluation, Finding, Round
 from redraft.errors import RunError
 from redraft.evaluators.overruled import withdrawn
@@ -85,7 +87,7 @@ class Trace:
         run, own = self.run, self.result.chapters
         parts: dict[str, object] = {"chapters": [one.to_json() for one in own]} if own else {}
         candidates = self.result.candidates
-        parts |= {"candidates": [one.to_json() for one in candidates]} if candidates else {}
+        parts |= {"candidates": to_jsonable_python(candidates)} if candidates else {}
         return {
             "run": run.id,
             "kind": run.kind,
@@ -99,7 +101,7 @@ class Trace:
             "goals": self.result.goals,
             "self_check": bool(self.result.self_checked),
             "rounds": [_turn_json(turn, self.result.outline) for turn in self.turns],
-            "lookups": [asdict(one) for one in self.lookups],
+            "lookups": to_jsonable_python(self.lookups),
             "final_comparison": comparison_json(self.result.compared),
             "usage": asdict(self.result.usage),
         } | parts
@@ -177,8 +179,8 @@ def _turn_json(turn: Turn, document: Document) -> dict[str, object]:
         "reason": made.reason,
         "why": made.why,
         "instruction": made.instruction,
-        "answers": [asdict(one) for one in made.answers],
-        "lookups": [asdict(one) for one in turn.lookups],
+        "answers": to_jsonable_python(made.answers),
+        "lookups": to_jsonable_python(turn.lookups),
         "unjudged": {name: one.unjudged for name, one in turn.evaluations.items() if name not in _UNSCORED},
         "certificates": {name: one.to_json() for name, one in turn.certificates.items()},
         "missing": {name: list(one.missing) for name, one in turn.evaluations.items() if one.missing},

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Literal
 
-from redraft.history.basis import basis
+from redraft.history.citing import basis
 from redraft.history.results import Result
 from redraft.settings import EXTRACTIVE
 from redraft.text.cleaning import clean, one_line

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Pack, Tree
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from redraft.domain import Document, KeyFacts, Pack
 from redraft.packs.keyfacts import pruning
 from redraft.questions import TypedQuestions
 from redraft.text.words import count_words
@@ -20,97 +24,39 @@ def pack_json(
         "format": FORMAT,
         "version": WITH_TYPES if typed else WITH_KEY_FACTS if keyfacts else OF_QUESTIONS,
         "id": questions.id if questions else None,
-        "document": _about_json(document),
+        "document": _about(document),
         "model": questions.model if questions else None,
         "prompt_hashes": dict(questions.prompt_hashes) if questions else {},
-        "questions": [
-            {
-                "rank": one.id,
-                "question": one.text,
-                "kind": one.kind,
-                "answer": one.answer,
-                "evidence": _evidence_json(one.evidence),
-                "position": one.position,
-            }
-            for one in (questions.questions if questions else ())
-        ],
+        "questions": _dumped(questions)["questions"] if questions else [],
         "missing": list(questions.missing) if questions else [],
     }
     if keyfacts:
-        shown["keyfacts"] = {
-            "id": keyfacts.id,
-            "builder": keyfacts.builder,
-            "validator": keyfacts.validator,
-            "prompt_hashes": dict(keyfacts.prompt_hashes),
-            "trees": [_tree_json(tree) for tree in keyfacts.trees],
-            "missing": list(keyfacts.missing),
-        }
+        shown["keyfacts"] = _alone(keyfacts)
     if typed:
-        shown["typed"] = _typed_json(typed)
+        alone = _alone(typed)
+        asked = zip(alone["questions"], map(typed.third, typed.questions), strict=True)
+        shown["typed"] = alone | {"questions": [one | {"third": third} for one, third in asked]}
     return shown
-
-
-def _typed_json(typed: TypedQuestions) -> dict[str, object]:
-    return {
-        "id": typed.id,
-        "model": typed.model,
-        "prompt_hashes": dict(typed.prompt_hashes),
-        "end": typed.end,
-        "questions": [
-            {
-                "rank": one.id,
-                "type": one.type,
-                "third": typed.third(one),
-                "question": one.text,
-                "answer": one.answer,
-                "reason": one.reason,
-                "paragraph": list(one.paragraph),
-            }
-            for one in typed.questions
-        ],
-        "missing": list(typed.missing),
-    }
 
 
 def keyfacts_json(document: Document, keyfacts: KeyFacts) -> dict[str, object]:
     """The contract of `keyfacts --json`."""
-    return {
-        "id": keyfacts.id,
-        "document": _about_json(document),
-        "builder": keyfacts.builder,
-        "validator": keyfacts.validator,
-        "imported": keyfacts.imported,
-        "trees": [_tree_json(tree) for tree in keyfacts.trees],
-        "pruning": pruning(keyfacts.trees),
-        "missing": list(keyfacts.missing),
-    }
+    more = {"document": _about(document), "imported": keyfacts.imported, "pruning": pruning(keyfacts.trees)}
+    shown = _alone(keyfacts) | more
+    del shown["prompt_hashes"]
+    return shown
 
 
-def _about_json(document: Document) -> dict[str, object]:
+def _alone(built: KeyFacts | TypedQuestions) -> dict[str, Any]:
+    """All of it but where it is from."""
+    return {name: value for name, value in _dumped(built).items() if name not in ("document", "imported")}
+
+
+def _dumped(built: Pack | KeyFacts | TypedQuestions) -> dict[str, Any]:
+    """It as JSON, under the names that its fields have there."""
+    shown: dict[str, Any] = TypeAdapter(type(built)).dump_python(built, mode="json", by_alias=True)
+    return shown
+
+
+def _about(document: Document) -> dict[str, object]:
     return {"id": document.id, "title": document.title, "words": count_words(document.text)}
-
-
-def _tree_json(tree: Tree) -> dict[str, object]:
-    return {
-        "chunk": tree.chunk,
-        "perspective": tree.perspective,
-        "span": list(tree.span),
-        "position": tree.position,
-        "query": tree.query,
-        "facts": [_fact_json(fact) for fact in tree.facts],
-    }
-
-
-def _fact_json(fact: KeyFact) -> dict[str, object]:
-    return {
-        "id": fact.id,
-        "level": fact.level,
-        "parent": fact.parent,
-        "fact": fact.text,
-        "evidence": _evidence_json(fact.evidence),
-        "pruned": [{"dimension": one.dimension, "reason": one.reason} for one in fact.objections],
-    }
-
-
-def _evidence_json(evidence: Evidence) -> dict[str, object]:
-    return {"text": evidence.text, "span": list(evidence.span) if evidence.span else None}

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
+from redraft.domain import STOPS
 from redraft.dossier.contents import Dossier, PieceEntry, Sentence
-from redraft.history.stops import STOPS
 from redraft.pages.assets import policy, script, styles
 from redraft.pages.packing import packed, page_data
 from redraft.pages.pictures import pictures

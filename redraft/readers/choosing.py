@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
-from redraft.domain import Document, Span
+from redraft.document import Document, Span
 from redraft.errors import UsageError
 from redraft.marks import MarkKind
 from redraft.readers.chapters import chapters, number_of

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 
-from redraft.domain import Document, Section, Span, content_id
+from redraft.document import Document, Section, Span, content_id
 from redraft.errors import UsageError
 from redraft.marks import Mark
 from redraft.readers.choosing import Choice

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from redraft.domain import Document, Section, Span, content_id
+from redraft.document import Document, Section, Span, content_id
 from redraft.text.passages import joined
 
 _BETWEEN = "\n\n"

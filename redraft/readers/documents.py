@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from redraft.domain import Document
+from redraft.document import Document
 from redraft.errors import DocumentError, UsageError
 from redraft.readers.apart import read_apart
 from redraft.readers.choosing import Choice, chosen

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from redraft.domain import Span
+from redraft.document import Span
 from redraft.errors import DocumentError
 from redraft.readers.archive import Archive, beside
 from redraft.readers.extent import Extent

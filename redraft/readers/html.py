@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from redraft.domain import Span
+from redraft.document import Span
 from redraft.marks import MarkKind
 from redraft.readers.extent import Extent
 from redraft.readers.markup import Element, local, page, tag, text_in

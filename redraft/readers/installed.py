@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from redraft import plugins
-from redraft.domain import Document
+from redraft.document import Document
 from redraft.errors import DocumentError, RedraftError
 from redraft.readers.formats import BY_SUFFIX
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from redraft.domain import Document, Section, Span
+from redraft.document import Document, Section, Span
 from redraft.marks import Mark
 from redraft.readers.chapters import chapters
 from redraft.text.sentences import ends_sentence

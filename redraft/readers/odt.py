@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from redraft.domain import Span
+from redraft.document import Span
 from redraft.errors import DocumentError
 from redraft.readers.archive import Archive
 from redraft.readers.extent import Extent

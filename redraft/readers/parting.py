@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
-from redraft.domain import Document, Section, Span
+from redraft.document import Document, Section, Span
 from redraft.errors import UsageError
 from redraft.readers.chapters import chapters
 from redraft.text.words import count_words

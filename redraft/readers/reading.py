@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from redraft.domain import Document, Section, Span, content_id
+from redraft.document import Document, Section, Span, content_id
 from redraft.marks import Mark, MarkKind
 from redraft.readers.extent import Extent, missing
 from redraft.text.cleaning import clean, one_line

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError
 
-from redraft.domain import REVIEW, Document, Evidence, Finding, Span, Task
+from redraft.domain import REVIEW, Document, Evidence, Finding
 from redraft.errors import UsageError
 from redraft.sources import STDIN, read_file, read_stdin
 from redraft.text.cleaning import one_line
@@ -25,36 +25,38 @@ _WANTED = (
     'it is what `redraft lineage RUN --lost --json` or `redraft evaluate --json` prints, or {"findings": [{"task":'
     ' "add", "explanation": "...", "sentence": "...", "expected": "...", "evidence": {"text": "..."}}]}'
 )
-_Text = Annotated[str, Field(max_length=_LONGEST)]
 
 
-class _Evidence(BaseModel):
-    text: _Text
-    span: tuple[int, int] | None = None
+def _complete(given: object) -> object:
+    """What a finding that is handed over need not say: it is a request of whoever does so."""
+    if not isinstance(given, dict):
+        return given
+    asked = {name: value for name, value in given.items() if name not in ("said_by", "read", "value")}
+    if not asked.get("explanation") or any(len(text) > _LONGEST for text in _texts(asked)):
+        raise ValueError(f"an explanation is wanted, and no text of more than {_LONGEST:,} characters")
+    return {"kind": "request", **asked, "metric": REVIEW}
 
 
-class _Finding(BaseModel):
-    """A finding as redraft prints it. What it does not say is empty."""
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        for one in value.values():
+            yield from _texts(one)
+    elif isinstance(value, str):
+        yield value
 
-    task: Task
-    explanation: _Text = Field(min_length=1)
-    kind: _Text = "request"
-    sentence: _Text = ""
-    question: _Text = ""
-    found: _Text = ""
-    expected: _Text = ""
-    evidence: _Evidence | None = None
+
+_Handed = Annotated[Finding, BeforeValidator(_complete)]
 
 
 class _Findings(BaseModel):
-    findings: list[_Finding] = Field(max_length=MOST)
+    findings: list[_Handed] = Field(max_length=MOST)
 
 
 class _Judged(BaseModel):
     metrics: dict[str, _Findings]
 
 
-_FILE: TypeAdapter[_Findings | _Judged | list[_Finding]] = TypeAdapter(_Findings | _Judged | list[_Finding])
+_FILE: TypeAdapter[_Findings | _Judged | list[_Handed]] = TypeAdapter(_Findings | _Judged | list[_Handed])
 
 
 def read_findings(source: str) -> tuple[Finding, ...]:
@@ -69,18 +71,11 @@ def read_findings(source: str) -> tuple[Finding, ...]:
         said = f": {error.errors()[0]['msg']}" if isinstance(error, ValidationError) else ""
         raise UsageError(f"there are no findings in it{said}", place=source, hint=_WANTED) from error
     parts = found if isinstance(found, list) else [one for some in _parts(found) for one in some.findings]
-    return tuple(_finding(one) for one in parts[:MOST])
+    return tuple(parts[:MOST])
 
 
 def _parts(found: _Findings | _Judged) -> list[_Findings]:
     return [found] if isinstance(found, _Findings) else list(found.metrics.values())
-
-
-def _finding(one: _Finding) -> Finding:
-    span = Span(*one.evidence.span) if one.evidence and one.evidence.span else None
-    evidence = Evidence(one.evidence.text, span) if one.evidence else None
-    said = one.model_dump(exclude={"evidence", "task", "kind", "explanation"})
-    return Finding(REVIEW, one.kind, one.task, one.explanation, **said, evidence=evidence)
 
 
 def handed_over(findings: Sequence[Finding], document: Document, summary: str) -> tuple[Finding, ...]:

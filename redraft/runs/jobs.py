@@ -25,7 +25,7 @@ from redraft.evaluators.jury import Jury
 from redraft.events import Observer
 from redraft.graphs.job import Job
 from redraft.graphs.plan import MARGIN
-from redraft.history.embedded import KeptEncoder
+from redraft.history.lineage import KeptEncoder
 from redraft.prompts.contract import Prompt
 from redraft.runs.preparing import Prepared
 from redraft.runs.roles import least_window

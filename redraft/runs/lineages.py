@@ -14,7 +14,7 @@ from redraft.events import Noted, StageStarted
 from redraft.graphs.strategies import STRATEGIES
 from redraft.history.family import Member
 from redraft.history.lineage import Lineage, Tracer
-from redraft.history.reading import document_read
+from redraft.history.results import document_read
 from redraft.runs.floor import Floor
 from redraft.runs.jobs import Foreman
 from redraft.runs.preparing import Order

@@ -14,11 +14,10 @@ from redraft.errors import DocumentError, PromptError, RunError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import check_goals, evaluators
 from redraft.evaluators.goals import refuse_self_check
-from redraft.graphs.choosing import what_is_read
-from redraft.graphs.plan import Plan, Planner, fitting_words
+from redraft.graphs.plan import Plan, Planner, fitting_words, what_is_read
 from redraft.graphs.reviewing import reviewed
 from redraft.graphs.strategies import strategy_named, version_with
-from redraft.history.reading import document_read
+from redraft.history.results import document_read
 from redraft.models.base import Model
 from redraft.models.names import name_of
 from redraft.models.windows import window_of_family

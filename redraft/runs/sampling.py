@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redraft.domain import Document
 from redraft.errors import PlanError
-from redraft.graphs.choosing import DIRECT
+from redraft.graphs.plan import DIRECT
 from redraft.models.base import Model
 from redraft.runs.preparing import Prepared, prepare
 from redraft.settings import MERGING, Settings

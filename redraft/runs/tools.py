@@ -16,7 +16,7 @@ from redraft.domain import Draft, Finding
 from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.goals import self_checks
 from redraft.graphs.judging import in_short
-from redraft.history.reading import document_read
+from redraft.history.results import document_read
 from redraft.runs import turns
 from redraft.runs.workshop import Workshop
 from redraft.settings import FIGURES, Judging, Refinement
@@ -27,7 +27,6 @@ from redraft.text.passages import Passages as DocumentPassages
 from redraft.text.tokens import tokenizer_named
 
 _MOST_FINDINGS = 50
-_LONGEST_TEXT = 400
 
 Run = Annotated[str, Field(description="The id of the run, as every tool returns it.")]
 
@@ -76,25 +75,11 @@ class Passages(BaseModel):
     passages: list[library.Passage]
 
 
-class FindingShown(BaseModel):
-    """One thing wrong with the draft."""
-
-    id: str
-    metric: str
-    kind: str
-    task: str
-    sentence: str
-    question: str
-    found: str
-    expected: str
-    evidence: str
-
-
 class Findings(BaseModel):
     """What is wrong with the draft; `more` are not shown."""
 
     run: str
-    findings: list[FindingShown]
+    findings: list[Finding]
     more: int = 0
 
 
@@ -220,7 +205,7 @@ class _Bench:
                 hint="each metric has a tool of its own",
             )
         said = [one for metric, one in judged.items() if given.metric in (None, metric)]
-        found = [_shown(finding) for one in said for finding in one.findings]
+        found = [finding for one in said for finding in one.findings]
         more = max(0, len(found) - _MOST_FINDINGS)
         return Findings(run=shown.run, findings=found[:_MOST_FINDINGS], more=more)
 
@@ -274,17 +259,3 @@ def _judges_itself(run: StoredRun, round_: int, metrics: Iterable[str]) -> bool:
     judging = (run.judging or Judging()).model_copy(update={"metrics": tuple(metrics)})
     refinement = run.refinement or (Refinement(goals={}) if round_ else None)
     return bool(self_checks(run.settings, judging, refinement))
-
-
-def _shown(finding: Finding) -> FindingShown:
-    return FindingShown(
-        id=finding.id,
-        metric=finding.metric,
-        kind=finding.kind,
-        task=finding.task,
-        sentence=one_line(finding.sentence, _LONGEST_TEXT),
-        question=one_line(finding.question, _LONGEST_TEXT),
-        found=one_line(finding.found, _LONGEST_TEXT),
-        expected=one_line(finding.expected, _LONGEST_TEXT),
-        evidence=one_line(finding.evidence.text, _LONGEST_TEXT) if finding.evidence else "",
-    )

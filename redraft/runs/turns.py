@@ -11,10 +11,10 @@ from redraft.domain import REVIEW, Evaluation, Round
 from redraft.errors import RunError, UsageError
 from redraft.graphs.job import Job
 from redraft.graphs.judging import metric
+from redraft.graphs.policy import findings_in
 from redraft.graphs.refinement import revise as revised
 from redraft.graphs.refinement import settle
 from redraft.graphs.second_look import confirm, contest
-from redraft.graphs.standings import findings_in
 from redraft.graphs.state import State
 from redraft.runs.jobs import Foreman
 from redraft.settings import FIGURES, Judging

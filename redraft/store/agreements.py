@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
+
+from pydantic_core import to_jsonable_python
 
 from redraft.store.connection import Connection, Row, storable, upsert
 from redraft.store.documents import now
+from redraft.store.records import record_in, values_of
 
-_KEY = ("judge", "metric", "version", "prompts", "terms", "dataset", "human", "level", "measure")
+_WHO = ("judge", "metric", "version", "prompts", "terms")
+_KEY = (*_WHO, "dataset", "human", "level", "measure")
+_FIGURE = ("n", "value", "low", "high", "measured")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +49,9 @@ class Agreement:
 
     def to_json(self) -> dict[str, object]:
         """The figure as programs read it, without whose it is."""
-        return {
-            "dataset": self.dataset,
-            "human": self.human,
-            "level": self.level,
-            "measure": self.measure,
-            "n": self.n,
-            "value": self.value,
-            "low": self.low,
-            "high": self.high,
-            "measured": self.measured,
-        }
+        shown: dict[str, object] = to_jsonable_python(self)
+        del shown["standing"]
+        return shown
 
 
 class Agreements:
@@ -65,23 +62,17 @@ class Agreements:
 
     def keep(self, agreement: Agreement) -> None:
         """Put a figure on record, in place of what was measured before of the same."""
-        it, whose = agreement, agreement.standing
-        values = (
-            *(whose.judge, whose.metric, whose.version, whose.prompts, whose.terms),
-            *(it.dataset, it.human, it.level, it.measure, it.n, it.value, it.low, it.high, it.measured or now()[:10]),
-        )
+        dated = agreement if agreement.measured else replace(agreement, measured=now()[:10])
+        values = (*values_of(agreement.standing, _WHO), *values_of(dated, (*_KEY[len(_WHO) :], *_FIGURE)))
         with self._connection.writing() as raw:
-            raw.execute(
-                upsert("agreements", _KEY, "n", "value", "low", "high", "measured"),
-                [storable(value) if isinstance(value, str) else value for value in values],
-            )
+            raw.execute(upsert("agreements", _KEY, *_FIGURE), values)
 
     def of(self, standing: Standing) -> list[Agreement]:
         """What is on record of a judge, the earliest first."""
         rows = self._connection.rows(
             "SELECT * FROM agreements WHERE judge = ? AND metric = ? AND version = ? AND prompts = ? AND terms = ?"
             " ORDER BY measured, dataset, level, measure",
-            tuple(storable(one) if isinstance(one, str) else one for one in astuple(standing)),
+            values_of(standing, _WHO),
         )
         return [_agreement(row) for row in rows]
 
@@ -93,9 +84,7 @@ class Agreements:
 
 
 def _agreement(row: Row) -> Agreement:
-    known = dict(row)
-    standing = Standing(*(known.pop(name) for name in ("judge", "metric", "version", "prompts", "terms")))
-    return Agreement(standing, **known)
+    return record_in(Agreement, row, standing=record_in(Standing, row))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +126,4 @@ class Opinions:
     def of(self, run: str) -> dict[str, Opinion]:
         """The opinions on a run's findings, by the finding."""
         rows = self._connection.rows("SELECT * FROM opinions WHERE run = ? ORDER BY said, finding", (run,))
-        return {
-            row["finding"]: Opinion(
-                row["run"], row["finding"], row["draft"], bool(row["agrees"]), row["note"], row["said"]
-            )
-            for row in rows
-        }
+        return {row["finding"]: record_in(Opinion, row) for row in rows}

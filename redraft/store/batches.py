@@ -14,9 +14,14 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any, Literal
 
+from pydantic import computed_field
+from pydantic.dataclasses import dataclass as record
+
+from redraft.domain import DEFERRED
 from redraft.errors import RunError, UsageError
 from redraft.store.connection import Connection, Raw, Row, storable
 from redraft.store.documents import now
+from redraft.store.records import json_text, record_in
 
 Status = Literal["open", "paused", "cancelled", "stopped"]
 """`open` batches are worked on; `stopped` ones have met what stands in every item's way, such as a used-up budget."""
@@ -99,7 +104,7 @@ class Item:
     error: Error | None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class Counts:
     """How many items of a batch are in which state."""
 
@@ -111,6 +116,7 @@ class Counts:
     short: int = 0
     """Of those that are done."""
 
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def all(self) -> int:
         """All of them."""
@@ -148,7 +154,7 @@ class Batches:
                 " VALUES (?, ?, ?, ?, 'open', ?, ?) ON CONFLICT (name) DO UPDATE SET"
                 " limits = excluded.limits, folder = excluded.folder, status = 'open', error = NULL,"
                 " updated = excluded.updated",
-                (batch.name, _json(batch.asked), _json(batch.limits), storable(batch.folder), moment, moment),
+                (batch.name, json_text(batch.asked), json_text(batch.limits), storable(batch.folder), moment, moment),
             )
 
     def get(self, name: str) -> Batch:
@@ -156,11 +162,13 @@ class Batches:
         row = self._connection.row("SELECT * FROM batches WHERE name = ?", (storable(name),))
         if row is None:
             raise RunError(f"there is no batch {name!r}", hint="`redraft batch status` lists them")
-        return _batch(row)
+        return record_in(Batch, row)
 
     def all(self) -> list[Batch]:
         """All batches, newest first."""
-        return [_batch(row) for row in self._connection.rows("SELECT * FROM batches ORDER BY created DESC, name")]
+        return [
+            record_in(Batch, row) for row in self._connection.rows("SELECT * FROM batches ORDER BY created DESC, name")
+        ]
 
     def set_status(self, name: str, status: Status, error: Error | None = None) -> None:
         """Say how a batch stands. One that was cancelled is not stopped as well."""
@@ -168,7 +176,7 @@ class Batches:
             raw.execute(
                 "UPDATE batches SET status = ?, error = ?, updated = ? WHERE name = ?"
                 " AND (? <> 'stopped' OR status <> 'cancelled')",
-                (status, _json(error) if error else None, now(), name, status),
+                (status, json_text(error) if error else None, now(), name, status),
             )
 
     def add(self, name: str, items: Iterable[NewItem]) -> int:
@@ -195,7 +203,7 @@ class Batches:
         while rows := self._connection.rows(
             "SELECT * FROM items WHERE batch = ? AND idx > ? ORDER BY idx LIMIT ?", (name, last, _PAGE)
         ):
-            yield from map(_item, rows)
+            yield from (record_in(Item, row) for row in rows)
             last = rows[-1]["idx"]
 
     def how_many(self, name: str, state: str = "", words: str = "") -> int:
@@ -212,7 +220,7 @@ class Batches:
             f"SELECT * FROM items WHERE {where} ORDER BY idx LIMIT ? OFFSET ?",  # noqa: S608
             (*values, most, after),
         )
-        return [_item(row) for row in rows]
+        return [record_in(Item, row) for row in rows]
 
     def lately(self, name: str, seconds: float) -> tuple[int, float]:
         """How many items have come to their end in the last seconds in which the batch was open, and how many these
@@ -262,7 +270,7 @@ class Batches:
             suspect = next((at for at, row in enumerate(rows) if row["deaths"]), len(rows))
             chosen = rows[: max(1, suspect)]
             named = {"batch": name, "worker": worker, "until": self._clock() + seconds}
-            return [_item(raw.execute(_TAKE, named | {"idx": row["idx"]}).fetchone()) for row in chosen]
+            return [record_in(Item, raw.execute(_TAKE, named | {"idx": row["idx"]}).fetchone()) for row in chosen]
 
     def renew(self, name: str, worker: str, seconds: float = LEASE_SECONDS) -> set[tuple[int, int]]:
         """Keep all that a worker has leased for longer; returns the items that it still has, each with its attempt."""
@@ -285,7 +293,7 @@ class Batches:
         return self._update(
             item,
             "state = ?, worker = NULL, until = NULL, run = coalesce(?, run), short = ?, error = ?",
-            *(state, run, int(short), _json(error) if error else None),
+            *(state, run, int(short), json_text(error) if error else None),
         )
 
     def release(self, name: str, worker: str, how: str) -> int:
@@ -333,14 +341,14 @@ def _add(raw: Raw, batch: str, idx: int, one: NewItem) -> bool:
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *(batch, idx, source, one.document, _free_name(raw, batch, storable(one.file), idx), one.priority),
-                *(("failed", _json(one.error)) if one.error else ("waiting", None)),
+                *(("failed", json_text(one.error)) if one.error else ("waiting", None)),
             ),
         )
     elif known["document"] is None and one.document is not None:
         raw.execute("UPDATE items SET document = ? WHERE batch = ? AND idx = ?", (one.document, batch, known["idx"]))
     elif one.error is not None:
         failed = "UPDATE items SET state = 'failed', error = ? WHERE batch = ? AND idx = ? AND state = 'waiting'"
-        raw.execute(failed, (_json(one.error), batch, known["idx"]))
+        raw.execute(failed, (json_text(one.error), batch, known["idx"]))
     return known is None
 
 
@@ -357,7 +365,14 @@ def _lose(raw: Raw, row: Row, how: str) -> None:
     raw.execute(
         "UPDATE items SET state = ?, worker = NULL, until = NULL, deaths = ?, answers = ?, error = ?"
         " WHERE batch = ? AND idx = ?",
-        ("aside" if aside else "waiting", deaths, answers, _json(error) if aside else None, row["batch"], row["idx"]),
+        (
+            "aside" if aside else "waiting",
+            deaths,
+            answers,
+            json_text(error) if aside else None,
+            row["batch"],
+            row["idx"],
+        ),
     )
 
 
@@ -369,19 +384,3 @@ def _free_name(raw: Raw, batch: str, name: str, idx: int) -> str:
             break
         free = f"{name}-{number}"
     return free
-
-
-def _batch(row: Row) -> Batch:
-    error = json.loads(row["error"]) if row["error"] else None
-    asked, limits = json.loads(row["asked"]), json.loads(row["limits"])
-    return Batch(row["name"], asked, limits, row["folder"], row["status"], error, row["created"])
-
-
-def _item(row: Row) -> Item:
-    values: dict[str, Any] = dict(row) | {"short": bool(row["short"])}
-    values["error"] = json.loads(values["error"]) if values["error"] else None
-    return Item(**values)
-
-
-def _json(value: object) -> str:
-    return storable(json.dumps(value, ensure_ascii=False))

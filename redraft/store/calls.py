@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from redraft.domain import Totals, Usage
 from redraft.errors import RefusedReply
-from redraft.store.connection import Connection
+from redraft.store.connection import Connection, Row
+from redraft.store.records import record_in
 
 OK, SENT, LOST = "ok", "sent", "lost"
 """Of calls: answered, in flight, and in flight when their process died."""
@@ -99,14 +99,7 @@ class Calls:
         if run and not self._connection.row("SELECT 1 FROM uses WHERE run = ? AND call = ?", (run, row["id"])):
             with self._connection.writing_beside() as raw:
                 raw.execute("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (run, row["id"]))
-        usage = Usage(
-            row["prompt_tokens"],
-            row["completion_tokens"],
-            row["cached_prompt_tokens"],
-            row["reasoning_tokens"],
-            bool(row["usage_reported"]),
-        )
-        return Answer(row["id"], row["body"], row["finish_reason"], usage, bool(row["repaired"]))
+        return record_in(Answer, row, call=row["id"], text=row["body"], usage=_usage(row))
 
     def withdraw(self, key: str, reason: str) -> None:
         """Take the answer to a request for none: it was paid for, stays on record as refused, and is cached no more."""
@@ -133,7 +126,7 @@ class Calls:
             " WHERE run = :run OR id IN (SELECT call FROM uses WHERE run = :run) ORDER BY borrowed DESC, started, id",
             {"run": run},
         )
-        return [_recorded(dict(row)) for row in rows]
+        return [_recorded(row) for row in rows]
 
     def oddities(self, run: str) -> list[str]:
         """What was odd in what a run's answers came in, by model, such as that another model has answered."""
@@ -201,15 +194,9 @@ class Calls:
         )
 
 
-def _recorded(row: dict[str, Any]) -> Recorded:
-    usage = Usage(
-        row["prompt_tokens"],
-        row["completion_tokens"],
-        row["cached_prompt_tokens"],
-        row["reasoning_tokens"],
-        bool(row["usage_reported"]),
-    )
-    same = {name: row[name] for name in ("label", "prompt", "prompt_hash", "model", "outcome", "error", "started")}
-    return Recorded(
-        **same, seconds=row["seconds"], usage=usage, cost_usd=row["cost_usd"], borrowed=bool(row["borrowed"])
-    )
+def _recorded(row: Row) -> Recorded:
+    return record_in(Recorded, row, usage=_usage(row))
+
+
+def _usage(row: Row) -> Usage:
+    return record_in(Usage, row, reported=bool(row["usage_reported"]))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 
-from redraft.domain import Evaluation, Evidence, Finding, Round, Span
-from redraft.rulings import Lookup, PointAnswer
+from redraft.domain import Evaluation, Finding, Round
+from redraft.rulings import Lookup
 from redraft.store.connection import Connection, Row, storable, upsert
 from redraft.store.documents import now
+from redraft.store.records import evidence_in, evidence_values, insert, record_in, values_of
 
 # SQLite takes a limited number of parameters in a statement.
 _AT_ONCE = 500
+_OF_EVALUATION = ("metric", "version", "outcome", "score", "judged", "unjudged", "reason", "held", "details")
+_OF_FINDING = (
+    *("id", "kind", "task", "explanation", "sentence", "question", "found", "expected", "said_by", "read", "value"),
+)
 _OF_A_ROUND = ("draft", "base", "aims", "findings", "accepted", "reason", "why", "instruction", "answers")
 
 
@@ -26,25 +29,14 @@ class Judgments:
         """Store what a metric says of a draft, in place of what it said before."""
         with self._connection.writing_beside(f"evaluation {draft} {evaluation.metric}") as raw:
             raw.execute("DELETE FROM evaluations WHERE draft = ? AND metric = ?", (draft, evaluation.metric))
-            stored = raw.execute(
-                "INSERT INTO evaluations (draft, metric, version, outcome, score, judged, unjudged, reason, held,"
-                " details, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
-                (
-                    draft,
-                    evaluation.metric,
-                    evaluation.version,
-                    evaluation.outcome,
-                    evaluation.score,
-                    evaluation.judged,
-                    evaluation.unjudged,
-                    storable(evaluation.reason),
-                    storable(json.dumps(evaluation.held, ensure_ascii=False)),
-                    storable(json.dumps(evaluation.details, ensure_ascii=False)),
-                    now(),
-                ),
-            ).fetchone()["id"]
-            rows = [_finding_row(stored, index, finding) for index, finding in enumerate(evaluation.findings)]
-            raw.executemany("INSERT INTO findings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            statement = f"{insert('evaluations', 'draft', *_OF_EVALUATION, 'created')} RETURNING id"
+            stored = raw.execute(statement, (draft, *values_of(evaluation, _OF_EVALUATION), now())).fetchone()["id"]
+            rows = [
+                (stored, index, *values_of(one, _OF_FINDING), *evidence_values(one.evidence))
+                for index, one in enumerate(evaluation.findings)
+            ]
+            columns = ("evaluation", "idx", *_OF_FINDING, "evidence", "start", '"end"')
+            raw.executemany(insert("findings", *columns), rows)
 
     def of(self, draft: str) -> dict[str, Evaluation]:
         """All that is known of a draft, by metric."""
@@ -54,37 +46,15 @@ class Judgments:
 
     def _evaluation(self, row: Row) -> Evaluation:
         found = self._connection.rows("SELECT * FROM findings WHERE evaluation = ? ORDER BY idx", (row["id"],))
-        return Evaluation(
-            metric=row["metric"],
-            version=row["version"],
-            outcome=row["outcome"],
-            score=row["score"],
-            judged=row["judged"],
-            unjudged=row["unjudged"],
-            findings=tuple(_finding(row["metric"], one) for one in found),
-            held=tuple(json.loads(row["held"])),
-            details=json.loads(row["details"]),
-            reason=row["reason"],
-        )
+        findings = tuple(record_in(Finding, one, metric=row["metric"], evidence=evidence_in(one)) for one in found)
+        return record_in(Evaluation, row, findings=findings)
 
     def keep_round(self, run: str, round_: Round) -> None:
         """Store a round, in place of what was known of it."""
         with self._connection.writing_beside() as raw:
             raw.execute(
                 upsert("rounds", ("run", "number"), *_OF_A_ROUND),
-                (
-                    run,
-                    round_.number,
-                    round_.draft,
-                    round_.base,
-                    json.dumps(round_.aims),
-                    json.dumps(round_.findings),
-                    None if round_.accepted is None else int(round_.accepted),
-                    storable(round_.reason),
-                    storable(round_.why),
-                    storable(round_.instruction),
-                    storable(json.dumps([asdict(one) for one in round_.answers], ensure_ascii=False)),
-                ),
+                (run, round_.number, *values_of(round_, _OF_A_ROUND)),
             )
 
     def forget_rounds(self, run: str, after: int) -> bool:
@@ -97,21 +67,7 @@ class Judgments:
     def rounds(self, run: str) -> list[Round]:
         """The rounds of a run, in order."""
         rows = self._connection.rows("SELECT * FROM rounds WHERE run = ? ORDER BY number", (run,))
-        return [
-            Round(
-                number=row["number"],
-                draft=row["draft"],
-                base=row["base"],
-                aims=tuple(json.loads(row["aims"])),
-                findings=tuple(json.loads(row["findings"])),
-                accepted=None if row["accepted"] is None else bool(row["accepted"]),
-                reason=row["reason"],
-                why=row["why"],
-                instruction=row["instruction"],
-                answers=tuple(PointAnswer(**one) for one in json.loads(row["answers"])),
-            )
-            for row in rows
-        ]
+        return [record_in(Round, row) for row in rows]
 
     def keep_lookups(self, run: str, number: int, lookups: Sequence[Lookup]) -> None:
         """Store what was looked up before the decision on a round, in place of what was known of it."""
@@ -124,7 +80,7 @@ class Judgments:
         """What was looked up before each decision, by the round that it was on; to stop is on none that there is."""
         found: dict[int, list[Lookup]] = {}
         for row in self._connection.rows("SELECT * FROM lookups WHERE run = ? ORDER BY round, idx", (run,)):
-            found.setdefault(row["round"], []).append(Lookup(row["asked"], row["found"], row["said"]))
+            found.setdefault(row["round"], []).append(record_in(Lookup, row))
         return found
 
     def verdicts(self, keys: Sequence[str]) -> dict[str, str]:
@@ -161,45 +117,3 @@ class Judgments:
                     " ON CONFLICT (key) DO UPDATE SET verdict = excluded.verdict",
                     (key, storable(more), now(), document),
                 )
-
-
-def _finding_row(evaluation: int, index: int, finding: Finding) -> tuple[object, ...]:
-    evidence = finding.evidence
-    span = evidence.span if evidence else None
-    return (
-        evaluation,
-        index,
-        finding.id,
-        finding.kind,
-        finding.task,
-        storable(finding.explanation),
-        storable(finding.sentence),
-        storable(finding.question),
-        storable(finding.found),
-        storable(finding.expected),
-        storable(evidence.text) if evidence else None,
-        span.start if span else None,
-        span.end if span else None,
-        None if finding.said_by is None else json.dumps(finding.said_by),
-        storable(finding.read),
-        finding.value,
-    )
-
-
-def _finding(metric: str, row: Row) -> Finding:
-    said_by = json.loads(row["said_by"]) if row["said_by"] else None
-    span = None if row["start"] is None else Span(row["start"], row["end"])
-    return Finding(
-        metric=metric,
-        kind=row["kind"],
-        task=row["task"],
-        explanation=row["explanation"],
-        sentence=row["sentence"],
-        question=row["question"],
-        found=row["found"],
-        expected=row["expected"],
-        evidence=None if row["evidence"] is None else Evidence(row["evidence"], span),
-        said_by=(said_by[0], said_by[1]) if said_by else None,
-        read=row["read"],
-        value=row["value"],
-    )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from redraft.store.connection import Connection, storable
 from redraft.store.documents import now
+from redraft.store.records import record_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,4 +79,4 @@ class PromptShelf:
         rows = self._connection.rows(
             "SELECT * FROM prompts WHERE hash IN (SELECT value FROM json_each(?))", (json.dumps(list(hashes)),)
         )
-        return {row["hash"]: PromptRecord(row["hash"], row["name"], row["text"]) for row in rows}
+        return {row["hash"]: record_in(PromptRecord, row) for row in rows}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Sequence
 
 from redraft.domain import Parent, Piece, Span, content_id
-from redraft.store.connection import Connection, Raw, Row, storable, upsert
+from redraft.store.connection import Connection, Raw, Row, upsert
 from redraft.store.documents import now, put_text
+from redraft.store.records import json_text, record_in
 
 
 def put_parents(raw: Raw, run: str, child: str, parents: Sequence[Parent]) -> None:
@@ -73,19 +73,7 @@ class Ancestry:
 
 def piece_in(row: Row) -> Piece:
     """The partial summary in a row."""
-    return Piece(
-        level=row["level"],
-        index=row["idx"],
-        first_chunk=row["first_chunk"],
-        last_chunk=row["last_chunk"],
-        text=row["body"],
-        words=row["words"],
-        tokens=row["tokens"],
-        limit=row["word_limit"],
-        attempts=row["attempts"],
-        flaw=row["flaw"],
-        step=row["step"],
-    )
+    return record_in(Piece, row, index=row["idx"], text=row["body"], limit=row["word_limit"])
 
 
 def put_draft(
@@ -108,7 +96,3 @@ def put_draft(
     put_parents(raw, run, key, parents)
     return key
 
-
-def json_text(value: object) -> str:
-    """Readable in other programs too."""
-    return storable(json.dumps(value, ensure_ascii=False))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from redraft.domain import Chunk, Span
 from redraft.store.connection import Connection, storable
+from redraft.store.records import record_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +83,7 @@ class Candidates:
         """The candidates of a run in their order; none of a run that makes one draft."""
         rows = self._connection.rows("SELECT * FROM candidates WHERE whole = ? ORDER BY idx", (whole,))
         return [
-            Candidate(
-                row["idx"],
-                row["run"] or "",
-                row["draft"] or "",
-                None if row["chosen"] is None else bool(row["chosen"]),
-                row["reason"],
-            )
-            for row in rows
+            record_in(Candidate, row, number=row["idx"], run=row["run"] or "", draft=row["draft"] or "") for row in rows
         ]
 
     def settle(self, whole: str, candidates: Sequence[Candidate]) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 
 from redraft.rulings import FinalComparison, Ruling
-from redraft.store.connection import Connection, storable, upsert
+from redraft.store.connection import Connection, upsert
 from redraft.store.documents import now
+from redraft.store.records import record_in, values_of
+
+_COLUMNS = {"end": '"end"', "by": "judge"}
 
 
 class Rulings:
@@ -18,65 +20,24 @@ class Rulings:
 
     def keep(self, rulings: Iterable[Ruling]) -> None:
         """Store rulings, all of them or none, each in place of an earlier one on the same finding."""
-        columns = ("verdict", "quote", "start", '"end"', "reason", "judge", "contested", "run", "round", "created")
+        key = ("document", "finding")
+        names = ("verdict", "quote", "start", "end", "reason", "by", "contested", "run", "round")
+        columns = [_COLUMNS.get(name, name) for name in names]
+        rows = [(*values_of(one, (*key, *names)), now()) for one in rulings]
         with self._connection.writing() as raw:
-            raw.executemany(
-                upsert("rulings", ("document", "finding"), *columns),
-                [
-                    (
-                        one.document,
-                        one.finding,
-                        one.verdict,
-                        storable(one.quote),
-                        one.start,
-                        one.end,
-                        storable(one.reason),
-                        storable(one.by),
-                        storable(one.contested),
-                        one.run,
-                        one.round,
-                        now(),
-                    )
-                    for one in rulings
-                ],
-            )
+            raw.executemany(upsert("rulings", key, *columns, "created"), rows)
 
     def of(self, document: str) -> dict[str, Ruling]:
         """The rulings on the findings about a document, by the finding."""
         rows = self._connection.rows("SELECT * FROM rulings WHERE document = ? ORDER BY finding", (document,))
-        return {
-            row["finding"]: Ruling(
-                document=row["document"],
-                finding=row["finding"],
-                verdict=row["verdict"],
-                quote=row["quote"],
-                start=row["start"],
-                end=row["end"],
-                reason=row["reason"],
-                by=row["judge"],
-                contested=row["contested"],
-                run=row["run"],
-                round=row["round"],
-            )
-            for row in rows
-        }
+        return {row["finding"]: record_in(Ruling, row, by=row["judge"]) for row in rows}
 
     def keep_comparison(self, comparison: FinalComparison) -> None:
         """Store how the first and the best draft of a run compare."""
         columns = ("first", "best", "first_won", "reason", "votes", "document_read")
         with self._connection.writing() as raw:
-            raw.execute(
-                upsert("final_comparisons", ("run",), *columns),
-                (
-                    comparison.run,
-                    comparison.first,
-                    comparison.best,
-                    int(comparison.first_won),
-                    storable(comparison.reason),
-                    json.dumps(comparison.votes),
-                    int(comparison.document_read),
-                ),
-            )
+            values = values_of(comparison, ("run", *columns))
+            raw.execute(upsert("final_comparisons", ("run",), *columns), values)
 
     def forget_comparison(self, run: str) -> None:
         """Forget the comparison of a run that goes on."""
@@ -86,15 +47,4 @@ class Rulings:
     def comparison(self, run: str) -> FinalComparison | None:
         """How the first and the best draft of a run compare; None where nobody has compared them."""
         row = self._connection.row("SELECT * FROM final_comparisons WHERE run = ?", (run,))
-        if row is None:
-            return None
-        first, best, neither = json.loads(row["votes"])
-        return FinalComparison(
-            row["run"],
-            row["first"],
-            row["best"],
-            bool(row["first_won"]),
-            row["reason"],
-            (first, best, neither),
-            bool(row["document_read"]),
-        )
+        return record_in(FinalComparison, row) if row else None

@@ -18,7 +18,8 @@ from redraft.errors import RunError
 from redraft.settings import SUMMARIZE, Judging, Limits, Purpose, Refinement, Settings, purpose_of
 from redraft.store.connection import Connection, Row, storable, upsert
 from redraft.store.documents import now, put_text
-from redraft.store.parents import drop_parents, json_text, piece_in, put_draft, put_parents
+from redraft.store.parents import drop_parents, piece_in, put_draft, put_parents
+from redraft.store.records import json_text, record_in
 
 Status = Literal["running", "waiting", "done", "stopped", "failed", "interrupted"]
 """`stopped` runs used up their budget, `waiting` ones wait for a person; every status but `done` can be resumed."""
@@ -340,7 +341,7 @@ class Runs:
     def gaps(self, run: str) -> list[Gap]:
         """The chunks of a run that could not be summarized."""
         rows = self._connection.rows("SELECT * FROM gaps WHERE run = ? ORDER BY chunk", (run,))
-        return [Gap(row["chunk"], row["code"], row["reason"]) for row in rows]
+        return [record_in(Gap, row) for row in rows]
 
 
 @contextmanager

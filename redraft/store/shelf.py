@@ -1,67 +1,201 @@
-"""What is built once about a document, and kept under what it was made from: packs, key facts, typed questions."""
+"""What summaries are judged by, built once for a document: its questions, its key facts, its typed questions."""
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Generic, TypeVar
+from collections import defaultdict
+from typing import ClassVar, Generic, Protocol, TypeVar
 
+from typing_extensions import override
+
+from redraft.domain import KeyFact, KeyFacts, Objection, Pack, PackQuestion, Span, Tree
 from redraft.errors import StoreError
-from redraft.store.connection import Connection, Row, storable
+from redraft.questions import TypedQuestion, TypedQuestions
+from redraft.store.connection import Connection, Raw, Row, storable
 from redraft.store.documents import now
+from redraft.store.records import (
+    evidence_in,
+    evidence_values,
+    insert,
+    json_text,
+    record_in,
+    values_of,
+)
 
-T = TypeVar("T")
+
+class _Built(Protocol):
+    @property
+    def id(self) -> str: ...
+    @property
+    def missing(self) -> tuple[str, ...]: ...
 
 
-class Shelf(ABC, Generic[T]):
-    """The things of one kind in one database. What is in a thing never changes once it is stored."""
+Built = TypeVar("Built", bound=_Built)
+
+
+class Shelf(ABC, Generic[Built]):
+    """What was built of one kind for the documents of one database. It never changes once it is stored."""
 
     table: ClassVar[str]
-    called: ClassVar[tuple[str, str]]
-    """Where an id is said to begin with something: what there is none of, and more than one."""
+    columns: ClassVar[dict[str, str]]
+    """Which field each column holds, besides those that every kind has."""
+    what: ClassVar[str]
+    """What is said of one with such an id."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    @abstractmethod
-    def _read(self, row: Any) -> T:
-        """The thing in a row, with all that it consists of."""
+    def add(self, found: Built, key: str) -> None:
+        """Store it under what it was made from; what is there already stays as it is, or it turns out to lack less."""
+        columns = {name: name for name in ("id", "document", "prompt_hashes", "missing", "imported")} | self.columns
+        with self._connection.writing() as raw:
+            statement = f"{insert(self.table, *columns, 'key', 'created')} ON CONFLICT DO NOTHING"
+            if raw.execute(statement, (*values_of(found, columns.values()), key, now())).rowcount:
+                self._fill(raw, found)
+            else:
+                # The best questions may be the same, whether or not there were some about every stretch to choose from.
+                raw.execute(
+                    f"UPDATE {self.table} SET missing = ? WHERE id = ? AND json_array_length(missing) > ?",  # noqa: S608
+                    (json_text(found.missing), found.id, len(found.missing)),
+                )
 
     def prefer(self, key: str) -> None:
-        """Judge the document of this thing by it from now on, whichever there are besides."""
+        """Judge the document by the one of this id from now on, whichever there are besides."""
         with self._connection.writing() as raw:
             # Counted, because two imports may share a moment, and clocks are set back.
-            raw.execute(
-                f"UPDATE {self.table} SET imported = (SELECT max(imported) + 1 FROM {self.table}), created = ?"  # noqa: S608
-                " WHERE id = ?",
-                (now(), key),
-            )
+            latest = f"SELECT max(imported) + 1 FROM {self.table}"  # noqa: S608
+            raw.execute(f"UPDATE {self.table} SET imported = ({latest}), created = ? WHERE id = ?", (now(), key))  # noqa: S608
 
-    def find(self, document: str, key: str) -> T | None:
-        """That of a document that was made from `key`: of several the one that lacks least, of these the first."""
-        return self._first("document = ? AND key = ? ORDER BY json_array_length(missing), created, id", document, key)
+    def find(self, document: str, key: str) -> Built | None:
+        """What was made for a document from `key`: of several the one that lacks least, of these the first."""
+        order = "json_array_length(missing), created, id"
+        return self._first(f"document = ? AND key = ? ORDER BY {order}", document, key)
 
-    def get(self, key: str) -> T:
+    def get(self, key: str) -> Built:
         """The one with this id, or with the only id that begins so."""
-        query = f"SELECT * FROM {self.table} WHERE substr(id, 1, ?) = ? LIMIT 2"  # noqa: S608
-        rows = self._connection.rows(query, (len(key), storable(key)))
+        statement = f"SELECT * FROM {self.table} WHERE substr(id, 1, ?) = ? LIMIT 2"  # noqa: S608
+        rows = self._connection.rows(statement, (len(key), storable(key)))
         if len(rows) != 1 or not key:
-            none, several = self.called
-            raise StoreError(f"{several if rows else none} with {key!r}", hint="`redraft pack list` lists them")
-        return self._read(rows[0])
+            what = f"no {self.what}" if not rows else "more than one id begins"
+            raise StoreError(f"{what} with {key!r}", hint="`redraft pack list` lists them")
+        return self._found(rows[0])
 
-    def imported(self, document: str) -> T | None:
+    def imported(self, document: str) -> Built | None:
         """The one that was last imported for a document."""
         return self._first("document = ? AND imported > 0 ORDER BY imported DESC, created DESC", document)
 
-    def latest(self, document: str) -> T | None:
+    def latest(self, document: str) -> Built | None:
         """The one that a document is judged by where none is named: imported last, or else built last."""
         return self._first("document = ? ORDER BY imported DESC, created DESC, rowid DESC", document)
 
-    def all(self) -> list[tuple[T, str]]:
+    def all(self) -> list[tuple[Built, str]]:
         """All of them with the moment they were stored, newest first."""
-        query = f"SELECT * FROM {self.table} ORDER BY created DESC, rowid DESC"  # noqa: S608
-        return [(self._read(row), row["created"]) for row in self._connection.rows(query)]
+        rows = self._connection.rows(f"SELECT * FROM {self.table} ORDER BY created DESC, rowid DESC")  # noqa: S608
+        return [(self._found(row), row["created"]) for row in rows]
 
-    def _first(self, where: str, *values: str) -> T | None:
-        row: Row | None = self._connection.row(f"SELECT * FROM {self.table} WHERE {where} LIMIT 1", values)  # noqa: S608
-        return self._read(row) if row else None
+    def _first(self, where: str, *values: str) -> Built | None:
+        row = self._connection.row(f"SELECT * FROM {self.table} WHERE {where} LIMIT 1", values)  # noqa: S608
+        return self._found(row) if row else None
+
+    @abstractmethod
+    def _fill(self, raw: Raw, found: Built) -> None:
+        """Store its parts."""
+
+    @abstractmethod
+    def _found(self, row: Row) -> Built:
+        """The one in a row, with its parts."""
+
+
+class Packs(Shelf[Pack]):
+    """The questions of documents."""
+
+    table, columns, what = "packs", {"model": "model"}, "pack begins"
+
+    @override
+    def _fill(self, raw: Raw, found: Pack) -> None:
+        columns = ("pack", "rank", "question", "kind", "answer", "position", "evidence", "start", '"end"')
+        rows = [
+            (found.id, *values_of(one, ("id", "text", "kind", "answer", "position")), *evidence_values(one.evidence))
+            for one in found.questions
+        ]
+        raw.executemany(insert("questions", *columns), rows)
+
+    @override
+    def _found(self, row: Row) -> Pack:
+        rows = self._connection.rows("SELECT * FROM questions WHERE pack = ? ORDER BY rank", (row["id"],))
+        questions = tuple(
+            record_in(PackQuestion, one, id=one["rank"], text=one["question"], evidence=evidence_in(one))
+            for one in rows
+        )
+        return record_in(Pack, row, questions=questions, imported=bool(row["imported"]))
+
+
+class KeyFactShelf(Shelf[KeyFacts]):
+    """The key facts of documents: trees of facts, with those that were pruned."""
+
+    table, columns, what = (
+        "keyfacts",
+        {"builder": "builder", "validator": "validator"},
+        "key facts have an id that begins",
+    )
+
+    @override
+    def _fill(self, raw: Raw, found: KeyFacts) -> None:
+        columns = ("keyfacts", "idx", "chunk", "perspective", "position", "query", "start", '"end"')
+        of_fact = ("keyfacts", "tree", "id", "level", "parent", "fact", "objections", "evidence", "start", '"end"')
+        for number, tree in enumerate(found.trees):
+            values = values_of(tree, ("chunk", "perspective", "position", "query"))
+            raw.execute(insert("trees", *columns), (found.id, number, *values, *tree.span))
+            rows = [
+                (
+                    *(found.id, number, *values_of(one, ("id", "level", "parent", "text"))),
+                    json_text([[why.dimension, why.reason] for why in one.objections]),
+                    *evidence_values(one.evidence),
+                )
+                for one in tree.facts
+            ]
+            raw.executemany(insert("facts", *of_fact), rows)
+
+    @override
+    def _found(self, row: Row) -> KeyFacts:
+        facts: dict[int, list[KeyFact]] = defaultdict(list)
+        for one in self._connection.rows("SELECT * FROM facts WHERE keyfacts = ? ORDER BY tree, id", (row["id"],)):
+            objections = tuple(Objection(*why) for why in json.loads(one["objections"]))
+            its = {"text": one["fact"], "evidence": evidence_in(one), "objections": objections}
+            facts[one["tree"]].append(record_in(KeyFact, one, **its))
+        rows = self._connection.rows("SELECT * FROM trees WHERE keyfacts = ? ORDER BY idx", (row["id"],))
+        trees = tuple(
+            record_in(Tree, one, span=Span(one["start"], one["end"]), facts=tuple(facts[one["idx"]])) for one in rows
+        )
+        return record_in(KeyFacts, row, trees=trees, imported=bool(row["imported"]))
+
+
+class TypedShelf(Shelf[TypedQuestions]):
+    """The typed questions of documents, by which models are asked about them."""
+
+    table, columns, what = (
+        "typed_packs",
+        {"model": "model", "span_end": "end"},
+        "typed questions have an id that begins",
+    )
+
+    @override
+    def _fill(self, raw: Raw, found: TypedQuestions) -> None:
+        columns = ("pack", "rank", "type", "question", "answer", "reason", "start", '"end"')
+        rows = [
+            (found.id, *values_of(one, ("id", "type", "text", "answer", "reason")), *one.paragraph)
+            for one in found.questions
+        ]
+        raw.executemany(insert("typed_questions", *columns), rows)
+
+    @override
+    def _found(self, row: Row) -> TypedQuestions:
+        rows = self._connection.rows("SELECT * FROM typed_questions WHERE pack = ? ORDER BY rank", (row["id"],))
+        questions = tuple(
+            record_in(
+                TypedQuestion, one, id=one["rank"], text=one["question"], paragraph=Span(one["start"], one["end"])
+            )
+            for one in rows
+        )
+        return record_in(TypedQuestions, row, questions=questions, end=row["span_end"], imported=bool(row["imported"]))

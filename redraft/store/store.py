@@ -21,13 +21,11 @@ from redraft.store.jobs import Jobs, Turns
 from redraft.store.judgments import Judgments
 from redraft.store.models import MannersBook, PromptShelf
 from redraft.store.opening import opened
-from redraft.store.packs import Packs
 from redraft.store.parents import Ancestry
 from redraft.store.parts import Candidates, Chapters
 from redraft.store.rulings import Rulings
 from redraft.store.runs import Run, Runs
-from redraft.store.trees import KeyFactShelf
-from redraft.store.typed import TypedShelf
+from redraft.store.shelf import KeyFactShelf, Packs, TypedShelf
 
 FILE_NAME = "redraft.db"
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import hashlib
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 
 from redraft.errors import RedraftError
+from redraft.pages.assets import static
 from redraft.runs.workshop import Workshop
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
@@ -24,8 +31,52 @@ from redraft.studio.house import House, Told
 from redraft.studio.pending import Pending
 from redraft.studio.problems import refused
 from redraft.studio.rows import Rows
-from redraft.studio.statics import load_files, static_file
 from redraft.studio.work import Work
+
+_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
+
+
+class _File(NamedTuple):
+    content: bytes
+    kind: str
+    mark: str
+
+
+@cache
+def _files() -> dict[str, _File]:
+    """All there are, read once: an address is looked up among their names, and is never a path."""
+    found = dict(_found(files("redraft.pages") / "static", ""))
+    # What pictures need is no file: it is made where they are.
+    return found | {"plots.css": _file(static("plots.css").encode(), _TYPES["css"])}
+
+
+def _file(content: bytes, kind: str) -> _File:
+    return _File(content, kind, f'"{hashlib.sha256(content).hexdigest()[:16]}"')
+
+
+def _found(folder: Traversable, before: str) -> Iterator[tuple[str, _File]]:
+    for one in folder.iterdir():
+        if one.is_dir():
+            yield from _found(one, f"{before}{one.name}/")
+        elif (kind := _TYPES.get(one.name.rpartition(".")[2])) is not None:
+            yield f"{before}{one.name}", _file(one.read_bytes(), kind)
+
+
+async def static_file(request: Request) -> Response:
+    """A style or a script."""
+    found = _files().get(request.path_params["name"])
+    if found is None:
+        raise HTTPException(404)
+    headers = {"etag": found.mark, "cache-control": "no-cache"}
+    if request.headers.get("if-none-match") == found.mark:
+        return Response(status_code=304, headers=headers)
+    return Response(found.content, media_type=found.kind, headers=headers)
+
+
+def load_files() -> None:
+    """Read them, before there is an event loop that would have to wait."""
+    _files()
+
 
 _READING = (
     Route("/", pages.home),

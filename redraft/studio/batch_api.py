@@ -12,7 +12,7 @@ from redraft.errors import RunError, UsageError
 from redraft.store.batches import Status
 from redraft.store.threads import off_loop
 from redraft.studio import batches
-from redraft.studio.batch_contracts import BatchList, BatchOrder, BatchStatus, BatchTables, ItemList, WantedItems
+from redraft.studio.contracts import BatchList, BatchOrder, BatchStatus, BatchTables, ItemList, WantedItems
 from redraft.studio.endpoints import Endpoint, typed
 from redraft.studio.feeds import EVENT_STREAM, STREAMED, sent
 from redraft.studio.house import house, read, work_of

@@ -11,8 +11,8 @@ from starlette.routing import Route
 
 from redraft.store.threads import off_loop
 from redraft.studio.batch_api import all_shown, items_shown, named, one_shown, ordered, wanted_of
-from redraft.studio.batch_contracts import BatchOrder, WantedItems
 from redraft.studio.batches import SHOWN_AT_ONCE
+from redraft.studio.contracts import BatchOrder, WantedItems
 from redraft.studio.house import house
 from redraft.studio.pages import page
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from redraft.batches.standing import Standing, pace_of, standing_of
 from redraft.batches.tables import report_on
-from redraft.dossier.scrubbing import scrubbed
 from redraft.errors import RunError
 from redraft.history.certificates import self_checked
 from redraft.history.tracing import scores_of
@@ -21,20 +20,19 @@ from redraft.settings import Settings
 from redraft.store.batches import Item
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
-from redraft.studio.batch_contracts import (
+from redraft.studio.contracts import (
     BatchList,
     BatchOrder,
     BatchStatus,
     BatchTables,
-    ItemCounts,
     ItemList,
     ItemRow,
+    TableEntry,
     WantedItems,
 )
-from redraft.studio.contracts import TableEntry
 from redraft.studio.feeds import Told
 from redraft.studio.problems import NoSuchThing
-from redraft.text.cleaning import one_line
+from redraft.text.cleaning import one_line, scrubbed
 
 _PAUSE = 1.0
 _USUAL = Settings().model_dump(include={"model", "strategy", "words"})
@@ -63,7 +61,7 @@ def status_of(store: Store, name: str, at_work: frozenset[str]) -> BatchStatus:
 
 
 def _status(store: Store, standing: Standing, at_work: frozenset[str]) -> BatchStatus:
-    batch, counts = standing.batch, standing.counts
+    batch = standing.batch
     # What another version of redraft has stored is shown as far as it is known here.
     settings = {**_USUAL, **(batch.asked.get("settings") or {})}
     refinement = batch.asked.get("refinement") or {}
@@ -72,15 +70,7 @@ def _status(store: Store, standing: Standing, at_work: frozenset[str]) -> BatchS
         batch=batch.name,
         status=standing.stage,
         created=batch.created,
-        items=ItemCounts(
-            all=counts.all,
-            waiting=counts.waiting,
-            leased=counts.leased,
-            done=counts.done,
-            short=counts.short,
-            failed=counts.failed,
-            aside=counts.aside,
-        ),
+        items=standing.counts,
         calls=standing.calls,
         cost_usd=standing.cost_usd,
         a_minute=pace.a_minute if pace else None,

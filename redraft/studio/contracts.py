@@ -6,11 +6,16 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from redraft.batches.standing import Stage as BatchStage
+from redraft.domain import Piece
 from redraft.dossier.contents import FindingEntry, Sentence
+from redraft.evaluators.forecasting import Stage
 from redraft.graphs.reviewing import ReviewQuestion
+from redraft.history.summaries import RunSummary
 from redraft.settings import ModelSettings
+from redraft.store.batches import Counts, State
+from redraft.store.agreements import Opinion
 from redraft.studio.orders import Asked
-from redraft.studio.rows import Row
 
 
 class Body(BaseModel):
@@ -34,17 +39,6 @@ class Started(BaseModel):
     """Where its progress can be followed."""
 
 
-class Stage(BaseModel):
-    """A stage of judging, and what it comes to at most, or `about` that."""
-
-    name: str
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    by: str
-    about: bool
-
-
 class Plan(BaseModel):
     """What a run would come to at most."""
 
@@ -63,7 +57,7 @@ class Plan(BaseModel):
     warnings: list[str]
 
 
-class Status(Row):
+class Status(RunSummary):
     """How a run stands."""
 
     error: dict[str, str] | None
@@ -101,23 +95,12 @@ class Evidence(BaseModel):
     findings: tuple[FindingEntry, ...]
 
 
-class PieceText(BaseModel):
-    """A partial summary."""
-
-    level: int
-    index: int
-    first_chunk: int
-    last_chunk: int
-    words: int
-    text: str
-
-
 class Pieces(BaseModel):
     """What of a summary there is while it is being written: the latest partial summaries, the furthest first."""
 
     chunks: int
     total: int
-    pieces: tuple[PieceText, ...]
+    pieces: tuple[Piece, ...]
     draft: str | None
 
 
@@ -149,20 +132,10 @@ class OpinionGiven(Body):
     note: str = Field(default="", max_length=4000)
 
 
-class OpinionEntry(BaseModel):
-    """What somebody says of a finding."""
-
-    finding: str
-    draft: str
-    agrees: bool
-    note: str
-    said: str
-
-
 class Opinions(BaseModel):
     """What was said of the findings of a run."""
 
-    opinions: tuple[OpinionEntry, ...]
+    opinions: tuple[Opinion, ...]
 
 
 class PackLine(BaseModel):
@@ -266,9 +239,102 @@ class Experiment(BaseModel):
     settings: dict[str, Any]
     tables: tuple[TableEntry, ...]
     pictures: tuple[str, ...]
-    runs: tuple[Row, ...]
+    runs: tuple[RunSummary, ...]
 
 
 def models_offered(models: dict[str, ModelSettings]) -> dict[str, str]:
     """The names of models, and which they are. Nothing of their addresses, and nothing of their keys."""
     return {name: one.model for name, one in models.items()}
+
+
+BatchOrder = Literal["pause", "cancel", "resume"]
+Which = Literal["", "waiting", "leased", "done", "short", "failed", "aside"]
+"""A state of documents; `short` are those of the ones that are done which fell short of what was asked."""
+
+
+class BatchStatus(BaseModel):
+    """How a batch stands."""
+
+    batch: str
+    status: BatchStage
+    created: str
+    items: Counts
+    calls: int
+    cost_usd: float | None
+    """None where a price is not known."""
+    a_minute: float | None
+    """How many documents have come to their end a minute in the last ten minutes; None where nobody works on it."""
+    seconds_left: float | None
+    """If it goes on so."""
+    error: dict[str, str] | None
+    """What stands in the way of every document."""
+    folder: str | None
+    model: str
+    strategy: str
+    words: int | None
+    goals: dict[str, float]
+    max_cost: float | None
+    max_calls: int | None
+    at_work: bool
+    """Whether this studio is working on it."""
+    orders: tuple[BatchOrder, ...]
+    """What can be done with it now."""
+
+
+class BatchList(BaseModel):
+    """All batches, newest first."""
+
+    batches: tuple[BatchStatus, ...]
+
+
+class WantedItems(BaseModel):
+    """Which documents of a batch are listed, and which page of them."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    state: Which = ""
+    q: str = Field(default="", max_length=300)
+    """What is in the name of the document or in its path."""
+    page: int = Field(default=1, ge=1)
+    per: int = Field(default=50, ge=1, le=200)
+
+
+class ItemRow(BaseModel):
+    """A document of a batch."""
+
+    number: int
+    """Its place in the batch, from 1 on."""
+    source: str
+    name: str
+    """The last part of that, or its id in a file of lines."""
+    title: str
+    state: State
+    short: bool
+    attempts: int
+    run: str | None
+    """The run that has the rest of it: /api/runs/RUN, /api/runs/RUN/dossier."""
+    words: int | None
+    scores: dict[str, float | None]
+    self_check: bool
+    """Whether the built-in model has judged what it has written itself."""
+    calls: int | None
+    cost_usd: float | None
+    error: dict[str, str] | None
+
+
+class ItemList(BaseModel):
+    """A page of the documents of a batch."""
+
+    rows: tuple[ItemRow, ...]
+    total: int
+    """How many documents are meant, on all pages."""
+    page: int
+    pages: int
+    metrics: tuple[str, ...]
+    """Those that any of these rows has a score of."""
+
+
+class BatchTables(BaseModel):
+    """What came of a batch in tables, as `redraft batch status NAME` prints them."""
+
+    tables: tuple[TableEntry, ...]

@@ -11,24 +11,25 @@ from pydantic import ValidationError
 
 from redraft.errors import UsageError
 from redraft.experiments.published import read_file_of_results
+from redraft.history.summaries import RunSummary
 from redraft.pages.report import Section, sections
 from redraft.sources import MOST_BYTES, read_file
 from redraft.studio.contracts import Experiment, ExperimentLine, ExperimentList, TableEntry
 from redraft.studio.problems import NoSuchThing
-from redraft.studio.rows import Row, Rows, Wanted
+from redraft.studio.rows import Rows, Wanted
 
 _TABLES, _PICTURE = "tables.json", ".svg"
 _MOST_RUNS = 500
 
 
-def name_of(row: Row) -> str:
+def name_of(row: RunSummary) -> str:
     """The experiment that a run belongs to; empty for none."""
     return row.experiment or (row.kind if row.part else "")
 
 
 def listed(rows: Rows, folder: Path | None) -> ExperimentList:
     """The experiments of the store, and those of the folder."""
-    found: dict[str, list[Row]] = {}
+    found: dict[str, list[RunSummary]] = {}
     for row in rows.all():
         if name := name_of(row):
             found.setdefault(name, []).append(row)
@@ -38,7 +39,7 @@ def listed(rows: Rows, folder: Path | None) -> ExperimentList:
     )
 
 
-def _line(name: str, runs: list[Row], folder: Path | None) -> ExperimentLine:
+def _line(name: str, runs: list[RunSummary], folder: Path | None) -> ExperimentLine:
     costs = [row.cost_usd for row in runs]
     return ExperimentLine(
         name=name,

@@ -12,7 +12,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from redraft.errors import RedraftError
-from redraft.events import CallAnswered, CallFailed, CallStarted, Event, RunDone, RunStarted, StageStarted, event_json
+from redraft.events import (
+    CallAnswered,
+    CallFailed,
+    CallStarted,
+    Event,
+    PieceDone,
+    RoundSettled,
+    RunDone,
+    RunStarted,
+    StageStarted,
+    event_json,
+)
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
 
@@ -238,13 +249,13 @@ def _look(store: Store, key: str, known: frozenset[tuple[int, int]], rounds_know
     pieces = store.runs.pieces(key)
     for one in pieces:
         if (one.level, one.index) not in known:
-            place = {"level": one.level, "index": one.index, "words": one.words, "flaw": one.flaw}
-            found.append({"kind": "piece", **place, "first_chunk": one.first_chunk, "last_chunk": one.last_chunk})
+            chunks = (one.first_chunk, one.last_chunk)
+            found.append(event_json(PieceDone(one.level, one.index, *chunks, one.words, one.flaw)))
     rounds = [made for made in store.judgments.rounds(key) if made.accepted is not None]
     for made in rounds[rounds_known:]:
         scores = {name: one.score for name, one in store.judgments.of(made.draft).items() if one.score is not None}
-        said = {"number": made.number, "draft": made.draft, "accepted": made.accepted, "reason": made.reason}
-        found.append({"kind": "round", **said, "aims": list(made.aims), "scores": scores})
+        settled = RoundSettled(made.number, made.draft, bool(made.accepted), made.reason, made.aims, scores)
+        found.append(event_json(settled))
     progress = Progress(
         calls=used.calls,
         cached=used.cached,

@@ -10,17 +10,18 @@ from redraft.agreement.sheets.questions import What, questions
 from redraft.agreement.sheets.sheet import written
 from redraft.dossier.contents import Dossier
 from redraft.dossier.reading import read_dossier
-from redraft.dossier.scrubbing import scrubbed
 from redraft.errors import UsageError
 from redraft.history.results import read_result
+from redraft.history.summaries import summary_of
 from redraft.history.tracing import read_trace
 from redraft.settings import Part
 from redraft.store.agreements import Opinion
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.studio.contracts import Evidence, OpinionEntry, OpinionGiven, Opinions, Pieces, PieceText, Status
+from redraft.studio.contracts import Evidence, OpinionGiven, Opinions, Pieces, Status
 from redraft.studio.problems import NoSuchThing
-from redraft.studio.rows import RUNNING, row_of
+from redraft.studio.rows import RUNNING
+from redraft.text.cleaning import scrubbed
 
 DRAFTED = frozenset({"summarize", "evaluate", "refine"})
 """The kinds of runs that a dossier is about."""
@@ -30,7 +31,7 @@ _MOST_PIECES = 40
 
 def status_of(store: Store, run: Run, *, at_work: bool) -> Status:
     """How a run stands."""
-    row = row_of(store, run)
+    row = summary_of(store, run)
     if at_work and row.status == "killed":
         # It is on record, and not claimed yet.
         row = row.model_copy(update={"status": RUNNING})
@@ -54,17 +55,7 @@ def pieces_of(store: Store, run: str) -> Pieces:
     return Pieces(
         chunks=len(chunks),
         total=len(latest),
-        pieces=tuple(
-            PieceText(
-                level=one.level,
-                index=one.index,
-                first_chunk=one.first_chunk,
-                last_chunk=one.last_chunk,
-                words=one.words,
-                text=one.text,
-            )
-            for one in (latest[place] for place in order)
-        ),
+        pieces=tuple(latest[place] for place in order),
         draft=store.runs.draft(known.draft).text if known.draft else None,
     )
 
@@ -93,11 +84,7 @@ def dossier_of(store: Store, run: str) -> Dossier:
 
 def opinions_of(store: Store, run: str) -> Opinions:
     """What was said of the findings of a run."""
-    return Opinions(opinions=tuple(_entry(one) for one in store.opinions.of(run).values()))
-
-
-def _entry(one: Opinion) -> OpinionEntry:
-    return OpinionEntry(finding=one.finding, draft=one.draft, agrees=one.agrees, note=one.note, said=one.said)
+    return Opinions(opinions=tuple(store.opinions.of(run).values()))
 
 
 def say(store: Store, run: str, given: OpinionGiven) -> Opinions:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import urlencode
 
+from pydantic_core import to_jsonable_python
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -99,7 +100,7 @@ async def run(request: Request) -> Response:
 
 def _dossier_page(store: Store, status: Status, read_only: bool) -> str:
     dossier = looking.dossier_of(store, status.run)
-    said = {one.finding: one.model_dump() for one in looking.opinions_of(store, status.run).opinions}
+    said = {one.finding: to_jsonable_python(one) for one in looking.opinions_of(store, status.run).opinions}
     findings = {one.number: {"id": one.id, "opinion": said.get(one.id)} for one in dossier.findings}
     return template("studio/run.html").render(
         **view(dossier),

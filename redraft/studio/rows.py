@@ -10,54 +10,11 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from redraft.history.certificates import self_checked
-from redraft.history.comparison import preferred
-from redraft.history.tracing import scores_of
-from redraft.settings import GIVEN_STRATEGY, Part
-from redraft.store.runs import Run
+from redraft.history.summaries import RunSummary, summary_of
 from redraft.store.store import Store
-from redraft.text.cleaning import one_line
 
 RUNNING = "running"
 _SCORE = "score."
-
-
-class Row(BaseModel):
-    """A run in the list."""
-
-    model_config = ConfigDict(frozen=True)
-
-    run: str
-    created: str
-    updated: str
-    status: str
-    kind: str
-    parent: str | None
-    experiment: str | None
-    part: bool
-    """Whether it is part of an experiment, which alone can go on with it."""
-    chapter_of: str
-    """The run that it summarizes a chapter for."""
-    strategy: str
-    """Empty for a summary that was given."""
-    model: str
-    judges: tuple[str, ...]
-    document: str
-    title: str
-    query: str
-    words: int | None
-    """Of the summary; None while there is none."""
-    limit: int | None
-    stop_reason: str
-    scores: dict[str, float | None]
-    self_check: bool
-    """Whether the built-in model has judged what it has written itself."""
-    preferred: str | None
-    """Of two summaries that were compared, the better one."""
-    calls: int
-    cost_usd: float | None
-    """None where a price is not known."""
-    seconds: float
 
 
 class Wanted(BaseModel):
@@ -84,7 +41,7 @@ class Wanted(BaseModel):
 class RunList(BaseModel):
     """A page of the list."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[RunSummary, ...]
     total: int
     """How many runs are meant, on all pages."""
     page: int
@@ -100,7 +57,7 @@ class RunList(BaseModel):
 
 class _Known(NamedTuple):
     stamp: tuple[str, str]
-    row: Row
+    row: RunSummary
 
 
 class Rows:
@@ -130,7 +87,7 @@ class Rows:
             damaged=self._damaged,
         )
 
-    def all(self) -> list[Row]:
+    def all(self) -> list[RunSummary]:
         """A row for every run, newest first."""
         with self._lock:
             stamps = self._store.runs.stamps()
@@ -145,47 +102,15 @@ class Rows:
         known = self._known.get(key)
         if known is not None and known.stamp == stamp and stamp[1] != RUNNING:
             return known
-        return _Known(stamp, row_of(self._store, self._store.runs.get(key)))
+        return _Known(stamp, summary_of(self._store, self._store.runs.get(key)))
 
 
-def row_of(store: Store, run: Run) -> Row:
-    """The row of a run."""
-    used = store.calls.totals(run.id)
-    draft = store.runs.draft(run.draft) if run.draft else None
-    return Row(
-        run=run.id,
-        created=run.created,
-        updated=run.updated,
-        status=store.status(run),
-        kind=run.kind,
-        parent=run.parent,
-        experiment=run.experiment,
-        part=isinstance(run.purpose, Part),
-        chapter_of=store.chapters.whole_of(run.id),
-        strategy="" if run.settings.strategy == GIVEN_STRATEGY else run.settings.strategy,
-        model=run.settings.model,
-        judges=run.judging.judges if run.judging else (),
-        document=run.document,
-        title=one_line(store.documents.title(run.document)),
-        query=one_line(run.settings.query or ""),
-        words=draft.words if draft else None,
-        limit=run.settings.words,
-        stop_reason=run.stop_reason or "",
-        scores=scores_of(store, run),
-        self_check=bool(self_checked(run)),
-        preferred=preferred(store, run),
-        calls=used.calls,
-        cost_usd=used.cost_usd,
-        seconds=used.seconds,
-    )
-
-
-def _is_shown(row: Row, wanted: Wanted) -> bool:
+def _is_shown(row: RunSummary, wanted: Wanted) -> bool:
     of_another = row.experiment is not None or row.part or row.chapter_of
     return wanted.all or bool(wanted.experiment) or not of_another
 
 
-def _is_wanted(row: Row, wanted: Wanted) -> bool:
+def _is_wanted(row: RunSummary, wanted: Wanted) -> bool:
     text = " ".join((row.run, row.title, row.model, row.query)).casefold()
     return (
         all(word in text for word in wanted.q.casefold().split())
@@ -197,7 +122,7 @@ def _is_wanted(row: Row, wanted: Wanted) -> bool:
     )
 
 
-_KEYS: Mapping[str, Callable[[Row], Any]] = {
+_KEYS: Mapping[str, Callable[[RunSummary], Any]] = {
     "created": lambda row: row.created,
     "status": lambda row: row.status,
     "kind": lambda row: row.kind,
@@ -210,10 +135,10 @@ _KEYS: Mapping[str, Callable[[Row], Any]] = {
 }
 
 
-def _sorted(rows: Sequence[Row], wanted: Wanted) -> list[Row]:
+def _sorted(rows: Sequence[RunSummary], wanted: Wanted) -> list[RunSummary]:
     """In the order that was asked for; what has no value comes last either way. Equals stay newest first."""
     metric = wanted.sort.removeprefix(_SCORE)
-    of_metric: Callable[[Row], Any] = lambda row: row.scores.get(metric)  # noqa: E731
+    of_metric: Callable[[RunSummary], Any] = lambda row: row.scores.get(metric)  # noqa: E731
     key = of_metric if wanted.sort.startswith(_SCORE) else _KEYS.get(wanted.sort, _KEYS["created"])
     valued = sorted((row for row in rows if key(row) is not None), key=key, reverse=wanted.dir == "desc")
     return valued + [row for row in rows if key(row) is None]

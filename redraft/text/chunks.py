@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from redraft.domain import Chunk, Document, Span
+from redraft.document import Chunk, Document, Span
 from redraft.errors import UsageError
 from redraft.text.ends import Ends
 from redraft.text.places import starts_of

@@ -1,9 +1,10 @@
-"""Makes foreign text harmless: one kind of line end, no control characters."""
+"""Makes text harmless: one kind of line end, no control characters; and without paths where it is sent to others."""
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 _LINE_ENDS = ("\r\n", "\r", "\x85", "\u2028", "\u2029", "\v", "\f")
 
@@ -74,3 +75,24 @@ def _replaced(pattern: re.Pattern[str], by: str, text: str) -> tuple[str, int]:
         return text, 0
     parts = [pattern.subn(by, text[start : start + _BLOCK]) for start in starts]
     return "".join(part for part, _ in parts), sum(count for _, count in parts)
+
+
+# A path has at least two names. What comes before it is no part of an address or of a word.
+_PATH = re.compile(r"(?<![\w/.~\\])(?:(?<!:)|(?!//))(?:~|[A-Za-z]:)?(?:[/\\]+[^\s/\\\"'<>|:;,()]+){2,}[/\\]?")
+_USER = re.compile(r"(?<=://)[^/@\s]*@")
+
+
+def scrubbed(text: str) -> str:
+    """The text with the last name of each path in place of it, and addresses without a user."""
+    return _PATH.sub(lambda found: re.split(r"[/\\]", found[0].rstrip("/\\"))[-1], _USER.sub("", text))
+
+
+def scrubbed_all(value: Any) -> Any:
+    """The same of every text within a value."""
+    if isinstance(value, str):
+        return scrubbed(value)
+    if isinstance(value, Mapping):
+        return {scrubbed(str(key)): scrubbed_all(one) for key, one in value.items()}
+    if isinstance(value, Sequence):
+        return [scrubbed_all(one) for one in value]
+    return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from redraft.domain import Span
+from redraft.document import Span
 from redraft.text.tokens import Meter
 
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from redraft.domain import Document, Span
+from redraft.document import Document, Span
 from redraft.text.detection import UNKNOWN, primary, shown_by, shown_within
 
 ENGLISH = "en"

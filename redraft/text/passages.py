@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from redraft.domain import Document, Span
+from redraft.document import Document, Span
 from redraft.text.cutting import pieces, windows
 from redraft.text.embeddings import Encoder
 from redraft.text.languages import tongues_of, unshown

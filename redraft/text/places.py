@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from redraft.domain import Document, Span
+from redraft.document import Document, Span
 from redraft.text.cleaning import one_line
 
 _LONGEST_TITLE = 120

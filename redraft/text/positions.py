@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from redraft.domain import Span
+from redraft.document import Span
 from redraft.text.origins.links import Traced
 
 POINTS = 50

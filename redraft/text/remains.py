@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 
-from redraft.domain import Span
+from redraft.document import Span
 from redraft.text.sentences import ends_sentence, sentences
 from redraft.text.units import words
 from redraft.text.words import count_words

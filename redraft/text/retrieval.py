@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from redraft.domain import Document, Span
+from redraft.document import Document, Span
 from redraft.patterns import pattern
 from redraft.text.cutting import overlapping, pieces
 from redraft.text.embeddings import Embeddings, Encoder

@@ -13,7 +13,7 @@ from itertools import accumulate, pairwise
 
 from sentencex import segment
 
-from redraft.domain import Span
+from redraft.document import Span
 from redraft.text.cleaning import one_line
 from redraft.text.languages import ENGLISH, Tongue, is_foreign, tongues_in
 from redraft.text.words import UNSPACED, count_words

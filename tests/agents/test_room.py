@@ -16,7 +16,7 @@ from redraft.agents.judge import Judge
 from redraft.agents.room import Wording, wording_of
 from redraft.domain import Usage
 from redraft.errors import CutReply, CutThought, JudgingError
-from redraft.history.built import built
+from redraft.history.results import built
 from redraft.models.base import Request
 from redraft.models.testing import FunctionModel, Line
 from redraft.prompts.book import PromptBook

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from redraft.cli.views.listing import run_lines
+from redraft.history.summaries import RunSummary
 from tests.cli.inside import Inside, keepers_court
 from tests.support import story
 
@@ -68,7 +69,7 @@ def test_nothing_found_says_so_and_is_no_failure(command: Inside) -> None:
     assert "redraft runs --all" in done.err
 
 
-def a_run(**changed: Any) -> dict[str, Any]:
+def a_run(**changed: Any) -> RunSummary:
     """A run as long in every column as runs are."""
     long = {
         "run": "3fa2c1d0",
@@ -77,19 +78,19 @@ def a_run(**changed: Any) -> dict[str, Any]:
         "kind": "summarize",
         "strategy": "hierarchical",
         "model": "openai:gpt-5-mini-2026-01-01-preview",
-        "words": 1200,
+        "limit": 1200,
         "title": "A very long title of a very long book by somebody",
         "scores": {"coverage": 0.5, "consistency": 0.75, "keyfact_recall": 0.25, "faithfulness": 0.9},
         "self_check": False,
         "preferred": None,
     }
-    return long | changed
+    return RunSummary.model_construct(**long | changed)
 
 
 @pytest.mark.parametrize("columns", [80, 100])
 def test_the_list_fits_whatever_stands_in_it(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    compared = a_run(kind="compare", preferred="b", strategy="given")
+    compared = a_run(kind="compare", preferred="b", strategy="")
     several = [a_run(), a_run(self_check=True), a_run(scores={}, kind="booookscore"), compared]
     for runs in ([one] for one in several):
         assert max(map(len, run_lines(runs, NOW))) <= columns

@@ -5,13 +5,11 @@ from __future__ import annotations
 import pytest
 
 from redraft.domain import Evaluation
-from redraft.dossier.beside.aligned import standing
 from redraft.dossier.beside.contents import RunsBeside, Verdict
 from redraft.dossier.beside.contestants import letters
-from redraft.dossier.beside.fifths import fifth_of
-from redraft.dossier.beside.intervals import interval_of_mean
+from redraft.dossier.beside.pairing import fifth_of, standing
 from redraft.dossier.beside.reading import read_beside
-from redraft.dossier.beside.sides import counted
+from redraft.dossier.beside.sides import counted, interval_of_mean
 from redraft.errors import UsageError
 from redraft.pages.comparison import comparison_page
 from redraft.store.store import Store

@@ -65,11 +65,9 @@ async def test_the_question_can_be_read_by_itself(bench: Bench) -> None:
         "Bob",
         "Tom2",
     )
-    assert (
-        wrong["evidence"] == "The keeper number 2 is called Tom2 and lives at station 14 by the cold sea for 5 years."
-    )
-    assert wrong["span"] is not None
-    assert bench.document.text[slice(*wrong["span"])] == wrong["evidence"]
+    said = wrong["evidence"]["text"]
+    assert said == "The keeper number 2 is called Tom2 and lives at station 14 by the cold sea for 5 years."
+    assert bench.document.text[slice(*wrong["evidence"]["span"])] == wrong["evidence"]["text"]
     assert question["problem"] == ""
     (waiting,) = [event for event in events if isinstance(event, Waiting)]
     assert (waiting.run, waiting.question) == (run.id, question)

@@ -12,7 +12,7 @@ import pytest
 from redraft import Store
 from redraft.domain import Document, Pack
 from redraft.errors import PackError, RedraftError, RunError
-from redraft.history.built import built
+from redraft.history.results import built
 from redraft.packs.exchange import Packed, choose, import_pack
 from redraft.packs.exported import pack_json
 from redraft.packs.file import read_pack_file

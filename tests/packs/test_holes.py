@@ -15,8 +15,7 @@ from redraft.domain import Evaluation, Pack, Usage
 from redraft.errors import ProviderError, RefusedReply
 from redraft.evaluators.base import Case, Evaluator
 from redraft.events import Event, Noted
-from redraft.history.built import built
-from redraft.history.results import Result
+from redraft.history.results import Result, built
 from redraft.history.tracing import read_trace
 from redraft.packs.exchange import import_pack
 from redraft.packs.exported import pack_json

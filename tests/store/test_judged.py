@@ -405,7 +405,9 @@ def test_a_new_evaluation_takes_the_place_of_the_old_with_its_findings(store: St
 
 def test_an_evaluation_that_cannot_be_stored_leaves_the_old_one(store: Store, draft: str) -> None:
     store.judgments.keep(draft, evaluation())
-    broken = evaluation(findings=(finding(), finding(task=None)))
+    incomplete = finding()
+    object.__setattr__(incomplete, "task", None)
+    broken = evaluation(findings=(finding(), incomplete))
     with pytest.raises(StoreError):
         store.judgments.keep(draft, broken)
     assert store.judgments.of(draft) == {"coverage": evaluation()}

@@ -21,8 +21,8 @@ from redraft.batches.work import Worker
 from redraft.reports.tables import Table
 from redraft.store.batches import Batch, NewItem
 from redraft.store.store import Store
-from redraft.studio.batch_contracts import BatchList, BatchStatus, BatchTables, ItemList
 from redraft.studio.batches import Tables
+from redraft.studio.contracts import BatchList, BatchStatus, BatchTables, ItemList
 from tests.browser import browser, serious
 from tests.chatserver import ChatServer, Seen, summarizer
 from tests.judges import KEY

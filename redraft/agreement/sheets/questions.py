@@ -15,8 +15,7 @@ from redraft.evaluators.consensus import OPEN
 from redraft.evaluators.consistency import CONSISTENT, Consistency
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
-from redraft.history.reading import document_read
-from redraft.history.results import Result, read_result
+from redraft.history.results import Result, document_read, read_result
 from redraft.store.store import Store
 from redraft.text.passages import Passages, joined
 from redraft.text.tokens import tokenizer_named

@@ -34,7 +34,7 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
     from redraft.cli.views import histories
     from redraft.cli.views.render import echo_json
     from redraft.history.changes import difference
-    from redraft.history.reading import document_read
+    from redraft.history.results import document_read
     from redraft.history.tracing import read_trace
     from redraft.text.languages import reading
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, get_args
 
 import click
 
@@ -56,17 +56,18 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
     from redraft.cli.terminal import say
     from redraft.cli.views.listing import run_lines
     from redraft.cli.views.render import echo_json
+    from redraft.history.summaries import summary_of
     from redraft.text.cleaning import one_line
 
     _check_status(filters["status"])
     with store_to_read(db) as store:
         found = _found(store, limit, show_all=show_all, **filters)
-        all_of_them = (store.runs.readable(run.id, partial(_listed, store, run)) for run in found)
+        all_of_them = (store.runs.readable(run.id, partial(summary_of, store, run)) for run in found)
         listed = [one for one in all_of_them if one is not None]
         damaged = dict(store.runs.damaged)
         any_at_all = bool(listed or store.runs.latest(1))
     if as_json:
-        echo_json({"runs": listed, "damaged": damaged})
+        echo_json({"runs": [one.model_dump(mode="json") for one in listed], "damaged": damaged})
     elif listed:
         for line in run_lines(listed, datetime.now(UTC)):
             click.echo(line)
@@ -113,28 +114,3 @@ def _found(
         documents=store.documents.named(document) if document else None,
         wanted=wanted,
     )
-
-
-def _listed(store: Store, run: Run) -> dict[str, Any]:
-    """The contract of a run in `runs --json`."""
-    from redraft.history.certificates import self_checked
-    from redraft.history.comparison import preferred
-    from redraft.history.tracing import scores_of
-
-    return {
-        "run": run.id,
-        "created": run.created,
-        "status": store.status(run),
-        "kind": run.kind,
-        "parent": run.parent,
-        "chapter_of": store.chapters.whole_of(run.id) or None,
-        "strategy": run.settings.strategy,
-        "model": run.settings.model,
-        "words": run.settings.words,
-        "document": run.document,
-        "title": store.documents.title(run.document),
-        "stop_reason": run.stop_reason,
-        "scores": scores_of(store, run),
-        "self_check": bool(self_checked(run)),
-        "preferred": preferred(store, run),
-    }

@@ -25,8 +25,7 @@ def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
     from redraft.cli.given import store_to_read
     from redraft.cli.views import chapters, histories
     from redraft.cli.views.render import echo_json
-    from redraft.history.reading import document_read
-    from redraft.history.results import read_result
+    from redraft.history.results import document_read, read_result
     from redraft.history.tracing import read_trace
     from redraft.text.languages import reading
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from redraft.cli import terminal
 from redraft.cli.views import preferences, render
+from redraft.history.summaries import RunSummary
 from redraft.text.cleaning import one_line
 from redraft.text.columns import columns as wide
 from redraft.text.columns import fitted
@@ -22,7 +23,7 @@ _SHORT_ID = 8
 Columns = dict[str, list[str]]
 
 
-def run_lines(runs: Sequence[Mapping[str, Any]], now: datetime) -> list[str]:
+def run_lines(runs: Sequence[RunSummary], now: datetime) -> list[str]:
     """Runs in aligned columns."""
     return _lines([_run(run, now) for run in runs])
 
@@ -32,19 +33,18 @@ def pack_lines(packs: Sequence[Mapping[str, Any]], now: datetime) -> list[str]:
     return _lines([_pack(pack, now) for pack in packs])
 
 
-def _run(run: Mapping[str, Any], now: datetime) -> dict[str, str]:
-    compared = run["kind"] == "compare"
-    scores = render.scores(run["scores"], self_check=run["self_check"])
+def _run(run: RunSummary, now: datetime) -> dict[str, str]:
+    scores = render.scores(run.scores, self_check=run.self_check)
     return {
-        "RUN": run["run"],
-        "WHEN (UTC)": _when(run["created"], now),
-        "STATUS": run["status"],
-        "KIND": run["kind"],
-        "DRAFTED": "" if run["strategy"] == "given" else run["strategy"],
-        "MODEL": run["model"],
-        "WORDS": "" if run["kind"] in render.OTHERWISE or run["words"] is None else str(run["words"]),
-        "SCORES": preferences.outcome(run["preferred"]) if compared else scores,
-        "TITLE": run["title"],
+        "RUN": run.run,
+        "WHEN (UTC)": _when(run.created, now),
+        "STATUS": run.status,
+        "KIND": run.kind,
+        "DRAFTED": run.strategy,
+        "MODEL": run.model,
+        "WORDS": "" if run.kind in render.OTHERWISE or run.limit is None else str(run.limit),
+        "SCORES": preferences.outcome(run.preferred) if run.kind == "compare" else scores,
+        "TITLE": run.title,
     }
 
 

@@ -10,10 +10,8 @@ from redraft.cli.terminal import say
 from redraft.cli.views import chapters, findings, preferences, render, trees
 from redraft.cli.views.summaries import hand_over
 from redraft.domain import Document, Pack
-from redraft.history.built import built, built_keyfacts
 from redraft.history.comparison import compared
-from redraft.history.reading import document_read
-from redraft.history.results import Result
+from redraft.history.results import Result, built, built_keyfacts, document_read
 from redraft.packs.exported import keyfacts_json, pack_json
 from redraft.settings import EXTRACTIVE
 from redraft.store.store import Store

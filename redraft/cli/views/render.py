@@ -9,9 +9,8 @@ import click
 
 from redraft.cli import hints
 from redraft.cli.terminal import json_text, prose, say, wrapped
-from redraft.domain import Pack, Piece, Totals
+from redraft.domain import STOPS, Pack, Piece, Totals
 from redraft.evaluators.goals import SELF_CHECK
-from redraft.history.stops import STOPS
 from redraft.questions import TypedQuestions
 from redraft.runs.roles import named_in, under_name
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, Judging, Settings, reads_prompts

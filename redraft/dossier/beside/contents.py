@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from redraft.domain import Totals
 from redraft.dossier.contents import Part, Place, Positions
 
 FORMAT = 1
@@ -54,19 +55,6 @@ class SentenceBeside(Part):
     """What was found wrong with it, by metric and kind."""
 
 
-class Used(Part):
-    """What a run took."""
-
-    calls: int
-    cached: int
-    """How many answers were there already, from earlier runs: they cost nothing."""
-    prompt_tokens: int
-    completion_tokens: int
-    cost_usd: float | None
-    """None where the price is not known."""
-    seconds: float
-
-
 class RunBeside(Part):
     """A run with its summary."""
 
@@ -84,7 +72,8 @@ class RunBeside(Part):
     version: str
     created: str
     words: int
-    used: Used
+    used: Totals
+    """What it took; cached are the answers that were there already, from earlier runs: they cost nothing."""
     summary: str
     sentences: tuple[SentenceBeside, ...]
     scores: tuple[ScoreBeside, ...]

@@ -9,10 +9,9 @@ from typing import Any
 
 from redraft.dossier.beside.contents import Setting
 from redraft.dossier.beside.sides import Side
-from redraft.dossier.scrubbing import scrubbed, scrubbed_all
 from redraft.errors import UsageError
 from redraft.settings import GIVEN_STRATEGY
-from redraft.text.cleaning import one_line
+from redraft.text.cleaning import one_line, scrubbed, scrubbed_all
 
 # These make no difference to what is asked, or only draw another of the same.
 _NO_MATTER = {"model", "strategy", "key_env", "price", "replies", "sample"}

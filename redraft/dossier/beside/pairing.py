@@ -1,19 +1,169 @@
-"""What two contestants differ by: over the items that both are judged by, or over documents."""
+"""What two contestants differ by: over the items that both are judged by, over documents; and where it means little."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
 
-from redraft.dossier.beside.aligned import ALIGNED
-from redraft.dossier.beside.comparable import why_not
-from redraft.dossier.beside.contents import Difference, FifthDifference, Range
+from redraft.dossier.beside.contents import Difference, FifthDifference, ItemBeside, Range, Standing, Verdict
 from redraft.dossier.beside.contestants import Group
-from redraft.dossier.beside.fifths import FIFTHS, counted_by_fifth, shares_by_fifth
-from redraft.dossier.beside.intervals import LEAST, interval_of_mean
-from redraft.dossier.beside.sides import Side
+from redraft.dossier.beside.sides import LEAST, Side, interval_of_mean
+from redraft.dossier.contents import Item
+from redraft.store.agreements import Standing as JudgeStanding
+from redraft.text.cleaning import one_line, scrubbed
+
+ALIGNED = ("coverage", "keyfact_recall")
+"""The metrics whose items are the document's, and so the same for every summary. Those of the others are the
+summary's own sentences and claims."""
+HALF = 0.5
+"""What counts at least so much is there, where judges differ."""
+_ORDER: tuple[Standing, ...] = ("flipped", "changed", "open", "same")
+
+
+def aligned(sides: Mapping[str, Side], first: int) -> tuple[ItemBeside, ...]:
+    """The items of the runs on one document, which are told by their names. They are numbered from `first`: what has
+    flipped comes first, by metric and by place."""
+    known = {name: {item.key: item for item in side.items if item.key} for name, side in sides.items()}
+    every: dict[str, Item] = {}
+    for of_one in known.values():
+        for key, item in of_one.items():
+            every.setdefault(key, item)
+    found = [_beside(item, {name: of_one.get(key) for name, of_one in known.items()}) for key, item in every.items()]
+    found.sort(key=_rank)
+    return tuple(one.model_copy(update={"number": number}) for number, one in enumerate(found, first))
+
+
+def _beside(item: Item, told: Mapping[str, Item | None]) -> ItemBeside:
+    verdicts = tuple(_verdict(name, one) for name, one in told.items())
+    expected = next((one.expected for one in told.values() if one and one.expected), item.expected)
+    return ItemBeside(
+        number=0,
+        metric=item.metric,
+        kind=item.kind,
+        key=item.key,
+        text=item.text,
+        expected=expected,
+        place=item.place,
+        verdicts=verdicts,
+        standing=standing(verdicts),
+    )
+
+
+def _verdict(name: str, item: Item | None) -> Verdict:
+    if item is None:
+        return Verdict(run=name, verdict="", value=None, found="", sentences=())
+    return Verdict(run=name, verdict=item.verdict, value=item.value, found=item.found, sentences=item.sentences)
+
+
+def standing(verdicts: Sequence[Verdict]) -> Standing:
+    """Whether the summaries differ in an item."""
+    values = [one.value for one in verdicts]
+    if None in values:
+        return "open"
+    if len({value >= HALF for value in values if value is not None}) > 1:
+        return "flipped"
+    return "changed" if len({one.verdict for one in verdicts}) > 1 else "same"
+
+
+def _rank(item: ItemBeside) -> tuple[int, int, int, str]:
+    start = item.place.start if item.place else -1
+    return (_ORDER.index(item.standing), ALIGNED.index(item.metric), start, item.key)
+
+
+FIFTHS = 5
+
+
+def shares_by_fifth(sides: Sequence[Side]) -> tuple[float, ...]:
+    """Which share of the summaries comes from each fifth, on average; empty where no sentence of any is traced."""
+    told = [side.positions.bins for side in sides if side.positions]
+    if not told:
+        return ()
+    each = len(told[0]) // FIFTHS
+    return tuple(fmean(sum(bins[at * each : (at + 1) * each]) for bins in told) for at in range(FIFTHS))
+
+
+def counted_by_fifth(items: Sequence[Item], metric: str, fifth: int) -> Mapping[str, float]:
+    """By key what the items of a fifth count that have a verdict."""
+    return {
+        item.key: item.value
+        for item in items
+        if item.metric == metric and item.value is not None and item.place and fifth_of(item.place.percent) == fifth
+    }
+
+
+def fifth_of(percent: int) -> int:
+    """The fifth in which something stands, from 0."""
+    return min(FIFTHS - 1, percent * FIFTHS // 100)
+
+
+_LONGEST = 80
+_MOST_NAMES = 8
+_ASPECTS: tuple[tuple[str, Callable[[JudgeStanding], object]], ...] = (
+    ("the judges differ", lambda one: one.judge),
+    ("the versions of the metric differ", lambda one: one.version),
+    ("the prompts differ", lambda one: one.prompts),
+    ("the ways of judging differ", lambda one: one.terms),
+)
+
+
+def why_not(metric: str, sides: Sequence[Side]) -> str:
+    """Why scores by a metric are not comparable; empty where they are. Only of runs on one document it matters by what
+    of it they were judged."""
+    return "; ".join(what for what, _ in _differing(metric, {str(n): side for n, side in enumerate(sides)}))
+
+
+def warnings(metrics: Sequence[str], sides: Mapping[str, Side]) -> Iterator[str]:
+    """In sentences what keeps scores from being comparable."""
+    for metric in metrics:
+        judged = {name: side for name, side in sides.items() if metric in side.scored}
+        name = metric.replace("_", " ")
+        for what, values in _differing(metric, judged):
+            yield f"Scores of {name} are not comparable: {what} ({_told(values)})."
+        yield from _lacking(metric, {name: side for name, side in sides.items() if metric not in side.scored})
+
+
+def _lacking(metric: str, sides: Mapping[str, Side]) -> Iterator[str]:
+    """Which runs have no score, and why as far as that is known."""
+    by_reason: dict[str, list[str]] = {}
+    for name, side in sides.items():
+        told = next((one.reason for one in side.scores if one.metric == metric), "it was not judged by that")
+        by_reason.setdefault(one_line(told) or "nobody knows why", []).append(name)
+    for reason, names in by_reason.items():
+        yield f"There is no score of {metric.replace('_', ' ')} for {_listed(names)}: {reason}."
+
+
+def _differing(metric: str, sides: Mapping[str, Side]) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """What differs, with its value by run."""
+    standings = {name: side.standing(metric) for name, side in sides.items()}
+    for what, aspect in _ASPECTS:
+        values = {name: str(aspect(one)) for name, one in standings.items()}
+        if len(set(values.values())) > 1:
+            yield what, values
+    documents = dict.fromkeys(side.run.document for side in sides.values())
+    for document in documents:
+        values = {name: side.yardstick(metric) for name, side in sides.items() if side.run.document == document}
+        if len(set(values.values())) > 1:
+            yield "they rest on different questions or key facts", values
+            return
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Some names, and how many more."""
+    more = len(names) - _MOST_NAMES
+    return " and ".join([*names[:_MOST_NAMES], *([f"{more:,} more"] if more > 0 else [])])
+
+
+def _told(values: Mapping[str, str]) -> str:
+    """The values with the names of the runs that have them."""
+    by_value: dict[str, list[str]] = {}
+    for name, value in values.items():
+        by_value.setdefault(value, []).append(name)
+    return "; ".join(
+        f"{_listed(names)}: {one_line(scrubbed(value), _LONGEST) or 'none'}" for value, names in by_value.items()
+    )
+
 
 SHARE = "share"
 SEEN = 0.0005

@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean
 
-from redraft.dossier.beside.aligned import ALIGNED, aligned
-from redraft.dossier.beside.comparable import warnings
 from redraft.dossier.beside.contents import (
     Contestant,
     ContestantScore,
@@ -17,15 +15,20 @@ from redraft.dossier.beside.contents import (
     RunsBeside,
 )
 from redraft.dossier.beside.contestants import Group, differing, grouped
-from redraft.dossier.beside.fifths import shares_by_fifth
-from redraft.dossier.beside.intervals import LEAST, interval_of_mean
-from redraft.dossier.beside.pairing import differences, differences_by_fifth, pairs
-from redraft.dossier.beside.sides import Side, left_out, read_side
-from redraft.dossier.scrubbing import scrubbed
+from redraft.dossier.beside.pairing import (
+    ALIGNED,
+    aligned,
+    differences,
+    differences_by_fifth,
+    pairs,
+    shares_by_fifth,
+    warnings,
+)
+from redraft.dossier.beside.sides import LEAST, Side, interval_of_mean, left_out, read_side
 from redraft.errors import UsageError
 from redraft.evaluators.resampling import RESAMPLES
 from redraft.store.store import Store
-from redraft.text.cleaning import one_line
+from redraft.text.cleaning import one_line, scrubbed
 from redraft.text.detection import primary
 from redraft.text.embeddings import Encoder
 

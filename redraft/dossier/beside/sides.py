@@ -7,27 +7,39 @@ from dataclasses import dataclass
 from math import isclose
 from statistics import fmean
 
-from redraft.domain import Document, Evaluation
-from redraft.dossier.beside.contents import ScoreBeside, SentenceBeside, Used
-from redraft.dossier.beside.intervals import interval_of_mean
-from redraft.dossier.contents import Item, Positions
+import numpy as np
+
+from redraft.domain import Document, Evaluation, Totals
+from redraft.dossier.beside.contents import Range, ScoreBeside, SentenceBeside
+from redraft.dossier.contents import Item, Places, Positions
+from redraft.dossier.findings import positions, sentence_numbers
 from redraft.dossier.judged import items, scores
-from redraft.dossier.places import Places
-from redraft.dossier.scrubbing import scrubbed
-from redraft.dossier.sentences import positions, sentence_numbers
 from redraft.errors import UsageError
+from redraft.evaluators.resampling import draws, interval
 from redraft.history.certificates import standing_of
 from redraft.history.lineage import Lineage, read_lineage
-from redraft.history.reading import document_read
-from redraft.history.results import Result, read_result
+from redraft.history.results import Result, document_read, read_result
 from redraft.settings import FIGURES
 from redraft.store.agreements import Standing
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.cleaning import clean, one_line
+from redraft.text.cleaning import clean, one_line, scrubbed
 from redraft.text.embeddings import Encoder
 from redraft.text.places import percent_of
 from redraft.text.words import count_words
+
+LEAST = 5
+"""From fewer values nothing can be said of others: the interval would hardly be more than the range of these few."""
+_DIGITS = 6
+
+
+def interval_of_mean(values: Sequence[float]) -> Range | None:
+    """What holds 95 % of the means of resamples, the same for the same values in any order; None for fewer than 5."""
+    if len(values) < LEAST:
+        return None
+    found = interval(draws(len(values)) @ np.sort(np.asarray(values, dtype=np.float64)) / len(values))
+    return Range(low=round(found.low, _DIGITS), high=round(found.high, _DIGITS)) if found else None
+
 
 _WITHOUT_SUMMARY = {
     "pack": "it builds questions",
@@ -59,17 +71,9 @@ class Side:
         return self.result.run
 
     @property
-    def used(self) -> Used:
+    def used(self) -> Totals:
         """What it took."""
-        usage = self.result.usage
-        return Used(
-            calls=usage.calls,
-            cached=usage.cached,
-            prompt_tokens=usage.prompt_tokens,
-            completion_tokens=usage.completion_tokens,
-            cost_usd=usage.cost_usd,
-            seconds=round(usage.seconds, 3),
-        )
+        return self.result.usage
 
     @property
     def scored(self) -> Mapping[str, float]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from redraft.dossier.beside.intervals import interval_of_mean
+from redraft.dossier.beside.sides import interval_of_mean
 from redraft.experiments.grid.records import GridOutcome, Judged
 
 ALL_JUDGES = "mean of judges"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import fmean, stdev
 
-from redraft.dossier.beside.intervals import LEAST
+from redraft.dossier.beside.sides import LEAST
 from redraft.evaluators.resampling import RESAMPLES
 from redraft.experiments.grid.counting import COUNTS, ENDS, basis, by_document, ends, judges_of, labels, series
 from redraft.experiments.grid.design import Contestant

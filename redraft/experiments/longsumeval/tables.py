@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from statistics import fmean, stdev
 
-from redraft.dossier.beside.intervals import LEAST, interval_of_mean
+from redraft.dossier.beside.sides import LEAST, interval_of_mean
 from redraft.evaluators.resampling import RESAMPLES
 from redraft.experiments.longsumeval.design import Way
 from redraft.experiments.longsumeval.records import Refined, RefinedOutcome

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from redraft.dossier.beside.intervals import interval_of_mean
+from redraft.dossier.beside.sides import interval_of_mean
 from redraft.experiments.qa.counting import ALL, COUNTS, Tally
 from redraft.experiments.qa.records import Item
 from redraft.questions import THIRDS, TYPES

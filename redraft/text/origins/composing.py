@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from redraft.domain import Span
+from redraft.document import Span
 from redraft.text.origins.links import MOST, Link, Traced
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from redraft.domain import Span
+from redraft.document import Span
 from redraft.text.languages import Tongue
 from redraft.text.sentences import sentences
 from redraft.text.wording import Word, carries, has_unspaced, words

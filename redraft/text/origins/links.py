@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from redraft.domain import Span
+from redraft.document import Span
 
 Method = Literal["quotation", "words", "embedding", "model", "judge"]
 """What a link rests on: the same words in the same order, the same telling words, a like meaning, a model's word, or a

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from redraft.domain import Span
+from redraft.document import Span
 from redraft.text.embeddings import Encoder
 from redraft.text.origins.tracing import Origins
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from redraft.domain import Span
+from redraft.document import Span
 from redraft.text.embeddings import Embeddings, Encoder
 from redraft.text.languages import language_of, tongues_beside
 from redraft.text.origins.index import Numbers, indexed, telling

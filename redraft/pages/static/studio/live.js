@@ -13,7 +13,7 @@ const TOLD = {
   stage: (told) => { stage.textContent = told.name; line(`${told.name}: about ${told.planned} calls`); },
   piece: (told) => { refresh(); line(`Part ${told.first_chunk + 1}${told.last_chunk > told.first_chunk ? `–${told.last_chunk + 1}` : ""}${told.level ? `, level ${told.level}` : ""}: ${told.words} words${told.flaw ? `. ${told.flaw}` : ""}`); },
   score: (told) => judged(`${told.metric.replaceAll("_", " ")} in round ${told.round}: ${told.score === null ? `no score. ${told.reason}` : told.score.toFixed(2)}${told.self_check ? " (self-check)" : ""}`),
-  finding: (told) => { found += 1; judged(`✗ ${told.what}${told.sentence ? ` “${told.sentence}”` : told.question ? ` “${told.question}”` : ""}`, "found"); },
+  finding: ({ finding }) => { found += 1; judged(`✗ ${finding.kind}${finding.sentence ? ` “${finding.sentence}”` : finding.question ? ` “${finding.question}”` : ""}`, "found"); },
   round: (told) => { line(`Round ${told.number}: ${told.accepted ? "taken" : "refused"}${told.reason ? `, ${told.reason}` : ""}`); refresh(); },
   failed_call: (told) => line(`${told.label}: ${told.reason}${told.again_in === null ? "" : `, again in ${told.again_in.toFixed(0)} s`}`),
   note: (told) => line(told.message),
