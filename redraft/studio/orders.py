@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -11,6 +11,7 @@ from redraft import plugins
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import check_goals, metrics, names
 from redraft.evaluators.goals import refuse_self_check
+from redraft.fields import same
 from redraft.graphs.strategies import STRATEGIES
 from redraft.runs.preparing import Order
 from redraft.runs.spending import with_places
@@ -49,16 +50,14 @@ class Asked(BaseModel):
     """`extractive`, or the name of a model of the settings file."""
     judge: str | None = None
     """Who judges, where it is not the model that writes."""
-    words: int | None = Field(default=None, ge=10, le=1_000_000)
-    query: str | None = Field(default=None, max_length=2000)
+    words: Annotated[int | None, Field(le=1_000_000)] = same(Settings, "words")
+    query: Annotated[str | None, Field(max_length=2000)] = same(Settings, "query")
     metrics: tuple[str, ...] = ()
     """By what a draft is judged; without any, by the goals' metrics or the usual ones."""
     goals: dict[str, float] = {}
-    rounds: int = Field(default=4, ge=1, le=100)
-    review: bool = False
-    """Whether a person looks at the findings before each revision."""
-    allow_self_check: bool = False
-    """Whether goals count where the built-in model writes and judges itself."""
+    rounds: int = same(Refinement, "rounds")
+    review: bool = same(Refinement, "review")
+    allow_self_check: bool = same(Refinement, "allow_self_check")
 
 
 def order_of(asked: Asked, models: Models) -> tuple[Settings, Order]:
@@ -110,16 +109,8 @@ def _judge(asked: Asked, models: Models) -> dict[str, Any]:
 
 
 def _refinement(asked: Asked) -> Refinement:
-    goals = asked.goals or dict(DEFAULT_GOALS)
-    return _checked(
-        Refinement,
-        {
-            "goals": goals,
-            "rounds": asked.rounds,
-            "review": asked.review,
-            "allow_self_check": asked.allow_self_check,
-        },
-    )
+    given = asked.model_dump(include={"rounds", "review", "allow_self_check"})
+    return _checked(Refinement, {"goals": asked.goals or DEFAULT_GOALS, **given})
 
 
 def strategies() -> tuple[str, ...]:
