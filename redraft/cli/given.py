@@ -107,6 +107,17 @@ def judging(given: Given, refinement: Refinement | None = None) -> Judging:
     return made
 
 
+def refined(given: Given, what: str) -> tuple[Judging | None, Refinement | None]:
+    """How drafts are judged and refined with `--refine`; without it, options about that are refused."""
+    if not given["refine"]:
+        if stray := typed(given):
+            name, them = next(iter(stray)).replace("_", "-"), "them" if what.endswith("ies") else "it"
+            raise UsageError(f"--{name} is about judging {what} and refining {them}", hint="add --refine")
+        return None, None
+    wanted = refinement(given)
+    return judging(given, wanted), wanted
+
+
 def judging_no_draft(given: Given) -> Judging:
     """Who judges, and how, where no draft is judged by metrics."""
     return judging(given).model_copy(update={"metrics": ()})
@@ -121,16 +132,6 @@ def check_query(given: Given, judging: Judging) -> None:
         raise UsageError(
             f"--query makes no difference to {' and '.join(judging.metrics)}", hint=f"add {', or '.join(heeding)}"
         )
-
-
-def known_pack(judging: Judging, store: Store) -> Judging:
-    """The judging with the whole ids of its pack and its key facts, or an error where there are none such."""
-    known: dict[str, str] = {}
-    if judging.pack:
-        known["pack"] = store.packs.get(judging.pack).id
-    if judging.keyfacts:
-        known["keyfacts"] = store.keyfacts.get(judging.keyfacts).id
-    return judging.model_copy(update=known)
 
 
 def draft(

@@ -223,3 +223,7 @@ limit_options = grouped(
         help="Send how long what took to the collector in OTEL_EXPORTER_OTLP_ENDPOINT; no text is in it.",
     ),
 )
+
+asking_options = grouped(model_options, part_options, limit_options, max_source, prices, dry_run)
+"""Of a command that reads a document and asks models about it."""
+store_options = grouped(db, as_json, quiet)

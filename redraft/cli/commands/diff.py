@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from redraft.cli import hints, options
+from redraft.cli.given import store_to_read
 from redraft.cli.sections import command
 from redraft.errors import RunError, UsageError
 
@@ -30,7 +31,6 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
 
     Without A and B these are the first draft and the run's result.
     """
-    from redraft.cli.given import store_to_read
     from redraft.cli.views import histories
     from redraft.cli.views.render import echo_json
     from redraft.history.changes import difference

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import delivery, judging, options
+from redraft.cli import given as asked
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 from redraft.errors import UsageError
+from redraft.settings import EXTRACTIVE, is_entailment
 
 if TYPE_CHECKING:
     from redraft.doctor.checkup import Patient
@@ -87,7 +89,6 @@ def doctor(
     sentences, an order hidden in the summary or in the document, a refusal, and the same summary twice.
     """
     reading("the controls", quiet=quiet)
-    from redraft.cli import given as asked
     from redraft.cli.views.checkup import show, show_plan
     from redraft.doctor.checkup import examine_all
     from redraft.doctor.planning import plan_table
@@ -112,11 +113,9 @@ def doctor(
 
 def _patients(given: Mapping[str, Any]) -> list[Patient]:
     """The judges that are named, each by itself."""
-    from redraft.cli import given as asked
     from redraft.doctor.checkup import Patient, check_aims
     from redraft.evaluators.catalog import BUILT_IN, metrics
     from redraft.models.nli.model import SERVES
-    from redraft.settings import EXTRACTIVE, is_entailment
 
     names = given["judge"] or (EXTRACTIVE,)
     if twice := next((name for name in names if names.count(name) > 1), None):

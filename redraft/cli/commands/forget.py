@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from redraft.cli import options
+from redraft.cli.given import store_to_read
 from redraft.cli.sections import command
+from redraft.cli.terminal import say
 from redraft.errors import UsageError
 
 if TYPE_CHECKING:
@@ -64,7 +66,6 @@ def forget(
 
     The beginning of an id is enough. A run that is being worked on is not removed.
     """
-    from redraft.cli.given import store_to_read
     from redraft.cli.views.render import echo_json
     from redraft.store.forgetting import Freed
 
@@ -88,7 +89,6 @@ def forget(
 
 def _agreed(freed: Freed) -> bool:
     """Whether the user wants to be rid of these."""
-    from redraft.cli.terminal import say
 
     if not freed.runs and not freed.documents:
         return True

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from redraft.cli import given as asked
 from redraft.cli import judging, options
 from redraft.cli.sections import command
+from redraft.cli.target import target
 from redraft.cli.terminal import reading
 
 if TYPE_CHECKING:
@@ -63,9 +65,7 @@ def fork(
     given on the command line. What was judged is not asked again.
     """
     reading(f"run {run_id}", quiet=quiet)
-    from redraft.cli import given as asked
     from redraft.cli.running import work
-    from redraft.cli.target import target
     from redraft.cli.views.outcome import finish
     from redraft.models.prices import price_table
 

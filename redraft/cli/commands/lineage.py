@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from redraft.cli import given as asked
 from redraft.cli import options
+from redraft.cli.given import store_to_read
 from redraft.cli.sections import command
 from redraft.errors import UsageError
+from redraft.settings import Judging
 
 if TYPE_CHECKING:
     from redraft.history.lineage import Lineage
@@ -62,7 +65,6 @@ def lineage(
     """Show where each sentence of RUN's summary comes from: the places of the document, how sure that is, the texts in
     between, and where these say something else than the document.
     """
-    from redraft.cli.given import store_to_read
     from redraft.cli.views import lineages
     from redraft.cli.views.render import echo_json
     from redraft.history.lineage import read_lineage
@@ -91,7 +93,6 @@ def _encoder(name: str | None) -> Encoder | None:
 
 def _traced(run_id: str, model: str, *, lost: bool, dry_run: bool, db: str | None, as_json: bool, **given: Any) -> int:
     """With a model's help, which is a run of its own; or what that would ask."""
-    from redraft.cli import given as asked
     from redraft.cli.running import work
     from redraft.cli.views import lineages
     from redraft.cli.views.render import echo_json
@@ -99,7 +100,6 @@ def _traced(run_id: str, model: str, *, lost: bool, dry_run: bool, db: str | Non
     from redraft.runs.lineages import to_trace
     from redraft.runs.preparing import prepare
     from redraft.runs.tracing_plan import foreseen
-    from redraft.settings import Judging
 
     with asked.store_to_read(db) as store:
         run = store.runs.get(run_id)

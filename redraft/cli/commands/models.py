@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from redraft.cli import given as asked
 from redraft.cli import judging, options
 from redraft.cli.sections import command
+from redraft.cli.tables import model_tables
+from redraft.errors import UsageError
+from redraft.settings import EXTRACTIVE, Judging
 
 if TYPE_CHECKING:
     from redraft.runs.roster import Seat
@@ -76,15 +80,11 @@ def models(check: str | None, db: str | None, prices: str | None, as_json: bool,
     """Show who writes, judges, validates and decides: their windows, their prices, and what is known of their replies;
     and which servers of language models answer on this machine.
     """
-    from redraft.cli import given as asked
-    from redraft.cli.tables import model_tables
     from redraft.cli.views.render import echo_json
     from redraft.cli.views.roster import nearby_lines, seat_lines
-    from redraft.errors import UsageError
     from redraft.models import nearby
     from redraft.models.prices import price_table
     from redraft.runs.roster import roster
-    from redraft.settings import EXTRACTIVE, Judging
     from redraft.store.store import Store
 
     tables, table = model_tables(), price_table(prices)

@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
+from redraft.cli import given as asked
 from redraft.cli import options
 from redraft.cli.sections import command
-from redraft.cli.terminal import reading
+from redraft.cli.terminal import prose, reading
 
 _EPILOG = """\b
 Examples:
@@ -31,8 +32,6 @@ def read(sources: tuple[str, ...], as_text: bool, as_json: bool, quiet: bool, **
     Several are read as one, as other commands read them.
     """
     reading(*sources, quiet=quiet)
-    from redraft.cli import given as asked
-    from redraft.cli.terminal import prose
     from redraft.cli.views import render
     from redraft.cli.views.documents import document_json, lines
     from redraft.readers.corpus import load_all

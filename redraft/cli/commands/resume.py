@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from redraft.cli import given as asked
 from redraft.cli import options
 from redraft.cli.sections import command
+from redraft.cli.target import target
 from redraft.cli.terminal import reading
 from redraft.errors import UsageError
 
@@ -46,9 +48,7 @@ def resume(
     its own.
     """
     reading(f"run {run_id}", quiet=quiet)
-    from redraft.cli import given as asked
     from redraft.cli.running import work
-    from redraft.cli.target import target
     from redraft.cli.views.outcome import finish
     from redraft.models.prices import price_table
 

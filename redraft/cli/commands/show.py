@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from redraft.cli import hints, options
+from redraft.cli import hints, options, terminal
+from redraft.cli.given import store_to_read
 from redraft.cli.sections import command
+from redraft.cli.target import target
 from redraft.errors import UsageError
 
 if TYPE_CHECKING:
@@ -71,9 +73,6 @@ def show(
     What was found wrong with the summary is shown by `redraft trace RUN`. Of a run that built a pack or key facts these
     are shown, and of one that compared two summaries what came of it.
     """
-    from redraft.cli import terminal
-    from redraft.cli.given import store_to_read
-    from redraft.cli.target import target
     from redraft.cli.views import chapters, render
     from redraft.cli.views.outcome import finish
     from redraft.cli.views.summaries import hand_over
@@ -124,7 +123,6 @@ def _check(cite: str | None, link: str | None, output: str | None, form: str | N
 
 def _tell(result: Result, output: str | None) -> None:
     """What there is to say of a run besides its summary."""
-    from redraft.cli import terminal
     from redraft.cli.views import render
 
     if result.summary is None and result.run.kind not in render.OTHERWISE:
@@ -144,7 +142,6 @@ def _cite(
     store: Store, run: str, form: CitationForm, link: str, encoder: Encoder | None, draft: str | None = None
 ) -> None:
     """The summary with the places that its sentences come from."""
-    from redraft.cli import terminal
     from redraft.cli.views import render
     from redraft.history.citing import citations_of
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from redraft.cli import given as asked
 from redraft.cli import options
 from redraft.cli.sections import command
+from redraft.cli.tables import model_tables
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
 
@@ -74,8 +76,6 @@ def studio(
         raise UsageError(
             f"the studio needs {', '.join(missing)}, which is not installed", hint='pip install "redraft[studio]"'
         )
-    from redraft.cli import given as asked
-    from redraft.cli.tables import model_tables
     from redraft.models.prices import price_table
     from redraft.models.tracing import tracing
     from redraft.store.sqlite import IN_MEMORY

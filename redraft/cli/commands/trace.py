@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from redraft.cli import options
+from redraft.cli.given import store_to_read
 from redraft.cli.sections import command
 
 _EPILOG = """\b
@@ -22,7 +23,6 @@ Examples:
 @options.as_json
 def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
     """Show RUN round by round: scores, what was wrong, what was changed, what was taken, and why it stopped."""
-    from redraft.cli.given import store_to_read
     from redraft.cli.views import chapters, histories
     from redraft.cli.views.render import echo_json
     from redraft.history.reading import document_read

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import delivery, judging, options
+from redraft.cli import given as asked
 from redraft.cli.sections import LISTED, command
 from redraft.cli.terminal import reading, say
 
@@ -127,7 +128,6 @@ def with_(
     from redraft.agreement.choosing import chosen, format_named
     from redraft.agreement.saving import saved
     from redraft.agreement.trial import tried
-    from redraft.cli import given as asked
     from redraft.models.prices import price_table
     from redraft.runs.bench import Bench
     from redraft.store.store import Store
@@ -157,7 +157,6 @@ def _design(dataset: Dataset, given: Mapping[str, Any]) -> Design:
     from redraft.agreement.choosing import human_field
     from redraft.agreement.sweep import sweep_of
     from redraft.agreement.trial import Design
-    from redraft.cli import given as asked
 
     metric = given["metric"]
     settings, judging = asked.settings(given), asked.judging({**given, "metric": (metric,)})

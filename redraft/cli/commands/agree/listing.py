@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from redraft.cli import options
+from redraft.cli.given import store_to_read
 from redraft.cli.sections import command
 
 
@@ -13,7 +14,6 @@ from redraft.cli.sections import command
 @options.as_json
 def list_(db: str | None, as_json: bool) -> int:
     """All the figures that stand behind scores: those that --save has put on record, and the built-in judge's own."""
-    from redraft.cli.given import store_to_read
     from redraft.cli.views.render import aligned, echo_json
     from redraft.history.certificates import in_words, packaged
 

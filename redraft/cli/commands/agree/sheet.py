@@ -8,8 +8,10 @@ from typing import Any
 import click
 
 from redraft.cli import delivery, options
+from redraft.cli.given import store_to_read
 from redraft.cli.sections import command
 from redraft.cli.terminal import say
+from redraft.files import write
 
 _WHAT = ("facts", "queries", "alignment", "verification", "claims")
 _SHEET = """\b
@@ -65,8 +67,6 @@ def sheet(runs: tuple[str, ...], output: str | None, db: str | None, quiet: bool
     from redraft.agreement.sheets.questions import questions
     from redraft.agreement.sheets.sampling import drawn, margin_of
     from redraft.agreement.sheets.sheet import written
-    from redraft.cli.given import store_to_read
-    from redraft.files import write
 
     with store_to_read(db) as store:
         everything = questions(store, runs, given["what"])
@@ -93,7 +93,6 @@ def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bo
     """Read the sheets that people have filled in: what most of them say, beside what the judge has said."""
     from redraft.agreement.sheets.sheet import read_sheets
     from redraft.agreement.sheets.sheet_report import sheet_report
-    from redraft.cli.given import store_to_read
 
     folder = delivery.folder(output)
     answers = read_sheets(files)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from redraft.cli import options
+from redraft.cli.given import store_to_read
 from redraft.cli.sections import command
 from redraft.cli.terminal import say
 
@@ -15,7 +16,6 @@ from redraft.cli.terminal import say
 @options.quiet
 def pause(name: str, db: str | None, quiet: bool) -> int:
     """Begin no more documents of the batch NAME; those that workers are at are brought to their end."""
-    from redraft.cli.given import store_to_read
     from redraft.cli.views.batches import going_on
 
     with store_to_read(db) as store:
@@ -38,7 +38,6 @@ def cancel(name: str, db: str | None, quiet: bool) -> int:
 
     Requests that are in flight may be paid for, and are asked again if the batch is resumed after all.
     """
-    from redraft.cli.given import store_to_read
     from redraft.cli.views.batches import going_on
 
     with store_to_read(db) as store:

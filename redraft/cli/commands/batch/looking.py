@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from redraft.cli import options
+from redraft.cli.files import check_output
+from redraft.cli.given import store_to_read
 from redraft.cli.sections import command
 from redraft.cli.terminal import json_text, say
 from redraft.errors import RedraftError, UsageError
+from redraft.files import write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +35,6 @@ Examples:
 def status(name: str | None, db: str | None, as_json: bool) -> int:
     """Show how the batch NAME stands, with tables of what came of it so far; or without it, all batches."""
     from redraft.batches.standing import standing_of
-    from redraft.cli.given import store_to_read
     from redraft.cli.views.batches import batch_lines, show
     from redraft.cli.views.render import echo_json
 
@@ -73,9 +75,6 @@ def status(name: str | None, db: str | None, as_json: bool) -> int:
 def results(name: str, form: str, output: str | None, dossiers: bool, db: str | None, quiet: bool) -> int:
     """Print what came of each document of the batch NAME: its summary, its scores, its run, or why there is none."""
     from redraft.batches.results import results as rows_of
-    from redraft.cli.files import check_output
-    from redraft.cli.given import store_to_read
-    from redraft.files import write
     from redraft.reports.items import items_csv
 
     check_output(output)

@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from redraft.cli import given as asked_for
 from redraft.cli import judging, options
+from redraft.cli.interrupts import told_of_termination
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import LISTED, command
 from redraft.cli.terminal import reading, say
 from redraft.errors import UsageError
+from redraft.settings import Limits
+from redraft.sources import allowed
 
 if TYPE_CHECKING:
     from redraft.batches.asked import Asked
     from redraft.batches.engine import Engine
-    from redraft.settings import Limits
     from redraft.store.store import Store
 
 _EPILOG = """\b
@@ -134,7 +137,6 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
     from redraft.batches.folder import folder_named
     from redraft.batches.opening import open_batch
     from redraft.batches.sources import check
-    from redraft.cli import given as asked_for
     from redraft.models.prices import price_table
     from redraft.store.store import Store
 
@@ -165,8 +167,6 @@ def resume(name: str, **given: Any) -> int:
     It keeps the settings that it began with, and its folder. Limits given here replace its own.
     """
     from redraft.batches.opening import open_again
-    from redraft.cli import given as asked_for
-    from redraft.settings import Limits
 
     with asked_for.store_to_read(given["db"]) as store:
         limits = asked_for.limits(given, Limits.model_validate(store.batches.get(name).limits))
@@ -178,15 +178,10 @@ def resume(name: str, **given: Any) -> int:
 def _asked(given: Mapping[str, Any]) -> Asked:
     """What is asked of every document. What is about a single one is refused."""
     from redraft.batches.asked import Asked
-    from redraft.cli import given as asked_for
 
     if stray := [option for name, option in _ABOUT_ONE.items() if given[name]]:
         raise UsageError(f"{stray[0]} is about one document", hint="leave it out: each document has its own")
-    if not given["refine"] and (unused := asked_for.typed(given)):
-        name = next(iter(unused)).replace("_", "-")
-        raise UsageError(f"--{name} is about judging the summaries and refining them", hint="add --refine")
-    refinement = asked_for.refinement(given) if given["refine"] else None
-    judged = asked_for.judging(given, refinement) if refinement else None
+    judged, refinement = asked_for.refined(given, "the summaries")
     return Asked(asked_for.settings(given), judged, refinement, asked_for.part(given))
 
 
@@ -219,11 +214,9 @@ def _worked(store: Store, engine: Engine, name: str, limits: Limits, given: Mapp
     from redraft.batches.asked import Asked
     from redraft.batches.standing import drive
     from redraft.batches.terms import Terms
-    from redraft.cli.interrupts import told_of_termination
     from redraft.cli.running import StoppedError
     from redraft.cli.views.batches import finish, going_on, open_watch
     from redraft.cli.views.render import count
-    from redraft.sources import allowed
 
     try:
         with told_of_termination(_interrupt), _metrics(store, name, given), engine:

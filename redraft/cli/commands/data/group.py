@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from redraft.cli import delivery, options
+from redraft.cli.files import check_output
 from redraft.cli.sections import Group, command
-from redraft.cli.terminal import reading
+from redraft.cli.terminal import reading, say
 from redraft.errors import UsageError
+from redraft.files import write
 
 if TYPE_CHECKING:
     from redraft.experiments.data.examples import Contents
@@ -123,14 +126,10 @@ def convert(files: tuple[str, ...], join_tokens: int | None, output: str, quiet:
 
     Entries that cannot be read are left out; the exit code is 3 then.
     """
-    from pathlib import Path
 
-    from redraft.cli.files import check_output
-    from redraft.cli.terminal import say
     from redraft.experiments.data.describing import VOCABULARY
     from redraft.experiments.data.joining import as_line, joined
     from redraft.experiments.data.reading import examples_of, read_contents
-    from redraft.files import write
     from redraft.text.tokens import tokenizer_named
 
     check_output(output)
