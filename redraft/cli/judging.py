@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from redraft.cli.options import embeddings, grouped, of_field, option
-from redraft.cli.sizes import Count
+from redraft.cli.options import Count, embeddings, grouped, of_field, option
 from redraft.settings import MOST_QUESTIONS, Judging, Refinement
 
 

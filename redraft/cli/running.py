@@ -13,9 +13,9 @@ import click
 
 from redraft.cli import given as asked
 from redraft.cli import hints
+from redraft.cli.files import Target
 from redraft.cli.interrupts import told_of_termination
 from redraft.cli.review import reviewer
-from redraft.cli.target import Target
 from redraft.cli.terminal import say
 from redraft.cli.views.outcome import finish
 from redraft.cli.views.plans import show_plan

@@ -8,8 +8,8 @@ import click
 
 from redraft.cli import given as asked
 from redraft.cli import judging, options
+from redraft.cli.files import target
 from redraft.cli.sections import command
-from redraft.cli.target import target
 from redraft.cli.terminal import reading
 
 if TYPE_CHECKING:

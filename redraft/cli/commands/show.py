@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from redraft.cli import hints, options, terminal
+from redraft.cli.files import target
 from redraft.cli.given import store_to_read
 from redraft.cli.sections import command
-from redraft.cli.target import target
 from redraft.errors import UsageError
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def show(
     What was found wrong with the summary is shown by `redraft trace RUN`. Of a run that built a pack or key facts these
     are shown, and of one that compared two summaries what came of it.
     """
-    from redraft.cli.views import chapters, render
+    from redraft.cli.views import render
     from redraft.cli.views.outcome import finish
     from redraft.cli.views.summaries import hand_over
     from redraft.history.results import read_result
@@ -109,7 +109,7 @@ def show(
             hand_over(store, result, to, encoder=encoder, more=more)
     if not quiet and not to.as_json:
         _tell(result, output)
-        for line in chapters.lines(result):
+        for line in render.chapter_lines(result):
             terminal.say(line)
     return 0
 

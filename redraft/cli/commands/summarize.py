@@ -8,9 +8,9 @@ import click
 
 from redraft.cli import given as asked
 from redraft.cli import judging, options
+from redraft.cli.files import target
 from redraft.cli.presets import about_judging_alone, preset_option
 from redraft.cli.sections import command
-from redraft.cli.target import target
 from redraft.cli.terminal import reading, say
 from redraft.errors import UsageError
 from redraft.settings import with_draft

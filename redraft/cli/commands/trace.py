@@ -23,7 +23,7 @@ Examples:
 @options.as_json
 def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
     """Show RUN round by round: scores, what was wrong, what was changed, what was taken, and why it stopped."""
-    from redraft.cli.views import chapters, histories
+    from redraft.cli.views import histories, render
     from redraft.cli.views.render import echo_json
     from redraft.history.reading import document_read
     from redraft.history.results import read_result
@@ -33,7 +33,7 @@ def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
     with store_to_read(db) as store:
         read = read_trace(store, run_id)
         document = document_read(store, read.run)
-        parts = [*chapters.lines(read_result(store, read.run.id))] if read.run.settings.by_chapter else []
+        parts = [*render.chapter_lines(read_result(store, read.run.id))] if read.run.settings.by_chapter else []
     if as_json:
         echo_json(read.to_json())
     else:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from redraft.cli import hints
-from redraft.cli.target import Target
+from redraft.cli.files import Target
 from redraft.cli.terminal import say
-from redraft.cli.views import chapters, findings, preferences, render, trees
+from redraft.cli.views import findings, preferences, render, trees
 from redraft.cli.views.summaries import hand_over
 from redraft.domain import Document, Pack
 from redraft.history.built import built, built_keyfacts
@@ -52,7 +52,7 @@ def _summary(store: Store, result: Result, target: Target, *, quiet: bool) -> No
     hand_over(store, result, target)
     if not quiet:
         render.closing(result, target.output)
-        for line in chapters.lines(result):
+        for line in render.chapter_lines(result):
             say(line)
         if result.settings.model == EXTRACTIVE:
             say("no language model has written this; for those that there are: redraft models")
