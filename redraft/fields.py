@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 from pydantic.fields import FieldInfo
+
+from redraft.errors import UsageError
+
+M = TypeVar("M", bound=BaseModel)
 
 Section = Literal["source", "summary", "model", "judging", "refining", "limits", "output"]
 """Under which title the help of a command has an option."""
@@ -65,3 +70,19 @@ def parameters_of(model: type[BaseModel]) -> dict[str, str]:
     """By parameter of commands the field that it sets, in the order of the fields."""
     found = {name: option_of(model, name) for name in model.model_fields}
     return {one.parameter: name for name, one in found.items() if one is not None}
+
+
+def checked(model: type[M], values: object, named: Callable[[str], str] = str, between: str = ".") -> M:
+    """The model of these values. What it refuses is a `UsageError`, in which `named` says what a field is called."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise UsageError(complaint(error, named, between)) from error
+
+
+def complaint(error: ValidationError, named: Callable[[str], str] = str, between: str = ".") -> str:
+    """The first thing that is wrong with values, in a sentence."""
+    first = error.errors()[0]
+    field, *inside = [str(part) for part in first["loc"] if part != "[key]"] or [""]
+    where = between.join([named(field) if field else "", *inside])
+    return f"{where}: {first['msg']}" if where else str(first["msg"])

@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
-from redraft.fields import parameters_of
+from redraft.fields import checked, parameters_of
 from redraft.settings import DEFAULT_GOALS, USUAL_METRICS, Judging, Limits, Refinement, Settings
 from redraft.sources import STDIN
 
@@ -246,17 +246,9 @@ def _named(given: Given, fields: Mapping[str, str]) -> dict[str, Any]:
 
 def _checked(model: type[M], values: Given, options: Mapping[str, str] | None = None) -> M:
     """The model of these values. What it refuses is a user's mistake; bytes that are no text become question marks."""
-    from pydantic import ValidationError
-
-    try:
-        return model.model_validate({name: _readable(value) for name, value in values.items()})
-    except ValidationError as error:
-        first = error.errors()[0]
-        names = {field: name for name, field in (options or {}).items()}
-        field = str(first["loc"][0])
-        option = f"--{names.get(field, field).replace('_', '-')}"
-        where = "".join(f" {part}" for part in first["loc"][1:] if part != "[key]")
-        raise UsageError(f"{option}{where}: {first['msg']}") from error
+    names = {field: name for name, field in (options or {}).items()}
+    readable = {name: _readable(value) for name, value in values.items()}
+    return checked(model, readable, lambda field: f"--{names.get(field, field).replace('_', '-')}", " ")
 
 
 @contextmanager

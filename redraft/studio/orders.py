@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from redraft import plugins
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import check_goals, metrics, names
 from redraft.evaluators.goals import refuse_self_check
-from redraft.fields import same
+from redraft.fields import checked, same
 from redraft.graphs.strategies import STRATEGIES
 from redraft.runs.preparing import Order
 from redraft.runs.spending import with_places
@@ -27,7 +27,6 @@ from redraft.settings import (
 )
 
 Models = Mapping[str, ModelSettings]
-M = TypeVar("M", bound=BaseModel)
 
 
 class Asked(BaseModel):
@@ -84,7 +83,7 @@ def _settings(asked: Asked, models: Models) -> Settings:
         raise UsageError(f"there is no strategy {asked.strategy!r}", hint=f"there are: {', '.join(strategies())}")
     own = _own(_known(asked.model, models)) if asked.model != EXTRACTIVE else {}
     values = {"strategy": asked.strategy, "words": asked.words, "query": asked.query or None, **own}
-    return _checked(Settings, values)
+    return checked(Settings, values)
 
 
 def _own(table: ModelSettings) -> dict[str, Any]:
@@ -110,7 +109,7 @@ def _judge(asked: Asked, models: Models) -> dict[str, Any]:
 
 def _refinement(asked: Asked) -> Refinement:
     given = asked.model_dump(include={"rounds", "review", "allow_self_check"})
-    return _checked(Refinement, {"goals": asked.goals or DEFAULT_GOALS, **given})
+    return checked(Refinement, {"goals": asked.goals or DEFAULT_GOALS, **given})
 
 
 def strategies() -> tuple[str, ...]:
@@ -121,17 +120,3 @@ def strategies() -> tuple[str, ...]:
 def aims() -> tuple[str, ...]:
     """The metrics that can be a goal."""
     return tuple(one.name for one in metrics(names()) if one.aim)
-
-
-def _checked(model: type[M], values: Mapping[str, Any]) -> M:
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        raise UsageError(said(error)) from error
-
-
-def said(error: ValidationError) -> str:
-    """What is wrong with what was given, in a sentence."""
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if part != "[key]")
-    return f"{where}: {first['msg']}" if where else str(first["msg"])

@@ -19,7 +19,6 @@ from redraft.files import write
 if TYPE_CHECKING:
     from redraft.agreement.people import Dataset
     from redraft.agreement.trial import Design
-    from redraft.models.prices import PriceTable
 
 
 _WITH_EPILOG = """\b
@@ -130,6 +129,7 @@ def with_(
     reading(file, quiet=quiet)
     from redraft.agreement.agree_report import agree_report
     from redraft.agreement.choosing import chosen, format_named
+    from redraft.agreement.planning import plan_table
     from redraft.agreement.saving import saved
     from redraft.agreement.trial import tried
     from redraft.models.prices import price_table
@@ -141,7 +141,7 @@ def with_(
     dataset = replace(dataset, name=title or dataset.name)
     design = _design(dataset, given)
     if dry_run:
-        return _show_plan(dataset, design, table, as_json=as_json)
+        return delivery.show_plan(plan_table(dataset, design, table), as_json=as_json)
     folder = delivery.folder(output)
     with Store(db) as store:
         outcome = delivery.work(
@@ -172,18 +172,6 @@ def _design(dataset: Dataset, given: Mapping[str, Any]) -> Design:
         judging,
         sweep_of(given["sweep"]),
     )
-
-
-def _show_plan(dataset: Dataset, design: Design, prices: PriceTable, *, as_json: bool) -> int:
-    from redraft.agreement.planning import plan_table
-    from redraft.cli.views.render import echo_json
-
-    plan = plan_table(dataset, design, prices)
-    if as_json:
-        echo_json(plan.to_json())
-    else:
-        click.echo(plan.to_markdown(), nl=False)
-    return delivery.DONE
 
 
 _WHAT = ("facts", "queries", "alignment", "verification", "claims")

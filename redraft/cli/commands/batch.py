@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from redraft.cli import delivery, judging, options
 from redraft.cli import given as asked_for
-from redraft.cli import judging, options
 from redraft.cli.files import check_output
 from redraft.cli.given import store_to_read
 from redraft.cli.interrupts import told_of_termination
@@ -143,13 +143,15 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
     reading(*sources[:3], *(["..."] if len(sources) > 3 else []), quiet=given["quiet"])
     from redraft.batches.folder import folder_named
     from redraft.batches.opening import open_batch
+    from redraft.batches.planning import plan_table
     from redraft.batches.sources import check
     from redraft.models.prices import price_table
     from redraft.store.store import Store
 
     asked, limits = _asked(given), asked_for.limits(given)
     if given["dry_run"]:
-        return _plan(sources, asked, price_table(given["prices"]), as_json=given["as_json"])
+        plan = plan_table(sources, asked, price_table(given["prices"]))
+        return delivery.show_plan(plan, as_json=given["as_json"])
     check(sources, given["output"])
     folder = folder_named(given["output"], dossiers=given["dossiers"])
     with Store(given["db"]) as store:
@@ -190,18 +192,6 @@ def _asked(given: Mapping[str, Any]) -> Asked:
         raise UsageError(f"{stray[0]} is about one document", hint="leave it out: each document has its own")
     judged, refinement = asked_for.refined(given, "the summaries")
     return Asked(asked_for.settings(given), judged, refinement, asked_for.part(given))
-
-
-def _plan(sources: tuple[str, ...], asked: Asked, prices: Any, *, as_json: bool) -> int:
-    from redraft.batches.planning import plan_table
-    from redraft.cli.views.render import echo_json
-
-    table = plan_table(sources, asked, prices)
-    if as_json:
-        echo_json(table.to_json())
-    else:
-        click.echo(table.to_markdown(), nl=False)
-    return _DONE
 
 
 def _engine(store: Store, given: Mapping[str, Any]) -> Engine:

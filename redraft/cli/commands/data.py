@@ -39,14 +39,13 @@ def data() -> None:
 @options.as_json
 def list_(as_json: bool) -> int:
     """List the public sets whose files can be read, with the forms in which they are published."""
-    from redraft.cli.views.render import echo_json
+    from redraft.cli.views.render import show
     from redraft.experiments.data.sets import SETS
 
-    if as_json:
-        echo_json([{"name": one.name, "title": one.title, "forms": list(one.forms)} for one in SETS.values()])
-        return 0
-    for one in SETS.values():
-        click.echo(f"{one.name:14} {one.title}\n{'':14} {one.about}\n{'':14} forms: {'; '.join(one.forms)}")
+    sets = SETS.values()
+    content = [{"name": one.name, "title": one.title, "forms": list(one.forms)} for one in sets]
+    lines = (f"{one.name:14} {one.title}\n{'':14} {one.about}\n{'':14} forms: {'; '.join(one.forms)}" for one in sets)
+    show(content, lines, as_json=as_json)
     return 0
 
 

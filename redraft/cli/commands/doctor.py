@@ -89,7 +89,7 @@ def doctor(
     sentences, an order hidden in the summary or in the document, a refusal, and the same summary twice.
     """
     reading("the controls", quiet=quiet)
-    from redraft.cli.views.checkup import show, show_plan
+    from redraft.cli.views.checkup import show
     from redraft.doctor.checkup import examine_all
     from redraft.doctor.planning import plan_table
     from redraft.models.prices import price_table
@@ -98,8 +98,7 @@ def doctor(
 
     patients, limits, table = _patients(given), asked.limits(given), price_table(prices)
     if dry_run:
-        show_plan(plan_table(patients, table), as_json=as_json)
-        return delivery.DONE
+        return delivery.show_plan(plan_table(patients, table), as_json=as_json)
     with Store(db) as store:
         found = delivery.work(
             lambda display: examine_all(patients, Bench(store, limits, table, display.observe)), quiet=quiet

@@ -66,7 +66,7 @@ def lineage(
     between, and where these say something else than the document.
     """
     from redraft.cli.views import lineages
-    from redraft.cli.views.render import echo_json
+    from redraft.cli.views.render import show
     from redraft.history.lineage import read_lineage
     from redraft.history.lost import read_losses
 
@@ -77,11 +77,7 @@ def lineage(
     with store_to_read(db) as store:
         read = read_losses if lost else read_lineage
         found: Lineage | Losses = read(store, run_id, encoder=_encoder(given["embeddings"]))
-    if as_json:
-        echo_json(found.to_json())
-        return 0
-    for line in lineages.lines(found):
-        click.echo(line)
+    show(found.to_json(), lineages.lines(found), as_json=as_json)
     return 0
 
 
@@ -95,7 +91,7 @@ def _traced(run_id: str, model: str, *, lost: bool, dry_run: bool, db: str | Non
     """With a model's help, which is a run of its own; or what that would ask."""
     from redraft.cli.running import work
     from redraft.cli.views import lineages
-    from redraft.cli.views.render import echo_json
+    from redraft.cli.views.render import show
     from redraft.models.prices import price_table
     from redraft.runs.lineages import to_trace
     from redraft.runs.preparing import prepare
@@ -127,9 +123,5 @@ def _traced(run_id: str, model: str, *, lost: bool, dry_run: bool, db: str | Non
             quiet=given["quiet"],
             settings=settings,
         )
-    if as_json:
-        echo_json(found.to_json())
-        return 0
-    for line in lineages.lines(found):
-        click.echo(line)
+    show(found.to_json(), lineages.lines(found), as_json=as_json)
     return 0

@@ -24,7 +24,6 @@ Examples:
 def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
     """Show RUN round by round: scores, what was wrong, what was changed, what was taken, and why it stopped."""
     from redraft.cli.views import histories, render
-    from redraft.cli.views.render import echo_json
     from redraft.history.reading import document_read
     from redraft.history.results import read_result
     from redraft.history.tracing import read_trace
@@ -34,13 +33,7 @@ def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
         read = read_trace(store, run_id)
         document = document_read(store, read.run)
         parts = [*render.chapter_lines(read_result(store, read.run.id))] if read.run.settings.by_chapter else []
-    if as_json:
-        echo_json(read.to_json())
-    else:
-        with reading(document):
-            lines = [*histories.trace_lines(read, document, show_all=show_all)]
-        for line in lines:
-            click.echo(line)
-        for line in ("", *parts) if parts else ():
-            click.echo(line)
+    with reading(document):
+        lines = [*histories.trace_lines(read, document, show_all=show_all)]
+    render.show(read.to_json(), (*lines, *(("", *parts) if parts else ())), as_json=as_json)
     return 0

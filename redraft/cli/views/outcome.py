@@ -75,22 +75,14 @@ def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_
 
 def _preference(store: Store, result: Result, *, as_json: bool, quiet: bool) -> None:
     comparison = compared(store, result)
-    if as_json:
-        render.echo_json(comparison.to_json())
-    else:
-        for line in preferences.comparison_lines(comparison):
-            click.echo(line)
+    render.show(comparison.to_json(), preferences.comparison_lines(comparison), as_json=as_json)
     if not quiet:
         render.closing(result, None, scores=False)
 
 
 def _questions(store: Store, result: Result, *, as_json: bool, quiet: bool) -> int:
     pack, document = built(store, result), document_read(store, result.run)
-    if as_json:
-        render.echo_json(pack_json(document, pack, None))
-    else:
-        for line in pack_lines(pack, document):
-            click.echo(line)
+    render.show(pack_json(document, pack, None), pack_lines(pack, document), as_json=as_json)
     if not quiet:
         render.closing(result, None)
         say(f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {render.origin(pack)}")
@@ -99,11 +91,8 @@ def _questions(store: Store, result: Result, *, as_json: bool, quiet: bool) -> i
 
 def _keyfacts(store: Store, result: Result, *, as_json: bool, quiet: bool, pruned: bool) -> int:
     keyfacts, document = built_keyfacts(store, result), document_read(store, result.run)
-    if as_json:
-        render.echo_json(keyfacts_json(document, keyfacts))
-    else:
-        for line in trees.keyfacts_lines(keyfacts, document, pruned=pruned):
-            click.echo(line)
+    lines = trees.keyfacts_lines(keyfacts, document, pruned=pruned)
+    render.show(keyfacts_json(document, keyfacts), lines, as_json=as_json)
     if not quiet:
         render.closing(result, None)
         say(f"key facts {keyfacts.id}: {trees.measure(keyfacts)}, {trees.by_whom(keyfacts)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -46,6 +46,15 @@ def spaced(name: str) -> str:
 def echo_json(content: object) -> None:
     """Print what programs read to stdout."""
     click.echo(json_text(content))
+
+
+def show(content: object, lines: Iterable[str], *, as_json: bool) -> None:
+    """Print to stdout what programs read, or the lines for people."""
+    if as_json:
+        echo_json(content)
+        return
+    for line in lines:
+        click.echo(line)
 
 
 def closing(result: Result, output: str | None, *, scores: bool = True) -> None:
