@@ -100,14 +100,8 @@ def _formats() -> str:
 )
 @judging.judging_options
 @options.model_options
-@options.limit_options
-@options.max_source
-@options.prices
+@delivery.run_options
 @options.dry_run
-@delivery.output
-@options.db
-@options.as_json
-@options.quiet
 def with_(
     file: str,
     format_: str,
@@ -115,10 +109,6 @@ def with_(
     items: int | None,
     save: bool,
     title: str | None,
-    dry_run: bool,
-    output: str | None,
-    db: str | None,
-    prices: str | None,
     as_json: bool,
     quiet: bool,
     **given: Any,
@@ -136,14 +126,14 @@ def with_(
     from redraft.runs.bench import Bench
     from redraft.store.store import Store
 
-    limits, table = asked.limits(given), price_table(prices)
+    limits, table = asked.limits(given), price_table(given["prices"])
     dataset = chosen(format_named(format_).read(file, documents), items)
     dataset = replace(dataset, name=title or dataset.name)
     design = _design(dataset, given)
-    if dry_run:
+    if given["dry_run"]:
         return delivery.show_plan(plan_table(dataset, design, table), as_json=as_json)
-    folder = delivery.folder(output)
-    with Store(db) as store:
+    folder = delivery.folder(given["output"])
+    with Store(given["db"]) as store:
         outcome = delivery.work(
             lambda display: tried(dataset, design, Bench(store, limits, table, display.observe)), quiet=quiet
         )
@@ -247,9 +237,7 @@ def sheet(runs: tuple[str, ...], output: str | None, db: str | None, quiet: bool
 @command("read", short_help="Read what people have filled in.", epilog=_READ)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @delivery.output
-@options.db
-@options.as_json
-@options.quiet
+@options.store_options
 def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bool, quiet: bool) -> int:
     """Read the sheets that people have filled in: what most of them say, beside what the judge has said."""
     from redraft.agreement.sheets.sheet import read_sheets

@@ -132,9 +132,7 @@ metrics_option = options.option(
 @options.typed_option(
     "--name", section="output", metavar="NAME", help="What the batch is called; without it, by what is asked of it."
 )
-@options.db
-@options.as_json
-@options.quiet
+@options.store_options
 def run(sources: tuple[str, ...], **given: Any) -> int:
     """Summarize the documents of all SOURCEs, by several workers, under one budget.
 
@@ -167,9 +165,7 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
 @options.prices
 @worker_options
 @metrics_option
-@options.db
-@options.as_json
-@options.quiet
+@options.store_options
 def resume(name: str, **given: Any) -> int:
     """Go on with the batch NAME where it stopped: nothing is paid for twice, and what failed is tried again.
 

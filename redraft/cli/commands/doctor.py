@@ -72,17 +72,8 @@ the budget is used up. Repeat the command, with a higher limit, to go on.
 @options.limit_options
 @options.prices
 @options.dry_run
-@options.db
-@options.as_json
-@options.quiet
-def doctor(
-    dry_run: bool,
-    db: str | None,
-    prices: str | None,
-    as_json: bool,
-    quiet: bool,
-    **given: Any,
-) -> int:
+@options.store_options
+def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
     """Put summaries before a judge of which it is known what is to be said of them, and see whether it says so.
 
     The document itself, an empty summary, a shuffled one, another document's, planted errors in copied and in reworded
@@ -96,10 +87,10 @@ def doctor(
     from redraft.runs.bench import Bench
     from redraft.store.store import Store
 
-    patients, limits, table = _patients(given), asked.limits(given), price_table(prices)
-    if dry_run:
+    patients, limits, table = _patients(given), asked.limits(given), price_table(given["prices"])
+    if given["dry_run"]:
         return delivery.show_plan(plan_table(patients, table), as_json=as_json)
-    with Store(db) as store:
+    with Store(given["db"]) as store:
         found = delivery.work(
             lambda display: examine_all(patients, Bench(store, limits, table, display.observe)), quiet=quiet
         )

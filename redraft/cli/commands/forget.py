@@ -49,9 +49,7 @@ _FEW = 4
 )
 @options.typed_option("--dry-run", section="output", is_flag=True, help="Show what would go. Nothing is removed.")
 @options.typed_option("--yes", section="output", is_flag=True, help="Do not ask.")
-@options.db
-@options.as_json
-@options.quiet
+@options.store_options
 def forget(
     run_ids: tuple[str, ...],
     older_than: str | None,

@@ -44,18 +44,13 @@ Examples:
 @options.limit_options
 @options.prices
 @options.summary_output
-@options.db
-@options.as_json
-@options.quiet
+@options.store_options
 def fork(
     run_id: str,
     number: int,
     findings: str | None,
     output: str | None,
     form: Format | None,
-    db: str | None,
-    prices: str | None,
-    as_json: bool,
     quiet: bool,
     **given: Any,
 ) -> int:
@@ -69,9 +64,9 @@ def fork(
     from redraft.cli.views.outcome import finish
     from redraft.models.prices import price_table
 
-    to = target(output, form, as_json=as_json)
-    table = price_table(prices)
-    with asked.store_to_read(db) as store:
+    to = target(output, form, as_json=given["as_json"])
+    table = price_table(given["prices"])
+    with asked.store_to_read(given["db"]) as store:
         before = store.runs.get(run_id)
         # What a settings file says is meant for new runs; this one has its settings from the other.
         refinement = asked.refinement(asked.typed(given), before.refinement)

@@ -56,9 +56,7 @@ do not find, and uses at most 12 % of the tokens that the summary took to draft.
 @options.limit_options
 @options.prices
 @options.dry_run
-@options.db
-@options.as_json
-@options.quiet
+@options.store_options
 def lineage(
     run_id: str, lost: bool, trace_by: str | None, dry_run: bool, db: str | None, as_json: bool, **given: Any
 ) -> int:

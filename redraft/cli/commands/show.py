@@ -52,9 +52,7 @@ if TYPE_CHECKING:
 )
 @options.summary_output
 @options.embeddings
-@options.db
-@options.as_json
-@options.quiet
+@options.store_options
 def show(
     run_id: str,
     pieces: bool,
