@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from redraft.domain import Usage
 from redraft.errors import UsageError
+from redraft.fields import same, setting
 
 MERGING = "hierarchical"  # the strategy that merges summaries
 AUTO = "auto"  # in place of a strategy that is found out when the document is known, and then is on record
@@ -92,22 +93,50 @@ class ModelSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     model: str = Field(min_length=1)
-    base_url: str | None = None
-    key_env: str | None = None
-    """The environment variable with the key for the model's address and for no other, or `NO_KEY`."""
+    base_url: str | None = setting(
+        None, "Where the model is served; for openai:NAME the default is OPENAI_BASE_URL.", "model", "URL"
+    )
+    key_env: str | None = setting(
+        None,
+        "The environment variable with the key for openai:NAME, in place of OPENAI_API_KEY.",
+        "model",
+        "VARIABLE",
+    )
+    """For the model's address and for no other, or `NO_KEY`."""
     context_tokens: int | None = Field(default=None, ge=64)
     """Its window: the most tokens of a prompt with its reply."""
-    temperature: float | None = Field(default=None, ge=0, le=2)
-    """Overrides every prompt's own."""
-    top_p: float | None = Field(default=None, gt=0, le=1)
+    temperature: float | None = setting(
+        None, "For every prompt that the writer is asked, in place of each one's own.", "model", "T", ge=0, le=2
+    )
+    top_p: float | None = setting(
+        None,
+        "The writer draws each word from the likeliest ones that together have this probability.",
+        "model",
+        "P",
+        said="the model's own",
+        gt=0,
+        le=1,
+    )
     max_tokens: int | None = Field(default=None, ge=16)
     """The most tokens of a reply, however much room it would have."""
-    reasoning_tokens: int | None = Field(default=None, ge=0)
-    """The tokens that it may think in each call, besides its reply."""
+    reasoning_tokens: int | None = setting(
+        None,
+        "Most tokens that a model may think for in each call, besides its reply.",
+        "model",
+        "N",
+        said="as its name and its replies tell",
+        ge=0,
+    )
     prompts: PathOrName | None = None
     """A set of prompts, or a directory; without one those of the run."""
-    replies: ReplyForm | None = None
+    replies: ReplyForm | None = setting(
+        None,
+        "How structured replies are asked for: by a JSON schema, by function calling, or in words alone.",
+        "model",
+        said="the first of these that the server takes",
+    )
     price: Price | None = None
+    """What the model costs, in place of what tables say."""
 
     @field_validator("model")
     @classmethod
@@ -127,46 +156,110 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
-    strategy: str = AUTO
+    strategy: str = setting(
+        AUTO,
+        "How the summary is drafted: {listed}. auto drafts directly what fits the model's window and is no long story,"
+        " and else merges summaries of the parts.",
+        "summary",
+        "NAME",
+    )
     chosen: str = ""
     """Why it is this strategy, where nobody has named one."""
-    words: int | None = Field(default=None, ge=10)
-    """The limit of the summary; None becomes a fitting number once the document is known."""
-    by_chapter: bool = False
-    """Whether each chapter is drafted by itself, by the strategy, and the summary is made from these."""
-    until: int | None = Field(default=None, ge=64)
-    """So many tokens are read of the document, from its beginning on; without a number all."""
-    query: str | None = None
-    language: str | None = Field(default=None, pattern=LANGUAGE_NAME)
-    """The language that is written in, by its English name; without one the document's own."""
-    source_language: str | None = Field(default=None, pattern=_LANGUAGES)
-    """The language of the document, by its code, where somebody says so. A run has on record what it was read by; those
-    of several documents stand with commas between them."""
-    model: str = EXTRACTIVE
-    base_url: str | None = None
-    key_env: str | None = None
-    """The variable with the key for the model's address alone, or `NO_KEY`; else OPENAI_API_KEY, at one server."""
-    chunk_tokens: int = Field(default=2048, ge=16)
-    chunking: Chunking = "natural"
-    merge: Merging = "summaries"
-    drafts: int = Field(default=1, ge=1, le=8)
-    """How many drafts are made, of which the best one is judged and refined."""
-    context_tokens: int = Field(default=ASSUMED_WINDOW, ge=64)
-    """The writer's window. Where it is not set a run has the model's own, if that is known."""
-    temperature: float | None = Field(default=None, ge=0, le=2)
-    """The writer's: overrides every prompt's own. Without one each prompt has the paper's, as it has for judges."""
-    top_p: float | None = Field(default=None, gt=0, le=1)
-    max_tokens: int | None = Field(default=None, ge=16)
-    """The most tokens of a reply, however much room it would have."""
-    reasoning_tokens: int | None = Field(default=None, ge=0)
-    """The tokens that the model may think in each call, besides its reply; without a number what is known of it."""
+    words: int | None = setting(
+        None, "Limit of the summary; without it, one that fits.", "summary", "N", "--words", "-w", ge=10
+    )
+    by_chapter: bool = setting(
+        False,
+        "One summary of each chapter, side by side, and one of all made from them. --words is that of all; a chapter's"
+        " has half as many at most, and a third of the chapter.",
+        "summary",
+        environment=False,
+    )
+    until: int | None = setting(
+        None,
+        "Read the first N tokens of the document and no more, up to the end of a sentence.",
+        "summary",
+        "N",
+        said="all",
+        ge=64,
+    )
+    query: str | None = setting(
+        None,
+        "The question that the summary answers. Where a tree of `redraft keyfacts` has it, its facts are what counts.",
+        "summary",
+        "TEXT",
+    )
+    language: str | None = setting(
+        None,
+        "Language to write in, by its English name, such as German; without it, the document's own (see"
+        " --source-language for that).",
+        "summary",
+        "NAME",
+        pattern=LANGUAGE_NAME,
+    )
+    source_language: str | None = setting(
+        None,
+        "The language that SOURCE is in, such as de; without it, what the file says, or the text shows.",
+        "source",
+        "CODE",
+        environment=False,
+        pattern=_LANGUAGES,
+    )
+    """A run has on record what it was read by; those of several documents stand with commas between them."""
+    model: str = setting(
+        EXTRACTIVE,
+        "Who writes, and judges unless --judge says who: extractive (built in), openai:NAME, PROVIDER:NAME, or the NAME"
+        " of a [models.NAME] in redraft.toml.",
+        "model",
+        "NAME",
+        "--model",
+        "--writer",
+        "-m",
+    )
+    base_url: str | None = same(ModelSettings, "base_url")
+    key_env: str | None = same(ModelSettings, "key_env")
+    chunk_tokens: int = setting(2048, "Most tokens of a chunk.", "summary", "N", ge=16)
+    chunking: Chunking = setting(
+        "natural",
+        "natural: chunks end at chapters, scenes or paragraphs, and what surrounds the text (thanks, notes on the"
+        " author, references) is left out of the draft; fixed: all of it, in chunks as large as they may be.",
+        "summary",
+    )
+    merge: Merging = setting(
+        "summaries",
+        "What a merge of summaries has in view: these alone, or beside each the paragraphs of the document that it"
+        " rests on, in a third of the room.",
+        "summary",
+    )
+    drafts: int = setting(
+        1,
+        "Make K drafts and go on with the best: by its scores where it is judged, else, and where these are equal, by"
+        " comparing two at a time. With --strategy auto one is drafted in another way, where the document fits the"
+        " window.",
+        "summary",
+        "K",
+        ge=1,
+        le=8,
+    )
+    context_tokens: int = setting(
+        ASSUMED_WINDOW,
+        "The writer's window: most tokens of a prompt with its reply.",
+        "model",
+        "N",
+        said=f"the model's own where that is known, else {ASSUMED_WINDOW}",
+        ge=64,
+    )
+    temperature: float | None = same(ModelSettings, "temperature")
+    """The writer's. Without one each prompt has the paper's, as it has for judges."""
+    top_p: float | None = same(ModelSettings, "top_p")
+    max_tokens: int | None = same(ModelSettings, "max_tokens")
+    reasoning_tokens: int | None = same(ModelSettings, "reasoning_tokens")
     price: Price | None = None
     """What the model costs, in place of what tables say."""
-    prompts: PathOrName = "standard"
-    sample: int = Field(default=0, ge=0)
+    prompts: PathOrName = setting("standard", "standard, simple (weak models), or a directory.", "model", "SET|DIR")
+    sample: int = setting(0, "Another number, another draw.", "model", "N", ge=0)
     """A different number draws different replies to the same requests."""
-    replies: ReplyForm | None = None
-    """Without one, whatever way of asking for structured replies is found to work."""
+    replies: ReplyForm | None = same(ModelSettings, "replies")
 
     @property
     def chunk_budget(self) -> int:
@@ -211,48 +304,96 @@ class Judging(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
-    metrics: tuple[str, ...] = ()
-    """None named is the usual ones, where a draft is judged."""
-    judges: tuple[str, ...] = ()
-    """The models that judge, the first of which asks the questions; without any, the writer's model judges."""
+    metrics: tuple[str, ...] = setting(
+        (),
+        "{listed}; may be repeated. booookscore is about coherence, spread and position about where in the document the"
+        " summary comes from, and statistics are always there. The key facts for keyfact_recall cost about ten readings"
+        " of the document, once.",
+        "judging",
+        "NAME",
+        "--metric",
+        said=" and ".join(USUAL_METRICS),
+    )
+    judges: tuple[str, ...] = setting(
+        (),
+        "Model that judges, in place of --model; several decide by majority. The first asks the questions and finds the"
+        " key facts.",
+        "judging",
+        "NAME",
+        "--judge",
+    )
     models: dict[str, ModelSettings] = {}
     """What belongs to the judges, the validator and the decider that are named, by their names here. A name that has
     nothing here is a model's own."""
-    base_url: str | None = None
-    """Where the judges are; without one, those of the writer's provider are where the writer is."""
-    repeat: int = Field(default=1, ge=1, le=50)
-    """How often each judge answers."""
-    questions: Questions = 40
-    """The most questions of a pack, however long the document; or how many are asked about each stretch: `(9, 15)`."""
-    stretch_tokens: int = Field(default=6144, ge=256)
-    """The tokens of a stretch of the document that questions are asked about at once, at most."""
-    claims: int = Field(default=120, ge=1, le=10_000)
-    """The most questions about one draft."""
-    batch: int = Field(default=10, ge=1, le=100)
-    """How many sentences a judge of coherence has before it at once; the paper has one."""
-    top_k: int | None = Field(default=None, ge=1)
-    """Judge by the most important questions only."""
-    similarity: SimilarityName = "judge"
-    threshold: float = Field(default=0.6, ge=0, lt=1)
-    """Answers that are no more alike than this are not the same."""
-    evidence: EvidenceName = "auto"
-    """How much of the document is read before something is said to be missing from it: all of it, at once where it fits
-    a judge's window and else part by part (`auto`; `whole` to confirm a contradiction as well), or only the windows
-    that a search finds, whose silence leaves a claim undecided (`retrieved`)."""
-    second_look: bool = True
-    """Whether a judge confirms in words, with more of the document, that answers differ before that is a finding."""
-    embeddings: PathOrName | None = None
-    """A sentence-transformers model, by name or path: for `cosine`, and to find passages."""
+    base_url: str | None = setting(
+        None, "Where the judges are served, if elsewhere.", "judging", "URL", "--judge-base-url"
+    )
+    """Without one, those of the writer's provider are where the writer is."""
+    repeat: int = setting(1, "Let each judge judge K times.", "judging", "K", ge=1, le=50)
+    questions: Questions = setting(
+        40,
+        "Most questions about the document: their number grows with the root of its length, up to N. Or from A to B"
+        " about each stretch of it, as in 9-15.",
+        "judging",
+        "N|A-B",
+    )
+    stretch_tokens: int = setting(
+        6144, "Most tokens of the document that questions are asked about at once.", "judging", "N", ge=256
+    )
+    claims: int = setting(120, "Most questions about one summary.", "judging", "N", ge=1, le=10_000)
+    batch: int = setting(
+        10,
+        "Sentences of the summary judged at once for booookscore; 1 is the paper's way.",
+        "judging",
+        "N",
+        ge=1,
+        le=100,
+    )
+    top_k: int | None = setting(None, "Judge by the K most important questions only.", "judging", "K", ge=1)
+    similarity: SimilarityName = setting(
+        "judge",
+        "How answers are compared: by the judge, or by a measure, as LongSumEval does; cosine needs --embeddings.",
+        "judging",
+    )
+    threshold: float = setting(0.6, "Answers no more alike than this differ.", "judging", "X", ge=0, lt=1)
+    evidence: EvidenceName = setting(
+        "auto",
+        "What is read before something is said to be missing from the document: all of it (auto; whole: to confirm a"
+        " contradiction as well), or only passages that a search finds, whose silence leaves a claim undecided.",
+        "judging",
+    )
+    """With `auto` at once where it fits a judge's window, and else part by part."""
+    second_look: bool = setting(
+        True,
+        "Before answers are said to differ, have the judge compare them in words, with more of the document read.",
+        "judging",
+        None,
+        "--second-look/--no-second-look",
+        said="second look",
+    )
+    embeddings: PathOrName | None = setting(
+        None,
+        "A sentence-transformers model, by name or path, to find passages and origins by too.",
+        "judging",
+        "MODEL",
+    )
+    """For `cosine`, and to find passages."""
     reference: str | None = None
     """Another summary of the document, beside whose position that of the draft is shown."""
-    pack: str | None = None
+    pack: str | None = setting(
+        None, "Judge by these questions, not by the document's own: see `redraft pack list`.", "judging", "ID"
+    )
     """The id of the pack to use; without one, the document's own is used, or built."""
-    keyfacts: str | None = None
+    keyfacts: str | None = setting(None, "Judge by these key facts, not by the document's own.", "judging", "ID")
     """The id of the trees to use; without one, the document's own are used, or built."""
-    perspective: PerspectiveName = "both"
-    """From which perspectives there are trees."""
-    validator: str | None = None
-    """The model that validates key facts; without one, the first judge validates what it has found itself."""
+    perspective: PerspectiveName = setting(
+        "both",
+        "Key facts of what the document means and argues (analytical), of what happens in it (narrative), or both.",
+        "judging",
+    )
+    validator: str | None = setting(
+        None, "Model that validates key facts, in place of the first judge, who finds them.", "judging", "NAME"
+    )
 
     def asks(self) -> dict[str, object]:
         """All of it that makes a difference to what is asked."""
@@ -271,21 +412,49 @@ class Refinement(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
-    goals: dict[str, Annotated[float, Field(ge=0, le=1)]]
-    policy: PolicyName = "consistency-first"
-    rounds: int = Field(default=4, ge=1, le=100)
-    tolerance: float = Field(default=0.02, ge=0, le=1)
-    """How much a goal's metric may fall while another gains."""
-    judged_share: float = Field(default=0.8, ge=0.5, le=1)
-    """On which share of a metric's items there must be a verdict for its goal to be met."""
-    review: bool = False
-    """Whether a person looks at the findings before each revision."""
-    final_comparison: bool = True
-    """Whether language models that judge compare the first draft with the best one in the end; it may win."""
-    allow_self_check: bool = False
-    """Whether goals count where the built-in model writes and judges itself."""
-    decider: str | None = None
-    """The model that decides what a revision shall mend, where the policy leaves that to one; else the writer's."""
+    goals: dict[str, Annotated[float, Field(ge=0, le=1)]] = setting(
+        ...,
+        "Least score that satisfies, such as coverage=0.8; may be repeated.",
+        "refining",
+        "METRIC=VALUE",
+        "--goal",
+        "-g",
+    )
+    policy: PolicyName = setting("consistency-first", "What is mended first; with agent a model decides.", "refining")
+    rounds: int = setting(4, "Most revisions.", "refining", "N", ge=1, le=100)
+    tolerance: float = setting(
+        0.02, "How far another goal's metric may fall in a revision that is taken.", "refining", "X", ge=0, le=1
+    )
+    judged_share: float = setting(
+        0.8,
+        "On which share of a metric's items there must be a verdict for its goal to be met.",
+        "refining",
+        "X",
+        ge=0.5,
+        le=1,
+    )
+    review: bool = setting(
+        False,
+        "Before each revision, show what it is to mend, and let you drop findings, add some, or edit the draft.",
+        "refining",
+        None,
+        "--review/--no-review",
+    )
+    final_comparison: bool = setting(
+        True,
+        "In the end, let the language models that judge compare the first draft with the best one, and return the one"
+        " that they prefer.",
+        "refining",
+        None,
+        "--final-comparison/--no-final-comparison",
+        said="they do",
+    )
+    allow_self_check: bool = setting(
+        False, "Refine for goals even where the built-in model writes and judges itself.", "refining"
+    )
+    decider: str | None = setting(
+        None, "Model that decides with --policy agent, in place of --model.", "refining", "NAME"
+    )
 
 
 _ALL_OF_A_WAVE = 50_000  # more than a provider takes in one job
@@ -296,15 +465,15 @@ class Limits(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
-    concurrency: int = Field(default=16, ge=1, le=1000)
-    requests_per_minute: int | None = Field(default=None, ge=1)
-    tokens_per_minute: int | None = Field(default=None, ge=1)
-    max_cost: float | None = Field(default=None, gt=0)
-    max_calls: int | None = Field(default=None, ge=1)
-    timeout: float = Field(default=300.0, gt=0)
-    """Seconds one request may take."""
-    provider_batch: bool = False
-    """Whether requests go out together as jobs of the provider's, which are cheaper and take up to a day."""
+    concurrency: int = setting(16, "Most requests at once.", "limits", "N", ge=1, le=1000)
+    requests_per_minute: int | None = setting(None, "Most requests a minute.", "limits", "N", ge=1)
+    tokens_per_minute: int | None = setting(None, "Most tokens a minute.", "limits", "N", ge=1)
+    max_cost: float | None = setting(None, "Stop before it costs more.", "limits", "USD", gt=0)
+    max_calls: int | None = setting(None, "Stop before there are more calls.", "limits", "N", ge=1)
+    timeout: float = setting(300.0, "Most seconds a request may take.", "limits", "SECONDS", gt=0)
+    provider_batch: bool = setting(
+        False, "Hand requests over as jobs of the provider's batch API: cheaper, within a day.", "limits"
+    )
 
     @property
     def at_once(self) -> int:

@@ -9,7 +9,7 @@ from redraft.cli import given as asked
 from redraft.errors import UsageError
 
 if TYPE_CHECKING:
-    from redraft.cli.target import Target
+    from redraft.cli.files import Target
     from redraft.domain import Document
     from redraft.outputs.template import Template
     from redraft.runs.forms import Form

@@ -11,6 +11,8 @@ from click.core import ParameterSource
 
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
+from redraft.fields import checked, parameters_of
+from redraft.settings import DEFAULT_GOALS, USUAL_METRICS, Judging, Limits, Refinement, Settings
 from redraft.sources import STDIN
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
     from redraft.domain import Document, Finding
     from redraft.readers.choosing import Choice
-    from redraft.settings import Judging, Limits, ModelSettings, Refinement, Settings
+    from redraft.settings import ModelSettings
     from redraft.store.store import Store
 
 M = TypeVar("M", bound="BaseModel")
@@ -26,41 +28,10 @@ Given = Mapping[str, Any]
 
 METRICS_OF_A_PRESET = "redraft.metrics_of_a_preset"
 """Where a command's context has the metrics of the preset that it was given."""
-JUDGING = {
-    "metric": "metrics",
-    "judge": "judges",
-    "judge_base_url": "base_url",
-    "repeat": "repeat",
-    "questions": "questions",
-    "stretch_tokens": "stretch_tokens",
-    "claims": "claims",
-    "batch": "batch",
-    "top_k": "top_k",
-    "similarity": "similarity",
-    "threshold": "threshold",
-    "evidence": "evidence",
-    "second_look": "second_look",
-    "embeddings": "embeddings",
-    "pack": "pack",
-    "keyfacts": "keyfacts",
-    "perspective": "perspective",
-    "validator": "validator",
-}
-"""By option of judging the field that it sets."""
+JUDGING, REFINEMENT = parameters_of(Judging), parameters_of(Refinement)
+"""By option of judging and refining the field that it sets."""
 _PLACES = ("base_url", "key_env")
 _DRAWING = ("context_tokens", "temperature", "top_p", "prompts", "replies", "reasoning_tokens")
-REFINEMENT = {
-    "goal": "goals",
-    "rounds": "rounds",
-    "policy": "policy",
-    "decider": "decider",
-    "tolerance": "tolerance",
-    "judged_share": "judged_share",
-    "review": "review",
-    "final_comparison": "final_comparison",
-    "allow_self_check": "allow_self_check",
-}
-"""By option of refining the field that it sets."""
 
 
 def store_to_read(db: str | None) -> Store:
@@ -81,7 +52,6 @@ def typed(given: Given, names: Collection[str] = (*JUDGING, *REFINEMENT)) -> dic
 def settings(given: Given) -> Settings:
     """What decides on the summary. The model may be one that the settings file has under that name."""
     from redraft.cli.tables import model_tables
-    from redraft.settings import Settings
 
     if given.get("source_language"):
         part(given)  # says better than a pattern what is wrong with it
@@ -117,8 +87,6 @@ def models_named(given: Given) -> dict[str, ModelSettings]:
 
 def limits(given: Given, before: Limits | None = None) -> Limits:
     """The limits that were given, over those that a run had before, over the defaults."""
-    from redraft.settings import Limits
-
     named = {name: given[name] for name in Limits.model_fields if given[name] is not None}
     return _checked(Limits, {**(before or Limits()).model_dump(), **named})
 
@@ -127,7 +95,6 @@ def judging(given: Given, refinement: Refinement | None = None) -> Judging:
     """How drafts are judged: by the metrics given, else by those of the goals, else by the usual ones."""
     from redraft.evaluators.catalog import metrics as known
     from redraft.evaluators.similarity import similarity
-    from redraft.settings import USUAL_METRICS, Judging
 
     named = {**_named(given, JUDGING), "models": models_named(given)}
     metrics = tuple(dict.fromkeys([*named.get("metrics", ()), *(refinement.goals if refinement else ())]))
@@ -138,6 +105,17 @@ def judging(given: Given, refinement: Refinement | None = None) -> Judging:
         # What cannot be had without a model of embeddings is refused before anything is spent.
         similarity(made.similarity, None)
     return made
+
+
+def refined(given: Given, what: str) -> tuple[Judging | None, Refinement | None]:
+    """How drafts are judged and refined with `--refine`; without it, options about that are refused."""
+    if not given["refine"]:
+        if stray := typed(given):
+            name, them = next(iter(stray)).replace("_", "-"), "them" if what.endswith("ies") else "it"
+            raise UsageError(f"--{name} is about judging {what} and refining {them}", hint="add --refine")
+        return None, None
+    wanted = refinement(given)
+    return judging(given, wanted), wanted
 
 
 def judging_no_draft(given: Given) -> Judging:
@@ -154,16 +132,6 @@ def check_query(given: Given, judging: Judging) -> None:
         raise UsageError(
             f"--query makes no difference to {' and '.join(judging.metrics)}", hint=f"add {', or '.join(heeding)}"
         )
-
-
-def known_pack(judging: Judging, store: Store) -> Judging:
-    """The judging with the whole ids of its pack and its key facts, or an error where there are none such."""
-    known: dict[str, str] = {}
-    if judging.pack:
-        known["pack"] = store.packs.get(judging.pack).id
-    if judging.keyfacts:
-        known["keyfacts"] = store.keyfacts.get(judging.keyfacts).id
-    return judging.model_copy(update=known)
 
 
 def draft(
@@ -235,7 +203,6 @@ def _tell(source: str, notes: Collection[str], *, quiet: bool) -> None:
 def refinement(given: Given, before: Refinement | None = None) -> Refinement:
     """What a draft is refined for: what was given, over what a run had before, over the defaults."""
     from redraft.evaluators.catalog import check_goals, metrics, names
-    from redraft.settings import Refinement
 
     known = before.model_dump() if before else {}
     goals = {**known.get("goals", {}), **_goals(given.get("goal", ()))} or _usual_goals()
@@ -249,8 +216,6 @@ def refinement(given: Given, before: Refinement | None = None) -> Refinement:
 
 def _usual_goals() -> dict[str, float]:
     """The goals where none is named. A preset that judges by other metrics says nothing of how good is good enough."""
-    from redraft.settings import DEFAULT_GOALS
-
     context = click.get_current_context()
     others = [one for one in context.meta.get(METRICS_OF_A_PRESET, ()) if one not in DEFAULT_GOALS]
     if others and context.get_parameter_source("metric") in (None, ParameterSource.DEFAULT_MAP):
@@ -281,17 +246,9 @@ def _named(given: Given, fields: Mapping[str, str]) -> dict[str, Any]:
 
 def _checked(model: type[M], values: Given, options: Mapping[str, str] | None = None) -> M:
     """The model of these values. What it refuses is a user's mistake; bytes that are no text become question marks."""
-    from pydantic import ValidationError
-
-    try:
-        return model.model_validate({name: _readable(value) for name, value in values.items()})
-    except ValidationError as error:
-        first = error.errors()[0]
-        names = {field: name for name, field in (options or {}).items()}
-        field = str(first["loc"][0])
-        option = f"--{names.get(field, field).replace('_', '-')}"
-        where = "".join(f" {part}" for part in first["loc"][1:] if part != "[key]")
-        raise UsageError(f"{option}{where}: {first['msg']}") from error
+    names = {field: name for name, field in (options or {}).items()}
+    readable = {name: _readable(value) for name, value in values.items()}
+    return checked(model, readable, lambda field: f"--{names.get(field, field).replace('_', '-')}", " ")
 
 
 @contextmanager

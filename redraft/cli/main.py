@@ -5,13 +5,14 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
+from pkgutil import resolve_name
+from typing import NamedTuple
 
 import click
 
 from redraft.cli.config import read_config
 from redraft.cli.interrupts import INTERRUPTED, end_at_the_second
-from redraft.cli.overview import Commands, Listed, Overview
 from redraft.cli.terminal import json_text, make_harmless, say
 from redraft.errors import BudgetError, RedraftError, UsageError
 
@@ -39,6 +40,60 @@ REDRAFT_<OPTION> in the environment, or in a file redraft.toml.
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 finished short of what was
 asked (budget used up, parts left out, goals missed), 130 interrupted."""
+_HOME = "redraft.cli.commands"
+
+
+class Listed(NamedTuple):
+    """A command as the overview has it."""
+
+    place: str
+    """Where it is, below the commands, as in `batch:batch`."""
+    does: str
+    """What it does, in a line."""
+
+
+class Commands(MutableMapping[str, click.Command]):
+    """Commands by name, each loaded at its first use: an overview of twenty needs none of them."""
+
+    def __init__(self, listed: dict[str, Listed]) -> None:
+        self.listed = listed
+        self._loaded: dict[str, click.Command] = {}
+
+    def __getitem__(self, name: str) -> click.Command:
+        if name not in self._loaded:
+            place, does = self.listed[name]
+            found: click.Command = resolve_name(f"{_HOME}.{place}")
+            found.short_help = does
+            self._loaded[name] = found
+        return self._loaded[name]
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        self.listed[name] = Listed("", command.get_short_help_str())
+        self._loaded[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self.listed[name]
+        self._loaded.pop(name, None)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.listed)
+
+    def __len__(self) -> int:
+        return len(self.listed)
+
+
+class Overview(click.Group):
+    """The group of all commands, in the order in which they are listed."""
+
+    def list_commands(self, _: click.Context) -> list[str]:
+        """Their names."""
+        return list(self.commands)
+
+    def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
+        """A line for each, without loading it."""
+        assert isinstance(self.commands, Commands)
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, one.does) for name, one in self.commands.listed.items()])
 
 
 COMMANDS = {
@@ -46,14 +101,14 @@ COMMANDS = {
     "evaluate": Listed("evaluate:evaluate", "Judge a summary of a document."),
     "compare": Listed("compare:compare", "Ask which of two summaries is the better one."),
     "refine": Listed("refine:refine", "Refine a summary until it meets its goals."),
-    "batch": Listed("batch.group:batch", "Summarize any number of documents, by several workers."),
+    "batch": Listed("batch:batch", "Summarize any number of documents, by several workers."),
     "resume": Listed("resume:resume", "Go on with a run that stopped; nothing is paid for twice."),
     "fork": Listed("fork:fork", "Take up a round of a run in another way."),
     "keyfacts": Listed("keyfacts:keyfacts", "Find the key facts of a document, as trees."),
     "pack": Listed("pack:pack", "Build, export, import and list what summaries are judged by."),
     "experiment": Listed("experiment.group:experiment", "Experiments of the papers, on your documents and models."),
-    "agree": Listed("agree.group:agree", "How far do judges agree with people?"),
-    "data": Listed("data.group:data", "Public sets: list, check and describe them."),
+    "agree": Listed("agree:agree", "How far do judges agree with people?"),
+    "data": Listed("data:data", "Public sets: list, check and describe them."),
     "doctor": Listed("doctor:doctor", "Does a judge say what it should? Controls whose outcome is known."),
     "read": Listed("read:read", "Show what redraft reads of a file."),
     "studio": Listed("studio:studio", "Look at runs, begin and review them in the browser."),
@@ -67,7 +122,7 @@ COMMANDS = {
     "models": Listed("models:models", "Show the models of all roles, and what answers on this machine."),
     "prompts": Listed("prompts:prompts", "List, show and export the prompts."),
     "forget": Listed("forget:forget", "Remove runs and documents for good."),
-    "store": Listed("store.group:store", "Copy a database to another place."),
+    "store": Listed("store:store", "Copy a database to another place."),
     "trust": Listed("trust:trust", "Trust the redraft.toml of this directory: addresses, folders, prices."),
     "help": Listed("help:help_", "Show all options of a command, or of all commands."),
 }

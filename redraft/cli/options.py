@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import Any, TypeVar
+from types import UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import click
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
 
-from redraft.cli.sections import LISTED, Option, Section
-from redraft.cli.sizes import Size, allow
+from redraft.cli.sections import Option
+from redraft.fields import Section, option_of
+from redraft.settings import Judging, Limits, Settings
+from redraft.sources import allow as allow_bytes
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,6 +45,100 @@ def grouped(*options: Callable[[F], F]) -> Callable[[F], F]:
         return function
 
     return decorate
+
+
+def of_field(model: type[BaseModel], name: str, **otherwise: Any) -> Callable[[F], F]:
+    """The option that a field of settings declares, with what a command has otherwise.
+
+    `Settings` are of a run that begins, so that an option has the field's default. What bounds a run or judges it may
+    be of one that goes on, and keeps what it had: there the help says the default, and the option has none.
+    """
+    field, shown = model.model_fields[name], option_of(model, name)
+    assert shown is not None, f"{name} is no option"
+    has_default = model is Settings and shown.default is None
+    said = shown.default or _in_words(field.default)
+    text = field.description or ""
+    settings: dict[str, Any] = {
+        "section": shown.section,
+        "metavar": shown.metavar,
+        "help": text if has_default or not said else f"{text}  [default: {said}]",
+        "default": field.default if has_default else None,
+        **_kind(field, shown.names),
+        **otherwise,
+    }
+    # A name without dashes says how the command's function gets it.
+    names = (*shown.names, shown.parameter)
+    return (option if shown.environment else typed_option)(*names, **settings)
+
+
+def _in_words(default: object) -> str:
+    """A default as the help says it; nothing for what is not there, or is not done."""
+    if default in (None, False, (), PydanticUndefined):
+        return ""
+    return f"{default:g}" if isinstance(default, float) else str(default)
+
+
+def _kind(field: FieldInfo, names: tuple[str, ...]) -> dict[str, Any]:
+    """What click has to know of the values that a field takes."""
+    annotation: Any = field.annotation
+    ends = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    kind = next(one for one in ends if one is not type(None))
+    if get_origin(kind) is Literal:
+        return {"type": click.Choice(get_args(kind))}
+    if get_origin(kind) in (tuple, dict):
+        return {"multiple": True}
+    if kind is bool:
+        return {} if "/" in names[0] else {"is_flag": True}
+    if kind not in (int, float):
+        return {}
+    bounds = {key: getattr(one, key) for one in field.metadata for key in ("ge", "gt", "le", "lt") if hasattr(one, key)}
+    ranged = click.IntRange if kind is int else click.FloatRange
+    least, most = bounds.get("ge", bounds.get("gt")), bounds.get("le", bounds.get("lt"))
+    return {"type": ranged(least, most, min_open="gt" in bounds, max_open="lt" in bounds)}
+
+
+_SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?(|B|kB|MB|GB)", re.IGNORECASE)
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+
+
+class Size(click.ParamType[int]):
+    """A number of bytes, with a unit or without."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number of bytes that is meant."""
+        found = _SIZE.fullmatch(str(value))
+        if not found:
+            self.fail(f"{value!r} is no size. Write it as 50MB or 2GB.", param, ctx)
+        return int(float(found[1]) * _UNITS[found[2].upper()])
+
+
+_COUNT = re.compile(r"\s*([0-9]{1,6})(?:\s*-\s*([0-9]{1,6}))?\s*")
+
+
+class Count(click.ParamType["int | tuple[int, int]"]):
+    """A number, or a range of numbers: 40, or 9-15."""
+
+    name = "count"
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | tuple[int, int]:
+        """The number, or the two ends of the range."""
+        found = _COUNT.fullmatch(str(value))
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+        if found is None or not 1 <= first <= last <= self._most:
+            self.fail(
+                f"{value!r} is no number from 1 to {self._most:,}, and no range of them such as 9-15.", param, ctx
+            )
+        return (first, last) if found[2] else first
+
+
+def allow(context: click.Context, parameter: click.Parameter, most: int) -> None:  # noqa: ARG001
+    """Let sources be as large as an option says."""
+    allow_bytes(most)
 
 
 def _strategies() -> str:
@@ -82,185 +183,33 @@ prices = option(
     help="TOML file with prices of models; goes before the built-in table.",
 )
 
-words = option(
-    "--words",
-    "-w",
-    section="summary",
-    type=click.IntRange(min=10),
-    metavar="N",
-    help="Limit of the summary; without it, one that fits.",
-)
-query = option(
-    "--query",
-    section="summary",
-    metavar="TEXT",
-    help="The question that the summary answers. Where a tree of `redraft keyfacts` has it, its facts are what counts.",
-)
-writing_options = grouped(
-    query,
-    option(
-        "--language",
-        section="summary",
-        metavar="NAME",
-        help="Language to write in, by its English name, such as German; without it, the document's own"
-        " (see --source-language for that).",
-    ),
-)
+words = of_field(Settings, "words")
+query = of_field(Settings, "query")
+writing_options = grouped(query, of_field(Settings, "language"))
 length_options = grouped(words, writing_options)
+strategy = of_field(Settings, "strategy", listing=_strategies)
+chunk_tokens = of_field(Settings, "chunk_tokens")
+chunking = of_field(Settings, "chunking")
+until = of_field(Settings, "until")
+by_chapter = of_field(Settings, "by_chapter")
+merge = of_field(Settings, "merge")
+drafting_options = grouped(strategy, length_options, chunk_tokens, chunking, until, merge, of_field(Settings, "drafts"))
 
-strategy = option(
-    "--strategy",
-    section="summary",
-    metavar="NAME",
-    default="auto",
-    listing=_strategies,
-    help=f"How the summary is drafted: {LISTED}. auto drafts directly what fits the model's window and is no long"
-    " story, and else merges summaries of the parts.",
-)
-chunk_tokens = option(
-    "--chunk-tokens",
-    section="summary",
-    type=click.IntRange(min=16),
-    metavar="N",
-    default=2048,
-    help="Most tokens of a chunk.",
-)
-chunking = option(
-    "--chunking",
-    section="summary",
-    type=click.Choice(["natural", "fixed"]),
-    default="natural",
-    help="natural: chunks end at chapters, scenes or paragraphs, and what surrounds the text (thanks, notes on the"
-    " author, references) is left out of the draft; fixed: all of it, in chunks as large as they may be.",
-)
-until = option(
-    "--until",
-    section="summary",
-    type=click.IntRange(min=64),
-    metavar="N",
-    help="Read the first N tokens of the document and no more, up to the end of a sentence.  [default: all]",
-)
-by_chapter = typed_option(
-    "--by-chapter",
-    section="summary",
-    is_flag=True,
-    help="One summary of each chapter, side by side, and one of all made from them. --words is that of all; a"
-    " chapter's has half as many at most, and a third of the chapter.",
-)
-merge = option(
-    "--merge",
-    section="summary",
-    type=click.Choice(["summaries", "source"]),
-    default="summaries",
-    help="What a merge of summaries has in view: these alone, or beside each the paragraphs of the document that it"
-    " rests on, in a third of the room.",
-)
-drafts = option(
-    "--drafts",
-    section="summary",
-    type=click.IntRange(1, 8),
-    metavar="K",
-    default=1,
-    help="Make K drafts and go on with the best: by its scores where it is judged, else, and where these are equal, by"
-    " comparing two at a time. With --strategy auto one is drafted in another way, where the document fits the window.",
-)
-drafting_options = grouped(strategy, length_options, chunk_tokens, chunking, until, merge, drafts)
-
-temperature = option(
-    "--temperature",
-    section="model",
-    type=click.FloatRange(0, 2),
-    metavar="T",
-    help="For every prompt that the writer is asked, in place of each one's own.",
-)
-prompt_set = option(
-    "--prompts",
-    section="model",
-    metavar="SET|DIR",
-    default="standard",
-    help="standard, simple (weak models), or a directory.",
-)
-draw_options = grouped(
-    temperature,
-    option(
-        "--top-p",
-        section="model",
-        type=click.FloatRange(0, 1, min_open=True),
-        metavar="P",
-        help="The writer draws each word from the likeliest ones that together have this probability.  [default: the"
-        " model's own]",
-    ),
-    prompt_set,
-    option(
-        "--sample",
-        section="model",
-        type=click.IntRange(min=0),
-        metavar="N",
-        default=0,
-        help="Another number, another draw.",
-    ),
-)
-replies = option(
-    "--replies",
-    section="model",
-    type=click.Choice(["schema", "tools", "plain"]),
-    help="How structured replies are asked for: by a JSON schema, by function calling, or in words alone.  [default:"
-    " the first of these that the server takes]",
-)
-reasoning_tokens = option(
-    "--reasoning-tokens",
-    section="model",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="Most tokens that a model may think for in each call, besides its reply.  [default: as its name and its"
-    " replies tell]",
-)
+temperature = of_field(Settings, "temperature")
+prompt_set = of_field(Settings, "prompts")
+draw_options = grouped(temperature, of_field(Settings, "top_p"), prompt_set, of_field(Settings, "sample"))
+replies = of_field(Settings, "replies")
+reasoning_tokens = of_field(Settings, "reasoning_tokens")
 setup_options = grouped(
-    option(
-        "--base-url",
-        section="model",
-        metavar="URL",
-        help="Where the model is served; for openai:NAME the default is OPENAI_BASE_URL.",
-    ),
-    option(
-        "--key-env",
-        section="model",
-        metavar="VARIABLE",
-        help="The environment variable with the key for openai:NAME, in place of OPENAI_API_KEY.",
-    ),
-    option(
-        "--context-tokens",
-        section="model",
-        type=click.IntRange(min=64),
-        metavar="N",
-        help="The writer's window: most tokens of a prompt with its reply.  [default: the model's own where that is"
-        " known, else 8192]",
-    ),
+    of_field(Settings, "base_url"),
+    of_field(Settings, "key_env"),
+    of_field(Settings, "context_tokens"),
     replies,
     reasoning_tokens,
     draw_options,
 )
-model_options = grouped(
-    option(
-        "--model",
-        "--writer",
-        "-m",
-        "model",
-        section="model",
-        metavar="NAME",
-        default="extractive",
-        help="Who writes, and judges unless --judge says who: extractive (built in), openai:NAME, PROVIDER:NAME, or the"
-        " NAME of a [models.NAME] in redraft.toml.",
-    ),
-    setup_options,
-)
-
-embeddings = option(
-    "--embeddings",
-    section="judging",
-    metavar="MODEL",
-    help="A sentence-transformers model, by name or path, to find passages and origins by too.",
-)
+model_options = grouped(of_field(Settings, "model"), setup_options)
+embeddings = of_field(Judging, "embeddings")
 
 max_source = option(
     "--max-source",
@@ -288,12 +237,7 @@ part_options = grouped(
         multiple=True,
         help="Leave out front, notes, contents, index, gutenberg, or none.  [default: contents,index,gutenberg]",
     ),
-    typed_option(
-        "--source-language",
-        section="source",
-        metavar="CODE",
-        help="The language that SOURCE is in, such as de; without it, what the file says, or the text shows.",
-    ),
+    of_field(Settings, "source_language"),
     typed_option(
         "--partial",
         section="source",
@@ -303,53 +247,9 @@ part_options = grouped(
 )
 """Which part of a document is read."""
 
-timeout = option(
-    "--timeout",
-    section="limits",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="SECONDS",
-    help="Most seconds a request may take.  [default: 300]",
-)
+timeout = of_field(Limits, "timeout")
 limit_options = grouped(
-    option(
-        "--concurrency",
-        section="limits",
-        type=click.IntRange(1, 1000),
-        metavar="N",
-        help="Most requests at once.  [default: 16]",
-    ),
-    option(
-        "--requests-per-minute",
-        section="limits",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Most requests a minute.",
-    ),
-    option(
-        "--tokens-per-minute", section="limits", type=click.IntRange(min=1), metavar="N", help="Most tokens a minute."
-    ),
-    option(
-        "--max-cost",
-        section="limits",
-        type=click.FloatRange(min=0, min_open=True),
-        metavar="USD",
-        help="Stop before it costs more.",
-    ),
-    option(
-        "--max-calls",
-        section="limits",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="Stop before there are more calls.",
-    ),
-    timeout,
-    option(
-        "--provider-batch",
-        section="limits",
-        is_flag=True,
-        default=None,
-        help="Hand requests over as jobs of the provider's batch API: cheaper, within a day.",
-    ),
+    *(of_field(Limits, name) for name in Limits.model_fields),
     option(
         "--trace-to-langsmith",
         section="model",
@@ -363,3 +263,7 @@ limit_options = grouped(
         help="Send how long what took to the collector in OTEL_EXPORTER_OTLP_ENDPOINT; no text is in it.",
     ),
 )
+
+asking_options = grouped(model_options, part_options, limit_options, max_source, prices, dry_run)
+"""Of a command that reads a document and asks models about it."""
+store_options = grouped(db, as_json, quiet)

@@ -3,28 +3,77 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from redraft.cli import given as asked
 from redraft.cli import hints
+from redraft.cli.files import Target
 from redraft.cli.interrupts import told_of_termination
 from redraft.cli.review import reviewer
 from redraft.cli.terminal import say
+from redraft.cli.views.outcome import finish
+from redraft.cli.views.plans import show_plan
 from redraft.cli.views.progress import Display, open_progress
+from redraft.cli.views.render import count
+from redraft.domain import Document
 from redraft.errors import RedraftError, UsageError
 from redraft.events import Event, RunStarted
-from redraft.models.prices import PriceTable
+from redraft.models.prices import PriceTable, price_table
 from redraft.models.tracing import tracing
 from redraft.runs.people import ModelLike
+from redraft.runs.preparing import Order
+from redraft.runs.spending import with_places
 from redraft.runs.workshop import Workshop
 from redraft.settings import Limits, Settings
 from redraft.store.store import Store
 
 T = TypeVar("T")
+
+
+def carry_out(
+    source: str | Sequence[str] | Document,
+    settings: Settings,
+    order: Order,
+    given: Mapping[str, Any],
+    *,
+    target: Target | None = None,
+    pruned: bool = False,
+) -> int:
+    """Make the run of an order and print what came of it, or show its plan; returns the exit code."""
+    limits, prices, quiet = asked.limits(given), price_table(given["prices"]), given["quiet"]
+    as_json = target.as_json if target else given["as_json"]
+    if given["dry_run"]:
+        return show_plan(source, settings, order, prices, limits, as_json=as_json)
+    with Store(given["db"]) as store:
+        known = with_places(_with_packs(order, store), settings)
+        result = work(
+            store,
+            lambda shop: shop.begin_order(source, settings, known),
+            limits=limits,
+            prices=prices,
+            quiet=quiet,
+        )
+        shown = given.get("show_all", False)
+        code = finish(store, result, target=target, as_json=as_json, quiet=quiet, show_all=shown, pruned=pruned)
+        if order.given is not None and order.refinement and given["words"] is None and not quiet:
+            say(f"limit: {count(result.settings.words or 0, 'word')} (--words N for another)")
+        return code
+
+
+def _with_packs(order: Order, store: Store) -> Order:
+    """The order with the whole ids of the pack and the key facts that it names; an error where there are none such."""
+    if (judging := order.judging) is None:
+        return order
+    known = {"pack": store.packs.get(judging.pack).id} if judging.pack else {}
+    known |= {"keyfacts": store.keyfacts.get(judging.keyfacts).id} if judging.keyfacts else {}
+    whole = judging.model_copy(update=known)
+    return replace(order, purpose=order.purpose.model_copy(update={"judging": whole}))
 
 
 def work(

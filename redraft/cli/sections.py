@@ -138,10 +138,20 @@ def write_sections(records: Sequence[tuple[Section, Record]], formatter: click.H
 
 
 class Group(click.Group):
-    """A group of such commands, in the order in which they were added."""
+    """A group of such commands, in the order in which they were added; `usual` is meant where none is named."""
 
     command_class = Command
     group_class = type
+
+    def __init__(self, *args: Any, usual: str = "", **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.usual = usual
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """The words that name a command; where the first one does not, the usual command is put before it."""
+        known = {*self.commands, *context.help_option_names}
+        meant = [self.usual] if self.usual and args and args[0] not in known else []
+        return super().parse_args(context, [*meant, *args])
 
     def list_commands(self, _: click.Context) -> list[str]:
         """Their names, those that matter first at the top."""

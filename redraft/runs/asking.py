@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from redraft.errors import UsageError
 from redraft.evaluators.base import Evaluator
+from redraft.fields import checked
 from redraft.graphs.state import Scope, Task
 from redraft.runs.people import People
 from redraft.runs.preparing import Order
 from redraft.settings import DEFAULT_GOALS, GIVEN_STRATEGY, USUAL_METRICS, Judging, Refinement, Settings, with_draft
 
-M = TypeVar("M", bound=BaseModel)
 _KINDS: tuple[type[BaseModel], ...] = (Settings, Judging, Refinement)
 
 
@@ -49,11 +49,11 @@ class Asked:
         refinement = self.refinement
         if refining:
             goals = {"goals": refinement.goals if refinement else DEFAULT_GOALS}
-            refinement = _made(Refinement, (refinement.model_dump() if refinement else goals) | refining)
+            refinement = checked(Refinement, (refinement.model_dump() if refinement else goals) | refining)
         return replace(
             self,
-            settings=_made(Settings, self.settings.model_dump(exclude_unset=True) | _those(Settings, options)),
-            judging=_made(Judging, self.judging.model_dump() | _those(Judging, options)),
+            settings=checked(Settings, self.settings.model_dump(exclude_unset=True) | _those(Settings, options)),
+            judging=checked(Judging, self.judging.model_dump() | _those(Judging, options)),
             refinement=refinement,
         )
 
@@ -108,12 +108,3 @@ class Asked:
 
 def _those(kind: type[BaseModel], options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name in kind.model_fields}
-
-
-def _made(kind: type[M], values: Mapping[str, Any]) -> M:
-    try:
-        return kind.model_validate(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{where}: {first['msg']}") from error

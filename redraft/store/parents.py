@@ -95,4 +95,3 @@ def put_draft(
     drop_parents(raw, run, [key])
     put_parents(raw, run, key, parents)
     return key
-

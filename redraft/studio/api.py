@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from redraft.dossier.contents import Dossier
 from redraft.errors import UsageError
+from redraft.fields import checked
 from redraft.store.threads import off_loop
 from redraft.studio import experiments, looking, packs
 from redraft.studio.batch_api import BATCHES
@@ -36,17 +34,13 @@ from redraft.studio.contracts import (
 from redraft.studio.endpoints import Endpoint, described, typed
 from redraft.studio.feeds import EVENT_STREAM, STREAMED, elsewhere, sent
 from redraft.studio.house import house, read, run_of, work_of
-from redraft.studio.orders import said
 from redraft.studio.rows import RunList, Wanted
 from redraft.studio.starting import asked_of, begun, json_of, offer_of, plan_of, planned
 
 
 def wanted_of(request: Request) -> Wanted:
     """Which runs are meant. An empty field was not filled in."""
-    try:
-        return Wanted.model_validate({name: value for name, value in request.query_params.items() if value})
-    except ValidationError as error:
-        raise UsageError(said(error)) from error
+    return checked(Wanted, {name: value for name, value in request.query_params.items() if value})
 
 
 async def runs(request: Request) -> Response:
@@ -134,14 +128,6 @@ async def review(request: Request) -> Response:
     if problem := await work_of(request).answer(run.id, given.model_dump(mode="json")):
         raise UsageError(problem, hint=f"ask again: GET /api/runs/{run.id}/review")
     return typed(await status_shown(request), 202)
-
-
-def checked(model: type[Any], given: object) -> Any:
-    """What was sent, in the shape that it shall have."""
-    try:
-        return model.model_validate(given)
-    except ValidationError as error:
-        raise UsageError(said(error)) from error
 
 
 async def opinions(request: Request) -> Response:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from redraft.errors import RunError, UsageError
+from redraft.errors import RunError
+from redraft.fields import checked
 from redraft.store.batches import Status
 from redraft.store.threads import off_loop
 from redraft.studio import batches
@@ -16,7 +16,6 @@ from redraft.studio.contracts import BatchList, BatchOrder, BatchStatus, BatchTa
 from redraft.studio.endpoints import Endpoint, typed
 from redraft.studio.feeds import EVENT_STREAM, STREAMED, sent
 from redraft.studio.house import house, read, work_of
-from redraft.studio.orders import said
 
 _DOES: Mapping[BatchOrder, Status] = {"pause": "paused", "cancel": "cancelled"}
 
@@ -28,10 +27,7 @@ def named(request: Request) -> str:
 
 def wanted_of(request: Request) -> WantedItems:
     """Which documents are meant. An empty field was not filled in."""
-    try:
-        return WantedItems.model_validate({name: value for name, value in request.query_params.items() if value})
-    except ValidationError as error:
-        raise UsageError(said(error)) from error
+    return checked(WantedItems, {name: value for name, value in request.query_params.items() if value})
 
 
 def at_work(request: Request) -> frozenset[str]:

@@ -13,8 +13,8 @@ from redraft.evaluators.forecasting import Stage
 from redraft.graphs.reviewing import ReviewQuestion
 from redraft.history.summaries import RunSummary
 from redraft.settings import ModelSettings
-from redraft.store.batches import Counts, State
 from redraft.store.agreements import Opinion
+from redraft.store.batches import Counts, State
 from redraft.studio.orders import Asked
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from redraft import plugins
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import check_goals, metrics, names
 from redraft.evaluators.goals import refuse_self_check
+from redraft.fields import checked, same
 from redraft.graphs.strategies import STRATEGIES
 from redraft.runs.preparing import Order
 from redraft.runs.spending import with_places
@@ -26,7 +27,6 @@ from redraft.settings import (
 )
 
 Models = Mapping[str, ModelSettings]
-M = TypeVar("M", bound=BaseModel)
 
 
 class Asked(BaseModel):
@@ -49,16 +49,14 @@ class Asked(BaseModel):
     """`extractive`, or the name of a model of the settings file."""
     judge: str | None = None
     """Who judges, where it is not the model that writes."""
-    words: int | None = Field(default=None, ge=10, le=1_000_000)
-    query: str | None = Field(default=None, max_length=2000)
+    words: Annotated[int | None, Field(le=1_000_000)] = same(Settings, "words")
+    query: Annotated[str | None, Field(max_length=2000)] = same(Settings, "query")
     metrics: tuple[str, ...] = ()
     """By what a draft is judged; without any, by the goals' metrics or the usual ones."""
     goals: dict[str, float] = {}
-    rounds: int = Field(default=4, ge=1, le=100)
-    review: bool = False
-    """Whether a person looks at the findings before each revision."""
-    allow_self_check: bool = False
-    """Whether goals count where the built-in model writes and judges itself."""
+    rounds: int = same(Refinement, "rounds")
+    review: bool = same(Refinement, "review")
+    allow_self_check: bool = same(Refinement, "allow_self_check")
 
 
 def order_of(asked: Asked, models: Models) -> tuple[Settings, Order]:
@@ -85,7 +83,7 @@ def _settings(asked: Asked, models: Models) -> Settings:
         raise UsageError(f"there is no strategy {asked.strategy!r}", hint=f"there are: {', '.join(strategies())}")
     own = _own(_known(asked.model, models)) if asked.model != EXTRACTIVE else {}
     values = {"strategy": asked.strategy, "words": asked.words, "query": asked.query or None, **own}
-    return _checked(Settings, values)
+    return checked(Settings, values)
 
 
 def _own(table: ModelSettings) -> dict[str, Any]:
@@ -110,16 +108,8 @@ def _judge(asked: Asked, models: Models) -> dict[str, Any]:
 
 
 def _refinement(asked: Asked) -> Refinement:
-    goals = asked.goals or dict(DEFAULT_GOALS)
-    return _checked(
-        Refinement,
-        {
-            "goals": goals,
-            "rounds": asked.rounds,
-            "review": asked.review,
-            "allow_self_check": asked.allow_self_check,
-        },
-    )
+    given = asked.model_dump(include={"rounds", "review", "allow_self_check"})
+    return checked(Refinement, {"goals": asked.goals or DEFAULT_GOALS, **given})
 
 
 def strategies() -> tuple[str, ...]:
@@ -130,17 +120,3 @@ def strategies() -> tuple[str, ...]:
 def aims() -> tuple[str, ...]:
     """The metrics that can be a goal."""
     return tuple(one.name for one in metrics(names()) if one.aim)
-
-
-def _checked(model: type[M], values: Mapping[str, Any]) -> M:
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        raise UsageError(said(error)) from error
-
-
-def said(error: ValidationError) -> str:
-    """What is wrong with what was given, in a sentence."""
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if part != "[key]")
-    return f"{where}: {first['msg']}" if where else str(first["msg"])

@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from redraft.dossier.beside.reading import read_beside
 from redraft.errors import RedraftError, UsageError
+from redraft.fields import checked
 from redraft.history.certificates import self_checked
 from redraft.pages import comparison
 from redraft.pages.dossier import view
@@ -23,7 +24,7 @@ from redraft.settings import DEFAULT_GOALS
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
 from redraft.studio import experiments, looking, packs
-from redraft.studio.api import ENDPOINTS, checked, status_shown, wanted_of
+from redraft.studio.api import ENDPOINTS, status_shown, wanted_of
 from redraft.studio.contracts import Review, Status, Strike
 from redraft.studio.house import found_run, house, read, run_of, work_of
 from redraft.studio.problems import NoSuchThing, problem_of

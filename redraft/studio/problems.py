@@ -10,8 +10,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from redraft.errors import RedraftError
+from redraft.fields import complaint
 from redraft.pages.templates import template
-from redraft.studio.orders import said
 
 _log = logging.getLogger("redraft")
 _STATUS = {
@@ -67,7 +67,7 @@ def problem_of(error: Exception) -> tuple[int, Problem]:
     if isinstance(error, RedraftError):
         return status_of(error), Problem(code=error.code, message=str(error), hint=error.hint)
     if isinstance(error, ValidationError):
-        return 422, Problem(code="usage", message=said(error))
+        return 422, Problem(code="usage", message=complaint(error))
     if isinstance(error, HTTPException):
         message = _SENTENCES.get(error.status_code, error.detail)
         return error.status_code, Problem(code=_NAMES.get(error.status_code, "failed"), message=message)

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 
-from pydantic import ValidationError
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import names
+from redraft.fields import checked
 from redraft.readers.documents import finished, load_bytes
 from redraft.runs.spending import Spending, spending_of
 from redraft.settings import EXTRACTIVE
@@ -22,7 +22,7 @@ from redraft.store.threads import off_loop
 from redraft.studio.contracts import DocumentLine, Offer, Plan, Start, models_offered
 from redraft.studio.guard import MOST_BYTES
 from redraft.studio.house import House, house, read
-from redraft.studio.orders import Asked, aims, order_of, said, strategies
+from redraft.studio.orders import Asked, aims, order_of, strategies
 from redraft.studio.problems import NoSuchThing
 from redraft.text.cleaning import one_line
 
@@ -85,16 +85,9 @@ def fields_of(form: FormData) -> dict[str, Any]:
     return fields | ({"goals": goals} if goals else {})
 
 
-def _checked(fields: object) -> Start:
-    try:
-        return Start.model_validate(fields)
-    except ValidationError as error:
-        raise UsageError(said(error)) from error
-
-
 async def asked_from(request: Request, sent: Sent) -> tuple[Start, Document]:
     """What was asked for, and the document that it is about."""
-    asked = _checked(sent.fields)
+    asked = checked(Start, sent.fields)
     given = [one for one in (asked.document, asked.text, sent.file) if one is not None]
     if not given and sent.kept:
         return asked, house(request).pending.look(sent.kept)[1]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from redraft.cli import hints, options
+from redraft.cli.given import store_to_read
 from redraft.cli.sections import command
 from redraft.errors import RunError, UsageError
 
@@ -30,9 +31,8 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
 
     Without A and B these are the first draft and the run's result.
     """
-    from redraft.cli.given import store_to_read
     from redraft.cli.views import histories
-    from redraft.cli.views.render import echo_json
+    from redraft.cli.views.render import show
     from redraft.history.changes import difference
     from redraft.history.results import document_read
     from redraft.history.tracing import read_trace
@@ -46,11 +46,8 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
     before, after = (read.turn(number) for number in rounds or _ends(read))
     with reading(document):
         found = difference(before, after)
-    if as_json:
-        echo_json({"run": read.run.id, "from": before.heading(), "to": after.heading(), **found.to_json()})
-    else:
-        for line in histories.diff_lines(found, before, after, document):
-            click.echo(line)
+    content = {"run": read.run.id, "from": before.heading(), "to": after.heading(), **found.to_json()}
+    show(content, histories.diff_lines(found, before, after, document), as_json=as_json)
     return 0
 
 

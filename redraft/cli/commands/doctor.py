@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import delivery, judging, options
+from redraft.cli import given as asked
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 from redraft.errors import UsageError
+from redraft.settings import EXTRACTIVE, is_entailment
 
 if TYPE_CHECKING:
     from redraft.doctor.checkup import Patient
@@ -70,36 +72,25 @@ the budget is used up. Repeat the command, with a higher limit, to go on.
 @options.limit_options
 @options.prices
 @options.dry_run
-@options.db
-@options.as_json
-@options.quiet
-def doctor(
-    dry_run: bool,
-    db: str | None,
-    prices: str | None,
-    as_json: bool,
-    quiet: bool,
-    **given: Any,
-) -> int:
+@options.store_options
+def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
     """Put summaries before a judge of which it is known what is to be said of them, and see whether it says so.
 
     The document itself, an empty summary, a shuffled one, another document's, planted errors in copied and in reworded
     sentences, an order hidden in the summary or in the document, a refusal, and the same summary twice.
     """
     reading("the controls", quiet=quiet)
-    from redraft.cli import given as asked
-    from redraft.cli.views.checkup import show, show_plan
+    from redraft.cli.views.checkup import show
     from redraft.doctor.checkup import examine_all
     from redraft.doctor.planning import plan_table
     from redraft.models.prices import price_table
     from redraft.runs.bench import Bench
     from redraft.store.store import Store
 
-    patients, limits, table = _patients(given), asked.limits(given), price_table(prices)
-    if dry_run:
-        show_plan(plan_table(patients, table), as_json=as_json)
-        return delivery.DONE
-    with Store(db) as store:
+    patients, limits, table = _patients(given), asked.limits(given), price_table(given["prices"])
+    if given["dry_run"]:
+        return delivery.show_plan(plan_table(patients, table), as_json=as_json)
+    with Store(given["db"]) as store:
         found = delivery.work(
             lambda display: examine_all(patients, Bench(store, limits, table, display.observe)), quiet=quiet
         )
@@ -112,11 +103,9 @@ def doctor(
 
 def _patients(given: Mapping[str, Any]) -> list[Patient]:
     """The judges that are named, each by itself."""
-    from redraft.cli import given as asked
     from redraft.doctor.checkup import Patient, check_aims
     from redraft.evaluators.catalog import BUILT_IN, metrics
     from redraft.models.nli.model import SERVES
-    from redraft.settings import EXTRACTIVE, is_entailment
 
     names = given["judge"] or (EXTRACTIVE,)
     if twice := next((name for name in names if names.count(name) > 1), None):

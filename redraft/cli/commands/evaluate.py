@@ -6,10 +6,12 @@ from typing import Any
 
 import click
 
+from redraft.cli import given as asked
 from redraft.cli import judging, options
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
+from redraft.settings import with_draft
 
 _EPILOG = """\b
 Examples:
@@ -38,54 +40,19 @@ The exit code is 3 when a metric could not be judged, or the budget is used up.
 @judging.judging_options
 @judging.reference
 @preset_option
-@options.model_options
-@options.part_options
-@options.limit_options
-@options.max_source
-@options.prices
-@options.dry_run
+@options.asking_options
 @options.show_all
-@options.db
-@options.as_json
-@options.quiet
-def evaluate(
-    sources: tuple[str, ...],
-    summary: str,
-    dry_run: bool,
-    show_all: bool,
-    reference: str | None,
-    db: str | None,
-    prices: str | None,
-    as_json: bool,
-    quiet: bool,
-    **given: Any,
-) -> int:
+@options.store_options
+def evaluate(sources: tuple[str, ...], summary: str, reference: str | None, **given: Any) -> int:
     """Judge SUMMARY, a summary of SOURCE, or of all of several. One of them may be - for stdin."""
+    quiet = given["quiet"]
     reading(*sources, summary, quiet=quiet)
-    from redraft.cli import given as asked
-    from redraft.cli.running import work
-    from redraft.cli.views.outcome import finish
-    from redraft.cli.views.plans import show_plan
-    from redraft.models.prices import price_table
+    from redraft.cli.running import carry_out
     from redraft.runs.preparing import Order
-    from redraft.settings import with_draft
-    from redraft.store.store import Store
 
-    settings, limits, judging = asked.settings(given), asked.limits(given), asked.judging(given)
-    asked.check_query(given, judging)
-    text, table = asked.draft(sources, summary, quiet=quiet), price_table(prices)
+    settings, judged = asked.settings(given), asked.judging(given)
+    asked.check_query(given, judged)
+    text = asked.draft(sources, summary, quiet=quiet)
     if reference:
-        judging = judging.model_copy(update={"reference": asked.text(reference, quiet=quiet)})
-    document = asked.document_at(sources, given)
-    if dry_run:
-        return show_plan(document, settings, Order(with_draft(judging), given=text), table, limits, as_json=as_json)
-    with Store(db) as store:
-        judging = asked.known_pack(judging, store)
-        result = work(
-            store,
-            lambda shop: shop.evaluate(document, text, settings=settings, judging=judging),
-            limits=limits,
-            prices=table,
-            quiet=quiet,
-        )
-        return finish(store, result, as_json=as_json, quiet=quiet, show_all=show_all)
+        judged = judged.model_copy(update={"reference": asked.text(reference, quiet=quiet)})
+    return carry_out(asked.document_at(sources, given), settings, Order(with_draft(judged), given=text), given)

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from redraft.cli import options
+from redraft.cli.given import store_to_read
 from redraft.cli.sections import command
+from redraft.cli.terminal import say
 from redraft.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,9 +49,7 @@ _FEW = 4
 )
 @options.typed_option("--dry-run", section="output", is_flag=True, help="Show what would go. Nothing is removed.")
 @options.typed_option("--yes", section="output", is_flag=True, help="Do not ask.")
-@options.db
-@options.as_json
-@options.quiet
+@options.store_options
 def forget(
     run_ids: tuple[str, ...],
     older_than: str | None,
@@ -64,7 +64,6 @@ def forget(
 
     The beginning of an id is enough. A run that is being worked on is not removed.
     """
-    from redraft.cli.given import store_to_read
     from redraft.cli.views.render import echo_json
     from redraft.store.forgetting import Freed
 
@@ -88,7 +87,6 @@ def forget(
 
 def _agreed(freed: Freed) -> bool:
     """Whether the user wants to be rid of these."""
-    from redraft.cli.terminal import say
 
     if not freed.runs and not freed.documents:
         return True

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from redraft.cli import given as asked
 from redraft.cli import judging, options
+from redraft.cli.files import target
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 
@@ -42,18 +44,13 @@ Examples:
 @options.limit_options
 @options.prices
 @options.summary_output
-@options.db
-@options.as_json
-@options.quiet
+@options.store_options
 def fork(
     run_id: str,
     number: int,
     findings: str | None,
     output: str | None,
     form: Format | None,
-    db: str | None,
-    prices: str | None,
-    as_json: bool,
     quiet: bool,
     **given: Any,
 ) -> int:
@@ -63,15 +60,13 @@ def fork(
     given on the command line. What was judged is not asked again.
     """
     reading(f"run {run_id}", quiet=quiet)
-    from redraft.cli import given as asked
     from redraft.cli.running import work
-    from redraft.cli.target import target
     from redraft.cli.views.outcome import finish
     from redraft.models.prices import price_table
 
-    to = target(output, form, as_json=as_json)
-    table = price_table(prices)
-    with asked.store_to_read(db) as store:
+    to = target(output, form, as_json=given["as_json"])
+    table = price_table(given["prices"])
+    with asked.store_to_read(given["db"]) as store:
         before = store.runs.get(run_id)
         # What a settings file says is meant for new runs; this one has its settings from the other.
         refinement = asked.refinement(asked.typed(given), before.refinement)

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from redraft.cli import given as asked
 from redraft.cli import options
+from redraft.cli.given import store_to_read
 from redraft.cli.sections import command
 from redraft.errors import UsageError
+from redraft.settings import Judging
 
 if TYPE_CHECKING:
     from redraft.history.lineage import Lineage
@@ -53,18 +56,15 @@ do not find, and uses at most 12 % of the tokens that the summary took to draft.
 @options.limit_options
 @options.prices
 @options.dry_run
-@options.db
-@options.as_json
-@options.quiet
+@options.store_options
 def lineage(
     run_id: str, lost: bool, trace_by: str | None, dry_run: bool, db: str | None, as_json: bool, **given: Any
 ) -> int:
     """Show where each sentence of RUN's summary comes from: the places of the document, how sure that is, the texts in
     between, and where these say something else than the document.
     """
-    from redraft.cli.given import store_to_read
     from redraft.cli.views import lineages
-    from redraft.cli.views.render import echo_json
+    from redraft.cli.views.render import show
     from redraft.history.lineage import read_lineage
     from redraft.history.lost import read_losses
 
@@ -75,11 +75,7 @@ def lineage(
     with store_to_read(db) as store:
         read = read_losses if lost else read_lineage
         found: Lineage | Losses = read(store, run_id, encoder=_encoder(given["embeddings"]))
-    if as_json:
-        echo_json(found.to_json())
-        return 0
-    for line in lineages.lines(found):
-        click.echo(line)
+    show(found.to_json(), lineages.lines(found), as_json=as_json)
     return 0
 
 
@@ -91,15 +87,13 @@ def _encoder(name: str | None) -> Encoder | None:
 
 def _traced(run_id: str, model: str, *, lost: bool, dry_run: bool, db: str | None, as_json: bool, **given: Any) -> int:
     """With a model's help, which is a run of its own; or what that would ask."""
-    from redraft.cli import given as asked
     from redraft.cli.running import work
     from redraft.cli.views import lineages
-    from redraft.cli.views.render import echo_json
+    from redraft.cli.views.render import show
     from redraft.models.prices import price_table
     from redraft.runs.lineages import to_trace
     from redraft.runs.preparing import prepare
     from redraft.runs.tracing_plan import foreseen
-    from redraft.settings import Judging
 
     with asked.store_to_read(db) as store:
         run = store.runs.get(run_id)
@@ -127,9 +121,5 @@ def _traced(run_id: str, model: str, *, lost: bool, dry_run: bool, db: str | Non
             quiet=given["quiet"],
             settings=settings,
         )
-    if as_json:
-        echo_json(found.to_json())
-        return 0
-    for line in lineages.lines(found):
-        click.echo(line)
+    show(found.to_json(), lineages.lines(found), as_json=as_json)
     return 0

@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from redraft.cli import given as asked
 from redraft.cli import judging, options
 from redraft.cli.sections import command
+from redraft.cli.tables import model_tables
+from redraft.errors import UsageError
+from redraft.settings import EXTRACTIVE, Judging
 
 if TYPE_CHECKING:
     from redraft.runs.roster import Seat
@@ -76,15 +80,11 @@ def models(check: str | None, db: str | None, prices: str | None, as_json: bool,
     """Show who writes, judges, validates and decides: their windows, their prices, and what is known of their replies;
     and which servers of language models answer on this machine.
     """
-    from redraft.cli import given as asked
-    from redraft.cli.tables import model_tables
-    from redraft.cli.views.render import echo_json
+    from redraft.cli.views.render import show
     from redraft.cli.views.roster import nearby_lines, seat_lines
-    from redraft.errors import UsageError
     from redraft.models import nearby
     from redraft.models.prices import price_table
     from redraft.runs.roster import roster
-    from redraft.settings import EXTRACTIVE, Judging
     from redraft.store.store import Store
 
     tables, table = model_tables(), price_table(prices)
@@ -102,12 +102,9 @@ def models(check: str | None, db: str | None, prices: str | None, as_json: bool,
             held = [seat for seat in seats if seat.role]
             return _checked(held, store, given["timeout"], as_json=as_json, alone=False)
     found = nearby.nearby(nearby.USUAL)
-    if as_json:
-        here = [{"kind": one.port.kind, "base_url": one.port.url, "models": one.models} for one in found]
-        echo_json({"models": [seat.to_json() for seat in seats], "nearby": here})
-        return DONE
-    for line in (*seat_lines(seats), "", *nearby_lines(found)):
-        click.echo(line)
+    here = [{"kind": one.port.kind, "base_url": one.port.url, "models": one.models} for one in found]
+    content = {"models": [seat.to_json() for seat in seats], "nearby": here}
+    show(content, (*seat_lines(seats), "", *nearby_lines(found)), as_json=as_json)
     return DONE
 
 

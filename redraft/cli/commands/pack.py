@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from redraft.cli import given as asked
 from redraft.cli import judging, options
+from redraft.cli.files import check_output
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import Group
-from redraft.cli.terminal import reading
+from redraft.cli.terminal import json_text, reading, say
 from redraft.errors import UsageError
+from redraft.files import write
+from redraft.settings import BuildQuestions
 from redraft.text.cleaning import one_line
 
 if TYPE_CHECKING:
@@ -55,52 +61,20 @@ Examples:
 @judging.judge_options
 @judging.questions
 @preset_option
-@options.model_options
-@options.limit_options
-@options.part_options
-@options.max_source
-@options.prices
-@options.dry_run
-@options.db
-@options.as_json
-@options.quiet
-def build_pack(
-    sources: tuple[str, ...],
-    dry_run: bool,
-    db: str | None,
-    prices: str | None,
-    as_json: bool,
-    quiet: bool,
-    **given: Any,
-) -> int:
+@options.asking_options
+@options.store_options
+def build_pack(sources: tuple[str, ...], **given: Any) -> int:
     """Build the questions about SOURCE, or about several, unless they are there already, and show them.
 
     What is missing is tried again.
     They are those that evaluate and refine use under the same options. `redraft keyfacts` builds the key facts.
     """
-    reading(*sources, quiet=quiet)
-    from redraft.cli import given as asked
-    from redraft.cli.running import work
-    from redraft.cli.views.outcome import finish
-    from redraft.cli.views.plans import show_plan
-    from redraft.models.prices import price_table
+    reading(*sources, quiet=given["quiet"])
+    from redraft.cli.running import carry_out
     from redraft.runs.preparing import Order
-    from redraft.settings import BuildQuestions
-    from redraft.store.store import Store
 
-    settings, limits, judging = asked.settings(given), asked.limits(given), asked.judging_no_draft(given)
-    table, document = price_table(prices), asked.document_at(sources, given)
-    if dry_run:
-        return show_plan(document, settings, Order(BuildQuestions(judging=judging)), table, limits, as_json=as_json)
-    with Store(db) as store:
-        result = work(
-            store,
-            lambda shop: shop.build(document, "questions", settings=settings, judging=judging),
-            limits=limits,
-            prices=table,
-            quiet=quiet,
-        )
-        return finish(store, result, as_json=as_json, quiet=quiet)
+    order = Order(BuildQuestions(judging=asked.judging_no_draft(given)))
+    return carry_out(asked.document_at(sources, given), asked.settings(given), order, given)
 
 
 _EXPORT_EPILOG = """\b
@@ -141,18 +115,12 @@ def export_pack(
     It holds all that it takes to use them elsewhere.
     Those that were imported last, or else those that were built last.
     """
-    from pathlib import Path
 
-    from redraft.cli.files import check_output
-    from redraft.cli.given import document as load
-    from redraft.cli.given import store_to_read
-    from redraft.cli.terminal import json_text, say
-    from redraft.files import write
     from redraft.packs.exchange import choose
 
     check_output(output)
-    document = load(sources, quiet=quiet)
-    with store_to_read(db) as store:
+    document = asked.document(sources, quiet=quiet)
+    with asked.store_to_read(db) as store:
         chosen = choose(store, document, pack_id, keyfacts_id)
     text = json_text(chosen.to_json())
     if output:
@@ -177,16 +145,12 @@ Examples:
 @pack.command("import", short_help="Store an exported pack, and judge by it from now on.", epilog=_IMPORT_EPILOG)
 @click.argument("files", nargs=-1, metavar="[SOURCE...] PACK")
 @options.max_source
-@options.db
-@options.as_json
-@options.quiet
+@options.store_options
 def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bool) -> int:
     """Store an exported PACK, and judge summaries of its document by it from now on.
 
     SOURCE is the document that it is about, and may be left out when that is in the database.
     """
-    from redraft.cli.given import document as load
-    from redraft.cli.terminal import say
     from redraft.cli.views.render import echo_json
     from redraft.packs.exchange import import_pack as store_pack
     from redraft.packs.file import read_pack_file
@@ -196,7 +160,7 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
         raise UsageError("give SOURCE and PACK, or PACK alone", hint="see `redraft pack import --help`")
     if files.count("-") > 1:
         raise UsageError("SOURCE and PACK cannot both be stdin", hint="give one of them as a file")
-    document = load(files[:-1], quiet=quiet) if files[:-1] else None
+    document = asked.document(files[:-1], quiet=quiet) if files[:-1] else None
     data = read_pack_file(files[-1])
     with Store(db) as store:
         imported = store_pack(store, data, document, files[-1])
@@ -211,7 +175,6 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
 
 def _contents(packed: Packed) -> Iterator[str]:
     """What is in a pack, and where it comes from."""
-    from collections import Counter
 
     from redraft.cli.views import render, trees
     from redraft.questions import TYPES
@@ -238,12 +201,10 @@ def _holes(part: Pack | KeyFacts | TypedQuestions) -> str:
 @options.as_json
 def list_packs(db: str | None, as_json: bool) -> int:
     """List all questions, key facts and typed questions, newest first."""
-    from redraft.cli.given import store_to_read
-    from redraft.cli.terminal import say
     from redraft.cli.views.listing import pack_lines
     from redraft.cli.views.render import echo_json
 
-    with store_to_read(db) as store:
+    with asked.store_to_read(db) as store:
         listed = _listed(store)
     if as_json:
         echo_json({"packs": listed})
@@ -270,9 +231,9 @@ def _listed(store: Store) -> list[dict[str, Any]]:
                 store, one, created, kind="keyfacts", **by, keyfacts=facts, trees=len(one.trees), missing=one.missing
             )
         )
-    for asked, created in store.typed.all():
-        counts = {"model": asked.model, "questions": len(asked.questions)}
-        listed.append(_entry(store, asked, created, kind="typed", **counts, missing=asked.missing))
+    for typed, created in store.typed.all():
+        counts = {"model": typed.model, "questions": len(typed.questions)}
+        listed.append(_entry(store, typed, created, kind="typed", **counts, missing=typed.missing))
     return sorted(listed, key=lambda one: str(one["created"]), reverse=True)
 
 

@@ -8,6 +8,8 @@ import click
 
 from redraft.cli import options
 from redraft.cli.sections import Group
+from redraft.cli.terminal import wrapped
+from redraft.errors import UsageError
 
 _set = options.option(
     "--prompts", "choice", section="model", metavar="SET|DIR", default="standard", help="The set to look at."
@@ -24,7 +26,6 @@ def prompts() -> None:
 @options.as_json
 def list_prompts(choice: str, as_json: bool) -> int:
     """List the prompts with their hashes."""
-    from redraft.cli.terminal import wrapped
     from redraft.cli.views import render
     from redraft.prompts.book import PromptBook
     from redraft.prompts.catalog import PROMPTS
@@ -68,7 +69,6 @@ def show_prompt(name: str, choice: str) -> int:
 @options.typed_option("--force", section="output", is_flag=True, help="Overwrite files that are there.")
 def export_prompts(directory: str, choice: str, force: bool) -> int:
     """Write every template to DIRECTORY, to be changed and used with --prompts DIRECTORY."""
-    from redraft.errors import UsageError
     from redraft.prompts.book import SUFFIX, PromptBook
     from redraft.prompts.catalog import PROMPTS
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
+from redraft.cli import given as asked
 from redraft.cli import options
 from redraft.cli.sections import command
-from redraft.cli.terminal import reading
+from redraft.cli.terminal import prose, reading
 
 _EPILOG = """\b
 Examples:
@@ -31,18 +30,11 @@ def read(sources: tuple[str, ...], as_text: bool, as_json: bool, quiet: bool, **
     Several are read as one, as other commands read them.
     """
     reading(*sources, quiet=quiet)
-    from redraft.cli import given as asked
-    from redraft.cli.terminal import prose
-    from redraft.cli.views import render
     from redraft.cli.views.documents import document_json, lines
+    from redraft.cli.views.render import show
     from redraft.readers.corpus import load_all
 
     document = load_all(sources, wanted=asked.part(given))
-    if as_json:
-        render.echo_json(document_json(document) | ({"text": document.text} if as_text else {}))
-    elif as_text:
-        click.echo(prose(document.text))
-    else:
-        for line in lines(document):
-            click.echo(line)
+    content = document_json(document) | ({"text": document.text} if as_text else {})
+    show(content, [prose(document.text)] if as_text else lines(document), as_json=as_json)
     return 0

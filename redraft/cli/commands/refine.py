@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from redraft.cli import given as asked
 from redraft.cli import judging, options
+from redraft.cli.files import target
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
+from redraft.settings import with_draft
 
 if TYPE_CHECKING:
     from redraft.outputs.formats import Format
@@ -42,64 +45,22 @@ a goal is missed; the best draft is printed all the same.
 @options.length_options
 @judging.judging_options
 @preset_option
-@options.model_options
-@options.part_options
-@options.limit_options
-@options.max_source
-@options.prices
-@options.dry_run
+@options.asking_options
 @options.summary_output
-@options.db
-@options.as_json
-@options.quiet
+@options.store_options
 def refine(
-    sources: tuple[str, ...],
-    summary: str,
-    findings: str | None,
-    dry_run: bool,
-    output: str | None,
-    form: Format | None,
-    db: str | None,
-    prices: str | None,
-    as_json: bool,
-    quiet: bool,
-    **given: Any,
+    sources: tuple[str, ...], summary: str, findings: str | None, output: str | None, form: Format | None, **given: Any
 ) -> int:
     """Refine SUMMARY, a summary of SOURCE or of several, until it meets its goals. One of them may be - for stdin."""
+    quiet = given["quiet"]
     reading(*sources, summary, quiet=quiet)
-    from redraft.cli import given as asked
-    from redraft.cli.running import work
-    from redraft.cli.target import target
-    from redraft.cli.terminal import say
-    from redraft.cli.views.outcome import finish
-    from redraft.cli.views.plans import show_plan
-    from redraft.cli.views.render import count
-    from redraft.models.prices import price_table
+    from redraft.cli.running import carry_out
     from redraft.runs.preparing import Order
-    from redraft.settings import with_draft
-    from redraft.store.store import Store
 
-    to = target(output, form, as_json=as_json)
-    settings, limits, refinement = asked.settings(given), asked.limits(given), asked.refinement(given)
-    judging = asked.judging(given, refinement)
-    text = asked.draft(sources, summary, findings, review=refinement.review and not dry_run, quiet=quiet)
-    wanted = asked.findings(findings)
-    table, document = price_table(prices), asked.document_at(sources, given)
-    if dry_run:
-        order = Order(with_draft(judging, refinement), given=text, findings=wanted)
-        return show_plan(document, settings, order, table, limits, as_json=to.as_json)
-    with Store(db) as store:
-        judging = asked.known_pack(judging, store)
-        result = work(
-            store,
-            lambda shop: shop.refine(
-                document, text, settings=settings, judging=judging, refinement=refinement, findings=wanted
-            ),
-            limits=limits,
-            prices=table,
-            quiet=quiet,
-        )
-        code = finish(store, result, target=to, as_json=to.as_json, quiet=quiet)
-        if given["words"] is None and not quiet:
-            say(f"limit: {count(result.settings.words or 0, 'word')} (--words N for another)")
-        return code
+    to = target(output, form, as_json=given["as_json"])
+    settings, refinement = asked.settings(given), asked.refinement(given)
+    purpose = with_draft(asked.judging(given, refinement), refinement)
+    review = refinement.review and not given["dry_run"]
+    text = asked.draft(sources, summary, findings, review=review, quiet=quiet)
+    order = Order(purpose, given=text, findings=asked.findings(findings))
+    return carry_out(asked.document_at(sources, given), settings, order, given, target=to)

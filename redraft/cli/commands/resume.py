@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from redraft.cli import given as asked
 from redraft.cli import options
+from redraft.cli.files import target
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 from redraft.errors import UsageError
@@ -27,39 +29,26 @@ Examples:
 @options.limit_options
 @options.prices
 @options.summary_output
-@options.db
-@options.as_json
-@options.quiet
-def resume(
-    run_id: str,
-    output: str | None,
-    form: Format | None,
-    db: str | None,
-    prices: str | None,
-    as_json: bool,
-    quiet: bool,
-    **given: Any,
-) -> int:
+@options.store_options
+def resume(run_id: str, output: str | None, form: Format | None, quiet: bool, **given: Any) -> int:
     """Go on with RUN where it stopped, whatever it was for; nothing is paid for twice.
 
     The run keeps the settings that it began with, and the file that it was to be written to. Limits given here replace
     its own.
     """
     reading(f"run {run_id}", quiet=quiet)
-    from redraft.cli import given as asked
     from redraft.cli.running import work
-    from redraft.cli.target import target
     from redraft.cli.views.outcome import finish
     from redraft.models.prices import price_table
 
-    table = price_table(prices)
-    with asked.store_to_read(db) as store:
+    table = price_table(given["prices"])
+    with asked.store_to_read(given["db"]) as store:
         run = store.runs.get(run_id)
         if form not in (None, "json") and run.kind not in ("summarize", "refine"):
             raise UsageError(
                 f"run {run.id} makes no summary, which --format is about", hint="leave it out, or use json"
             )
-        to = target(output or run.output, form, as_json=as_json)
+        to = target(output or run.output, form, as_json=given["as_json"])
         limits = asked.limits(given, run.limits)
         result = work(store, lambda shop: shop.resume(run_id, limits=limits), limits=limits, prices=table, quiet=quiet)
         return finish(store, result, target=to, as_json=to.as_json, quiet=quiet)

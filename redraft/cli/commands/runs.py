@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, get_args
 
 import click
 
 from redraft.cli import options
+from redraft.cli.given import store_to_read
 from redraft.cli.sections import command
+from redraft.cli.terminal import say
 from redraft.errors import UsageError
+from redraft.settings import Part
+from redraft.text.cleaning import one_line
 
 if TYPE_CHECKING:
     from redraft.store.runs import Run
@@ -49,15 +55,10 @@ Examples:
 @options.as_json
 def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: str | None) -> int:
     """List the latest runs; those of experiments and of chapters with --all, or where --kind names them."""
-    from datetime import UTC, datetime
-    from functools import partial
 
-    from redraft.cli.given import store_to_read
-    from redraft.cli.terminal import say
     from redraft.cli.views.listing import run_lines
     from redraft.cli.views.render import echo_json
     from redraft.history.summaries import summary_of
-    from redraft.text.cleaning import one_line
 
     _check_status(filters["status"])
     with store_to_read(db) as store:
@@ -99,7 +100,6 @@ def _found(
     document: str | None,
     model: str | None,
 ) -> list[Run]:
-    from redraft.settings import Part
 
     def wanted(run: Run) -> bool:
         of_another = run.experiment is not None or isinstance(run.purpose, Part) or store.whole_of(run.id)

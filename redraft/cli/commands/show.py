@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from redraft.cli import hints, options
+from redraft.cli import hints, options, terminal
+from redraft.cli.files import target
+from redraft.cli.given import store_to_read
 from redraft.cli.sections import command
 from redraft.errors import UsageError
 
@@ -50,9 +52,7 @@ if TYPE_CHECKING:
 )
 @options.summary_output
 @options.embeddings
-@options.db
-@options.as_json
-@options.quiet
+@options.store_options
 def show(
     run_id: str,
     pieces: bool,
@@ -71,10 +71,7 @@ def show(
     What was found wrong with the summary is shown by `redraft trace RUN`. Of a run that built a pack or key facts these
     are shown, and of one that compared two summaries what came of it.
     """
-    from redraft.cli import terminal
-    from redraft.cli.given import store_to_read
-    from redraft.cli.target import target
-    from redraft.cli.views import chapters, render
+    from redraft.cli.views import render
     from redraft.cli.views.outcome import finish
     from redraft.cli.views.summaries import hand_over
     from redraft.history.results import read_result
@@ -110,7 +107,7 @@ def show(
             hand_over(store, result, to, encoder=encoder, more=more)
     if not quiet and not to.as_json:
         _tell(result, output)
-        for line in chapters.lines(result):
+        for line in render.chapter_lines(result):
             terminal.say(line)
     return 0
 
@@ -124,7 +121,6 @@ def _check(cite: str | None, link: str | None, output: str | None, form: str | N
 
 def _tell(result: Result, output: str | None) -> None:
     """What there is to say of a run besides its summary."""
-    from redraft.cli import terminal
     from redraft.cli.views import render
 
     if result.summary is None and result.run.kind not in render.OTHERWISE:
@@ -144,7 +140,6 @@ def _cite(
     store: Store, run: str, form: CitationForm, link: str, encoder: Encoder | None, draft: str | None = None
 ) -> None:
     """The summary with the places that its sentences come from."""
-    from redraft.cli import terminal
     from redraft.cli.views import render
     from redraft.history.citing import citations_of
 

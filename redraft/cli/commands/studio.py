@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from redraft.cli import given as asked
 from redraft.cli import options
 from redraft.cli.sections import command
+from redraft.cli.tables import model_tables
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
 from redraft.plugins import require
@@ -70,8 +72,6 @@ def studio(
 ) -> int:
     """Serve pages on the database: look at runs, compare, begin and review them. What is limited is each run."""
     require("the studio", "studio", "starlette", "uvicorn", "python_multipart")
-    from redraft.cli import given as asked
-    from redraft.cli.tables import model_tables
     from redraft.models.prices import price_table
     from redraft.models.tracing import tracing
     from redraft.store.sqlite import IN_MEMORY

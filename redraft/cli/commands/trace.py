@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from redraft.cli import options
+from redraft.cli.given import store_to_read
 from redraft.cli.sections import command
 
 _EPILOG = """\b
@@ -22,9 +23,7 @@ Examples:
 @options.as_json
 def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
     """Show RUN round by round: scores, what was wrong, what was changed, what was taken, and why it stopped."""
-    from redraft.cli.given import store_to_read
-    from redraft.cli.views import chapters, histories
-    from redraft.cli.views.render import echo_json
+    from redraft.cli.views import histories, render
     from redraft.history.results import document_read, read_result
     from redraft.history.tracing import read_trace
     from redraft.text.languages import reading
@@ -32,14 +31,8 @@ def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
     with store_to_read(db) as store:
         read = read_trace(store, run_id)
         document = document_read(store, read.run)
-        parts = [*chapters.lines(read_result(store, read.run.id))] if read.run.settings.by_chapter else []
-    if as_json:
-        echo_json(read.to_json())
-    else:
-        with reading(document):
-            lines = [*histories.trace_lines(read, document, show_all=show_all)]
-        for line in lines:
-            click.echo(line)
-        for line in ("", *parts) if parts else ():
-            click.echo(line)
+        parts = [*render.chapter_lines(read_result(store, read.run.id))] if read.run.settings.by_chapter else []
+    with reading(document):
+        lines = [*histories.trace_lines(read, document, show_all=show_all)]
+    render.show(read.to_json(), (*lines, *(("", *parts) if parts else ())), as_json=as_json)
     return 0

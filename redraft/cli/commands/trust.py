@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from redraft.cli.sections import command
-from redraft.cli.settings_file import FILE_NAME
+from redraft.cli.settings_file import FILE_NAME, content_of
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
 
@@ -18,7 +18,6 @@ def trust() -> int:
     that you name in REDRAFT_CONFIG, an option and an environment variable need no such word.
     """
     from redraft.cli import trust as trusting
-    from redraft.cli.settings_file import content_of
 
     path = Path(FILE_NAME)
     if not path.exists():

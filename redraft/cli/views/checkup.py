@@ -9,7 +9,6 @@ import click
 from redraft.cli.views.render import aligned, count, echo_json, usage
 from redraft.doctor.checkup import Check, CheckUp, Examined
 from redraft.doctor.controls import controls
-from redraft.reports.tables import Table
 from redraft.text.cleaning import one_line
 
 _SAID = 100
@@ -19,16 +18,8 @@ def show(examined: Examined, *, as_json: bool) -> None:
     """Print what came of all judges to stdout."""
     if as_json:
         echo_json(examined.to_json())
-        return
-    click.echo("\n\n".join("\n".join(_lines(one)) for one in examined.judges))
-
-
-def show_plan(plan: Table, *, as_json: bool) -> None:
-    """Print what an examination would ask."""
-    if as_json:
-        echo_json(plan.to_json())
     else:
-        click.echo(plan.to_markdown(), nl=False)
+        click.echo("\n\n".join("\n".join(_lines(one)) for one in examined.judges))
 
 
 def _lines(judge: CheckUp) -> Iterator[str]:

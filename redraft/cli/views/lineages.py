@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import click
-
 from redraft.cli.terminal import wrapped
-from redraft.cli.views.render import count, echo_json
+from redraft.cli.views.render import count, show
 from redraft.history.family import GIVEN_SAID
 from redraft.history.lineage import DRIFTS, Lineage, Origin, Sentence, Stop, came_up
 from redraft.history.lost import Loss, Losses, step_said
@@ -151,9 +149,9 @@ def _table(first: str, by_step: Mapping[str, Sequence[int]]) -> Iterator[str]:
 
 def show_plan(plan: TracingPlan, *, as_json: bool) -> None:
     """Print to stdout what tracing with a model would ask."""
-    if as_json:
-        echo_json(plan.to_json())
-        return
     what = count(plan.sentences, "sentence") + (f" and {count(plan.facts, 'fact')}" if plan.facts else "")
-    click.echo(f"{what} in {count(plan.calls, 'call')}: about {plan.tokens:,} tokens")
-    click.echo(f"and what that leads to: at most {plan.most:,} tokens in all, 12 % of what drafting took")
+    lines = (
+        f"{what} in {count(plan.calls, 'call')}: about {plan.tokens:,} tokens",
+        f"and what that leads to: at most {plan.most:,} tokens in all, 12 % of what drafting took",
+    )
+    show(plan.to_json(), lines, as_json=as_json)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from redraft.cli import hints
-from redraft.cli.target import Target
+from redraft.cli.files import Target
 from redraft.cli.terminal import say
-from redraft.cli.views import chapters, findings, preferences, render, trees
+from redraft.cli.views import findings, preferences, render, trees
 from redraft.cli.views.summaries import hand_over
 from redraft.domain import Document, Pack
 from redraft.history.comparison import compared
@@ -50,7 +50,7 @@ def _summary(store: Store, result: Result, target: Target, *, quiet: bool) -> No
     hand_over(store, result, target)
     if not quiet:
         render.closing(result, target.output)
-        for line in chapters.lines(result):
+        for line in render.chapter_lines(result):
             say(line)
         if result.settings.model == EXTRACTIVE:
             say("no language model has written this; for those that there are: redraft models")
@@ -73,22 +73,14 @@ def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_
 
 def _preference(store: Store, result: Result, *, as_json: bool, quiet: bool) -> None:
     comparison = compared(store, result)
-    if as_json:
-        render.echo_json(comparison.to_json())
-    else:
-        for line in preferences.comparison_lines(comparison):
-            click.echo(line)
+    render.show(comparison.to_json(), preferences.comparison_lines(comparison), as_json=as_json)
     if not quiet:
         render.closing(result, None, scores=False)
 
 
 def _questions(store: Store, result: Result, *, as_json: bool, quiet: bool) -> int:
     pack, document = built(store, result), document_read(store, result.run)
-    if as_json:
-        render.echo_json(pack_json(document, pack, None))
-    else:
-        for line in pack_lines(pack, document):
-            click.echo(line)
+    render.show(pack_json(document, pack, None), pack_lines(pack, document), as_json=as_json)
     if not quiet:
         render.closing(result, None)
         say(f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {render.origin(pack)}")
@@ -97,11 +89,8 @@ def _questions(store: Store, result: Result, *, as_json: bool, quiet: bool) -> i
 
 def _keyfacts(store: Store, result: Result, *, as_json: bool, quiet: bool, pruned: bool) -> int:
     keyfacts, document = built_keyfacts(store, result), document_read(store, result.run)
-    if as_json:
-        render.echo_json(keyfacts_json(document, keyfacts))
-    else:
-        for line in trees.keyfacts_lines(keyfacts, document, pruned=pruned):
-            click.echo(line)
+    lines = trees.keyfacts_lines(keyfacts, document, pruned=pruned)
+    render.show(keyfacts_json(document, keyfacts), lines, as_json=as_json)
     if not quiet:
         render.closing(result, None)
         say(f"key facts {keyfacts.id}: {trees.measure(keyfacts)}, {trees.by_whom(keyfacts)}")

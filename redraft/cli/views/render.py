@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -16,12 +16,13 @@ from redraft.runs.roles import named_in, under_name
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, Judging, Settings, reads_prompts
 from redraft.text.cleaning import one_line
 from redraft.text.columns import columns, padded
+from redraft.text.places import starts_of
 
 if TYPE_CHECKING:
     from redraft.history.certificates import Certificate
-    from redraft.history.results import Result
+    from redraft.history.results import ChapterResult, Result
 
-_TITLE = 60
+_TITLE, _CHAPTER = 60, 50
 # Runs that make no draft, and what they build instead.
 BUILDS = {"pack": "questions", "keyfacts": "key facts"}
 # Runs that come to something else than a summary, and to what.
@@ -44,6 +45,15 @@ def spaced(name: str) -> str:
 def echo_json(content: object) -> None:
     """Print what programs read to stdout."""
     click.echo(json_text(content))
+
+
+def show(content: object, lines: Iterable[str], *, as_json: bool) -> None:
+    """Print to stdout what programs read, or the lines for people."""
+    if as_json:
+        echo_json(content)
+        return
+    for line in lines:
+        click.echo(line)
 
 
 def closing(result: Result, output: str | None, *, scores: bool = True) -> None:
@@ -257,3 +267,25 @@ def piece_text(piece: Piece) -> str:
     flaw = f", not valid: {piece.flaw}" if piece.flaw else ""
     head = f"[level {piece.level}, {chunks}: {piece.words} of at most {piece.limit} words{flaw}]"
     return f"{head}\n{prose(piece.text)}\n"
+
+
+def chapter_lines(result: Result) -> Iterator[str]:
+    """A line for each chapter: how long its summary is, how good, and which run has made it."""
+    if result.chapters:
+        what = "document" if starts_of(result.outline) else "chapter"
+        yield f"{count(len(result.chapters), what)}, each with a run of its own:"
+        yield from (f"  {line}" for line in aligned([_row(one) for one in result.chapters]))
+
+
+def _row(one: ChapterResult) -> list[str]:
+    done = one.result
+    said = "" if done is None else done.status if done.draft is None or done.status != "done" else _words(done)
+    page = f"{'pages' if '-' in one.pages else 'page'} {one.pages}" if one.pages else ""
+    missed = "goals missed" if done and not all(goal["met"] for goal in done.goals.values()) else ""
+    told = scores(done.scores, self_check=bool(done.self_checked)) if done else ""
+    judged = " ".join(part for part in (told, missed) if part)
+    return [done.run.id if done else "-", said or "not begun", judged, page, one_line(one.title, _CHAPTER)]
+
+
+def _words(done: Result) -> str:
+    return count(done.draft.words if done.draft else 0, "word")

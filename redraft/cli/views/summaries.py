@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from redraft.cli.citing import citing
-from redraft.cli.target import Target
+from redraft.cli.files import Target
 from redraft.cli.terminal import json_text, prose
 from redraft.cli.views import render
 from redraft.files import write
@@ -19,6 +18,8 @@ from redraft.outputs.paper import Paper, paper_of
 from redraft.store.store import Store
 
 if TYPE_CHECKING:
+    from redraft.history.citing import Citations
+    from redraft.store.store import Store
     from redraft.text.embeddings import Encoder
 
 _STORED = "it is stored with the run: see `redraft runs` and `redraft show`"
@@ -54,3 +55,14 @@ def deliver(paper: Callable[[bool], Paper], content: object, target: Target, hin
         said = made(target.printed)
         assert isinstance(said, str), "a file of a word processor is not printed"
         click.echo(prose(said), nl=False)
+
+
+def citing(store: Store, encoder: Encoder | None = None) -> Callable[[str], Citations]:
+    """What finds the citations of the run that it is called with."""
+
+    def citations(run: str) -> Citations:
+        from redraft.history.citing import citations_of
+
+        return citations_of(store, run, encoder=encoder)
+
+    return citations

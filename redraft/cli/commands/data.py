@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from redraft.cli import delivery, options
+from redraft.cli.files import check_output
 from redraft.cli.sections import Group, command
-from redraft.cli.terminal import reading
+from redraft.cli.terminal import reading, say
 from redraft.errors import UsageError
+from redraft.files import write
 
 if TYPE_CHECKING:
     from redraft.experiments.data.examples import Contents
@@ -36,14 +39,13 @@ def data() -> None:
 @options.as_json
 def list_(as_json: bool) -> int:
     """List the public sets whose files can be read, with the forms in which they are published."""
-    from redraft.cli.views.render import echo_json
+    from redraft.cli.views.render import show
     from redraft.experiments.data.sets import SETS
 
-    if as_json:
-        echo_json([{"name": one.name, "title": one.title, "forms": list(one.forms)} for one in SETS.values()])
-        return 0
-    for one in SETS.values():
-        click.echo(f"{one.name:14} {one.title}\n{'':14} {one.about}\n{'':14} forms: {'; '.join(one.forms)}")
+    sets = SETS.values()
+    content = [{"name": one.name, "title": one.title, "forms": list(one.forms)} for one in sets]
+    lines = (f"{one.name:14} {one.title}\n{'':14} {one.about}\n{'':14} forms: {'; '.join(one.forms)}" for one in sets)
+    show(content, lines, as_json=as_json)
     return 0
 
 
@@ -123,14 +125,10 @@ def convert(files: tuple[str, ...], join_tokens: int | None, output: str, quiet:
 
     Entries that cannot be read are left out; the exit code is 3 then.
     """
-    from pathlib import Path
 
-    from redraft.cli.files import check_output
-    from redraft.cli.terminal import say
     from redraft.experiments.data.describing import VOCABULARY
     from redraft.experiments.data.joining import as_line, joined
     from redraft.experiments.data.reading import examples_of, read_contents
-    from redraft.files import write
     from redraft.text.tokens import tokenizer_named
 
     check_output(output)

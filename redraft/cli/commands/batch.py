@@ -1,4 +1,4 @@
-"""`redraft batch run` and `batch resume`: working on a batch to its end, or to a stop that tells how to go on."""
+"""`redraft batch`: any number of documents, by several workers; without the name of a command it takes documents."""
 
 from __future__ import annotations
 
@@ -9,19 +9,29 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import judging, options
+from redraft.cli import delivery, judging, options
+from redraft.cli import given as asked_for
+from redraft.cli.files import check_output
+from redraft.cli.given import store_to_read
+from redraft.cli.interrupts import told_of_termination
 from redraft.cli.presets import preset_option
-from redraft.cli.sections import LISTED, command
-from redraft.cli.terminal import reading, say
-from redraft.errors import UsageError
+from redraft.cli.sections import LISTED, Group, command
+from redraft.cli.terminal import json_text, reading, say
+from redraft.errors import RedraftError, UsageError
+from redraft.files import write
+from redraft.settings import Limits
+from redraft.sources import allowed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from redraft.batches.asked import Asked
     from redraft.batches.engine import Engine
-    from redraft.settings import Limits
+    from redraft.batches.results import Row
     from redraft.store.store import Store
 
-_EPILOG = """\b
+
+_RUN_EPILOG = """\b
 Examples:
   redraft batch reports/*.pdf -w 200 -m openai:gpt-5-mini --max-cost 50 -o out
   redraft batch books/ --refine -g coverage=0.7 --name books
@@ -82,7 +92,7 @@ metrics_option = options.option(
 
 @command(
     short_help="Summarize any number of documents.",
-    epilog=_EPILOG,
+    epilog=_RUN_EPILOG,
     first=("words", "model", "refine", "goal", "max-cost", "dry-run", "workers", "output", "name", "json"),
 )
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
@@ -122,9 +132,7 @@ metrics_option = options.option(
 @options.typed_option(
     "--name", section="output", metavar="NAME", help="What the batch is called; without it, by what is asked of it."
 )
-@options.db
-@options.as_json
-@options.quiet
+@options.store_options
 def run(sources: tuple[str, ...], **given: Any) -> int:
     """Summarize the documents of all SOURCEs, by several workers, under one budget.
 
@@ -133,14 +141,15 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
     reading(*sources[:3], *(["..."] if len(sources) > 3 else []), quiet=given["quiet"])
     from redraft.batches.folder import folder_named
     from redraft.batches.opening import open_batch
+    from redraft.batches.planning import plan_table
     from redraft.batches.sources import check
-    from redraft.cli import given as asked_for
     from redraft.models.prices import price_table
     from redraft.store.store import Store
 
     asked, limits = _asked(given), asked_for.limits(given)
     if given["dry_run"]:
-        return _plan(sources, asked, price_table(given["prices"]), as_json=given["as_json"])
+        plan = plan_table(sources, asked, price_table(given["prices"]))
+        return delivery.show_plan(plan, as_json=given["as_json"])
     check(sources, given["output"])
     folder = folder_named(given["output"], dossiers=given["dossiers"])
     with Store(given["db"]) as store:
@@ -156,17 +165,13 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
 @options.prices
 @worker_options
 @metrics_option
-@options.db
-@options.as_json
-@options.quiet
+@options.store_options
 def resume(name: str, **given: Any) -> int:
     """Go on with the batch NAME where it stopped: nothing is paid for twice, and what failed is tried again.
 
     It keeps the settings that it began with, and its folder. Limits given here replace its own.
     """
     from redraft.batches.opening import open_again
-    from redraft.cli import given as asked_for
-    from redraft.settings import Limits
 
     with asked_for.store_to_read(given["db"]) as store:
         limits = asked_for.limits(given, Limits.model_validate(store.batches.get(name).limits))
@@ -178,28 +183,11 @@ def resume(name: str, **given: Any) -> int:
 def _asked(given: Mapping[str, Any]) -> Asked:
     """What is asked of every document. What is about a single one is refused."""
     from redraft.batches.asked import Asked
-    from redraft.cli import given as asked_for
 
     if stray := [option for name, option in _ABOUT_ONE.items() if given[name]]:
         raise UsageError(f"{stray[0]} is about one document", hint="leave it out: each document has its own")
-    if not given["refine"] and (unused := asked_for.typed(given)):
-        name = next(iter(unused)).replace("_", "-")
-        raise UsageError(f"--{name} is about judging the summaries and refining them", hint="add --refine")
-    refinement = asked_for.refinement(given) if given["refine"] else None
-    judged = asked_for.judging(given, refinement) if refinement else None
+    judged, refinement = asked_for.refined(given, "the summaries")
     return Asked(asked_for.settings(given), judged, refinement, asked_for.part(given))
-
-
-def _plan(sources: tuple[str, ...], asked: Asked, prices: Any, *, as_json: bool) -> int:
-    from redraft.batches.planning import plan_table
-    from redraft.cli.views.render import echo_json
-
-    table = plan_table(sources, asked, prices)
-    if as_json:
-        echo_json(table.to_json())
-    else:
-        click.echo(table.to_markdown(), nl=False)
-    return _DONE
 
 
 def _engine(store: Store, given: Mapping[str, Any]) -> Engine:
@@ -219,11 +207,9 @@ def _worked(store: Store, engine: Engine, name: str, limits: Limits, given: Mapp
     from redraft.batches.asked import Asked
     from redraft.batches.standing import drive
     from redraft.batches.terms import Terms
-    from redraft.cli.interrupts import told_of_termination
     from redraft.cli.running import StoppedError
     from redraft.cli.views.batches import finish, going_on, open_watch
     from redraft.cli.views.render import count
-    from redraft.sources import allowed
 
     try:
         with told_of_termination(_interrupt), _metrics(store, name, given), engine:
@@ -285,3 +271,182 @@ def _workers(wanted: int | None, engine: Engine, limits: Limits, left: int) -> i
 
     # One worker gathers the requests of all documents for the provider's jobs.
     return of_use(wanted, 1 if limits.provider_batch else engine.room(), limits, left)
+
+
+_RESULTS_EPILOG = """\b
+Examples:
+  redraft batch results 3fa2c1d0 > results.jsonl
+  redraft batch results 3fa2c1d0 --dossiers --format csv -o results.csv
+"""
+
+
+@command(short_help="Show how batches stand.")
+@click.argument("name", required=False)
+@options.db
+@options.as_json
+def status(name: str | None, db: str | None, as_json: bool) -> int:
+    """Show how the batch NAME stands, with tables of what came of it so far; or without it, all batches."""
+    from redraft.batches.standing import standing_of
+    from redraft.cli.views.batches import batch_lines, show
+    from redraft.cli.views.render import echo_json
+
+    with store_to_read(db) as store:
+        if name is not None:
+            show(store, standing_of(store, name), as_json=as_json)
+            return 0
+        listed = [standing_of(store, one.name) for one in store.batches.all()]
+    if as_json:
+        echo_json({"batches": [one.to_json() for one in listed]})
+    elif not listed:
+        say("No batches yet. Make one: redraft batch FILES...")
+    else:
+        for line in batch_lines(listed):
+            click.echo(line)
+    return 0
+
+
+@command(short_help="Print what came of each document.", epilog=_RESULTS_EPILOG)
+@click.argument("name")
+@options.typed_option(
+    "--format",
+    "form",
+    section="output",
+    type=click.Choice(["jsonl", "csv", "parquet"]),
+    default="jsonl",
+    help="An object a line, a table for spreadsheets, or a table for programs.",
+)
+@options.typed_option("--output", "-o", section="output", metavar="FILE", help="Write it there instead of to stdout.")
+@options.typed_option(
+    "--dossiers",
+    section="output",
+    is_flag=True,
+    help="Write the dossiers first, into the folder dossiers in the batch's own, or beside FILE.",
+)
+@options.db
+@options.quiet
+def results(name: str, form: str, output: str | None, dossiers: bool, db: str | None, quiet: bool) -> int:
+    """Print what came of each document of the batch NAME: its summary, its scores, its run, or why there is none."""
+    from redraft.batches.results import results as rows_of
+    from redraft.reports.items import items_csv
+
+    check_output(output)
+    with store_to_read(db) as store:
+        store.batches.get(name)
+        folder = _with_dossiers(store, name, output, quiet=quiet) if dossiers else None
+        rows = rows_of(store, name, folder)
+        if form == "parquet":
+            _write_parquet(rows, output)
+        elif form == "csv" or output:
+            text = items_csv(list(rows)) if form == "csv" else "".join(map(_line, rows))
+            if output is None:
+                click.echo(text, nl=False)
+            else:
+                write(Path(output).expanduser(), text, "name another file with -o")
+        else:
+            for row in rows:
+                click.echo(_line(row), nl=False)
+    if output and not quiet:
+        say(f"written to {output}")
+    return 0
+
+
+def _with_dossiers(store: Store, name: str, output: str | None, *, quiet: bool) -> str:
+    """Have the dossiers of a batch written; returns the folder that they are in."""
+    from redraft.batches.folder import add_dossiers
+    from redraft.cli.views.batches import counting
+
+    folder = add_dossiers(store, name, Path(output).expanduser() if output else None, counting("dossiers", quiet=quiet))
+    if not quiet:
+        say(f"dossiers in {Path(folder) / 'dossiers'}")
+    return folder
+
+
+def _line(row: Row) -> str:
+    return json_text(row, indent=None) + "\n"
+
+
+def _write_parquet(rows: Iterator[Row], output: str | None) -> None:
+    """Write a table of Parquet, by a library that is no part of redraft."""
+    if output is None:
+        raise UsageError("a Parquet file is nothing for stdout", hint="name a file with -o")
+    try:
+        from pyarrow import Table, parquet
+    except ImportError:
+        raise RedraftError(
+            "the package pyarrow, which writes Parquet, is not installed",
+            hint="pip install pyarrow, or use --format jsonl, which it reads",
+        ) from None
+    try:
+        parquet.write_table(Table.from_pylist([_flat(row) for row in rows]), str(Path(output).expanduser()))
+    except OSError as error:
+        raise RedraftError(f"it cannot be written: {error}", place=output, hint="name another file with -o") from error
+
+
+def _flat(row: Row) -> dict[str, object]:
+    """A row whose columns are the same for every document: scores and goals by their names, an error by its parts."""
+    flat = {name: value for name, value in row.items() if not isinstance(value, dict)}
+    parts = {f"{name}.{key}": value for name in ("scores", "goals") for key, value in row[name].items()}
+    error = row["error"] or {}
+    return flat | parts | {f"error.{key}": error.get(key) for key in ("code", "message", "hint")} | {"error": None}
+
+
+@command(short_help="Begin no more documents of a batch.")
+@click.argument("name")
+@options.db
+@options.quiet
+def pause(name: str, db: str | None, quiet: bool) -> int:
+    """Begin no more documents of the batch NAME; those that workers are at are brought to their end."""
+    from redraft.cli.views.batches import going_on
+
+    with store_to_read(db) as store:
+        store.batches.get(name)
+        store.batches.set_status(name, "paused")
+        leased = store.batches.counts(name).leased
+    if not quiet:
+        at_work = f"; {leased} at work are brought to their end" if leased else ""
+        say(f"batch {name} is paused{at_work}")
+        say(f"go on with: {going_on(name)}")
+    return 0
+
+
+@command(short_help="Stop a batch, and what its workers are at.")
+@click.argument("name")
+@options.db
+@options.quiet
+def cancel(name: str, db: str | None, quiet: bool) -> int:
+    """Stop the batch NAME, and what its workers are at; what is done is kept.
+
+    Requests that are in flight may be paid for, and are asked again if the batch is resumed after all.
+    """
+    from redraft.cli.views.batches import going_on
+
+    with store_to_read(db) as store:
+        store.batches.get(name)
+        store.batches.set_status(name, "cancelled")
+    if not quiet:
+        say(f"batch {name} is cancelled; what is done is kept")
+        say(f"go on all the same with: {going_on(name)}")
+    return 0
+
+
+_EPILOG = """\b
+Examples:
+  redraft batch reports/*.pdf --words 200 -o out/
+  redraft batch corpus.jsonl -w 200 --refine -g coverage=0.7 --max-cost 50
+  redraft batch status
+  redraft batch results 3fa2c1d0 --format csv > results.csv
+  redraft batch resume 3fa2c1d0 --max-cost 100
+"""
+
+
+@click.group(cls=Group, usual="run", epilog=_EPILOG)
+def batch() -> None:
+    """Summarize any number of documents, by several workers, under one budget.
+
+    `redraft batch FILES...` is short for `redraft batch run FILES...`. A batch that was stopped, killed or cut off by
+    its budget goes on when its command is repeated.
+    """
+
+
+for each in (run, status, results, pause, cancel, resume):
+    batch.add_command(each)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 
 from redraft.cli import options
@@ -33,7 +35,6 @@ def copy(source: str, target: str, as_json: bool, quiet: bool) -> int:
     What TO has already stays as it is, so it does no harm to copy twice. FROM is only read.
     """
     import asyncio
-    from dataclasses import asdict
 
     from redraft.cli.views.render import count, echo_json
     from redraft.runs.copying import copy_store

@@ -1,0 +1,312 @@
+"""`redraft agree`: judges beside people; without the name of a command it takes a file of annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from redraft.cli import delivery, judging, options
+from redraft.cli import given as asked
+from redraft.cli.given import store_to_read
+from redraft.cli.sections import LISTED, Group, command
+from redraft.cli.terminal import reading, say
+from redraft.files import write
+from redraft.plugins import require_agreement
+
+if TYPE_CHECKING:
+    from redraft.agreement.people import Dataset
+    from redraft.agreement.trial import Design
+
+
+_WITH_EPILOG = """\b
+Examples:
+  redraft agree mturk_cnndm.jsonl --format qags --model extractive
+  redraft agree labels.jsonl --metric coverage --human relevance \\
+      --judge openai:a --judge openai:b --max-cost 5 -o results
+  redraft agree summaries.jsonl --format summeval --judge openai:a \\
+      --sweep similarity=exact,rouge1,judge --sweep threshold=0.2:0.7:0.1
+
+The exit code is 3 when something is missing: items failed, or the budget is
+used up. Repeat the command, with a higher limit, to go on.
+"""
+
+
+def _formats() -> str:
+    from redraft.agreement.formats.catalog import FORMATS
+
+    return ", ".join(FORMATS)
+
+
+@command(
+    "with",
+    short_help="Judges beside people's annotations of summaries.",
+    epilog=_WITH_EPILOG,
+    first=("format", "human", "metric", "model", "judge", "sweep", "save", "dry-run", "output", "json"),
+)
+@click.argument("file")
+@options.typed_option(
+    "--format",
+    "format_",
+    section="summary",
+    metavar="NAME",
+    default="jsonl",
+    listing=_formats,
+    help=f"How the file is written: {LISTED}.",
+)
+@options.typed_option(
+    "--documents",
+    section="summary",
+    metavar="PATH",
+    help="Where the documents are, if not in the file itself or beside it: a file of texts by id, or a folder.",
+)
+@options.typed_option(
+    "--human",
+    section="summary",
+    metavar="FIELD",
+    help="What people were asked.  [default: what the metric measures]",
+)
+@options.typed_option(
+    "--items",
+    section="summary",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Only so many items, of documents drawn at random, always the same ones.",
+)
+@options.typed_option(
+    "--metric", section="judging", metavar="NAME", default="consistency", help="The metric to hold against people."
+)
+@options.typed_option(
+    "--sweep",
+    section="judging",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="Try several values of similarity, threshold, questions, claims, top-k, ... beside each other, as in"
+    " threshold=0.2:0.7:0.1; may be repeated.",
+)
+@options.typed_option(
+    "--save",
+    section="output",
+    is_flag=True,
+    help="Put the figures on record: from then on they stand behind the scores of these judges.",
+)
+@options.typed_option(
+    "--title",
+    section="output",
+    metavar="TEXT",
+    help="What the annotations are called in the report and on record.  [default: the format and the file]",
+)
+@judging.judging_options
+@options.model_options
+@delivery.run_options
+@options.dry_run
+def with_(
+    file: str,
+    format_: str,
+    documents: str | None,
+    items: int | None,
+    save: bool,
+    title: str | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> int:
+    """Hold judges against what people say of the summaries in FILE: correlation by summary, by document and by system,
+    balanced accuracy, the area under the curve, mistakes against how much is judged, and judges among each other.
+    """
+    reading(file, quiet=quiet)
+    require_agreement("redraft agree")
+    from redraft.agreement.agree_report import agree_report
+    from redraft.agreement.choosing import chosen, format_named
+    from redraft.agreement.planning import plan_table
+    from redraft.agreement.saving import saved
+    from redraft.agreement.trial import tried
+    from redraft.models.prices import price_table
+    from redraft.runs.bench import Bench
+    from redraft.store.store import Store
+
+    limits, table = asked.limits(given), price_table(given["prices"])
+    dataset = chosen(format_named(format_).read(file, documents), items)
+    dataset = replace(dataset, name=title or dataset.name)
+    design = _design(dataset, given)
+    if given["dry_run"]:
+        return delivery.show_plan(plan_table(dataset, design, table), as_json=as_json)
+    folder = delivery.folder(given["output"])
+    with Store(given["db"]) as store:
+        outcome = delivery.work(
+            lambda display: tried(dataset, design, Bench(store, limits, table, display.observe)), quiet=quiet
+        )
+        kept = saved(outcome, store) if save else []
+    delivery.deliver(agree_report(outcome), folder, as_json=as_json, quiet=quiet)
+    if save and not quiet:
+        say(
+            f"{len(kept)} figures are on record" if kept else "nothing is on record: it was stopped, or says too little"
+        )
+    done = any(said.outcome for column in outcome.columns for said in column.said)
+    return delivery.closed(outcome.complete, outcome.stopped, done=done, quiet=quiet)
+
+
+def _design(dataset: Dataset, given: Mapping[str, Any]) -> Design:
+    from redraft.agreement.choosing import human_field
+    from redraft.agreement.sweep import sweep_of
+    from redraft.agreement.trial import Design
+
+    metric = given["metric"]
+    settings, judging = asked.settings(given), asked.judging({**given, "metric": (metric,)})
+    return Design(
+        metric,
+        human_field(dataset, metric, given["human"]),
+        judging.judges or (settings.model,),
+        settings,
+        judging,
+        sweep_of(given["sweep"]),
+    )
+
+
+_WHAT = ("facts", "queries", "alignment", "verification", "claims")
+_SHEET = """\b
+Examples:
+  redraft agree sheet 3fa2c1d0 --what facts --sample 600 -o facts.csv
+  redraft agree sheet 3fa2 77b0 --what verification --people 3 -o sheet.csv
+
+What the judge has said is not in the sheet. People fill in yes or no, each in a
+column, or each in a copy; `redraft agree read` takes one file or several. What
+somebody has said of findings in the studio stands in the first column already.
+"""
+_READ = """\b
+Examples:
+  redraft agree read facts.csv
+  redraft agree read anna.csv ben.csv carla.csv -o results
+"""
+
+
+@command("sheet", short_help="Write a sheet on which people say what is right.", epilog=_SHEET)
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@options.typed_option(
+    "--what",
+    section="summary",
+    type=click.Choice(_WHAT),
+    required=True,
+    help="What people are asked about: whether key facts and queries are valid, whether a fact is in the summary"
+    " (alignment), whether a sentence (verification) or an answer (claims) is borne out.",
+)
+@options.typed_option(
+    "--sample",
+    "size",
+    section="summary",
+    type=click.IntRange(min=1),
+    default=600,
+    metavar="N",
+    help="Most rows, drawn at random from all RUNs; 600 are HAMLET's.",
+)
+@options.typed_option("--seed", section="summary", type=int, default=0, metavar="N", help="Another number, other rows.")
+@options.typed_option(
+    "--people",
+    section="summary",
+    type=click.IntRange(1, 20),
+    default=3,
+    metavar="N",
+    help="Columns for answers.",
+)
+@options.typed_option("--output", "-o", section="output", metavar="FILE", help="Write it there instead of stdout.")
+@options.db
+@options.quiet
+def sheet(runs: tuple[str, ...], output: str | None, db: str | None, quiet: bool, **given: Any) -> int:
+    """Write a sheet, as CSV, on which people say of what RUNs have built or judged whether it is right."""
+    from redraft.agreement.sheets.opinions import answers
+    from redraft.agreement.sheets.questions import questions
+    from redraft.agreement.sheets.sampling import drawn, margin_of
+    from redraft.agreement.sheets.sheet import written
+
+    with store_to_read(db) as store:
+        everything = questions(store, runs, given["what"])
+        known = answers(store, runs, given["what"], everything)
+    chosen = drawn(everything, given["size"], given["seed"])
+    text = written(chosen, given["what"], given["people"], known)
+    if output:
+        write(Path(output).expanduser(), text, "name another file with -o")
+    else:
+        click.echo(text, nl=False)
+    if not quiet:
+        margin = margin_of(len(chosen), len(everything)) or 0.0
+        say(f"{len(chosen)} of {len(everything)} rows: a share of them is off by up to ±{margin:.1%}, 95 times in 100")
+    return 0
+
+
+@command("read", short_help="Read what people have filled in.", epilog=_READ)
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@delivery.output
+@options.store_options
+def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bool, quiet: bool) -> int:
+    """Read the sheets that people have filled in: what most of them say, beside what the judge has said."""
+    require_agreement("redraft agree read")
+    from redraft.agreement.sheets.sheet import read_sheets
+    from redraft.agreement.sheets.sheet_report import sheet_report
+
+    folder = delivery.folder(output)
+    answers = read_sheets(files)
+    with store_to_read(db) as store:
+        report = sheet_report(store, answers)
+    delivery.deliver(report, folder, as_json=as_json, quiet=quiet)
+    return delivery.SHORT if answers.troubles else delivery.DONE
+
+
+@command("list", short_help="How far judges were found to agree with people.")
+@options.db
+@options.as_json
+def list_(db: str | None, as_json: bool) -> int:
+    """All the figures that stand behind scores: those that --save has put on record, and the built-in judge's own."""
+    from redraft.cli.views.render import aligned, echo_json
+    from redraft.history.certificates import in_words, packaged
+
+    with store_to_read(db) as store:
+        found = [*store.agreements.all(), *packaged()]
+    if as_json:
+        echo_json(
+            [
+                {
+                    "judge": one.standing.judge,
+                    "metric": one.standing.metric,
+                    "version": one.standing.version,
+                    "prompts": one.standing.prompts or None,
+                    "terms": one.standing.terms,
+                    **one.to_json(),
+                }
+                for one in found
+            ]
+        )
+    elif not found:
+        click.echo("no judge has been checked against people: `redraft agree FILE --save` does so")
+    else:
+        rows = [
+            [one.standing.judge, f"{one.standing.metric} {one.standing.version}", in_words(one), one.measured]
+            for one in found
+        ]
+        for line in aligned(rows):
+            click.echo(line)
+    return 0
+
+
+_EPILOG = """\b
+Examples:
+  redraft agree mturk_cnndm.jsonl --format qags --model extractive
+  redraft agree labels.jsonl --metric coverage --human relevance \\
+      --judge openai:a --judge openai:b --max-cost 5
+  redraft agree sheet 3fa2c1d0 --what facts --sample 600 -o facts.csv
+  redraft agree read facts.csv
+"""
+
+
+@click.group(cls=Group, usual="with", epilog=_EPILOG)
+def agree() -> None:
+    """How far do judges agree with people?
+
+    `redraft agree FILE` is short for `redraft agree with FILE`.
+    """
+
+
+for each in (with_, sheet, read, list_):
+    agree.add_command(each)

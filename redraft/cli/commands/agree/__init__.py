@@ -1,1 +1,0 @@
-"""`redraft agree`: how far judges agree with people."""

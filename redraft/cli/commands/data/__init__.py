@@ -1,1 +1,0 @@
-"""`redraft data`: public sets, and files of documents."""

@@ -1,0 +1,88 @@
+"""Fields of settings that are options of commands too: declared once, with default, bounds and help."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, Field, ValidationError
+from pydantic.fields import FieldInfo
+
+from redraft.errors import UsageError
+
+M = TypeVar("M", bound=BaseModel)
+
+Section = Literal["source", "summary", "model", "judging", "refining", "limits", "output"]
+"""Under which title the help of a command has an option."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingOption:
+    """How the command line and its documentation have a field: what it does is the field's description."""
+
+    section: Section
+    metavar: str | None = None
+    names: tuple[str, ...] = ()
+    """As they are typed, the long ones with their dashes."""
+    default: str | None = None
+    """Its default in words, where that of the field does not say it."""
+    environment: bool = True
+    """Whether the environment and the settings file set it too, and not the command line alone."""
+
+    @property
+    def parameter(self) -> str:
+        """What the function of a command gets it as."""
+        return self.names[0].split("/")[0].removeprefix("--").replace("-", "_")
+
+
+def setting(
+    default: Any,
+    description: str,
+    section: Section,
+    metavar: str | None = None,
+    *names: str,
+    said: str | None = None,
+    environment: bool = True,
+    **bounds: Any,
+) -> Any:
+    """A field that is an option of commands as well; `...` as its default says that it is required."""
+    field: FieldInfo = Field(default=default, description=description, **bounds)
+    field.metadata.append(SettingOption(section, metavar, names, said, environment))
+    return field
+
+
+def same(model: type[BaseModel], name: str) -> Any:
+    """A field with the default, the bounds and the description of a field of another model."""
+    return copy(model.model_fields[name])
+
+
+def option_of(model: type[BaseModel], name: str) -> SettingOption | None:
+    """How commands have a field, with the name of the field where it has no other; None where they have it not."""
+    for one in model.model_fields[name].metadata:
+        if isinstance(one, SettingOption):
+            return replace(one, names=one.names or (f"--{name.replace('_', '-')}",))
+    return None
+
+
+def parameters_of(model: type[BaseModel]) -> dict[str, str]:
+    """By parameter of commands the field that it sets, in the order of the fields."""
+    found = {name: option_of(model, name) for name in model.model_fields}
+    return {one.parameter: name for name, one in found.items() if one is not None}
+
+
+def checked(model: type[M], values: object, named: Callable[[str], str] = str, between: str = ".") -> M:
+    """The model of these values. What it refuses is a `UsageError`, in which `named` says what a field is called."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise UsageError(complaint(error, named, between)) from error
+
+
+def complaint(error: ValidationError, named: Callable[[str], str] = str, between: str = ".") -> str:
+    """The first thing that is wrong with values, in a sentence."""
+    first = error.errors()[0]
+    field, *inside = [str(part) for part in first["loc"] if part != "[key]"] or [""]
+    where = between.join([named(field) if field else "", *inside])
+    return f"{where}: {first['msg']}" if where else str(first["msg"])
