@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from redraft.models.addresses import base_url, home_of_the_key, server_at
 from redraft.models.names import OPENAI, provider_of
+from redraft.runs.bench import Bench
+from redraft.runs.opening import resolve
+from redraft.runs.staff import hire
 from redraft.settings import NO_KEY, Judging, ModelSettings, Settings
 
 _OF_ITS_PLACE = {"base_url", "key_env", "price"}
@@ -46,3 +49,9 @@ def judged_by(judging: Judging, name: str, settings: Settings) -> Judging:
     of_it = {one: getattr(settings, one) for one in ModelSettings.model_fields}
     models = {**judging.models, name: ModelSettings.model_validate(of_it)}
     return judging.model_copy(update={"judges": (name,), "models": models})
+
+
+def check_seats(bench: Bench, *seats: tuple[Settings, Judging | None]) -> None:
+    """Refuse a name or a price that nobody knows, before anything is paid for."""
+    for settings, judging in seats:
+        hire(resolve(settings), judging, bench.limits, bench.prices)

@@ -14,14 +14,18 @@ from redraft.domain import Span, Totals
 from redraft.errors import UsageError
 from redraft.experiments.context.changes import changes, expected_thirds
 from redraft.experiments.context.design import Design
-from redraft.experiments.context.difference_table import difference_table
 from redraft.experiments.context.experiment import Outcome
-from redraft.experiments.context.fact_tables import accuracy_steps_table, accuracy_table, changes_table, shares_table
+from redraft.experiments.context.fact_tables import (
+    accuracy_steps_table,
+    accuracy_table,
+    changes_table,
+    difference_table,
+    shares_table,
+)
 from redraft.experiments.context.facts import Bureau
-from redraft.experiments.context.position_tables import densities_table, halves_table, positions_table
 from redraft.experiments.context.records import Compared, Contestant, Course, Fact, Item, Reference, Told
-from redraft.experiments.context.report import cost_table, failure_table
 from redraft.experiments.context.steps import Step, read_steps, steps_of
+from redraft.experiments.context.tables import cost_table, densities_table, failure_table, halves_table, positions_table
 from redraft.experiments.drawing import drawn
 from redraft.experiments.seats import Seat
 from redraft.runs.bench import Bench

@@ -9,12 +9,20 @@ import pytest
 
 from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Objection, Span, Totals, Tree
 from redraft.experiments.drawing import drawn
-from redraft.experiments.hamlet.difference_table import difference_table
-from redraft.experiments.hamlet.faithfulness_tables import error_table, faithfulness_table, summary_table
-from redraft.experiments.hamlet.other_tables import cost_table, failure_table, pruning_table, size_table
-from redraft.experiments.hamlet.pictures import recall_by_place
-from redraft.experiments.hamlet.recall_tables import gap_table, length_table, recall_table
 from redraft.experiments.hamlet.records import Item, Measured, Subject
+from redraft.experiments.hamlet.tables import (
+    cost_table,
+    difference_table,
+    error_table,
+    failure_table,
+    faithfulness_table,
+    gap_table,
+    length_table,
+    pruning_table,
+    recall_table,
+    size_table,
+    summary_table,
+)
 from redraft.runs.failures import Failure
 from tests.experiments.made import LOST, faithful, item, recall, rows
 
@@ -289,9 +297,9 @@ def test_the_difference_of_models_has_the_interval_of_drawing_other_documents() 
 
 
 def test_figure_3_has_a_panel_for_each_perspective_and_level() -> None:
-    drawn = recall_by_place(recall_table(ITEMS))
-    assert {f"recall_analytical_{level}" for level in LEVELS} | {"recall_by_place"} == set(drawn)
-    data = drawn["recall_analytical_root"].picture().data
+    pictures = drawn("hamlet", [recall_table(ITEMS)])
+    assert {f"recall_analytical_{level}" for level in LEVELS} | {"recall_by_place"} == set(pictures)
+    data = pictures["recall_analytical_root"].picture().data
     # Of the five fifths, in their middles, a has a root in the first and the last.
     assert [row for row in data.rows if row[0] == "a" and row[2] is not None] == [
         ("a", 10, 0.5, None, None),

@@ -10,24 +10,22 @@ from redraft.agents.questioner import Judged, Response
 from redraft.domain import Document, Span, Totals
 from redraft.evaluators.similarity import rouge1
 from redraft.experiments.context.steps import Step
-from redraft.experiments.qa.counting import lengths
-from redraft.experiments.qa.other_tables import (
-    abstention_table,
-    agreement_table,
-    cost_table,
-    failure_table,
-    question_table,
-    reading_table,
-    yes_no_table,
-)
 from redraft.experiments.qa.records import ANSWERS, QUESTIONS, VERDICTS, Cell, Item, Subject
 from redraft.experiments.qa.tables import (
+    abstention_table,
     accuracy_table,
+    agreement_table,
+    cost_table,
     difference_table,
+    failure_table,
     length_table,
+    lengths,
     paired,
     place_table,
+    question_table,
+    reading_table,
     third_table,
+    yes_no_table,
 )
 from redraft.questions import QuestionType, TypedQuestion, TypedQuestions, third_of
 from redraft.reports.tables import Table

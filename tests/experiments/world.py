@@ -18,7 +18,7 @@ from redraft.domain import Document
 from redraft.events import Observer, unobserved
 from redraft.experiments.drawing import drawn
 from redraft.experiments.hamlet.experiment import Design, Outcome, hamlet
-from redraft.experiments.hamlet.report import hamlet_report
+from redraft.experiments.hamlet.tables import EXPERIMENT
 from redraft.experiments.seats import Seat
 from redraft.models.prices import PriceTable
 from redraft.runs.bench import Bench
@@ -78,7 +78,7 @@ class Lab:
 
 def files(outcome: Outcome) -> dict[str, str]:
     """The files of an experiment."""
-    report = hamlet_report(outcome)
+    report = EXPERIMENT.report(outcome)
     return report.files(drawn(report.name, report.tables))
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from redraft.domain import Span, Totals
 from redraft.experiments.context.steps import Step
-from redraft.experiments.stages import usage_json
+from redraft.experiments.records import failure_json, status_of, usage_json
 from redraft.runs.failures import Failure
 from redraft.text.positions import Mass
+
+LOWER, UPPER = "lower half", "upper half"
+"""The halves of the steps of a document."""
 
 
 class Contestant(NamedTuple):
@@ -106,9 +110,7 @@ class Item:
     @property
     def status(self) -> str:
         """Whether its summary is `done`, has `failed`, or was `not made`."""
-        if self.failure is not None:
-            return "failed"
-        return "not made" if self.told is None else "done"
+        return status_of(self.failure, done=self.told is not None)
 
     @property
     def located(self) -> list[Told]:
@@ -144,7 +146,7 @@ class Item:
             "facts": None if self.facts is None else len(self.facts),
             "unsplit": self.unsplit,
             "usage": usage_json(self.usage),
-            "failure": asdict(self.failure) if self.failure else None,
+            "failure": failure_json(self.failure),
         }
         sentences = [{**head, "kind": "sentence", **_sentence_json(one)} for one in self.told or ()]
         facts = [
@@ -202,6 +204,36 @@ class Course:
     usage: Totals | None = None
     failures: Mapping[str, Failure] = field(default_factory=dict)
     """What went wrong with the facts, by what was asked."""
+
+    def to_json(self) -> dict[str, object]:
+        """The document as programs read it."""
+        return {
+            "id": self.document,
+            "title": self.title,
+            "tokens": self.tokens,
+            "words": self.words,
+            "steps": [step.tokens for step in self.steps],
+            "note": self.note,
+            "reference": self.reference is not None,
+            "run": self.run,
+        }
+
+
+def contestants_of(items: Sequence[Item]) -> list[Contestant]:
+    """The contestants, in the order in which they were named."""
+    return list(dict.fromkeys(item.contestant for item in items))
+
+
+def half_of(item: Item, items: Sequence[Item]) -> str:
+    """In which half of its document's steps an item is."""
+    steps = max(one.step.number for one in items if one.document == item.document)
+    return LOWER if item.step.number <= steps // 2 else UPPER
+
+
+def with_before(items: Sequence[Item]) -> list[tuple[Item, Item | None]]:
+    """The items, each with that of the step before."""
+    before = {id(now): then for group in series(items) for then, now in pairwise(group)}
+    return [(item, before.get(id(item))) for item in items]
 
 
 def series(items: Sequence[Item]) -> list[list[Item]]:

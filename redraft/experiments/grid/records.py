@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -10,7 +11,7 @@ from redraft.domain import Evaluation, Outcome, Totals
 from redraft.errors import BudgetError
 from redraft.evaluators.preference import Winner
 from redraft.experiments.grid.design import Contestant, Design
-from redraft.experiments.stages import usage_json
+from redraft.experiments.records import failure_json, status_of, usage_json
 from redraft.prompts.coherence import Aspect
 from redraft.runs.failures import Failure
 from redraft.text.words import count_words
@@ -120,7 +121,7 @@ class Judged:
             "made_in": it.run,
             "judged_in": self.run,
             "taken": usage_json(it.taken),
-            "failure": asdict(failed) if failed else None,
+            "failure": failure_json(failed),
         }
 
 
@@ -152,9 +153,7 @@ class Preferred:
     @property
     def status(self) -> str:
         """Whether it is `done`, has `failed`, or was `not made`."""
-        if self.failure is not None:
-            return "failed"
-        return "done" if self.made else "not made"
+        return status_of(self.failure, done=self.made)
 
     def to_json(self) -> dict[str, object]:
         """The record in `items.json`."""
@@ -170,7 +169,7 @@ class Preferred:
             **{f"preferred_{aspect}": _named(self, vote.winner) for aspect, vote in self.votes.items()},
             "order_decides": [aspect for aspect, vote in self.votes.items() if vote.order_decides],
             "judged_in": self.run,
-            "failure": asdict(self.failure) if self.failure else None,
+            "failure": failure_json(self.failure),
         }
 
 
@@ -221,6 +220,16 @@ class GridOutcome:
     def judges(self) -> list[str]:
         """Who judged, by name."""
         return [seat.name for seat in self.design.judges]
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """By document its title, with a number where others have the same."""
+        seen: Counter[str] = Counter()
+        found: dict[str, str] = {}
+        for document, title in self.documents:
+            seen[title] += 1
+            found[document] = title if seen[title] == 1 else f"{title} ({seen[title]})"
+        return found
 
     def of(self, contestant: str, judge: str) -> list[Judged]:
         """A contestant's summaries before one judge."""

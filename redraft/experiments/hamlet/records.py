@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from redraft.domain import Document, Evaluation, KeyFacts, Outcome, Perspective, Totals, Tree
 from redraft.evaluators.consensus import total
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
-from redraft.experiments.stages import JUDGING, usage_json
-from redraft.packs.keyfacts import ALL, bin_of, share
+from redraft.experiments.records import failure_json, status_of, usage_json, usages_json
+from redraft.experiments.stages import JUDGING
+from redraft.packs.keyfacts import ALL, LEVELS, bin_of, share
 from redraft.runs.failures import Failure
 from redraft.text.cleaning import one_line
 
 KEYFACTS = "key facts"
+WHOLE = "whole"
+LEVEL_COLUMNS, LEVEL_KEYS = (*LEVELS, WHOLE), (*LEVELS, ALL)
+"""The levels of facts and all of them together, as tables and as metrics have it."""
+FIFTHS = tuple(bin_of((n + 0.5) / 5) for n in range(5))
 
 
 class Share(NamedTuple):
@@ -73,9 +78,7 @@ class Item:
     @property
     def status(self) -> str:
         """Whether it is `done`, has `failed`, or was `not made`."""
-        if self.failure is not None:
-            return "failed"
-        return "not made" if self.faithfulness is None else "done"
+        return status_of(self.failure, done=self.faithfulness is not None)
 
     def to_json(self) -> dict[str, object]:
         """The record in `items.json`."""
@@ -94,8 +97,8 @@ class Item:
             "gaps": self.gaps,
             "keyfact_recall": _measured_json(self.recall),
             "faithfulness": _measured_json(self.faithfulness),
-            "usage": {stage: usage_json(used) for stage, used in self.usage.items()},
-            "failure": asdict(self.failure) if self.failure else None,
+            "usage": usages_json(self.usage),
+            "failure": failure_json(self.failure),
         }
 
 
@@ -120,7 +123,7 @@ class Subject:
             "missing": list(self.keyfacts.missing) if self.keyfacts else [],
             "run": self.run,
             "usage": usage_json(self.usage),
-            "failure": asdict(self.failure) if self.failure else None,
+            "failure": failure_json(self.failure),
         }
 
 
@@ -146,12 +149,9 @@ def judged(item: Item, evaluations: Mapping[str, Evaluation]) -> Item:
 
 
 def _measured(evaluation: Evaluation, levels: Mapping[str, Share]) -> Measured:
-    return Measured(evaluation.outcome, evaluation.score, levels, evaluation.unjudged, _errors(evaluation))
-
-
-def _errors(evaluation: Evaluation) -> dict[str, int]:
     details: Mapping[str, Any] = evaluation.details
-    return dict(details.get("errors") or {}) if evaluation.outcome == "scored" else {}
+    errors = dict(details.get("errors") or {}) if evaluation.outcome == "scored" else {}
+    return Measured(evaluation.outcome, evaluation.score, levels, evaluation.unjudged, errors)
 
 
 def _levels(evaluation: Evaluation, counted: str) -> dict[str, Share]:
@@ -163,14 +163,6 @@ def _levels(evaluation: Evaluation, counted: str) -> dict[str, Share]:
 def _measured_json(measured: Measured | None) -> dict[str, object] | None:
     if measured is None:
         return None
-    levels = {
-        level: {"value": found.value, "part": found.part, "whole": found.whole}
-        for level, found in measured.levels.items()
-    }
-    return {
-        "outcome": measured.outcome,
-        "score": measured.score,
-        "unjudged": measured.unjudged,
-        "levels": levels,
-        "errors": dict(measured.errors),
-    }
+    levels = {level: {"value": one.value, **one._asdict()} for level, one in measured.levels.items()}
+    of_all = {"outcome": measured.outcome, "score": measured.score, "unjudged": measured.unjudged}
+    return {**of_all, "levels": levels, "errors": dict(measured.errors)}

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from redraft.domain import Totals
 from redraft.errors import BudgetError
 from redraft.experiments.longsumeval.design import Design, Way
-from redraft.experiments.stages import usage_json
+from redraft.experiments.records import failure_json, status_of, usage_json
 from redraft.runs.failures import Failure
 
 
@@ -48,9 +48,7 @@ class Refined:
     @property
     def status(self) -> str:
         """Whether it is `done`, has `failed`, or was `not made`."""
-        if self.failure is not None:
-            return "failed"
-        return "done" if self.stands else "not made"
+        return status_of(self.failure, done=bool(self.stands))
 
     @property
     def revisions(self) -> int:
@@ -88,7 +86,7 @@ class Refined:
             "words": list(self.words) if self.words else None,
             "run": self.run,
             "taken": usage_json(self.taken),
-            "failure": asdict(self.failure) if self.failure else None,
+            "failure": failure_json(self.failure),
         }
 
 

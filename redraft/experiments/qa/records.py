@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from redraft.agents.questioner import Judged, Response
 from redraft.domain import Document, Totals
 from redraft.evaluators.similarity import Similarity
 from redraft.experiments.context.steps import Step
-from redraft.experiments.stages import usage_json
+from redraft.experiments.records import failure_json, status_of, usages_json
 from redraft.prompts.typed import AnswerPair, yes_or_no
 from redraft.questions import Third, TypedQuestion, TypedQuestions, third_of
 from redraft.runs.failures import Failure
@@ -44,8 +44,8 @@ class Subject:
             "questions": self.questions.id if self.questions else None,
             "missing": list(self.questions.missing) if self.questions else [],
             "runs": dict(self.runs),
-            "usage": {stage: usage_json(used) for stage, used in self.usage.items()},
-            "failures": [asdict(one) for one in self.failures],
+            "usage": usages_json(self.usage),
+            "failures": [failure_json(one) for one in self.failures],
         }
 
 
@@ -74,7 +74,7 @@ class Cell:
     @property
     def status(self) -> str:
         """Whether it is `done`, has `failed`, or was `not made`."""
-        return "failed" if self.failure else "done" if self.done else "not made"
+        return status_of(self.failure, done=self.done)
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,22 +77,11 @@ def hamlet(sources: tuple[str, ...], **given: Any) -> int:
     the query is from: recall and faithfulness by level, by perspective and by position (HAMLET).
     """
     reading(*sources, quiet=given["quiet"])
-    from redraft.experiments.hamlet.experiment import hamlet as run
-    from redraft.experiments.hamlet.planning import plan_table
-    from redraft.experiments.hamlet.report import hamlet_report
+    from redraft.experiments.hamlet.tables import EXPERIMENT
     from redraft.experiments.sources import documents_of
 
     documents = documents_of(sources)
-    design = _design(given)
-    return delivery.carry_out(
-        delivery.Work(
-            lambda bench: run(documents, design, bench),
-            hamlet_report,
-            lambda outcome: any(item.status == "done" for item in outcome.items),
-            lambda prices: plan_table(documents, design, prices),
-        ),
-        given,
-    )
+    return delivery.carry_out(EXPERIMENT, documents, _design(given), given)
 
 
 def _design(given: Mapping[str, Any]) -> Design:

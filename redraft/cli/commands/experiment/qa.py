@@ -34,18 +34,7 @@ command, with a higher limit, to go on.
 @command(
     short_help="How well do models answer questions by type, place and length?",
     epilog=_EPILOG,
-    first=(
-        "model",
-        "judge",
-        "until",
-        "strategy",
-        "per-third",
-        "at-once",
-        "max-cost",
-        "dry-run",
-        "output",
-        "quiet",
-    ),
+    first=("model", "judge", "until", "strategy", "per-third", "at-once", "max-cost", "dry-run", "output", "quiet"),
 )
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @common.models_that("answers", required=True)
@@ -118,22 +107,11 @@ def qa(sources: tuple[str, ...], **given: Any) -> int:
     a reason, and some without an answer. A model that has not read a paragraph yet does right to say so.
     """
     reading(*sources, quiet=given["quiet"])
-    from redraft.experiments.qa.experiment import qa as run
-    from redraft.experiments.qa.planning import plan_table
-    from redraft.experiments.qa.report import qa_report
+    from redraft.experiments.qa.tables import EXPERIMENT
     from redraft.experiments.sources import documents_of
 
     documents = documents_of(sources)
-    design = _design(given)
-    return delivery.carry_out(
-        delivery.Work(
-            lambda bench: run(documents, design, bench),
-            qa_report,
-            lambda outcome: any(cell.status == "done" for cell in outcome.cells),
-            lambda prices: plan_table(documents, design, prices),
-        ),
-        given,
-    )
+    return delivery.carry_out(EXPERIMENT, documents, _design(given), given)
 
 
 def _design(given: Mapping[str, Any]) -> Design:
