@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
+from operator import attrgetter
 from typing import Protocol
 
 from redraft.domain import Totals
@@ -30,19 +31,33 @@ def by_status(records: Iterable[HasStatus]) -> str:
     return ", ".join(f"{found[status]} {status}" for status in ("done", "failed", "not made"))
 
 
-def usage_json(used: Totals | None) -> dict[str, object] | None:
-    """What was used, but for the time, which is another on every machine."""
-    return {name: value for name, value in asdict(used).items() if name != "seconds"} if used else None
+def json_of(record: object, keys: str, **more: object) -> dict[str, object]:
+    """A record as programs read it: its attributes by their names, or by another one (`order=way.policy`), and more.
+
+    A word `name:` takes its place among the keys for what is given as `more`.
+    """
+    found: dict[str, object] = {}
+    for key in keys.split():
+        name, _, path = key.partition("=")
+        if key.endswith(":"):
+            found[key[:-1]] = more[key[:-1]]
+        else:
+            found[name] = plain_json(attrgetter(path or name)(record))
+    return found
 
 
-def usages_json(used: Mapping[str, Totals]) -> dict[str, object]:
-    """What was used, by stage."""
-    return {stage: usage_json(one) for stage, one in used.items()}
-
-
-def failure_json(failure: Failure | None) -> dict[str, str] | None:
-    """Why something is missing, where it is."""
-    return asdict(failure) if failure else None
+def plain_json(value: object) -> object:
+    """What stands in a record as programs read it. Of what was used the time is left out, which is another on every
+    machine."""
+    if isinstance(value, Totals):
+        return {name: one for name, one in asdict(value).items() if name != "seconds"}
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, Mapping):
+        return {key: plain_json(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_json(one) for one in value]
+    return value
 
 
 def failed(failure: Failure) -> tuple[str, str, str]:

@@ -13,7 +13,7 @@ from redraft.evaluators.resampling import RESAMPLES, SEED, spread_of_mean
 from redraft.experiments.booookscore.planning import plan_table
 from redraft.experiments.booookscore.scoring import BOOOOKSCORE, CoherenceOutcome, Reading, Summary, System, judged
 from redraft.experiments.experiment import Experiment
-from redraft.experiments.records import failure_json
+from redraft.experiments.records import plain_json
 from redraft.experiments.tables import AGAIN, ENDS, Row, table
 from redraft.prompts.coherence import ERROR_TYPES
 from redraft.reports.tables import Table, figure, mean, plain, unmarked
@@ -290,7 +290,7 @@ def _item(system: System, summary: Summary) -> dict[str, object]:
             for number, one in reading.verdicts.items()
             if one.confusing
         ],
-        "failure": failure_json(reading.failure),
+        "failure": plain_json(reading.failure),
     }
 
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from redraft.experiments.chunk_size.marking import CHUNK_SIZE, Marked, SizeDesign, SizeOutcome, chunk_sizes
 from redraft.experiments.chunk_size.planning import plan_table
 from redraft.experiments.experiment import Experiment
-from redraft.experiments.records import by_status, failed
+from redraft.experiments.records import by_status, failed, json_of
 from redraft.experiments.tables import AGAIN, Row, summed, table
 from redraft.reports.tables import Table, figure, mean, plain, unmarked
 
@@ -94,12 +94,8 @@ def failure_table(outcome: SizeOutcome) -> Iterator[Row]:
 
 
 def _settings(outcome: SizeOutcome) -> Mapping[str, object]:
-    design = outcome.design
     return {
-        "judges": list(design.judges),
-        "sizes": list(design.sizes),
-        "sample": design.sample,
-        "seed": design.seed,
+        **json_of(outcome.design, "judges sizes sample seed"),
         "documents": [{"id": document.id, "title": document.title} for document in outcome.documents],
         "certificates": [one.to_json() for one in outcome.certificates],
     }

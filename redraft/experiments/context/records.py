@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from redraft.domain import Span, Totals
 from redraft.experiments.context.steps import Step
-from redraft.experiments.records import failure_json, status_of, usage_json
+from redraft.experiments.records import json_of, status_of
 from redraft.runs.failures import Failure
 from redraft.text.positions import Mass
 
@@ -124,33 +124,19 @@ class Item:
 
     def to_json(self, before: Item | None) -> list[dict[str, object]]:
         """The records in `items.json`: the summary, each of its sentences, and each of its facts."""
-        head = {
-            "document": self.document,
-            "title": self.title,
-            "model": self.contestant.model,
-            "strategy": self.contestant.strategy,
-            "step": self.step.number,
-        }
-        summary: dict[str, object] = {
+        head = json_of(self, "document title model=contestant.model strategy=contestant.strategy step=step.number")
+        summary = {
             **head,
             "kind": "summary",
-            "until": self.step.tokens,
-            "end": self.end,
-            "length": self.length,
-            "status": self.status,
-            "run": self.run,
-            "words": self.words,
-            "gaps": self.gaps,
+            **json_of(self, "until=step.tokens end length status run words gaps"),
             "sentences": None if self.told is None else len(self.told),
             "located": None if self.told is None else len(self.located),
             "facts": None if self.facts is None else len(self.facts),
-            "unsplit": self.unsplit,
-            "usage": usage_json(self.usage),
-            "failure": failure_json(self.failure),
+            **json_of(self, "unsplit usage failure"),
         }
         sentences = [{**head, "kind": "sentence", **_sentence_json(one)} for one in self.told or ()]
         facts = [
-            {**head, "kind": "fact", **_fact_json(one), **_fate(self, before, at)}
+            {**head, "kind": "fact", **json_of(one, _FACT), **_fate(self, before, at)}
             for at, one in enumerate(self.facts or ())
         ]
         return [summary, *sentences, *facts]
@@ -161,16 +147,7 @@ def _sentence_json(one: Told) -> dict[str, object]:
     return {"number": one.number, "text": one.text, "places": places}
 
 
-def _fact_json(one: Fact) -> dict[str, object]:
-    return {
-        "number": one.sentence,
-        "text": one.text,
-        "place": list(one.place) if one.place else None,
-        "supported": one.supported,
-        "category": one.category,
-        "likeness": one.likeness,
-        "in_reference": one.in_reference,
-    }
+_FACT = "number=sentence text place supported category likeness in_reference"
 
 
 def _fate(item: Item, before: Item | None, at: int) -> dict[str, object]:
@@ -207,16 +184,9 @@ class Course:
 
     def to_json(self) -> dict[str, object]:
         """The document as programs read it."""
-        return {
-            "id": self.document,
-            "title": self.title,
-            "tokens": self.tokens,
-            "words": self.words,
-            "steps": [step.tokens for step in self.steps],
-            "note": self.note,
-            "reference": self.reference is not None,
-            "run": self.run,
-        }
+        steps, reference = [step.tokens for step in self.steps], self.reference is not None
+        keys = "id=document title tokens words steps: note reference: run"
+        return json_of(self, keys, steps=steps, reference=reference)
 
 
 def contestants_of(items: Sequence[Item]) -> list[Contestant]:

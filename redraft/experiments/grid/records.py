@@ -11,7 +11,7 @@ from redraft.domain import Evaluation, Outcome, Totals
 from redraft.errors import BudgetError
 from redraft.evaluators.preference import Winner
 from redraft.experiments.grid.design import Contestant, Design
-from redraft.experiments.records import failure_json, status_of, usage_json
+from redraft.experiments.records import json_of, plain_json, status_of
 from redraft.prompts.coherence import Aspect
 from redraft.runs.failures import Failure
 from redraft.text.words import count_words
@@ -101,27 +101,20 @@ class Judged:
 
     def to_json(self) -> dict[str, object]:
         """The record in `items.json`."""
-        it, failed = self.summary, self.summary.failure or self.failure
+        it = self.summary
         scores: dict[str, object] = {}
         for metric, one in self.scores.items():
             scores |= {metric: one.score, f"{metric}_judged": one.judged, f"{metric}_unjudged": one.unjudged}
             scores |= {f"{metric}_outcome": one.outcome, f"{metric}_reason": one.reason or None}
         return {
             "unit": "summary",
-            "document": it.document,
-            "title": it.title,
-            "contestant": it.contestant,
-            "number": it.number,
-            "judge": self.judge,
-            "status": self.status,
-            "words": it.words,
+            **json_of(it, "document title contestant number"),
+            **json_of(self, "judge status words=summary.words"),
             **asdict(self.lengths),
             "gaps": it.gaps,
             **scores,
-            "made_in": it.run,
-            "judged_in": self.run,
-            "taken": usage_json(it.taken),
-            "failure": failure_json(failed),
+            **json_of(self, "made_in=summary.run judged_in=run taken=summary.taken"),
+            "failure": plain_json(it.failure or self.failure),
         }
 
 
@@ -159,17 +152,10 @@ class Preferred:
         """The record in `items.json`."""
         return {
             "unit": "pair",
-            "document": self.document,
-            "title": self.title,
-            "first": self.first,
-            "second": self.second,
-            "judge": self.judge,
-            "status": self.status,
-            "same": self.same,
+            **json_of(self, "document title first second judge status same"),
             **{f"preferred_{aspect}": _named(self, vote.winner) for aspect, vote in self.votes.items()},
             "order_decides": [aspect for aspect, vote in self.votes.items() if vote.order_decides],
-            "judged_in": self.run,
-            "failure": failure_json(self.failure),
+            **json_of(self, "judged_in=run failure"),
         }
 
 

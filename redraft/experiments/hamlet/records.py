@@ -10,7 +10,7 @@ from redraft.domain import Document, Evaluation, KeyFacts, Outcome, Perspective,
 from redraft.evaluators.consensus import total
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
-from redraft.experiments.records import failure_json, status_of, usage_json, usages_json
+from redraft.experiments.records import json_of, status_of
 from redraft.experiments.stages import JUDGING
 from redraft.packs.keyfacts import ALL, LEVELS, bin_of, share
 from redraft.runs.failures import Failure
@@ -82,24 +82,13 @@ class Item:
 
     def to_json(self) -> dict[str, object]:
         """The record in `items.json`."""
-        return {
-            "document": self.document,
-            "title": self.title,
-            "chunk": self.chunk,
-            "position": self.position,
-            "bin": self.bin,
-            "perspective": self.perspective,
-            "query": self.query,
-            "model": self.model,
-            "status": self.status,
-            "runs": dict(self.runs),
-            "words": self.words,
-            "gaps": self.gaps,
-            "keyfact_recall": _measured_json(self.recall),
-            "faithfulness": _measured_json(self.faithfulness),
-            "usage": usages_json(self.usage),
-            "failure": failure_json(self.failure),
-        }
+        return json_of(
+            self,
+            "document title chunk position bin perspective query model status runs words gaps keyfact_recall:"
+            " faithfulness: usage failure",
+            keyfact_recall=_measured_json(self.recall),
+            faithfulness=_measured_json(self.faithfulness),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,16 +104,13 @@ class Subject:
 
     def to_json(self) -> dict[str, object]:
         """The document as programs read it."""
-        return {
-            "id": self.document.id,
-            "title": self.document.title,
-            "tokens": self.tokens or None,
-            "keyfacts": self.keyfacts.id if self.keyfacts else None,
-            "missing": list(self.keyfacts.missing) if self.keyfacts else [],
-            "run": self.run,
-            "usage": usage_json(self.usage),
-            "failure": failure_json(self.failure),
-        }
+        return json_of(
+            self,
+            "id=document.id title=document.title tokens: keyfacts: missing: run usage failure",
+            tokens=self.tokens or None,
+            keyfacts=self.keyfacts.id if self.keyfacts else None,
+            missing=list(self.keyfacts.missing) if self.keyfacts else [],
+        )
 
 
 def item_of(document: Document, tree: Tree, model: str) -> Item:
@@ -164,5 +150,4 @@ def _measured_json(measured: Measured | None) -> dict[str, object] | None:
     if measured is None:
         return None
     levels = {level: {"value": one.value, **one._asdict()} for level, one in measured.levels.items()}
-    of_all = {"outcome": measured.outcome, "score": measured.score, "unjudged": measured.unjudged}
-    return {**of_all, "levels": levels, "errors": dict(measured.errors)}
+    return json_of(measured, "outcome score unjudged levels: errors", levels=levels)

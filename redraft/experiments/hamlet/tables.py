@@ -27,7 +27,7 @@ from redraft.experiments.hamlet.records import (
     Subject,
 )
 from redraft.experiments.pooled import COLUMNS, Both, difference, how
-from redraft.experiments.records import by_status, failed
+from redraft.experiments.records import by_status, failed, json_of
 from redraft.experiments.stages import DRAFTING, JUDGING
 from redraft.experiments.tables import AGAIN, Row, averaged, summed, table, tokens_and_price
 from redraft.packs.keyfacts import ALL, LEVELS, ORPHANED, UNJUDGED, share
@@ -455,13 +455,9 @@ def _tables(outcome: Outcome) -> Iterator[Table]:
 
 def _settings(outcome: Outcome) -> Mapping[str, object]:
     design = outcome.design
+    keys = "models: judge=judge.name validator perspective queries seed"
     return {
-        "models": [one.name for one in design.models],
-        "judge": design.judge.name,
-        "validator": design.validator,
-        "perspective": design.perspective,
-        "queries": design.queries,
-        "seed": design.seed,
+        **json_of(design, keys, models=[one.name for one in design.models]),
         "drafting": {one.name: one.to_json() for one in design.models},
         "documents": [subject.to_json() for subject in outcome.subjects],
         "certificates": [one.to_json() for one in outcome.certificates],

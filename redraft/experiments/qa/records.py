@@ -10,7 +10,7 @@ from redraft.agents.questioner import Judged, Response
 from redraft.domain import Document, Totals
 from redraft.evaluators.similarity import Similarity
 from redraft.experiments.context.steps import Step
-from redraft.experiments.records import failure_json, status_of, usages_json
+from redraft.experiments.records import json_of, status_of
 from redraft.prompts.typed import AnswerPair, yes_or_no
 from redraft.questions import Third, TypedQuestion, TypedQuestions, third_of
 from redraft.runs.failures import Failure
@@ -36,17 +36,13 @@ class Subject:
 
     def to_json(self) -> dict[str, object]:
         """The document as programs read it."""
-        return {
-            "id": self.document.id,
-            "title": self.document.title,
-            "tokens": self.tokens,
-            "steps": [step.tokens for step in self.steps],
-            "questions": self.questions.id if self.questions else None,
-            "missing": list(self.questions.missing) if self.questions else [],
-            "runs": dict(self.runs),
-            "usage": usages_json(self.usage),
-            "failures": [failure_json(one) for one in self.failures],
-        }
+        return json_of(
+            self,
+            "id=document.id title=document.title tokens steps: questions: missing: runs usage failures",
+            steps=[step.tokens for step in self.steps],
+            questions=self.questions.id if self.questions else None,
+            missing=list(self.questions.missing) if self.questions else [],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,30 +171,16 @@ class Item:
 
     def to_json(self) -> dict[str, object]:
         """The record in `items.json`."""
-        return {
-            "document": self.document,
-            "title": self.title,
-            "model": self.model,
-            "step": self.step,
-            "tokens": self.tokens,
-            "question": self.question.id,
-            "type": self.question.type,
-            "third": self.third,
-            "place": self.place,
-            "third_read": self.third_read,
-            "status": self.status,
-            "run": self.run,
-            "draft": self.draft,
-            "answer": self.response.answer if self.response else None,
-            "reason": self.response.reason if self.response else None,
-            "abstained": self.abstained,
-            "should_abstain": self.should_abstain,
-            "yes_no": self.yes_no,
-            "verdict": self.judged_right,
-            "why": self.verdict.reason if self.verdict else None,
-            "similarity": self.similarity,
-            "correct": self.correct if self.place == "read" else None,
-        }
+        said, verdict = self.response, self.verdict
+        return json_of(
+            self,
+            "document title model step tokens question=question.id type=question.type third place third_read status run"
+            " draft answer: reason: abstained should_abstain yes_no verdict=judged_right why: similarity correct:",
+            answer=said.answer if said else None,
+            reason=said.reason if said else None,
+            why=verdict.reason if verdict else None,
+            correct=self.correct if self.place == "read" else None,
+        )
 
 
 def items_of(subject: Subject, cell: Cell) -> list[Item]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from statistics import fmean
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from redraft.experiments.qa.design import DIRECT, QA, Design
 from redraft.experiments.qa.experiment import Outcome, qa
 from redraft.experiments.qa.planning import plan_table
 from redraft.experiments.qa.records import ANSWERS, QUESTIONS, VERDICTS, Cell, Item, Subject
-from redraft.experiments.records import by_status, failed
+from redraft.experiments.records import by_status, failed, json_of, plain_json
 from redraft.experiments.stages import DRAFTING
 from redraft.experiments.tables import AGAIN, ENDS, Row, ends, summed, table
 from redraft.packs.keyfacts import share
@@ -137,62 +137,53 @@ def _basis(items: Sequence[Item]) -> str:
     )
 
 
-@table("accuracy", "Accuracy by type", _HOW, ("model", "type", *COUNTS), _basis)
-def accuracy_table(items: Sequence[Item]) -> Iterator[Row]:
-    """Accuracy by model and type."""
-    tally = Tally(items)
-    for model in tally.models:
-        for of_type in (*TYPES, ALL):
-            yield (model, of_type, *tally.read.only(model=model, of_type=of_type).counts)
+def _accuracy(
+    name: str,
+    title: str,
+    caption: str,
+    by: Sequence[str],
+    types: Sequence[str] = (ALL,),
+    thirds: Sequence[str] = (ALL,),
+) -> Callable[[Sequence[Item]], Table]:
+    """A table of the accuracy of each model, by what some columns name."""
+
+    @table(name, title, caption, ("model", *by, *COUNTS), _basis)
+    def declared(items: Sequence[Item]) -> Iterator[Row]:
+        tally = Tally(items)
+        steps = tally.lengths if "tokens" in by else [None]
+        for model, of_type, length, third in product(tally.models, types, steps, thirds):
+            place = "third_read" if "third read" in by else "third"
+            own = tally.read.only(model=model, of_type=of_type, length=length, **{place: third})
+            cells = {"type": of_type, "tokens": length.tokens if length else None, "third": third, "third read": third}
+            yield (model, *(cells[column] for column in by), *own.counts)
+
+    return declared
 
 
-@table(
+accuracy_table = _accuracy("accuracy", "Accuracy by type", _HOW, ["type"], (*TYPES, ALL))
+third_table = _accuracy(
     "type_and_third",
     "Accuracy by type and third of the document (thesis, table 6.2)",
     _HOW,
-    ("model", "type", "third", *COUNTS),
-    _basis,
+    ["type", "third"],
+    (*TYPES, ALL),
+    THIRDS,
 )
-def third_table(items: Sequence[Item]) -> Iterator[Row]:
-    """Accuracy by model, type and third of the text that was asked about."""
-    tally = Tally(items)
-    for model in tally.models:
-        for of_type in (*TYPES, ALL):
-            for third in THIRDS:
-                yield (model, of_type, third, *tally.read.only(model=model, of_type=of_type, third=third).counts)
-
-
-@table(
+length_table = _accuracy(
     "third_and_length",
     "Accuracy by length of what was read, and third of the document",
     _LONG,
-    ("model", "tokens", "third", *COUNTS),
-    _basis,
+    ["tokens", "third"],
+    thirds=(*THIRDS, ALL),
 )
-def length_table(items: Sequence[Item]) -> Iterator[Row]:
-    """Accuracy by model and by how much was read, of all the document's thirds and of each."""
-    tally = Tally(items)
-    for model in tally.models:
-        for length in tally.lengths:
-            for third in (*THIRDS, ALL):
-                yield (model, length.tokens, third, *tally.read.only(model=model, third=third, length=length).counts)
-
-
-@table(
+place_table = _accuracy(
     "place_and_length",
     "Accuracy by length of what was read, and third of what was read",
     _LONG,
-    ("model", "tokens", "third read", *COUNTS),
-    _basis,
+    ["tokens", "third read"],
+    thirds=THIRDS,
 )
-def place_table(items: Sequence[Item]) -> Iterator[Row]:
-    """The same by the third of what was read: at each step others are in its middle."""
-    tally = Tally(items)
-    for model in tally.models:
-        for length in tally.lengths:
-            for third in THIRDS:
-                own = tally.read.only(model=model, third_read=third, length=length)
-                yield (model, length.tokens, third, *own.counts)
+"""The same by the third of what was read: at each step others are in its middle."""
 
 
 @table(
@@ -414,17 +405,9 @@ def _tables(outcome: Outcome) -> Iterator[Table]:
 
 def _settings(outcome: Outcome) -> Mapping[str, object]:
     design = outcome.design
+    keys = "models: strategies words judge=judge.name steps: per_third at_once similarity threshold embeddings"
     return {
-        "models": [one.name for one in design.models],
-        "strategies": list(design.strategies),
-        "words": design.words,
-        "judge": design.judge.name,
-        "steps": list(design.steps) if design.steps else None,
-        "per_third": design.per_third,
-        "at_once": design.at_once,
-        "similarity": design.similarity,
-        "threshold": design.threshold,
-        "embeddings": design.embeddings,
+        **json_of(design, keys, models=[one.name for one in design.models], steps=plain_json(design.steps) or None),
         "answering": {one.name: one.to_json() for one in design.models},
         "documents": [subject.to_json() for subject in outcome.subjects],
     }

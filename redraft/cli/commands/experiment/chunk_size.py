@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from redraft.cli import delivery, judging, options
+from redraft.cli.commands.experiment import contestants as common
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 from redraft.errors import UsageError
@@ -35,15 +36,7 @@ used up. Repeat the command, with a higher limit, to go on.
 @options.typed_option(
     "--sizes", section="summary", default="1024,2048,4096,8192", metavar="N,N...", help="Tokens of a chunk."
 )
-@options.typed_option(
-    "--sample",
-    "chunks",
-    section="summary",
-    type=click.IntRange(min=1),
-    default=100,
-    metavar="N",
-    help="Most chunks of each size, drawn from all SOURCEs.",
-)
+@common.count("--sample", "summary", "Most chunks of each size, drawn from all SOURCEs.", 100, at="chunks")
 @options.typed_option(
     "--seed", section="summary", type=int, default=0, metavar="N", help="Another number, other chunks."
 )

@@ -12,7 +12,6 @@ from redraft.cli.commands.experiment import contestants as common
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
-from redraft.errors import UsageError
 
 if TYPE_CHECKING:
     from redraft.experiments.hamlet.experiment import Design
@@ -88,11 +87,9 @@ def _design(given: Mapping[str, Any]) -> Design:
     from redraft.cli import given as asked
     from redraft.experiments.hamlet.experiment import Design
 
-    if len(given["judge"]) != 1:
-        raise UsageError("--judge: one model judges, so that all are judged alike")
     return Design(
         models=common.writers(given),
-        judge=common.judge(given, given["judge"][0]),
+        judge=common.only_judge(given),
         validator=given["validator"],
         own=asked.models_named(given),
         perspective=given["perspective"] or "both",

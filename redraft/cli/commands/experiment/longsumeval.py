@@ -100,15 +100,13 @@ def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> Design:
     writers = common.writers(given)
     if not writers:
         raise UsageError("nobody refines", hint="name a model with --model")
-    if len(given["judge"]) > 1:
-        raise UsageError("--judge: one model judges, so that all are judged alike")
-    judge = given["judge"][0] if given["judge"] else writers[0].name
+    judge = common.only_judge(common.alike(given), writers)
     known = get_args(PolicyName)
     orders = tuple(order for order in dict.fromkeys(given["orders"]) if order in known)
     return Design(
         writers,
-        common.judge(common.alike(given), judge),
-        common.judging_of(given, (judge,)),
+        judge,
+        common.judging_of(given, (judge.name,)),
         tuple(_thresholds("--thresholds", words) for words in dict.fromkeys(given["thresholds"])),
         orders,
         given["rounds"],
