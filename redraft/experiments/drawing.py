@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from redraft.evaluators.goals import LEAST_SHARE
 from redraft.experiments.cells import Record, different, melted, number, records_of
@@ -30,6 +31,7 @@ _NO_NAME = re.compile(r"[^\w-]+")
 _MOST_PAIRS, _MOST_LINES, _MOST_DOCUMENTS = 10, 8, 8
 _INTERVAL = ("95% from", "95% to")
 _SHARE = (0, 1)
+_RIGHT = "the share of questions done right by"
 # The last of the marks of chunks are counted.
 _COUNTED = 2
 
@@ -37,18 +39,40 @@ _COUNTED = 2
 # How records are drawn, whatever they are of.
 
 
-def heat(
-    records: Records, panel: str, row: str, column: str, value: str, said: tuple[str, str, str, str], panels: str = "{}"
-) -> Grids:
-    """A panel for each value of one column, in it a row for each of another and a cell for each of a third. `said` are
-    the names of rows, columns and measure, and the title."""
-    each, rows, columns = (different(records, name) for name in (panel, row, column))
-    known = {(one[panel], one[row], one[column]): number(one[value]) for one in reversed(records)}
-    grids = [
-        Grid(panels.format(name), [[known.get((name, one, other)) for other in columns] for one in rows])
-        for name in each
-    ]
-    return Grids(grids, [str(one) for one in rows], [_head(one) for one in columns], *said)
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """A picture of shades: a panel for each cell of one column of a table, in it a row for each of another and a column
+    for each of a third, with the numbers of a fourth."""
+
+    name: str
+    panel: str
+    row: str
+    column: str
+    value: str
+    said: tuple[str, str, str, str]
+    """What rows, columns and numbers are, and the title."""
+    melt: Callable[[Table], Sequence[str]] | None = None
+    """The columns that are a `column` each, with their cells as `value`."""
+    one_panel: str = ""
+    """The name of the only panel, in place of those of a column."""
+    panels: str = "{}"
+
+    def __call__(self, table: Table) -> dict[str, Plot]:
+        """The picture of a table."""
+        return {self.name: self.of(melted(table, self.melt(table)) if self.melt else records_of(table))}
+
+    def of(self, records: Records) -> Grids:
+        """The picture of some records."""
+        if self.one_panel:
+            records = [{**one, self.panel: self.one_panel} for one in records]
+        each, rows, columns = (different(records, name) for name in (self.panel, self.row, self.column))
+        places = (self.panel, self.row, self.column)
+        known = {tuple(one[place] for place in places): number(one[self.value]) for one in reversed(records)}
+        grids = [
+            Grid(self.panels.format(name), [[known.get((name, one, other)) for other in columns] for one in rows])
+            for name in each
+        ]
+        return Grids(grids, [str(one) for one in rows], [_head(one) for one in columns], *self.said)
 
 
 def _head(cell: Cell) -> str:
@@ -76,16 +100,31 @@ def gaps(records: Records, what: Sequence[str], value: str, of: str, said: tuple
     return Differences(marks, *said)
 
 
-def pairs(name: str, records: Records, what: Sequence[str], value: str, of: str, measure: str) -> dict[str, Plot]:
+@dataclass(frozen=True, slots=True)
+class Pairs:
     """By how much each two contestants differ in what some columns name, with intervals: a picture for each two."""
-    drawn: dict[str, Plot] = {}
-    both = dict.fromkeys((str(one["first"]), str(one["second"])) for one in records)
-    for at, (first, second) in enumerate(list(both)[:_MOST_PAIRS], 1):
-        own = [one for one in records if (one["first"], one["second"]) == (first, second)]
-        if any(number(one[value]) is not None for one in own):
-            said = (first, second, measure, f"{first} beside {second}")
-            drawn[f"{name}_{at}"] = gaps(own, what, value, of, said)
-    return drawn
+
+    name: str
+    what: Sequence[str]
+    value: str
+    of: str
+    measure: str
+    judge: int | None = None
+    """Whose records these are, of several judges: the first (0), or all of them together (-1)."""
+
+    def __call__(self, table: Table) -> dict[str, Plot]:
+        """The pictures of a table."""
+        drawn: dict[str, Plot] = {}
+        records = records_of(table)
+        if self.judge is not None:
+            records = _of_judge(records, self.judge)
+        both = dict.fromkeys((str(one["first"]), str(one["second"])) for one in records)
+        for at, (first, second) in enumerate(list(both)[:_MOST_PAIRS], 1):
+            own = [one for one in records if (one["first"], one["second"]) == (first, second)]
+            if any(number(one[self.value]) is not None for one in own):
+                said = (first, second, self.measure, f"{first} beside {second}")
+                drawn[f"{self.name}_{at}"] = gaps(own, self.what, self.value, self.of, said)
+        return drawn
 
 
 def _between(one: Record) -> tuple[float | None, float | None]:
@@ -107,14 +146,14 @@ def against_cost(records: Records, who: str, score: str, metric: str) -> ScoreAg
     return ScoreAgainstCost(marks, metric, dollars if column == "USD each" else tokens, f"{metric} against cost")
 
 
-def only(records: Records, **wanted: Cell) -> Records:
+def only(records: Records, **wanted: Cell) -> list[Record]:
     """The records that have these cells."""
     return [one for one in records if all(one[name] == cell for name, cell in wanted.items())]
 
 
-def _first(records: Records, column: str, at: int = 0) -> Records:
-    """The records of one value of a column: of the first that there is, or of another."""
-    return only(records, **{column: different(records, column)[at]}) if records else []
+def _of_judge(records: Records, at: int = 0) -> list[Record]:
+    """The records of the first judge that there is, or of another."""
+    return only(records, judge=different(records, "judge")[at]) if records else []
 
 
 def _file(name: str) -> str:
@@ -146,30 +185,11 @@ def _systems(table: Table) -> dict[str, Plot]:
     return {"scores": Parts(parts, "share of sentences that do not confuse", "BooookScore by system")}
 
 
-def _confusion(table: Table) -> dict[str, Plot]:
-    """How often each type occurs in the summaries of each system."""
-    records = [{**one, "": "of 100 sentences that were judged"} for one in records_of(table)]
-    about = ("type", "system", "how many of 100 sentences have it", "Types of confusion")
-    return {"types": heat(records, "", "type", "system", "% of sentences", about)}
-
-
-def _marks(table: Table) -> dict[str, Plot]:
-    """The marks of chunks of each size, by judge, and what was counted in them."""
-    columns = table.columns[table.columns.index("judge") + 1 : table.columns.index("tokens")]
-    marks, counts = (melted(table, some) for some in (columns[:-_COUNTED], columns[-_COUNTED:]))
-    said = ("tokens of a chunk", "mark", "a mean mark from 1 to 5", "Marks by size")
-    counted = ("tokens of a chunk", "what is counted", "a mean number in a chunk", "Facts and connections by size")
-    return {
-        "marks_by_size": heat(marks, "judge", "size", "column", "value", said),
-        "counts_by_size": heat(counts, "judge", "size", "column", "value", counted),
-    }
-
-
 def _recall(table: Table) -> dict[str, Plot]:
     """By perspective how much each model keeps of each fifth of the documents; level by level as lines (figure 3)."""
     about = ("model", "place in the document", "recall of key facts", "Recall by place")
+    drawn = Heat("recall_by_place", "perspective", "model", "position", WHOLE, about)(table)
     records = records_of(table)
-    drawn: dict[str, Plot] = {"recall_by_place": heat(records, "perspective", "model", "position", WHOLE, about)}
     # Drawn in the middle of the fifth.
     middles = {fifth: 100 * (n + 0.5) / len(FIFTHS) for n, fifth in enumerate(FIFTHS)}
     placed = [{**one, "place": middles.get(str(one["position"]))} for one in records]
@@ -182,33 +202,13 @@ def _recall(table: Table) -> dict[str, Plot]:
     return drawn
 
 
-def _gaps(table: Table) -> dict[str, Plot]:
-    """By perspective how far each model's recall depends on where facts are."""
-    about = ("model", "level of the facts", "the recall of the best fifth less that of the worst", "Position gaps")
-    return {"gaps": heat(melted(table, LEVEL_COLUMNS), "perspective", "model", "column", "value", about)}
-
-
-def _faithfulness(table: Table) -> dict[str, Plot]:
-    """By perspective how much of what each model writes is borne out, by the level of the facts that it carries."""
-    levels = table.columns[table.columns.index("model") + 1 : table.columns.index(ALL) + 1]
-    about = ("model", "level of the facts that sentences carry", "the share of faithful sentences", "Faithfulness")
-    return {"faithfulness": heat(melted(table, levels), "perspective", "model", "column", "value", about)}
-
-
 def _errors(table: Table) -> dict[str, Plot]:
     """Of what kinds the unfaithful sentences of each model are."""
-    records = [
-        {**one, "error": str(one["error"]).removeprefix("intrinsic: "), "": "of all unfaithful sentences"}
-        for one in records_of(table)
-    ]
+    records = [{**one, "error": str(one["error"]).removeprefix("intrinsic: ")} for one in records_of(table)]
     said = "kind of error, intrinsic ones by what they are about"
     about = ("model", said, "the share of a model's unfaithful sentences", "Kinds of unfaithful sentences")
-    return {"errors": heat(records, "", "model", "error", "of all errors", about)}
-
-
-def _level_differences(table: Table) -> dict[str, Plot]:
-    """By how much two models differ, level by level."""
-    return pairs("differences", records_of(table), ["metric", "level"], "difference", "queries", "share")
+    every = "of all unfaithful sentences"
+    return {"errors": Heat("errors", "", "model", "error", "of all errors", about, one_panel=every).of(records)}
 
 
 def _model_costs(table: Table) -> dict[str, Plot]:
@@ -220,36 +220,22 @@ def _model_costs(table: Table) -> dict[str, Plot]:
 def _grid_scores(table: Table) -> dict[str, Plot]:
     """All scores at a glance, and each metric against what a summary costs."""
     records, about = records_of(table), ("contestant", "metric", "mean score", "Scores by contestant")
-    drawn: dict[str, Plot] = {
-        "scores": heat(records, "judge", "contestant", "metric", "score", about, panels="judged by {}")
-    }
+    drawn = Heat("scores", "judge", "contestant", "metric", "score", about, panels="judged by {}")(table)
     for metric in different(records, "metric"):
-        own = only(_first(records, "judge"), metric=metric)
+        own = only(_of_judge(records), metric=metric)
         if plot := against_cost(own, "contestant", "score", str(metric)):
             drawn[f"cost_{_file(str(metric))}"] = plot
     return drawn
 
 
-def _grid_differences(table: Table) -> dict[str, Plot]:
-    """The paired differences of each two contestants by every metric; all judges together where there are several."""
-    records = _first(records_of(table), "judge", -1)
-    return pairs("differences", records, ["metric"], "difference", "documents", "score")
-
-
-def _preferences(table: Table) -> dict[str, Plot]:
-    """How far each two contestants are apart in what the first judge prefers, by aspect."""
-    records = _first(records_of(table), "judge")
-    return pairs("preferences", records, ["aspect"], "balance", "verdicts", "the shares that prefer them")
-
-
 def _summaries(table: Table) -> dict[str, Plot]:
     """The score of every contestant on every document, by metric, with the holes where there is none."""
-    records = _first(records_of(table), "judge")
+    records = _of_judge(records_of(table))
     judged = f"Scores by document, judged by {records[0]['judge']}" if records else "Scores"
     metrics = table.columns[table.columns.index("words") + 1 :]
     long = [{**one, "metric": metric, "score": one[metric]} for metric in metrics for one in records]
     about = ("document", "contestant", "score", judged)
-    return {"documents": heat(long, "metric", "document", "contestant", "score", about)}
+    return {"documents": Heat("documents", "metric", "document", "contestant", "score", about).of(long)}
 
 
 def _rounds(table: Table) -> dict[str, Plot]:
@@ -284,34 +270,20 @@ def _with_ways(table: Table) -> Records:
     return [{**one, "": way or one["order"]} for one, way in zip(records, said, strict=True)]
 
 
-def _accuracy(table: Table, name: str, row: str, column: str, said: tuple[str, str, str]) -> dict[str, Plot]:
-    """The accuracy of each model by two things at once."""
-    records = [one for one in records_of(table) if one[row] != ALL or row == "type"]
-    records = [one for one in records if one[column] is not None]
-    title, measure = f"Accuracy by {said[-1]}", "the share of questions done right by"
-    return {name: heat(records, "model", row, column, "accuracy", (*said[:2], measure, title))}
+def _by_length(name: str, row: str, third: str) -> Draw:
+    """Declare a picture of the accuracy of each model by a third of something, and by how much was read."""
+    title = f"Accuracy by third of {third} and length"
+    heat = Heat(name, "model", row, "tokens", "accuracy", ("third", "tokens read", _RIGHT, title))
 
+    def draw(table: Table) -> dict[str, Plot]:
+        known = [one for one in records_of(table) if one["tokens"] is not None]
+        drawn: dict[str, Plot] = {name: heat.of([one for one in known if one[row] != ALL])}
+        if whole := [one for one in known if one[row] == ALL]:
+            said = ("tokens read", "accuracy", "Accuracy by length of what was read")
+            drawn["accuracy_by_length"] = lines(whole, ["model"], "tokens", "accuracy", said, ends=_SHARE)
+        return drawn
 
-def _by_third_and_length(table: Table) -> dict[str, Plot]:
-    """By model its accuracy by third of the document and length, and a line for each model over the lengths."""
-    said = ("third", "tokens read", "third of the document and length")
-    drawn = _accuracy(table, "accuracy_by_third_and_length", "third", "tokens", said)
-    about = ("tokens read", "accuracy", "Accuracy by length of what was read")
-    own = only(records_of(table), third=ALL)
-    drawn["accuracy_by_length"] = lines(own, ["model"], "tokens", "accuracy", about, ends=_SHARE)
-    return drawn
-
-
-def _by_place_and_length(table: Table) -> dict[str, Plot]:
-    """By model its accuracy by third of what was read, and length."""
-    said = ("third", "tokens read", "third of what was read and length")
-    return _accuracy(table, "accuracy_by_place_and_length", "third read", "tokens", said)
-
-
-def _by_type_and_third(table: Table) -> dict[str, Plot]:
-    """By model its accuracy by type and third of the document."""
-    said = ("type of question", "third of the document", "type and third of the document")
-    return _accuracy(table, "accuracy_by_type_and_third", "type", "third", said)
+    return draw
 
 
 def _between_models(table: Table) -> dict[str, Plot]:
@@ -411,38 +383,82 @@ def _by_document(
     return drawn
 
 
-def _fact_differences(table: Table) -> dict[str, Plot]:
-    """By how much each two contestants differ in what becomes of their facts."""
-    return pairs("fact_differences", records_of(table), ["figure", "measure"], "difference", "steps", "share")
+def _several(*draws: Draw) -> Draw:
+    """Several pictures of one table."""
+    return lambda table: {name: plot for draw in draws for name, plot in draw(table).items()}
+
+
+def _marks(table: Table) -> Sequence[str]:
+    """The columns of what chunks are marked in."""
+    return table.columns[table.columns.index("judge") + 1 : table.columns.index("tokens") - _COUNTED]
+
+
+def _counts(table: Table) -> Sequence[str]:
+    """The columns of what is counted in chunks."""
+    end = table.columns.index("tokens")
+    return table.columns[end - _COUNTED : end]
+
+
+def _carried(table: Table) -> Sequence[str]:
+    """The levels of the facts that sentences carry."""
+    return table.columns[table.columns.index("model") + 1 : table.columns.index(ALL) + 1]
 
 
 DRAWN: Mapping[tuple[str, str], Draw] = {
     ("agree", "risk"): _risk,
     ("booookscore", "scores"): _systems,
-    ("booookscore", "types"): _confusion,
-    ("chunk-size", "chunk_sizes"): _marks,
-    ("hamlet", "errors"): _errors,
-    ("hamlet", "faithfulness"): _faithfulness,
-    ("hamlet", "gaps"): _gaps,
-    ("grid", "scores"): _grid_scores,
-    ("grid", "differences"): _grid_differences,
-    ("grid", "preferences"): _preferences,
-    ("grid", "summaries"): _summaries,
+    ("booookscore", "types"): Heat(
+        *("types", "", "type", "system", "% of sentences"),
+        ("type", "system", "how many of 100 sentences have it", "Types of confusion"),
+        one_panel="of 100 sentences that were judged",
+    ),
+    ("chunk-size", "chunk_sizes"): _several(
+        Heat(
+            *("marks_by_size", "judge", "size", "column", "value"),
+            ("tokens of a chunk", "mark", "a mean mark from 1 to 5", "Marks by size"),
+            _marks,
+        ),
+        Heat(
+            *("counts_by_size", "judge", "size", "column", "value"),
+            ("tokens of a chunk", "what is counted", "a mean number in a chunk", "Facts and connections by size"),
+            _counts,
+        ),
+    ),
     ("context", "fact_accuracy_steps"): _fact_accuracy,
     ("context", "fact_changes"): _fact_changes,
-    ("context", "fact_differences"): _fact_differences,
+    ("context", "fact_differences"): Pairs("fact_differences", ["figure", "measure"], "difference", "steps", "share"),
     ("context", "fact_shares"): _fact_shares,
     ("context", "position_densities"): _position_curves,
     ("context", "position_halves"): _position_shares,
+    ("grid", "differences"): Pairs("differences", ["metric"], "difference", "documents", "score", judge=-1),
+    ("grid", "preferences"): Pairs(
+        "preferences", ["aspect"], "balance", "verdicts", "the shares that prefer them", judge=0
+    ),
+    ("grid", "scores"): _grid_scores,
+    ("grid", "summaries"): _summaries,
+    ("hamlet", "differences"): Pairs("differences", ["metric", "level"], "difference", "queries", "share"),
+    ("hamlet", "errors"): _errors,
+    ("hamlet", "faithfulness"): Heat(
+        *("faithfulness", "perspective", "model", "column", "value"),
+        ("model", "level of the facts that sentences carry", "the share of faithful sentences", "Faithfulness"),
+        _carried,
+    ),
+    ("hamlet", "gaps"): Heat(
+        *("gaps", "perspective", "model", "column", "value"),
+        ("model", "level of the facts", "the recall of the best fifth less that of the worst", "Position gaps"),
+        lambda _: LEVEL_COLUMNS,
+    ),
     ("hamlet", "recall"): _recall,
     ("hamlet", "summaries"): _model_costs,
-    ("hamlet", "differences"): _level_differences,
     ("longsumeval", "gains"): _gains,
     ("longsumeval", "rounds"): _rounds,
-    ("qa", "third_and_length"): _by_third_and_length,
-    ("qa", "place_and_length"): _by_place_and_length,
-    ("qa", "type_and_third"): _by_type_and_third,
     ("qa", "differences"): _between_models,
+    ("qa", "place_and_length"): _by_length("accuracy_by_place_and_length", "third read", "what was read"),
+    ("qa", "third_and_length"): _by_length("accuracy_by_third_and_length", "third", "the document"),
+    ("qa", "type_and_third"): Heat(
+        *("accuracy_by_type_and_third", "model", "type", "third", "accuracy"),
+        ("type of question", "third of the document", _RIGHT, "Accuracy by type and third of the document"),
+    ),
 }
 """By the names of an experiment and of one of its tables."""
 
