@@ -10,7 +10,7 @@ import pytest
 
 from redraft import Limits, Settings, Store
 from redraft.experiments.context.design import Design
-from redraft.experiments.context.experiment import Outcome, context
+from redraft.experiments.context.experiment import ContextOutcome, context
 from redraft.experiments.context.planning import plan_table
 from redraft.experiments.context.tables import EXPERIMENT
 from redraft.experiments.seats import Seat
@@ -57,7 +57,7 @@ def design_at(server: ChatServer, *models: str, **changes: object) -> Design:
     return Design(tuple(seats[:-1]), seats[-1], ("direct",), STEPS, 120, **changes)  # type: ignore[arg-type]
 
 
-async def run(folder: Path, design: Design, limits: Limits | None = None) -> Outcome:
+async def run(folder: Path, design: Design, limits: Limits | None = None) -> ContextOutcome:
     with Store(folder / "redraft.db") as store:
         return await context([ISLAND], design, Bench(store, limits or Limits()))
 

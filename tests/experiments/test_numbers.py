@@ -9,7 +9,7 @@ import pytest
 
 from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Objection, Span, Totals, Tree
 from redraft.experiments.drawing import drawn
-from redraft.experiments.hamlet.records import Item, Measured, Subject
+from redraft.experiments.hamlet.records import HamletItem, HamletScore, HamletSubject
 from redraft.experiments.hamlet.tables import (
     cost_table,
     difference_table,
@@ -155,7 +155,7 @@ def fact(number: int, level: Level, *objections: str) -> KeyFact:
     )
 
 
-def subject(title: str = "A Book", *, tokens: int = 1000) -> Subject:
+def subject(title: str = "A Book", *, tokens: int = 1000) -> HamletSubject:
     first = (fact(1, "root"), fact(2, "branch"), fact(3, "leaf", "significance"), fact(4, "leaf", "unjudged"))
     second = (fact(1, "root", "faithfulness", "objectivity"), fact(2, "branch", "orphaned"))
     third = (fact(1, "root"), fact(2, "branch"), fact(3, "branch"))
@@ -166,10 +166,10 @@ def subject(title: str = "A Book", *, tokens: int = 1000) -> Subject:
     )
     keyfacts = KeyFacts(title, title, "judge", "judge", {}, trees, ("no narrative key facts of chunk 2",))
     used = Totals(calls=10, prompt_tokens=4000, completion_tokens=400, cost_usd=0.5)
-    return Subject(Document(title, title, ""), tokens, keyfacts, "run", used)
+    return HamletSubject(Document(title, title, ""), tokens, keyfacts, "run", used)
 
 
-FAILED = Subject(Document("lost", "Lost", ""), 500, failure=Failure("key facts", "judging", "not one key fact"))
+FAILED = HamletSubject(Document("lost", "Lost", ""), 500, failure=Failure("key facts", "judging", "not one key fact"))
 
 
 def test_sizes_count_what_passed_validation() -> None:
@@ -197,7 +197,7 @@ def test_pruning_is_told_by_level_and_reason() -> None:
     assert rows(table, "found", "pruned", "share", perspective="both", level="all") == [(9, 4, 4 / 9)]
 
 
-def done(model: str, drafting: Totals, judging: Totals) -> Item:
+def done(model: str, drafting: Totals, judging: Totals) -> HamletItem:
     measured = {"recall": recall((1, 1), (1, 1), (1, 1)), "faithfulness": faithful((1, 1))}
     return item(model, usage={"drafting": drafting, "judging": judging}, **measured)
 
@@ -252,7 +252,7 @@ def test_failures_are_listed_one_by_one() -> None:
 
 
 def test_a_metric_that_failed_leaves_the_other_one_standing() -> None:
-    nothing = Measured("failed")
+    nothing = HamletScore("failed")
     one = item(recall=recall((1, 1), (1, 1), (1, 1)), faithfulness=nothing, failure=LOST)
     assert rows(recall_table([one]), *BASIS, position="all") == [(1, 1, 1, 0)]
     assert rows(faithfulness_table([one]), "all", *BASIS) == [(None, 0, 1, 1, 0)]

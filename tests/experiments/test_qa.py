@@ -21,7 +21,7 @@ from redraft import Limits, Settings, Store
 from redraft.events import CallAnswered, Event, Observer, unobserved
 from redraft.experiments.drawing import drawn
 from redraft.experiments.qa.design import Design
-from redraft.experiments.qa.experiment import Outcome, qa
+from redraft.experiments.qa.experiment import QaOutcome, qa
 from redraft.experiments.qa.tables import EXPERIMENT
 from redraft.experiments.seats import Seat
 from redraft.reports.tables import Table
@@ -58,7 +58,7 @@ class Valley:
 
     async def run(
         self, *models: str, limits: Limits | None = None, observer: Observer = unobserved, **changes: Any
-    ) -> Outcome:
+    ) -> QaOutcome:
         """The experiment, from where it is."""
         named = {"models": self.seats(*models)} if models else {}
         with Store(self.folder / "redraft.db") as store:
@@ -66,7 +66,7 @@ class Valley:
             return await qa([self.document], replace(self.design, **named, **changes), bench)
 
 
-def table(outcome: Outcome, name: str) -> Table:
+def table(outcome: QaOutcome, name: str) -> Table:
     return next(one for one in EXPERIMENT.report(outcome).tables if one.name == name)
 
 

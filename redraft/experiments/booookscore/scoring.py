@@ -18,7 +18,7 @@ from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import Booookscore, sentences_of
 from redraft.evaluators.goals import LEAST_SHARE
 from redraft.events import StageStarted
-from redraft.experiments.seats import check_seats
+from redraft.experiments.seats import JudgesDesign, check_seats
 from redraft.experiments.stages import JUDGING
 from redraft.experiments.work import Attempt, RunBatch, part_at_work
 from redraft.history.certificates import Certificate, certificate
@@ -30,7 +30,7 @@ from redraft.runs.failures import Failure
 from redraft.runs.jobs import wording
 from redraft.runs.locating import located
 from redraft.runs.preparing import Order, Prepared, prepare
-from redraft.settings import EXTRACTIVE, Judging, ModelSettings, Part, ReplyForm, Settings
+from redraft.settings import EXTRACTIVE, Judging, Part, Settings
 from redraft.text.cleaning import one_line
 from redraft.text.languages import language_of, reading
 from redraft.text.repetition import repeated
@@ -116,18 +116,10 @@ class System:
 
 
 @dataclass(frozen=True, slots=True)
-class CoherenceDesign:
+class CoherenceDesign(JudgesDesign):
     """By whom summaries are judged, and how."""
 
-    judges: tuple[str, ...] = ()
     batch: int = 10
-    base_url: str | None = None
-    context_tokens: int | None = None
-    temperature: float | None = None
-    prompts: str = "standard"
-    replies: ReplyForm | None = None
-    own: Mapping[str, ModelSettings] = field(default_factory=dict)
-    """What the settings file has under the names of judges."""
 
     def settings(self, judge: str) -> Settings:
         """How one judge reads the summaries."""
@@ -136,15 +128,7 @@ class CoherenceDesign:
             window = {"context_tokens": self.window(judge) or _WINDOW}
             named = {name: value for name, value in its.model_dump().items() if value is not None}
             return Settings.model_validate({**named, **window, "strategy": "given"})
-        return Settings(
-            strategy="given",
-            model=judge,
-            base_url=self.base_url,
-            context_tokens=self.context_tokens or _WINDOW,
-            temperature=self.temperature,
-            prompts=self.prompts,
-            replies=self.replies,
-        )
+        return self.reading(judge, _WINDOW)
 
     def window(self, judge: str) -> int | None:
         """The window that is said to be a judge's."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from math import ceil
 from random import Random
 
@@ -16,7 +16,7 @@ from redraft.domain import Chunk, Document, Evaluation, Totals
 from redraft.errors import BudgetError, UsageError
 from redraft.events import StageStarted
 from redraft.experiments.records import status_of
-from redraft.experiments.seats import check_seats
+from redraft.experiments.seats import JudgesDesign, check_seats
 from redraft.experiments.work import Attempt, RunBatch, part_at_work
 from redraft.history.certificates import Certificate, certificate
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkMarks
@@ -24,7 +24,7 @@ from redraft.runs.bench import Bench
 from redraft.runs.failures import Failure
 from redraft.runs.locating import located
 from redraft.runs.preparing import Order, Prepared, prepare
-from redraft.settings import Judging, ModelSettings, Part, ReplyForm, Settings
+from redraft.settings import Judging, Part, Settings
 from redraft.text.words import count_words
 
 SIZES = (1024, 2048, 4096, 8192)
@@ -38,37 +38,19 @@ _BESIDE = 1536
 
 
 @dataclass(frozen=True, slots=True)
-class SizeDesign:
+class SizeDesign(JudgesDesign):
     """Which sizes are compared, on how many chunks, and by whom."""
 
-    judges: tuple[str, ...]
     sizes: tuple[int, ...] = SIZES
     sample: int = 100
     """The most chunks of each size, over all documents."""
     seed: int = 0
-    base_url: str | None = None
-    context_tokens: int | None = None
-    temperature: float | None = None
-    prompts: str = "standard"
-    replies: ReplyForm | None = None
-    own: Mapping[str, ModelSettings] = field(default_factory=dict)
-    """What the settings file has under the names of judges."""
 
     def settings(self, size: int) -> Settings:
         """How chunks of one size are made and marked."""
-        first = self.judges[0]
-        own = {"model": first, "base_url": self.base_url}
-        if first in self.own:
-            own = self.own[first].model_dump(include={"model", "base_url", "key_env", "price"})
-        return Settings(
-            strategy="given",
-            chunk_tokens=size,
-            context_tokens=self.context_tokens or self.window,
-            temperature=self.temperature,
-            prompts=self.prompts,
-            replies=self.replies,
-            **own,
-        )
+        first, place = self.judges[0], {"model", "base_url", "key_env", "price"}
+        own = self.own[first].model_dump(include=place) if first in self.own else {}
+        return self.reading(first, self.window, chunk_tokens=size, **own)
 
     def drawn(self, judge: str) -> float | None:
         """The temperature of a judge: its own, or else that of the command."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from redraft.evaluators.goals import LEAST_SHARE
-from redraft.experiments.context.records import Compared, Fact, Item
+from redraft.experiments.context.records import Compared, ContextItem, Fact
 
 Stretch = tuple[float, float]
 """A part of a document, from 0 to 1."""
@@ -66,7 +66,7 @@ def expected_thirds(end: float) -> list[float]:
     return [overlap((0.0, end), third) / end for third in thirds(1.0)]
 
 
-def changes(item: Item, before: Item, compared: Compared) -> dict[str, Change]:
+def changes(item: ContextItem, before: ContextItem, compared: Compared) -> dict[str, Change]:
     """The change from the step before, by section."""
     assert item.facts is not None
     assert before.facts is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from redraft.domain import Document
-from redraft.experiments.context.records import Contestant, Course
+from redraft.experiments.context.records import ContextContestant, Course
 from redraft.experiments.context.steps import Step, steps_of
 from redraft.experiments.seats import Seat, check_seats, keyed, seated
 from redraft.graphs.plan import fitting_words
@@ -46,9 +46,9 @@ class Design:
     """Somebody else's summary: the baseline."""
 
     @property
-    def contestants(self) -> tuple[Contestant, ...]:
+    def contestants(self) -> tuple[ContextContestant, ...]:
         """Each model by each strategy."""
-        return tuple(Contestant(model.name, strategy) for model in self.models for strategy in self.strategies)
+        return tuple(ContextContestant(model.name, strategy) for model in self.models for strategy in self.strategies)
 
     def course(self, document: Document) -> Course:
         """The steps of a document, and the length of its summaries, which is the same at all of them."""
@@ -63,7 +63,9 @@ class Design:
             limit = fitting_words(None, count_words(document.text[:end]))
         return Course(document.id, document.title, tokens, steps, limit, note)
 
-    def drafting(self, contestant: Contestant, course: Course | None = None, step: Step | None = None) -> Settings:
+    def drafting(
+        self, contestant: ContextContestant, course: Course | None = None, step: Step | None = None
+    ) -> Settings:
         """How a contestant writes, of a document as far as a step reads it."""
         changes = {"strategy": contestant.strategy, "until": step.until if step else None}
         changes |= {"words": course.words if course else self.words}

@@ -14,7 +14,7 @@ from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.events import StageStarted
 from redraft.experiments.context.design import CONTEXT, Design
 from redraft.experiments.context.facts import ALIGNMENT, judge_facts, named
-from redraft.experiments.context.records import Contestant, Course, Item, Reference, Told
+from redraft.experiments.context.records import ContextContestant, ContextItem, Course, Reference, Told
 from redraft.experiments.context.steps import Step
 from redraft.experiments.stages import DRAFTING
 from redraft.experiments.work import Attempt, RunBatch, used_by
@@ -35,12 +35,12 @@ from redraft.text.words import count_words
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ContextOutcome:
     """All that came of the experiment."""
 
     design: Design
     courses: tuple[Course, ...]
-    items: tuple[Item, ...]
+    items: tuple[ContextItem, ...]
     measure: str = ""
     """By what facts were compared without a judge, and above which threshold they are the same."""
     stopped: BudgetError | None = None
@@ -54,7 +54,7 @@ class Outcome:
         return self.stopped is None and done and not any(course.failures for course in self.courses)
 
 
-async def context(documents: Sequence[Document], design: Design, bench: Bench) -> Outcome:
+async def context(documents: Sequence[Document], design: Design, bench: Bench) -> ContextOutcome:
     """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
     design.check(bench)
     bench.draw_on(CONTEXT, repr(design), *(document.id for document in documents))
@@ -78,7 +78,7 @@ async def context(documents: Sequence[Document], design: Design, bench: Bench) -
     measure = ""
     if design.facts:
         bench.observer(StageStarted("facts of the summaries", 0))
-        found: list[Item] = []
+        found: list[ContextItem] = []
         for at, document in enumerate(documents):
             own = [item for item in items if item.document == document.id]
             courses[at], own = await judge_facts(document, courses[at], own, design, bench)
@@ -87,10 +87,10 @@ async def context(documents: Sequence[Document], design: Design, bench: Bench) -
         likeness = design.likeness(documents[0])
         measure = f"{likeness.name} above {design.least(likeness):g}"
     behind = await asyncio.to_thread(_certificates, courses, items, bench)
-    return Outcome(design, tuple(courses), tuple(items), measure, bench.stopped, behind)
+    return ContextOutcome(design, tuple(courses), tuple(items), measure, bench.stopped, behind)
 
 
-def _certificates(courses: Sequence[Course], items: Sequence[Item], bench: Bench) -> tuple[Certificate, ...]:
+def _certificates(courses: Sequence[Course], items: Sequence[ContextItem], bench: Bench) -> tuple[Certificate, ...]:
     """All facts are judged by one judge, under the same prompts: those of two metrics."""
     run = next((bench.store.runs.get(course.run) for course in courses if course.run), None)
     facts = [fact for item in items for fact in item.facts or ()]
@@ -130,12 +130,12 @@ def reference_told(document: Document, text: str, encoder: Encoder | None) -> tu
     return tuple(found)
 
 
-def _planned(todo: Sequence[tuple[Document, Course, Contestant, Step]], design: Design) -> list[Item]:
+def _planned(todo: Sequence[tuple[Document, Course, ContextContestant, Step]], design: Design) -> list[ContextItem]:
     """The items before anything is done. Where none of them can be, that is said before anything is paid for."""
-    items: list[Item] = []
+    items: list[ContextItem] = []
     refused: list[RedraftError] = []
     for document, course, contestant, step in todo:
-        item = Item(document.id, document.title, len(document.text), contestant, step, len(document.text))
+        item = ContextItem(document.id, document.title, len(document.text), contestant, step, len(document.text))
         try:
             prepared = prepare(document, design.drafting(contestant, course, step))
             items.append(replace(item, end=prepared.chunks[-1].span.end))
@@ -148,8 +148,8 @@ def _planned(todo: Sequence[tuple[Document, Course, Contestant, Step]], design: 
 
 
 async def _drafted(
-    document: Document, course: Course, item: Item, design: Design, encoder: Encoder | None, batch: RunBatch
-) -> Item:
+    document: Document, course: Course, item: ContextItem, design: Design, encoder: Encoder | None, batch: RunBatch
+) -> ContextItem:
     """The item with its summary, sentence by sentence."""
     if item.failure is None:
         settings, bench = design.drafting(item.contestant, course, item.step), batch.bench

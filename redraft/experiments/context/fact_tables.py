@@ -22,9 +22,9 @@ from redraft.experiments.context.facts import ALIGNMENT
 from redraft.experiments.context.records import (
     LOWER,
     UPPER,
-    Contestant,
+    ContextContestant,
+    ContextItem,
     Fact,
-    Item,
     contestants_of,
     half_of,
     with_before,
@@ -42,7 +42,7 @@ _EXPECTED = tuple(f"expected {fate}" for fate in FATES)
 _ACCURACY = ("facts", "supported", "verified", "unjudged", "likeness", "in reference", "aligned")
 
 
-def compared(items: Sequence[Item]) -> Iterator[tuple[Item, str, Mapping[str, Change]]]:
+def compared(items: Sequence[ContextItem]) -> Iterator[tuple[ContextItem, str, Mapping[str, Change]]]:
     """Each pair of neighbouring steps by each measure."""
     for item, before in with_before(items):
         for by in item.compared if before else ():
@@ -50,7 +50,7 @@ def compared(items: Sequence[Item]) -> Iterator[tuple[Item, str, Mapping[str, Ch
             yield item, by.measure, changes(item, before, by)
 
 
-def fact_basis(items: Sequence[Item], measure: str) -> str:
+def fact_basis(items: Sequence[ContextItem], measure: str) -> str:
     """What the tables of facts rest on."""
     known = [item for item in items if item.facts is not None]
     facts, unsplit = sum(len(item.facts or ()) for item in known), sum(item.unsplit for item in known)
@@ -72,7 +72,7 @@ def fact_basis(items: Sequence[Item], measure: str) -> str:
     ("document", "contestant", "measure", "step", "until", "section", *FATES, "kept", "unjudged", *_EXPECTED),
     fact_basis,
 )
-def changes_table(items: Sequence[Item], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
+def changes_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
     """What became of facts at each step, by section."""
     for item, by, found in compared(items):
         for section in SECTIONS:
@@ -90,7 +90,7 @@ def changes_table(items: Sequence[Item], measure: str) -> Iterator[Row]:  # noqa
     ("contestant", "measure", "steps", "section", *FATES, *_EXPECTED, "facts", "unjudged"),
     fact_basis,
 )
-def shares_table(items: Sequence[Item], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
+def shares_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
     """The shares of the three fates over all steps, and half against half."""
     known = list(compared(items))
     for contestant in contestants_of(items):
@@ -116,7 +116,7 @@ def shares_table(items: Sequence[Item], measure: str) -> Iterator[Row]:  # noqa:
     ("contestant", "section", *_ACCURACY),
     fact_basis,
 )
-def accuracy_table(items: Sequence[Item], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
+def accuracy_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
     """How far facts are borne out, by where they are."""
     for contestant in contestants_of(items):
         own = [item for item in items if item.contestant == contestant]
@@ -133,7 +133,7 @@ def accuracy_table(items: Sequence[Item], measure: str) -> Iterator[Row]:  # noq
     ("document", "contestant", "step", "until", *_ACCURACY),
     fact_basis,
 )
-def accuracy_steps_table(items: Sequence[Item], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
+def accuracy_steps_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
     """How far the facts of each summary are borne out."""
     for item in items:
         if item.facts is not None:
@@ -154,7 +154,7 @@ def _enough(verdicts: Sequence[float], items: int) -> float | None:
     return mean(verdicts) if len(verdicts) >= LEAST_SHARE * items else None
 
 
-def _section(fact: Fact, item: Item) -> str:
+def _section(fact: Fact, item: ContextItem) -> str:
     """In which third of what was read a fact is."""
     at = fact.at(item.length)
     if at is None:
@@ -172,7 +172,7 @@ def _section(fact: Fact, item: Item) -> str:
     ("first", "second", "figure", "measure", *COLUMNS, "steps", "documents", "drawn"),
     fact_basis,
 )
-def difference_table(items: Sequence[Item], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
+def difference_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
     """Every two contestants beside each other, at the steps at which both can be told."""
     known = {contestant: _shares(items, contestant) for contestant in contestants_of(items)}
     for first, second in combinations(known, 2):
@@ -182,7 +182,7 @@ def difference_table(items: Sequence[Item], measure: str) -> Iterator[Row]:  # n
             yield (first.name, second.name, *kind, *difference(pairs, "steps"))
 
 
-def _shares(items: Sequence[Item], contestant: Contestant) -> dict[Kind, dict[tuple[str, int], Share]]:
+def _shares(items: Sequence[ContextItem], contestant: ContextContestant) -> dict[Kind, dict[tuple[str, int], Share]]:
     """By figure and measure, what a contestant has at each step of each document."""
     own = [item for item in items if item.contestant == contestant]
     found: dict[Kind, dict[tuple[str, int], Share]] = {}

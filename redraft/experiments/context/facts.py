@@ -16,7 +16,7 @@ from redraft.agents.together import together
 from redraft.domain import Document, Span
 from redraft.errors import BudgetError
 from redraft.experiments.context.design import Design
-from redraft.experiments.context.records import Compared, Course, Fact, Item, Reference, Told, series
+from redraft.experiments.context.records import Compared, ContextItem, Course, Fact, Reference, Told, series
 from redraft.experiments.work import Attempt, judge_of, part_at_work, used_by
 from redraft.prompts.judging import Statement
 from redraft.runs.bench import Bench
@@ -114,8 +114,8 @@ def _statements(told: Sequence[Told]) -> list[Statement]:
 
 
 async def judge_facts(
-    document: Document, course: Course, items: Sequence[Item], design: Design, bench: Bench
-) -> tuple[Course, list[Item]]:
+    document: Document, course: Course, items: Sequence[ContextItem], design: Design, bench: Bench
+) -> tuple[Course, list[ContextItem]]:
     """The items of a document with their facts, judged in one run of its own. What was said before is remembered."""
     order = design.order()
     prepared = await asyncio.to_thread(prepare, document, design.judging())
@@ -146,9 +146,9 @@ async def _with_reference(course: Course, bureau: Bureau) -> Course:
     return replace(course, reference=replace(reference, facts=found[0][0] if found else None))
 
 
-async def _all(items: Sequence[Item], course: Course, bureau: Bureau) -> list[Item]:
+async def _all(items: Sequence[ContextItem], course: Course, bureau: Bureau) -> list[ContextItem]:
     """One contestant after the other, as far as the budget goes."""
-    done: list[Item] = []
+    done: list[ContextItem] = []
     for group in series(items):
         name = f"{group[0].contestant.name}: "
         there = [item for item in group if item.told is not None]
@@ -161,19 +161,19 @@ async def _all(items: Sequence[Item], course: Course, bureau: Bureau) -> list[It
     return done
 
 
-async def _split(items: Sequence[Item], bureau: Bureau, name: str) -> list[Item]:
+async def _split(items: Sequence[ContextItem], bureau: Bureau, name: str) -> list[ContextItem]:
     found = await bureau.split([item.told or () for item in items], name)
     return [replace(item, facts=facts, unsplit=left) for item, (facts, left) in zip(items, found, strict=True)]
 
 
-async def _verified(items: Sequence[Item], bureau: Bureau, name: str) -> list[Item]:  # noqa: ARG001  (as its neighbour)
+async def _verified(items: Sequence[ContextItem], bureau: Bureau, name: str) -> list[ContextItem]:  # noqa: ARG001  (as its neighbour)
     found = iter(await bureau.verified([one for item in items for one in item.facts or ()]))
     return [
         item if item.facts is None else replace(item, facts=tuple(next(found) for _ in item.facts)) for item in items
     ]
 
 
-async def _held(item: Item, before: Item | None, course: Course, bureau: Bureau) -> Item:
+async def _held(item: ContextItem, before: ContextItem | None, course: Course, bureau: Bureau) -> ContextItem:
     """The item with its facts held against those of the reference, and of the step before."""
     if item.facts is None or bureau.bench.stopped is not None:
         return item
@@ -194,7 +194,7 @@ async def _beside(
     return tuple(replace(one, likeness=like, in_reference=said) for one, like, said in both)
 
 
-async def _compared(item: Item, before: Item, bureau: Bureau) -> tuple[Compared, ...]:
+async def _compared(item: ContextItem, before: ContextItem, bureau: Bureau) -> tuple[Compared, ...]:
     """Both directions, by likeness and by asking."""
     now, then = item.facts or (), before.facts or ()
     kept = bureau.alike(then, now, whole=not item.unsplit)
@@ -204,6 +204,6 @@ async def _compared(item: Item, before: Item, bureau: Bureau) -> tuple[Compared,
     return by_likeness, Compared(ALIGNMENT, None, kept, known)
 
 
-def named(item: Item) -> str:
+def named(item: ContextItem) -> str:
     """What an item is called in messages."""
     return f"{item.contestant.name}, step {item.step.number}"

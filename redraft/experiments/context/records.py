@@ -17,7 +17,7 @@ LOWER, UPPER = "lower half", "upper half"
 """The halves of the steps of a document."""
 
 
-class Contestant(NamedTuple):
+class ContextContestant(NamedTuple):
     """Who summarizes, and how."""
 
     model: str
@@ -80,14 +80,14 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ContextItem:
     """One contestant's summary at one step. None is what there is not, or not yet."""
 
     document: str
     title: str
     length: int
     """The characters of the document."""
-    contestant: Contestant
+    contestant: ContextContestant
     step: Step
     end: int
     """Where that ends which is read, in characters of the document."""
@@ -122,7 +122,7 @@ class Item:
         length = self.end if of_read else self.length
         return [mass for one in self.located for mass in one.masses(length)]
 
-    def to_json(self, before: Item | None) -> list[dict[str, object]]:
+    def to_json(self, before: ContextItem | None) -> list[dict[str, object]]:
         """The records in `items.json`: the summary, each of its sentences, and each of its facts."""
         head = json_of(self, "document title model=contestant.model strategy=contestant.strategy step=step.number")
         summary = {
@@ -150,7 +150,7 @@ def _sentence_json(one: Told) -> dict[str, object]:
 _FACT = "number=sentence text place supported category likeness in_reference"
 
 
-def _fate(item: Item, before: Item | None, at: int) -> dict[str, object]:
+def _fate(item: ContextItem, before: ContextItem | None, at: int) -> dict[str, object]:
     """Whether the fact was there at the step before, by each measure."""
     return {f"known ({one.measure})": one.known[at] for one in item.compared} if before else {}
 
@@ -189,26 +189,26 @@ class Course:
         return json_of(self, keys, steps=steps, reference=reference)
 
 
-def contestants_of(items: Sequence[Item]) -> list[Contestant]:
+def contestants_of(items: Sequence[ContextItem]) -> list[ContextContestant]:
     """The contestants, in the order in which they were named."""
     return list(dict.fromkeys(item.contestant for item in items))
 
 
-def half_of(item: Item, items: Sequence[Item]) -> str:
+def half_of(item: ContextItem, items: Sequence[ContextItem]) -> str:
     """In which half of its document's steps an item is."""
     steps = max(one.step.number for one in items if one.document == item.document)
     return LOWER if item.step.number <= steps // 2 else UPPER
 
 
-def with_before(items: Sequence[Item]) -> list[tuple[Item, Item | None]]:
+def with_before(items: Sequence[ContextItem]) -> list[tuple[ContextItem, ContextItem | None]]:
     """The items, each with that of the step before."""
     before = {id(now): then for group in series(items) for then, now in pairwise(group)}
     return [(item, before.get(id(item))) for item in items]
 
 
-def series(items: Sequence[Item]) -> list[list[Item]]:
+def series(items: Sequence[ContextItem]) -> list[list[ContextItem]]:
     """The items of each contestant on each document, step by step."""
-    groups: dict[tuple[str, Contestant], list[Item]] = {}
+    groups: dict[tuple[str, ContextContestant], list[ContextItem]] = {}
     for item in items:
         groups.setdefault((item.document, item.contestant), []).append(item)
     return [sorted(group, key=lambda item: item.step.number) for group in groups.values()]

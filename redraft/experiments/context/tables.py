@@ -17,7 +17,7 @@ from redraft.experiments.context.changes import (
     expected_thirds,
 )
 from redraft.experiments.context.design import CONTEXT, Design
-from redraft.experiments.context.experiment import Outcome, context
+from redraft.experiments.context.experiment import ContextOutcome, context
 from redraft.experiments.context.fact_tables import (
     accuracy_steps_table,
     accuracy_table,
@@ -30,9 +30,9 @@ from redraft.experiments.context.planning import plan_table
 from redraft.experiments.context.records import (
     LOWER,
     UPPER,
-    Contestant,
+    ContextContestant,
+    ContextItem,
     Course,
-    Item,
     contestants_of,
     half_of,
     series,
@@ -53,7 +53,7 @@ _LIKE = {
 }
 
 
-def _basis(courses: Sequence[Course], items: Sequence[Item]) -> str:  # noqa: ARG001 - as its tables
+def _basis(courses: Sequence[Course], items: Sequence[ContextItem]) -> str:  # noqa: ARG001 - as its tables
     """What the tables of positions rest on."""
     done = [item for item in items if item.told is not None]
     lost = sum(item.failure is not None for item in items)
@@ -73,7 +73,7 @@ def _of_references(courses: Sequence[Course]) -> list[Mass]:
     return [mass for reference in known for one in reference.told for mass in one.masses(reference.length)]
 
 
-def _masses(items: Sequence[Item], contestant: Contestant, part: str) -> list[Mass]:
+def _masses(items: Sequence[ContextItem], contestant: ContextContestant, part: str) -> list[Mass]:
     chosen = [item for item in items if item.contestant == contestant and part in (ALL_STEPS, half_of(item, items))]
     return [mass for item in chosen for mass in item.masses(of_read=True)]
 
@@ -90,7 +90,7 @@ def _masses(items: Sequence[Item], contestant: Contestant, part: str) -> list[Ma
     ),
     _basis,
 )
-def halves_table(courses: Sequence[Course], items: Sequence[Item]) -> Iterator[Row]:
+def halves_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Iterator[Row]:
     """Of all steps of a contestant, the shares of thirds, and how they change from the lower to the upper half."""
     for contestant in contestants_of(items):
         whole, lower, upper = (_shares(_masses(items, contestant, part)) for part in (ALL_STEPS, LOWER, UPPER))
@@ -124,7 +124,7 @@ def _change(lower: Cell, upper: Cell) -> float | None:
     ),
     _basis,
 )
-def positions_table(courses: Sequence[Course], items: Sequence[Item]) -> Iterator[Row]:
+def positions_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Iterator[Row]:
     """Each summary, and the reference."""
     for item in items:
         head = (item.title, item.contestant.name, item.step.number, item.step.tokens, item.read, item.words)
@@ -154,7 +154,7 @@ def _placed(count: int, of_read: Sequence[Mass], of_whole: Sequence[Mass], read:
     ("contestant", "steps", "place (%)", "density"),
     _basis,
 )
-def densities_table(courses: Sequence[Course], items: Sequence[Item]) -> Iterator[Row]:
+def densities_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Iterator[Row]:
     """The curves, point by point."""
     curves = {
         (contestant.name, part): _masses(items, contestant, part)
@@ -174,7 +174,7 @@ def densities_table(courses: Sequence[Course], items: Sequence[Item]) -> Iterato
     ("document", "work", "calls", "cached", "prompt tokens", "reply tokens", "USD"),
     lambda it: f"Rests on {sum(one.usage is not None for one in it.items)} of {len(it.items)} summaries.",
 )
-def cost_table(outcome: Outcome) -> Iterator[Row]:
+def cost_table(outcome: ContextOutcome) -> Iterator[Row]:
     """What drafting and judging took."""
     for group in series(outcome.items):
         yield (group[0].title, group[0].contestant.name, *summed(item.usage for item in group))
@@ -190,7 +190,7 @@ def cost_table(outcome: Outcome) -> Iterator[Row]:
     ("document", "what", "step", "stage", "code", "message"),
     lambda outcome: f"Rests on {len(outcome.items)} summaries.",
 )
-def failure_table(outcome: Outcome) -> Iterator[Row]:
+def failure_table(outcome: ContextOutcome) -> Iterator[Row]:
     """What failed."""
     for item in outcome.items:
         if item.failure:
@@ -200,7 +200,7 @@ def failure_table(outcome: Outcome) -> Iterator[Row]:
             yield (course.title, what, None, *failed(lost))
 
 
-def _tables(outcome: Outcome) -> Iterator[Table]:
+def _tables(outcome: ContextOutcome) -> Iterator[Table]:
     courses, items, measure = outcome.courses, outcome.items, outcome.measure
     yield halves_table(courses, items)
     yield positions_table(courses, items)
@@ -214,7 +214,7 @@ def _tables(outcome: Outcome) -> Iterator[Table]:
     yield failure_table(outcome)
 
 
-def _settings(outcome: Outcome) -> Mapping[str, object]:
+def _settings(outcome: ContextOutcome) -> Mapping[str, object]:
     design = outcome.design
     return {
         "models": [one.name for one in design.models],
@@ -228,7 +228,7 @@ def _settings(outcome: Outcome) -> Mapping[str, object]:
     }
 
 
-def _about(outcome: Outcome) -> Iterator[str]:
+def _about(outcome: ContextOutcome) -> Iterator[str]:
     design, courses = outcome.design, outcome.courses
     yield f"contestants: {'; '.join(plain(one.name) for one in design.contestants)}"
     for course in courses:
@@ -242,11 +242,11 @@ def _about(outcome: Outcome) -> Iterator[str]:
     yield from (f"facts are {_LIKE[one.metric]}, judged by {unmarked(one.line())}" for one in outcome.certificates)
 
 
-def _counted(outcome: Outcome) -> str:
+def _counted(outcome: ContextOutcome) -> str:
     return f"summaries: {len(outcome.items)} (contestants × steps): {by_status(outcome.items)}"
 
 
-def _headline(outcome: Outcome, tables: Sequence[Table]) -> Iterator[str]:
+def _headline(outcome: ContextOutcome, tables: Sequence[Table]) -> Iterator[str]:
     """By contestant its thirds with their change, and what became of its facts; what is missing."""
     records = {table.name: records_of(table) for table in tables}
     contestants = outcome.design.contestants
@@ -279,7 +279,7 @@ def _signed(cell: Cell) -> str:
     return "–" if value is None else f"{round(value):+d} %" if round(value) else "0 %"
 
 
-EXPERIMENT: Experiment[Design, Outcome] = Experiment(
+EXPERIMENT: Experiment[Design, ContextOutcome] = Experiment(
     CONTEXT,
     "One document, read further step by step: where summaries come from, and what becomes of their facts",
     run=context,

@@ -20,11 +20,11 @@ from redraft.events import StageStarted
 from redraft.experiments.grid.design import GRID, Contestant, Design, Yardsticks
 from redraft.experiments.grid.records import (
     GridOutcome,
+    GridScore,
+    GridSummary,
     Judged,
     Lengths,
-    Measured,
     Preferred,
-    Summary,
     Trouble,
     votes_of,
 )
@@ -123,7 +123,7 @@ async def _on_document(
     return place, [one for some in judged for one in some], [one for some in preferred for one in some]
 
 
-async def _summaries(place: _Place, design: Design, batch: RunBatch) -> list[Summary]:
+async def _summaries(place: _Place, design: Design, batch: RunBatch) -> list[GridSummary]:
     """The summaries of a document in the order of the contestants. Drafts are refined one after the other, since their
     first drafts have much in common."""
     plain = [one for one in design.contestants if one.settings is not None and one.refines is None]
@@ -138,20 +138,20 @@ async def _summaries(place: _Place, design: Design, batch: RunBatch) -> list[Sum
     return [summary for one in design.contestants for summary in known[one.name]]
 
 
-def _ready(document: Document, one: Contestant, design: Design) -> list[Summary]:
+def _ready(document: Document, one: Contestant, design: Design) -> list[GridSummary]:
     """The summaries that are there; a hole where there is none of this document."""
     texts = design.ready.systems[one.name].get(document.id, ())
     if not texts:
         lost = Failure("summaries", "missing", "it has no summary of this document")
-        return [Summary(document.id, document.title, one.name, failure=lost)]
-    return [Summary(document.id, document.title, one.name, n, text) for n, text in enumerate(texts, 1)]
+        return [GridSummary(document.id, document.title, one.name, failure=lost)]
+    return [GridSummary(document.id, document.title, one.name, n, text) for n, text in enumerate(texts, 1)]
 
 
-async def _drafted(document: Document, one: Contestant, design: Design, batch: RunBatch) -> Summary:
+async def _drafted(document: Document, one: Contestant, design: Design, batch: RunBatch) -> GridSummary:
     made = await batch.made(
         DRAFTING, f"{document.title} by {one.name}", document, design.drafting(one), Order(experiment=GRID)
     )
-    summary = Summary(document.id, document.title, one.name, run=made.run, failure=made.failure)
+    summary = GridSummary(document.id, document.title, one.name, run=made.run, failure=made.failure)
     if made.result is None:
         return replace(summary, made=made.failure is not None)
     result = made.result
@@ -159,10 +159,12 @@ async def _drafted(document: Document, one: Contestant, design: Design, batch: R
     return replace(summary, text=result.summary or "", limit=words, gaps=len(result.gaps), taken=taken)
 
 
-async def _refined(place: _Place, one: Contestant, draft: Summary, design: Design, batch: RunBatch) -> Summary:
+async def _refined(place: _Place, one: Contestant, draft: GridSummary, design: Design, batch: RunBatch) -> GridSummary:
     """A draft refined within the limit that it was made for; where there is none, neither is it refined."""
     document = place.document
-    summary = Summary(document.id, document.title, one.name, gaps=draft.gaps, failure=draft.failure, made=draft.made)
+    summary = GridSummary(
+        document.id, document.title, one.name, gaps=draft.gaps, failure=draft.failure, made=draft.made
+    )
     if draft.text is None:
         return summary
     settings = design.drafting(one).model_copy(update={"strategy": "given", "words": draft.limit})
@@ -176,22 +178,22 @@ async def _refined(place: _Place, one: Contestant, draft: Summary, design: Desig
 
 
 async def _judged(
-    place: _Place, summaries: Sequence[Summary], seat: Seat, design: Design, batch: RunBatch
+    place: _Place, summaries: Sequence[GridSummary], seat: Seat, design: Design, batch: RunBatch
 ) -> list[Judged]:
     """What one judge says of every summary of a document."""
     lost = [one.name for one in metrics(design.metrics) if one.needs in place.yardstick.lacking]
     scored = [name for name in design.metrics if name not in lost]
     reason = "there is nothing to judge it by: see what failed"
-    unmeasured = {name: Measured("failed", reason=reason) for name in lost} if place.yardstick.failures else {}
+    unmeasured = {name: GridScore("failed", reason=reason) for name in lost} if place.yardstick.failures else {}
     return [await _verdict(place, one, seat, scored, unmeasured, design, batch) for one in summaries]
 
 
 async def _verdict(
     place: _Place,
-    summary: Summary,
+    summary: GridSummary,
     seat: Seat,
     scored: Sequence[str],
-    unmeasured: Mapping[str, Measured],
+    unmeasured: Mapping[str, GridScore],
     design: Design,
     batch: RunBatch,
 ) -> Judged:
@@ -205,7 +207,7 @@ async def _verdict(
     if made.result is None:
         return replace(empty, run=made.run, failure=made.failure)
     found = made.result.evaluations
-    scores = {one: Measured.of(found[one]) if one in found else unmeasured[one] for one in design.metrics
+    scores = {one: GridScore.of(found[one]) if one in found else unmeasured[one] for one in design.metrics
               if one in found or one in unmeasured}  # fmt: skip
     return replace(empty, run=made.run, scores=scores, lengths=_lengths(found.get(STATISTICS)))
 
@@ -221,7 +223,7 @@ def _lengths(found: Evaluation | None) -> Lengths:
 
 
 async def _preferred(
-    place: _Place, summaries: Sequence[Summary], seat: Seat, design: Design, batch: RunBatch
+    place: _Place, summaries: Sequence[GridSummary], seat: Seat, design: Design, batch: RunBatch
 ) -> list[Preferred]:
     """Which of two summaries of a document a judge prefers, pair by pair; of several by one contestant the first."""
     texts = {one.contestant: one for one in reversed(summaries)}
@@ -229,7 +231,7 @@ async def _preferred(
 
 
 async def _preference(
-    place: _Place, one: Summary, other: Summary, seat: Seat, design: Design, batch: RunBatch
+    place: _Place, one: GridSummary, other: GridSummary, seat: Seat, design: Design, batch: RunBatch
 ) -> Preferred:
     document = place.document
     pair = Preferred(document.id, document.title, one.contestant, other.contestant, seat.name)

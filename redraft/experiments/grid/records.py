@@ -18,7 +18,7 @@ from redraft.text.words import count_words
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class GridScore:
     """What one metric says of one summary."""
 
     outcome: Outcome
@@ -28,13 +28,13 @@ class Measured:
     reason: str = ""
 
     @classmethod
-    def of(cls, one: Evaluation) -> Measured:
+    def of(cls, one: Evaluation) -> GridScore:
         """What an evaluation comes to."""
         return cls(one.outcome, one.score, one.judged, one.unjudged, one.reason)
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class GridSummary:
     """One summary of one document by one contestant, or why there is none."""
 
     document: str
@@ -78,9 +78,9 @@ class Lengths:
 class Judged:
     """One summary before one judge."""
 
-    summary: Summary
+    summary: GridSummary
     judge: str
-    scores: Mapping[str, Measured] = field(default_factory=dict)
+    scores: Mapping[str, GridScore] = field(default_factory=dict)
     lengths: Lengths = field(default_factory=Lengths)
     run: str | None = None
     failure: Failure | None = None
@@ -222,7 +222,7 @@ class GridOutcome:
         return [one for one in self.judged if (one.summary.contestant, one.judge) == (contestant, judge)]
 
     @property
-    def summaries(self) -> list[Summary]:
+    def summaries(self) -> list[GridSummary]:
         """Each summary once."""
         return list({one.summary.key: one.summary for one in self.judged}.values())
 

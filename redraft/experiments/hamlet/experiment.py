@@ -15,7 +15,7 @@ from redraft.errors import BudgetError
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.events import StageStarted
-from redraft.experiments.hamlet.records import KEYFACTS, Item, Measured, Subject, item_of, judged
+from redraft.experiments.hamlet.records import KEYFACTS, HamletItem, HamletScore, HamletSubject, item_of, judged
 from redraft.experiments.seats import Seat, check_seats, judged_by, keyed, seated
 from redraft.experiments.stages import DRAFTING, JUDGING
 from redraft.experiments.work import Made, RunBatch, refuse_if_none_fits, used_by
@@ -115,12 +115,12 @@ def asked_trees(
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class HamletOutcome:
     """All that came of the experiment."""
 
     design: Design
-    subjects: tuple[Subject, ...]
-    items: tuple[Item, ...]
+    subjects: tuple[HamletSubject, ...]
+    items: tuple[HamletItem, ...]
     stopped: BudgetError | None = None
     certificates: tuple[Certificate, ...] = ()
     """What stands behind the scores, of all items together."""
@@ -131,12 +131,12 @@ class Outcome:
         return self.stopped is None and all(item.status == "done" for item in self.items) and not self.lost
 
     @property
-    def lost(self) -> tuple[Subject, ...]:
+    def lost(self) -> tuple[HamletSubject, ...]:
         """The documents without key facts."""
         return tuple(subject for subject in self.subjects if subject.keyfacts is None)
 
 
-async def hamlet(documents: Sequence[Document], design: Design, bench: Bench) -> Outcome:
+async def hamlet(documents: Sequence[Document], design: Design, bench: Bench) -> HamletOutcome:
     """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
     design.check(bench)
     bench.draw_on(HAMLET, repr(design), *(document.id for document in documents))
@@ -156,10 +156,10 @@ async def hamlet(documents: Sequence[Document], design: Design, bench: Bench) ->
     batch = RunBatch(bench, len(items))
     done = await together(_item(subject, item, design, batch) for subject, item in items)
     behind = await asyncio.to_thread(_certificates, done, bench)
-    return Outcome(design, tuple(subjects), tuple(done), bench.stopped, behind)
+    return HamletOutcome(design, tuple(subjects), tuple(done), bench.stopped, behind)
 
 
-def _certificates(items: Sequence[Item], bench: Bench) -> tuple[Certificate, ...]:
+def _certificates(items: Sequence[HamletItem], bench: Bench) -> tuple[Certificate, ...]:
     """What stands behind the scores: all of them are by one judge, under the same prompts."""
     judged = [item for item in items if item.recall is not None and item.faithfulness is not None]
     if not judged:
@@ -172,7 +172,7 @@ def _certificates(items: Sequence[Item], bench: Bench) -> tuple[Certificate, ...
     )
 
 
-def _counted(some: Sequence[Measured | None]) -> tuple[int, int]:
+def _counted(some: Sequence[HamletScore | None]) -> tuple[int, int]:
     """How many verdicts were given, and how many were not."""
     known = [one for one in some if one is not None]
     return sum(one.levels[ALL].whole for one in known if ALL in one.levels), sum(one.unjudged for one in known)
@@ -194,10 +194,10 @@ async def _count_what_is_known(documents: Sequence[Document], design: Design, be
                     await bench.known(document, design.judging(tree.query), design.verdict(keyfacts.id, summary))
 
 
-async def _subject(document: Document, design: Design, bench: Bench) -> Subject:
+async def _subject(document: Document, design: Design, bench: Bench) -> HamletSubject:
     """The document with its key facts: imported, found before, or found now."""
     tokenizer, _ = tokenizer_of(design.judging())
-    subject = Subject(document, await asyncio.to_thread(tokenizer.count, document.text))
+    subject = HamletSubject(document, await asyncio.to_thread(tokenizer.count, document.text))
     if imported := bench.store.keyfacts.imported(document.id):
         return replace(subject, keyfacts=imported)
     batch = RunBatch(bench, 0)
@@ -210,7 +210,7 @@ async def _subject(document: Document, design: Design, bench: Bench) -> Subject:
     return replace(subject, keyfacts=bench.store.keyfacts.get(made.result.run.judging.keyfacts))
 
 
-async def _item(subject: Subject, item: Item, design: Design, batch: RunBatch) -> Item:
+async def _item(subject: HamletSubject, item: HamletItem, design: Design, batch: RunBatch) -> HamletItem:
     """The item with what came of it."""
     async with batch.places:
         done = await _done(subject, item, design, batch)
@@ -218,7 +218,7 @@ async def _item(subject: Subject, item: Item, design: Design, batch: RunBatch) -
     return done
 
 
-async def _done(subject: Subject, item: Item, design: Design, batch: RunBatch) -> Item:
+async def _done(subject: HamletSubject, item: HamletItem, design: Design, batch: RunBatch) -> HamletItem:
     assert subject.keyfacts is not None
     document, drafting = subject.document, design.drafting(item.model, item.query)
     made = await batch.quietly(DRAFTING, _name(item), document, drafting, Order(experiment=HAMLET))
@@ -232,7 +232,7 @@ async def _done(subject: Subject, item: Item, design: Design, batch: RunBatch) -
     return judged(item, made.result.evaluations) if made.result else item
 
 
-def _noted(item: Item, stage: str, made: Made, bench: Bench) -> Item:
+def _noted(item: HamletItem, stage: str, made: Made, bench: Bench) -> HamletItem:
     """The item with the run of a stage, what it used, and why it failed."""
     item, used = replace(item, failure=made.failure), used_by(bench, made.run)
     if made.run is None or used is None:
@@ -240,5 +240,5 @@ def _noted(item: Item, stage: str, made: Made, bench: Bench) -> Item:
     return replace(item, runs={**item.runs, stage: made.run}, usage={**item.usage, stage: used})
 
 
-def _name(item: Item) -> str:
+def _name(item: HamletItem) -> str:
     return f"chunk {item.chunk + 1} {item.perspective} by {item.model}"

@@ -23,7 +23,7 @@ LEVEL_COLUMNS, LEVEL_KEYS = (*LEVELS, WHOLE), (*LEVELS, ALL)
 FIFTHS = tuple(bin_of((n + 0.5) / 5) for n in range(5))
 
 
-class Share(NamedTuple):
+class PooledShare(NamedTuple):
     """How many of how many; where judges differ on an item, a part of it counts."""
 
     part: float
@@ -36,12 +36,12 @@ class Share(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class HamletScore:
     """What one metric says of one summary, as numbers that can be added up."""
 
     outcome: Outcome
     score: float | None = None
-    levels: Mapping[str, Share] = field(default_factory=dict)
+    levels: Mapping[str, PooledShare] = field(default_factory=dict)
     """By level of the key facts, and over all."""
     unjudged: int = 0
     errors: Mapping[str, int] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class HamletItem:
     """One query put to one model, and what came of it. None is what there is not, or not yet."""
 
     document: str
@@ -66,8 +66,8 @@ class Item:
     words: int | None = None
     gaps: int = 0
     """Chunks of the document that the summary leaves out, because the model could not summarize them."""
-    recall: Measured | None = None
-    faithfulness: Measured | None = None
+    recall: HamletScore | None = None
+    faithfulness: HamletScore | None = None
     failure: Failure | None = None
 
     @property
@@ -92,7 +92,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class HamletSubject:
     """A document of an experiment, with its key facts once it has them, and what was used to find them."""
 
     document: Document
@@ -113,19 +113,19 @@ class Subject:
         )
 
 
-def item_of(document: Document, tree: Tree, model: str) -> Item:
+def item_of(document: Document, tree: Tree, model: str) -> HamletItem:
     """An item that nothing has been done about yet."""
-    return Item(document.id, document.title, tree.chunk, tree.position, tree.perspective, tree.query, model)
+    return HamletItem(document.id, document.title, tree.chunk, tree.position, tree.perspective, tree.query, model)
 
 
-def judged(item: Item, evaluations: Mapping[str, Evaluation]) -> Item:
+def judged(item: HamletItem, evaluations: Mapping[str, Evaluation]) -> HamletItem:
     """The item with what the metrics say of its summary. A metric that failed makes the item one that failed."""
     recall, faithfulness = evaluations[KeyfactRecall.name], evaluations[Faithfulness.name]
     failed = next((one for one in (recall, faithfulness) if one.outcome == "failed"), None)
     # Where the facts could not be aligned, nobody knows which of them the sentences carry: only the whole is known.
     levels = _levels(faithfulness, "faithful")
     if faithfulness.score is not None:
-        levels[ALL] = Share(total([round(faithfulness.score * faithfulness.judged, 9)]), faithfulness.judged)
+        levels[ALL] = PooledShare(total([round(faithfulness.score * faithfulness.judged, 9)]), faithfulness.judged)
     return replace(
         item,
         recall=_measured(recall, _levels(recall, "stated")),
@@ -134,19 +134,23 @@ def judged(item: Item, evaluations: Mapping[str, Evaluation]) -> Item:
     )
 
 
-def _measured(evaluation: Evaluation, levels: Mapping[str, Share]) -> Measured:
+def _measured(evaluation: Evaluation, levels: Mapping[str, PooledShare]) -> HamletScore:
     details: Mapping[str, Any] = evaluation.details
     errors = dict(details.get("errors") or {}) if evaluation.outcome == "scored" else {}
-    return Measured(evaluation.outcome, evaluation.score, levels, evaluation.unjudged, errors)
+    return HamletScore(evaluation.outcome, evaluation.score, levels, evaluation.unjudged, errors)
 
 
-def _levels(evaluation: Evaluation, counted: str) -> dict[str, Share]:
+def _levels(evaluation: Evaluation, counted: str) -> dict[str, PooledShare]:
     details: Mapping[str, Any] = evaluation.details
     found = details.get("by_level") or {}
-    return {level: Share(one[counted], one["judged"]) for level, one in found.items() if evaluation.outcome == "scored"}
+    return {
+        level: PooledShare(one[counted], one["judged"])
+        for level, one in found.items()
+        if evaluation.outcome == "scored"
+    }
 
 
-def _measured_json(measured: Measured | None) -> dict[str, object] | None:
+def _measured_json(measured: HamletScore | None) -> dict[str, object] | None:
     if measured is None:
         return None
     levels = {level: {"value": one.value, **one._asdict()} for level, one in measured.levels.items()}

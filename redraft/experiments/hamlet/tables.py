@@ -13,7 +13,7 @@ from redraft.domain import KeyFact, Perspective, Totals, Tree
 from redraft.evaluators.words import NONE
 from redraft.experiments.cells import number
 from redraft.experiments.experiment import Experiment
-from redraft.experiments.hamlet.experiment import HAMLET, Design, Outcome, hamlet
+from redraft.experiments.hamlet.experiment import HAMLET, Design, HamletOutcome, hamlet
 from redraft.experiments.hamlet.planning import plan_table
 from redraft.experiments.hamlet.records import (
     FIFTHS,
@@ -21,10 +21,10 @@ from redraft.experiments.hamlet.records import (
     LEVEL_COLUMNS,
     LEVEL_KEYS,
     WHOLE,
-    Item,
-    Measured,
-    Share,
-    Subject,
+    HamletItem,
+    HamletScore,
+    HamletSubject,
+    PooledShare,
 )
 from redraft.experiments.pooled import COLUMNS, Both, difference, how
 from redraft.experiments.records import by_status, failed, json_of
@@ -45,21 +45,21 @@ _MOST_MODELS = 6
 Metric = Literal["recall", "faithfulness"]
 
 
-def _measured(item: Item, metric: Metric) -> Measured | None:
+def _measured(item: HamletItem, metric: Metric) -> HamletScore | None:
     """What a metric says of an item, where it says something."""
     found = item.recall if metric == "recall" else item.faithfulness
     return found if found is not None and found.score is not None else None
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class HamletTally:
     """Some items, seen through one metric."""
 
-    items: Sequence[Item]
+    items: Sequence[HamletItem]
     metric: Metric
 
     @property
-    def measured(self) -> list[Measured]:
+    def measured(self) -> list[HamletScore]:
         """What the metric says, where it says something."""
         return [found for item in self.items if (found := _measured(item, self.metric)) is not None]
 
@@ -78,26 +78,29 @@ class Tally:
         """The cells of the columns `COUNTS`."""
         return (len(self.measured), len(self.items), self.failed, self.unjudged)
 
-    def share(self, level: str) -> Share:
+    def share(self, level: str) -> PooledShare:
         """Equation 1 or 2 over all the facts, or the sentences, of these items together."""
         shares = [one.levels[level] for one in self.measured if level in one.levels]
-        return Share(sum(share.part for share in shares), sum(share.whole for share in shares))
+        return PooledShare(sum(share.part for share in shares), sum(share.whole for share in shares))
 
     def values(self, levels: Iterable[str]) -> list[float | None]:
         """The shares by level."""
         return [self.share(level).value for level in levels]
 
-    def of(self, model: str = ALL_MODELS, fifth: str = EVERYWHERE) -> Tally:
+    def of(self, model: str = ALL_MODELS, fifth: str = EVERYWHERE) -> HamletTally:
         """Those of one model, of one fifth of the documents; all of them for what is about all models."""
         every = model in (ALL_MODELS, MODELS_MEAN)
         chosen = [item for item in self.items if (every or item.model == model) and fifth in (EVERYWHERE, item.bin)]
-        return Tally(chosen, self.metric)
+        return HamletTally(chosen, self.metric)
 
     @property
-    def by_perspective(self) -> Iterator[tuple[Perspective, Tally]]:
+    def by_perspective(self) -> Iterator[tuple[Perspective, HamletTally]]:
         """Those of each perspective that there is."""
         for perspective in sorted({item.perspective for item in self.items}):
-            yield perspective, Tally([item for item in self.items if item.perspective == perspective], self.metric)
+            yield (
+                perspective,
+                HamletTally([item for item in self.items if item.perspective == perspective], self.metric),
+            )
 
     @property
     def models(self) -> list[str]:
@@ -108,7 +111,7 @@ class Tally:
         """The models, and under a name all together where there are several."""
         return [*self.models, *([name] if len(self.models) > 1 else [])]
 
-    def figures(self, model: str, values: Callable[[Tally], list[float | None]]) -> list[float | None]:
+    def figures(self, model: str, values: Callable[[HamletTally], list[float | None]]) -> list[float | None]:
         """The values of a model; of the mean of models, the means of theirs."""
         if model != MODELS_MEAN or not self.items:
             return values(self.of(model))
@@ -127,19 +130,19 @@ class Tally:
         )
 
 
-def _recall(items: Sequence[Item]) -> Tally:
-    return Tally(items, "recall")
+def _recall(items: Sequence[HamletItem]) -> HamletTally:
+    return HamletTally(items, "recall")
 
 
-def _faithfulness(items: Sequence[Item]) -> Tally:
-    return Tally(items, "faithfulness")
+def _faithfulness(items: Sequence[HamletItem]) -> HamletTally:
+    return HamletTally(items, "faithfulness")
 
 
-def _on_recall(items: Sequence[Item]) -> str:
+def _on_recall(items: Sequence[HamletItem]) -> str:
     return _recall(items).basis
 
 
-def _on_faithfulness(items: Sequence[Item]) -> str:
+def _on_faithfulness(items: Sequence[HamletItem]) -> str:
     return _faithfulness(items).basis
 
 
@@ -152,7 +155,7 @@ def _on_faithfulness(items: Sequence[Item]) -> str:
      "of", *COUNTS[2:]),
     lambda items: f"Recall: {_on_recall(items)} Faithfulness: {_on_faithfulness(items)}",
 )  # fmt: skip
-def summary_table(items: Sequence[Item]) -> Iterator[Row]:
+def summary_table(items: Sequence[HamletItem]) -> Iterator[Row]:
     """What each model's summaries come to on average."""
     for model in _recall(items).models:
         stated, borne = _recall(items).of(model), _faithfulness(items).of(model)
@@ -172,7 +175,7 @@ def summary_table(items: Sequence[Item]) -> Iterator[Row]:
     ("perspective", "model", "position", *LEVEL_COLUMNS, "facts", *COUNTS),
     _on_recall,
 )
-def recall_table(items: Sequence[Item]) -> Iterator[Row]:
+def recall_table(items: Sequence[HamletItem]) -> Iterator[Row]:
     """Recall by where the facts are."""
     for perspective, own in _recall(items).by_perspective:
         for model in _recall(items).with_all(MODELS_MEAN):
@@ -191,14 +194,14 @@ def recall_table(items: Sequence[Item]) -> Iterator[Row]:
     ("perspective", "model", *LEVEL_COLUMNS, *COUNTS),
     _on_recall,
 )
-def gap_table(items: Sequence[Item]) -> Iterator[Row]:
+def gap_table(items: Sequence[HamletItem]) -> Iterator[Row]:
     """How far recall depends on where in the document the facts are."""
     for perspective, own in _recall(items).by_perspective:
         for model in own.with_all(MODELS_MEAN):
             yield (perspective, model, *own.figures(model, _gaps), *own.of(model).counts)
 
 
-def _gaps(tally: Tally) -> list[float | None]:
+def _gaps(tally: HamletTally) -> list[float | None]:
     fifths = [tally.of(fifth=fifth).values(LEVEL_KEYS) for fifth in FIFTHS]
     known = [[value for value in level if value is not None] for level in zip(*fifths, strict=True)]
     return [max(values) - min(values) if len(values) > 1 else None for values in known]
@@ -213,7 +216,7 @@ def _gaps(tally: Tally) -> list[float | None]:
     ("perspective", "model", *_CARRIED, "sentences", *COUNTS),
     _on_faithfulness,
 )
-def faithfulness_table(items: Sequence[Item]) -> Iterator[Row]:
+def faithfulness_table(items: Sequence[HamletItem]) -> Iterator[Row]:
     """Faithfulness by what sentences carry."""
     for perspective, own in _faithfulness(items).by_perspective:
         for model in own.with_all(MODELS_MEAN):
@@ -229,7 +232,7 @@ def faithfulness_table(items: Sequence[Item]) -> Iterator[Row]:
     ("model", "error", "sentences", "of all errors", "of intrinsic errors", *COUNTS),
     _on_faithfulness,
 )
-def error_table(items: Sequence[Item]) -> Iterator[Row]:
+def error_table(items: Sequence[HamletItem]) -> Iterator[Row]:
     """What is wrong with the sentences that are not faithful."""
     tally = _faithfulness(items)
     for model in tally.with_all(ALL_MODELS):
@@ -238,7 +241,7 @@ def error_table(items: Sequence[Item]) -> Iterator[Row]:
             yield (model, *(row if group.measured else (row[0], None, None, None)), *group.counts)
 
 
-def _error_rows(tally: Tally) -> Iterator[Row]:
+def _error_rows(tally: HamletTally) -> Iterator[Row]:
     counts = sum((Counter(one.errors) for one in tally.measured), Counter[str]())
     every, intrinsic, extrinsic = counts.total(), sum(counts[kind] for kind in _INTRINSIC), counts[_EXTRINSIC]
     yield ("extrinsic", extrinsic, share(extrinsic, every), None)
@@ -257,7 +260,7 @@ def _error_rows(tally: Tally) -> Iterator[Row]:
     ("model", "level", "correlation", "note", "summaries", *COUNTS),
     _on_recall,
 )
-def length_table(items: Sequence[Item]) -> Iterator[Row]:
+def length_table(items: Sequence[HamletItem]) -> Iterator[Row]:
     """Whether longer summaries state more."""
     tally = _recall(items)
     for name in (ALL_MODELS, *(tally.models if len(tally.models) > 1 else ())):
@@ -267,7 +270,7 @@ def length_table(items: Sequence[Item]) -> Iterator[Row]:
             yield (name, column, value, why, pairs, *group.counts)
 
 
-def _correlation(items: Sequence[Item], level: str) -> tuple[float | None, int, str]:
+def _correlation(items: Sequence[HamletItem], level: str) -> tuple[float | None, int, str]:
     """Pearson's coefficient, over how many summaries; without one, why."""
     pairs = [
         (item.words, value)
@@ -293,7 +296,7 @@ def _correlation(items: Sequence[Item], level: str) -> tuple[float | None, int, 
     ("first", "second", "metric", "level", *COLUMNS, "queries", "documents", "drawn"),
     _on_recall,
 )
-def difference_table(items: Sequence[Item]) -> Iterator[Row]:
+def difference_table(items: Sequence[HamletItem]) -> Iterator[Row]:
     """Every two models beside each other, over the queries that both have answered and were judged on."""
     metrics: tuple[tuple[Metric, Sequence[str]], ...] = (("recall", LEVEL_KEYS), ("faithfulness", _CARRIED))
     for first, second in combinations(_recall(items).models, 2):
@@ -304,22 +307,22 @@ def difference_table(items: Sequence[Item]) -> Iterator[Row]:
                 yield (first, second, metric, level, *difference(found, "queries"))
 
 
-def _pairs(items: Sequence[Item], first: str, second: str, metric: Metric) -> list[tuple[Item, Item]]:
+def _pairs(items: Sequence[HamletItem], first: str, second: str, metric: Metric) -> list[tuple[HamletItem, HamletItem]]:
     """The queries on which both have a score."""
-    told: dict[tuple[object, ...], dict[str, Item]] = {}
+    told: dict[tuple[object, ...], dict[str, HamletItem]] = {}
     for item in items:
         if item.model in (first, second) and _measured(item, metric) is not None:
             told.setdefault((item.document, item.chunk, item.perspective, item.query), {})[item.model] = item
     return [(both[first], both[second]) for both in told.values() if len(both) > 1]
 
 
-def _both(pair: tuple[Item, Item], metric: Metric, level: str) -> Both:
+def _both(pair: tuple[HamletItem, HamletItem], metric: Metric, level: str) -> Both:
     shares = [found.levels.get(level) if (found := _measured(item, metric)) else None for item in pair]
     first, second = ((float(one.part), float(one.whole)) if one else (0.0, 0.0) for one in shares)
     return Both(pair[0].document, first, second)
 
 
-def _documents(subjects: Sequence[Subject]) -> str:
+def _documents(subjects: Sequence[HamletSubject]) -> str:
     known = [subject.keyfacts for subject in subjects if subject.keyfacts]
     failed = sum(subject.failure is not None for subject in subjects)
     unjudged = sum(_objected(fact, UNJUDGED) for found in known for tree in found.trees for fact in tree.facts)
@@ -334,7 +337,7 @@ def _objected(fact: KeyFact, dimension: str) -> bool:
     return any(one.dimension == dimension for one in fact.objections)
 
 
-def _trees(subjects: Iterable[Subject], perspectives: Sequence[Perspective]) -> list[Tree]:
+def _trees(subjects: Iterable[HamletSubject], perspectives: Sequence[Perspective]) -> list[Tree]:
     trees = [tree for subject in subjects if subject.keyfacts for tree in subject.keyfacts.trees]
     return [tree for tree in trees if tree.perspective in perspectives]
 
@@ -347,7 +350,7 @@ def _trees(subjects: Iterable[Subject], perspectives: Sequence[Perspective]) -> 
     ("document", "perspective", "tokens", "trees", "queries", *LEVELS, "facts", "unjudged"),
     lambda subjects, _: _documents(subjects),
 )
-def size_table(subjects: Sequence[Subject], perspectives: Sequence[Perspective]) -> Iterator[Row]:
+def size_table(subjects: Sequence[HamletSubject], perspectives: Sequence[Perspective]) -> Iterator[Row]:
     """How many facts the documents have."""
     known = [subject for subject in subjects if subject.keyfacts]
     for subject in known:
@@ -359,7 +362,7 @@ def size_table(subjects: Sequence[Subject], perspectives: Sequence[Perspective])
         yield ("mean", perspective, *(number / len(known) for number in total))
 
 
-def _sizes(subjects: Sequence[Subject], perspective: Perspective) -> tuple[int, ...]:
+def _sizes(subjects: Sequence[HamletSubject], perspective: Perspective) -> tuple[int, ...]:
     trees = _trees(subjects, (perspective,))
     kept = [fact for tree in trees for fact in tree.kept]
     levels = Counter(fact.level for fact in kept)
@@ -376,7 +379,7 @@ def _sizes(subjects: Sequence[Subject], perspective: Perspective) -> tuple[int, 
     ("perspective", "level", "found", "pruned", "share", *_DIMENSIONS),
     lambda subjects, _: _documents(subjects),
 )
-def pruning_table(subjects: Sequence[Subject], perspectives: Sequence[Perspective]) -> Iterator[Row]:
+def pruning_table(subjects: Sequence[HamletSubject], perspectives: Sequence[Perspective]) -> Iterator[Row]:
     """How many facts did not pass validation, and why."""
     groups: dict[str, Sequence[Perspective]] = {one: (one,) for one in perspectives}
     for name, chosen in (groups | ({"both": perspectives} if len(groups) > 1 else {})).items():
@@ -388,7 +391,7 @@ def pruning_table(subjects: Sequence[Subject], perspectives: Sequence[Perspectiv
             yield (name, level, len(found), gone, share(gone, len(found)), *reasons)
 
 
-def _cost_basis(subjects: Sequence[Subject], items: Sequence[Item]) -> str:
+def _cost_basis(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]) -> str:
     done, failed = (sum(item.status == status for item in items) for status in ("done", "failed"))
     return f"{_documents(subjects)} Rests on {done} of {len(items)} items; {failed} failed."
 
@@ -402,7 +405,7 @@ def _cost_basis(subjects: Sequence[Subject], items: Sequence[Item]) -> str:
     ("step", "summaries by", "done", "calls", "cached", "prompt tokens", "reply tokens", "USD", "all calls", "all USD"),
     _cost_basis,
 )
-def cost_table(subjects: Sequence[Subject], items: Sequence[Item]) -> Iterator[Row]:
+def cost_table(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]) -> Iterator[Row]:
     """What each step takes, by itself and in all."""
     found = [subject.usage for subject in subjects if subject.keyfacts]
     yield (KEYFACTS, "", *_cost(found, [one.usage for one in subjects]))
@@ -419,7 +422,7 @@ def _cost(done: Sequence[Totals | None], paid: Sequence[Totals | None]) -> Row:
     return (sum(one is not None for one in done), *averaged(done), *summed(paid, ("calls",)))
 
 
-def _failure_basis(subjects: Sequence[Subject], items: Sequence[Item]) -> str:
+def _failure_basis(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]) -> str:
     failed, missing = (sum(item.status == status for item in items) for status in ("failed", "not made"))
     return f"{_documents(subjects)} {failed} of {len(items)} items failed; {missing} were not made."
 
@@ -431,7 +434,7 @@ def _failure_basis(subjects: Sequence[Subject], items: Sequence[Item]) -> str:
     ("document", "chunk", "perspective", "model", "stage", "code", "message"),
     _failure_basis,
 )
-def failure_table(subjects: Sequence[Subject], items: Sequence[Item]) -> Iterator[Row]:
+def failure_table(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]) -> Iterator[Row]:
     """What failed, and why."""
     for subject in subjects:
         if subject.failure:
@@ -441,7 +444,7 @@ def failure_table(subjects: Sequence[Subject], items: Sequence[Item]) -> Iterato
             yield (item.title, item.chunk, item.perspective, item.model, *failed(item.failure))
 
 
-def _tables(outcome: Outcome) -> Iterator[Table]:
+def _tables(outcome: HamletOutcome) -> Iterator[Table]:
     subjects, items, perspectives = outcome.subjects, outcome.items, outcome.design.perspectives
     for of_items in (summary_table, recall_table, gap_table, faithfulness_table, error_table, length_table):
         yield of_items(items)
@@ -453,7 +456,7 @@ def _tables(outcome: Outcome) -> Iterator[Table]:
     yield failure_table(subjects, items)
 
 
-def _settings(outcome: Outcome) -> Mapping[str, object]:
+def _settings(outcome: HamletOutcome) -> Mapping[str, object]:
     design = outcome.design
     keys = "models: judge=judge.name validator perspective queries seed"
     return {
@@ -464,7 +467,7 @@ def _settings(outcome: Outcome) -> Mapping[str, object]:
     }
 
 
-def _headline(outcome: Outcome, tables: Sequence[Table]) -> Iterator[str]:
+def _headline(outcome: HamletOutcome, tables: Sequence[Table]) -> Iterator[str]:
     """By model how much of the key facts its summaries keep, and how much of them is borne out; what is missing."""
     recall, gaps = _recall(outcome.items), next(one for one in tables if one.name == "gaps")
     for model in recall.models[:_MOST_MODELS]:
@@ -480,11 +483,11 @@ def _headline(outcome: Outcome, tables: Sequence[Table]) -> Iterator[str]:
     yield _counted(outcome)
 
 
-def _counted(outcome: Outcome) -> str:
+def _counted(outcome: HamletOutcome) -> str:
     return f"items: {len(outcome.items)} (queries × models): {by_status(outcome.items)}"
 
 
-def _about(outcome: Outcome) -> Iterator[str]:
+def _about(outcome: HamletOutcome) -> Iterator[str]:
     design, settings = outcome.design, outcome.design.models[0].settings
     yield f"models: {', '.join(plain(one.name) for one in design.models)}"
     yield f"judge: {plain(design.judge.name)}; key facts validated by {plain(design.validator or design.judge.name)}"
@@ -503,7 +506,7 @@ def _about(outcome: Outcome) -> Iterator[str]:
     )
 
 
-EXPERIMENT: Experiment[Design, Outcome] = Experiment(
+EXPERIMENT: Experiment[Design, HamletOutcome] = Experiment(
     HAMLET,
     "HAMLET: recall and faithfulness by level, perspective and position",
     run=hamlet,

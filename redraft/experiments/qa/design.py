@@ -35,7 +35,7 @@ _QUESTION = 40
 _UNBOUNDED = {"context_tokens": 100_000_000}
 
 
-class Contestant(NamedTuple):
+class QaContestant(NamedTuple):
     """A model, and from what it answers: all of what is read, or its own summary of that by a strategy."""
 
     name: str
@@ -62,16 +62,16 @@ class Design:
     embeddings: str | None = None
 
     @property
-    def contestants(self) -> tuple[Contestant, ...]:
+    def contestants(self) -> tuple[QaContestant, ...]:
         """Every model by every strategy, named by what there are several of."""
         several = len(self.strategies) > 1
         return tuple(
-            Contestant(f"{one.name}, {strategy}" if several else one.name, one.name, strategy)
+            QaContestant(f"{one.name}, {strategy}" if several else one.name, one.name, strategy)
             for one in self.models
             for strategy in self.strategies
         )
 
-    def contestant(self, name: str) -> Contestant:
+    def contestant(self, name: str) -> QaContestant:
         """The one of this name."""
         return next(one for one in self.contestants if one.name == name)
 

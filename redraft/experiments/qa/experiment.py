@@ -16,7 +16,7 @@ from redraft.errors import BudgetError
 from redraft.events import Noted, StageStarted
 from redraft.experiments.context.steps import Step
 from redraft.experiments.qa.design import DIRECT, QA, Design
-from redraft.experiments.qa.records import ANSWERS, QUESTIONS, VERDICTS, Cell, Item, Subject, items_of
+from redraft.experiments.qa.records import ANSWERS, QUESTIONS, VERDICTS, QaCell, QaItem, QaSubject, items_of
 from redraft.experiments.stages import DRAFTING
 from redraft.experiments.work import Attempt, RunBatch, judge_of, part_at_work, refuse_if_none_fits, used_by
 from redraft.packs.typed import TypedBuilder
@@ -34,13 +34,13 @@ from redraft.text.languages import reading
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class QaOutcome:
     """All that came of the experiment."""
 
     design: Design
-    subjects: tuple[Subject, ...]
-    cells: tuple[Cell, ...]
-    items: tuple[Item, ...]
+    subjects: tuple[QaSubject, ...]
+    cells: tuple[QaCell, ...]
+    items: tuple[QaItem, ...]
     stopped: BudgetError | None = None
 
     @property
@@ -50,7 +50,7 @@ class Outcome:
         return self.stopped is None and made and not any(subject.failures for subject in self.subjects)
 
 
-async def qa(documents: Sequence[Document], design: Design, bench: Bench) -> Outcome:
+async def qa(documents: Sequence[Document], design: Design, bench: Bench) -> QaOutcome:
     """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
     await asyncio.to_thread(design.check, bench)
     bench.draw_on(QA, repr(design), *(document.id for document in documents))
@@ -62,7 +62,7 @@ async def qa(documents: Sequence[Document], design: Design, bench: Bench) -> Out
     subjects = await together(_subject(document, design, bench) for document in documents)
     bench.observer(StageStarted("answers", 0))
     wanted = [
-        (subject, Cell(subject.document.id, one.name, step))
+        (subject, QaCell(subject.document.id, one.name, step))
         for subject in subjects
         if subject.questions
         for one in design.contestants
@@ -77,14 +77,14 @@ async def qa(documents: Sequence[Document], design: Design, bench: Bench) -> Out
         for subject in subjects
     )
     found = tuple(item for _, items in judged for item in items)
-    return Outcome(design, tuple(subject for subject, _ in judged), tuple(cells), found, bench.stopped)
+    return QaOutcome(design, tuple(subject for subject, _ in judged), tuple(cells), found, bench.stopped)
 
 
 def _first_step(document: Document, name: str, design: Design) -> Prepared:
     return design.prepared(document, name, design.course(document)[1][0])
 
 
-async def _count_what_is_known(wanted: Sequence[tuple[Subject, Cell]], design: Design, bench: Bench) -> None:
+async def _count_what_is_known(wanted: Sequence[tuple[QaSubject, QaCell]], design: Design, bench: Bench) -> None:
     """Find all that was done before, so that it counts before anything more is spent."""
     for subject, cell in wanted:
         if subject.questions:
@@ -112,12 +112,12 @@ async def _at_work(
         yield run, prepared, staff
 
 
-async def _subject(document: Document, design: Design, bench: Bench) -> Subject:
+async def _subject(document: Document, design: Design, bench: Bench) -> QaSubject:
     """The document with its questions: imported, asked before, or asked now."""
     tokens, steps, said = await asyncio.to_thread(design.course, document)
     if said:
         bench.observer(Noted(f"{document.title} {said}"))
-    subject = Subject(document, tokens, steps)
+    subject = QaSubject(document, tokens, steps)
     if imported := bench.store.typed.imported(document.id):
         return replace(subject, questions=imported)
     with Attempt(QUESTIONS) as tried:
@@ -146,7 +146,7 @@ async def _questions(
     return await off_loop(bench.store.typed.find, document.id, builder.key) or built
 
 
-async def _answered(subject: Subject, cell: Cell, design: Design, batch: RunBatch) -> Cell:
+async def _answered(subject: QaSubject, cell: QaCell, design: Design, batch: RunBatch) -> QaCell:
     """The cell with its answers."""
     async with batch.places:
         done = await _in_its_turn(subject, cell, design, batch.bench)
@@ -154,7 +154,7 @@ async def _answered(subject: Subject, cell: Cell, design: Design, batch: RunBatc
     return done
 
 
-async def _in_its_turn(subject: Subject, cell: Cell, design: Design, bench: Bench) -> Cell:
+async def _in_its_turn(subject: QaSubject, cell: QaCell, design: Design, bench: Bench) -> QaCell:
     assert subject.questions is not None
     questions, settings = subject.questions.questions, design.answering(cell.model, cell.step)
     order, document = design.answers(subject.questions.id), subject.document
@@ -177,7 +177,9 @@ async def _in_its_turn(subject: Subject, cell: Cell, design: Design, bench: Benc
     return replace(cell, usage=used, draft=watch.run, drafting=drafted, failure=tried.failure)
 
 
-async def _judged(subject: Subject, cells: Sequence[Cell], design: Design, bench: Bench) -> tuple[Subject, list[Item]]:
+async def _judged(
+    subject: QaSubject, cells: Sequence[QaCell], design: Design, bench: Bench
+) -> tuple[QaSubject, list[QaItem]]:
     """The items of a document with their verdicts, all models' and steps' together, and how alike answers are."""
     similar = design.measure()
     with reading(subject.document):
@@ -196,9 +198,9 @@ async def _judged(subject: Subject, cells: Sequence[Cell], design: Design, bench
     return _used(subject, bench), items
 
 
-async def _verdicts(judge: Judge, pairs: Sequence[AnswerPair], subject: Subject) -> dict[int, Judged]:
+async def _verdicts(judge: Judge, pairs: Sequence[AnswerPair], subject: QaSubject) -> dict[int, Judged]:
     return (await Questioner(judge).verdicts(pairs, subject.document)).verdicts
 
 
-def _used(subject: Subject, bench: Bench) -> Subject:
+def _used(subject: QaSubject, bench: Bench) -> QaSubject:
     return replace(subject, usage={stage: bench.store.calls.totals(run) for stage, run in subject.runs.items()})

@@ -22,7 +22,7 @@ Place = Literal["read", "cut", "ahead"]
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class QaSubject:
     """A document with its steps, and its questions once it has them."""
 
     document: Document
@@ -46,7 +46,7 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class QaCell:
     """One model at one step of one document: its answers by the numbers of the questions, or why there are none."""
 
     document: str
@@ -74,7 +74,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class QaItem:
     """One question put to one model at one step. None is what there is not."""
 
     document: str
@@ -164,7 +164,7 @@ class Item:
         reference = self.question.reason if of_reason else self.question.answer
         return AnswerPair(id=1, question=self.question.text, reference=reference, answer=said) if said else None
 
-    def compared(self, similarity: Similarity) -> Item:
+    def compared(self, similarity: Similarity) -> QaItem:
         """The item with how alike what was said is to the reference."""
         pair = self.pair
         return self if pair is None else replace(self, similarity=round(similarity(pair.answer, pair.reference), 6))
@@ -183,12 +183,12 @@ class Item:
         )
 
 
-def items_of(subject: Subject, cell: Cell) -> list[Item]:
+def items_of(subject: QaSubject, cell: QaCell) -> list[QaItem]:
     """The questions of a document as they were put to one model at one step."""
     if (asked := subject.questions) is None:
         return []
     return [
-        Item(
+        QaItem(
             document=subject.document.id,
             title=subject.document.title,
             model=cell.model,

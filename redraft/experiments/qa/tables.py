@@ -15,9 +15,9 @@ from redraft.experiments.cells import number
 from redraft.experiments.experiment import Experiment
 from redraft.experiments.pooled import interval_of_share
 from redraft.experiments.qa.design import DIRECT, QA, Design
-from redraft.experiments.qa.experiment import Outcome, qa
+from redraft.experiments.qa.experiment import QaOutcome, qa
 from redraft.experiments.qa.planning import plan_table
-from redraft.experiments.qa.records import ANSWERS, QUESTIONS, VERDICTS, Cell, Item, Subject
+from redraft.experiments.qa.records import ANSWERS, QUESTIONS, VERDICTS, QaCell, QaItem, QaSubject
 from redraft.experiments.records import by_status, failed, json_of, plain_json
 from redraft.experiments.stages import DRAFTING
 from redraft.experiments.tables import AGAIN, ENDS, Row, ends, summed, table
@@ -57,10 +57,10 @@ def lengths(read: Mapping[tuple[str, int], int]) -> list[Length]:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class QaTally:
     """Some questions, as they were put to models."""
 
-    items: Sequence[Item]
+    items: Sequence[QaItem]
 
     @property
     def models(self) -> list[str]:
@@ -80,9 +80,9 @@ class Tally:
         third: str = ALL,
         third_read: str = ALL,
         length: Length | None = None,
-    ) -> Tally:
+    ) -> QaTally:
         """Those of one model, type, third of the text asked about, third of what was read, length of that."""
-        return Tally(
+        return QaTally(
             [
                 item
                 for item in self.items
@@ -95,9 +95,9 @@ class Tally:
         )
 
     @property
-    def read(self) -> Tally:
+    def read(self) -> QaTally:
         """Those whose paragraph was read: they alone say how well a model answers."""
-        return Tally([item for item in self.items if item.place == "read"])
+        return QaTally([item for item in self.items if item.place == "read"])
 
     @property
     def counts(self) -> Row:
@@ -126,13 +126,13 @@ class Tally:
         return [(sum(one), len(one)) for one in found.values()]
 
 
-def _basis(items: Sequence[Item]) -> str:
+def _basis(items: Sequence[QaItem]) -> str:
     """What a table of accuracy rests on, in a sentence or two."""
-    read, cut = Tally(items).read, sum(one.place == "cut" for one in items)
+    read, cut = QaTally(items).read, sum(one.place == "cut" for one in items)
     unjudged = sum(one.correct is None and one.response is not None for one in read.items)
     return (
         f"Rests on {len(read.items)} of {len(items)} questions put, those whose paragraph was read; of these"
-        f" {unjudged} are unjudged. Of all, {Tally(items).silent} have no answer, and {cut} were left out because a"
+        f" {unjudged} are unjudged. Of all, {QaTally(items).silent} have no answer, and {cut} were left out because a"
         " step ends within their paragraph."
     )
 
@@ -144,12 +144,12 @@ def _accuracy(
     by: Sequence[str],
     types: Sequence[str] = (ALL,),
     thirds: Sequence[str] = (ALL,),
-) -> Callable[[Sequence[Item]], Table]:
+) -> Callable[[Sequence[QaItem]], Table]:
     """A table of the accuracy of each model, by what some columns name."""
 
     @table(name, title, caption, ("model", *by, *COUNTS), _basis)
-    def declared(items: Sequence[Item]) -> Iterator[Row]:
-        tally = Tally(items)
+    def declared(items: Sequence[QaItem]) -> Iterator[Row]:
+        tally = QaTally(items)
         steps = tally.lengths if "tokens" in by else [None]
         for model, of_type, length, third in product(tally.models, types, steps, thirds):
             place = "third_read" if "third read" in by else "third"
@@ -195,9 +195,9 @@ place_table = _accuracy(
     ("first", "second", "type", "difference", *ENDS, "questions"),
     _basis,
 )
-def difference_table(items: Sequence[Item]) -> Iterator[Row]:
+def difference_table(items: Sequence[QaItem]) -> Iterator[Row]:
     """How much better one model does than another by the same questions after the same steps."""
-    tally = Tally(items)
+    tally = QaTally(items)
     for first, second in combinations(tally.models, 2):
         for of_type in (ALL, *TYPES):
             read = tally.read.only(of_type=of_type)
@@ -205,7 +205,7 @@ def difference_table(items: Sequence[Item]) -> Iterator[Row]:
             yield (first, second, of_type, mean(found), *ends(found), len(found))
 
 
-def paired(first: Sequence[Item], second: Sequence[Item]) -> list[float]:
+def paired(first: Sequence[QaItem], second: Sequence[QaItem]) -> list[float]:
     """For each question the mean difference over the steps at which both models have a verdict."""
     others = {(item.name, item.step): item.correct for item in second}
     found: dict[tuple[str, int], list[float]] = {}
@@ -216,8 +216,8 @@ def paired(first: Sequence[Item], second: Sequence[Item]) -> list[float]:
     return [sum(one) / len(one) for one in found.values()]
 
 
-def _asked(items: Sequence[Item]) -> str:
-    silent = Tally(items).silent
+def _asked(items: Sequence[QaItem]) -> str:
+    silent = QaTally(items).silent
     return f"{silent} of {len(items)} questions put have no answer: they failed, were not made, or nothing was said."
 
 
@@ -229,18 +229,18 @@ def _asked(items: Sequence[Item]) -> str:
     ("model", "paragraph", "questions", "right", "wrong", "unjudged", "abstained", "no answer", "share right"),
     _asked,
 )
-def reading_table(items: Sequence[Item]) -> Iterator[Row]:
+def reading_table(items: Sequence[QaItem]) -> Iterator[Row]:
     """What models say to questions that have an answer, before they have read it and after."""
-    for model in Tally(items).models:
+    for model in QaTally(items).models:
         for place, name in (("ahead", "not read yet"), ("read", "read")):
             own = [one for one in items if one.model == model and one.place == place and one.question.is_answerable]
             said = Counter(one.answered_right for one in own if one.given)
             right, wrong, abstained = said[True], said[False], sum(one.abstained is True for one in own)
-            counts = (len(own), right, wrong, said[None], abstained, Tally(own).silent)
+            counts = (len(own), right, wrong, said[None], abstained, QaTally(own).silent)
             yield (model, name, *counts, share(right, right + wrong))
 
 
-_ABSTENTION: Mapping[str, Callable[[Item], bool]] = {
+_ABSTENTION: Mapping[str, Callable[[QaItem], bool]] = {
     "no answer in the document": lambda one: not one.question.is_answerable,
     "not read yet": lambda one: one.question.is_answerable and one.place == "ahead",
     "read": lambda one: one.question.is_answerable and one.place == "read",
@@ -257,9 +257,9 @@ _ABSTENTION: Mapping[str, Callable[[Item], bool]] = {
     ("model", "answer", "right", "missed", "wrong", "of", "no answer", "share right"),
     _asked,
 )
-def abstention_table(items: Sequence[Item]) -> Iterator[Row]:
+def abstention_table(items: Sequence[QaItem]) -> Iterator[Row]:
     """Whether models say that there is no answer where there is none, and only there."""
-    for model in Tally(items).models:
+    for model in QaTally(items).models:
         for name, belongs in _ABSTENTION.items():
             own = [one for one in items if one.model == model and one.place and belongs(one)]
             told = Counter((bool(one.should_abstain), bool(one.abstained)) for one in own if one.response)
@@ -276,10 +276,10 @@ def abstention_table(items: Sequence[Item]) -> Iterator[Row]:
     ("model", "yes or no", "reason right", "reason wrong", "reason without verdict", "of"),
     lambda items: _asked([one for one in items if one.question.type == "binary"]),
 )
-def yes_no_table(items: Sequence[Item]) -> Iterator[Row]:
+def yes_no_table(items: Sequence[QaItem]) -> Iterator[Row]:
     """Yes and no apart from their reasons."""
-    for model in Tally(items).models:
-        own = [one for one in Tally(items).read.only(model=model, of_type="binary").items if one.given]
+    for model in QaTally(items).models:
+        own = [one for one in QaTally(items).read.only(model=model, of_type="binary").items if one.given]
         for said, right in (("right", True), ("wrong", False)):
             reasons = Counter(one.judged_right for one in own if one.yes_no is right)
             yield (model, said, reasons[True], reasons[False], reasons[None], reasons.total())
@@ -295,12 +295,12 @@ def yes_no_table(items: Sequence[Item]) -> Iterator[Row]:
     ("model", "alike and right", "alike, not right", "right, not alike", "neither", "of", "equal", "kappa"),
     lambda items, *_: _asked(items),
 )
-def agreement_table(items: Sequence[Item], threshold: float, measure: str) -> Iterator[Row]:  # noqa: ARG001 - said above
+def agreement_table(items: Sequence[QaItem], threshold: float, measure: str) -> Iterator[Row]:  # noqa: ARG001 - said above
     """Whether the judge calls right what is alike."""
-    for model in (*Tally(items).models, ALL):
+    for model in (*QaTally(items).models, ALL):
         pairs = [
             (one.similarity > threshold, one.judged_right)
-            for one in Tally(items).only(model=model).items
+            for one in QaTally(items).only(model=model).items
             if one.similarity is not None and one.judged_right is not None
         ]
         found = Counter(pairs)
@@ -310,7 +310,7 @@ def agreement_table(items: Sequence[Item], threshold: float, measure: str) -> It
         yield (model, *counts, share(both + neither, len(pairs)), kappa)
 
 
-def _missing(subjects: Iterable[Subject]) -> list[str]:
+def _missing(subjects: Iterable[QaSubject]) -> list[str]:
     return [one for subject in subjects if subject.questions for one in subject.questions.missing]
 
 
@@ -326,7 +326,7 @@ def _missing(subjects: Iterable[Subject]) -> list[str]:
         f"{sum(subject.questions is None for subject in subjects)} of {len(subjects)} documents have no questions."
     ),
 )
-def question_table(subjects: Sequence[Subject]) -> Iterator[Row]:
+def question_table(subjects: Sequence[QaSubject]) -> Iterator[Row]:
     """Which questions there are."""
     for subject in subjects:
         asked = subject.questions
@@ -346,7 +346,7 @@ def question_table(subjects: Sequence[Subject]) -> Iterator[Row]:
         " are done."
     ),
 )
-def cost_table(subjects: Sequence[Subject], cells: Sequence[Cell]) -> Iterator[Row]:
+def cost_table(subjects: Sequence[QaSubject], cells: Sequence[QaCell]) -> Iterator[Row]:
     """What each stage took."""
     everything: list[Totals] = []
     for *head, some in _spent(subjects, cells):
@@ -355,7 +355,9 @@ def cost_table(subjects: Sequence[Subject], cells: Sequence[Cell]) -> Iterator[R
     yield ("total", "", None, *summed(everything))
 
 
-def _spent(subjects: Sequence[Subject], cells: Sequence[Cell]) -> Iterator[tuple[str, str, int | None, list[Totals]]]:
+def _spent(
+    subjects: Sequence[QaSubject], cells: Sequence[QaCell]
+) -> Iterator[tuple[str, str, int | None, list[Totals]]]:
     """Stage, model and length with what was used there."""
     yield (QUESTIONS, "the judge", None, [one.usage[QUESTIONS] for one in subjects if QUESTIONS in one.usage])
     for model in dict.fromkeys(cell.model for cell in cells):
@@ -377,7 +379,7 @@ def _spent(subjects: Sequence[Subject], cells: Sequence[Cell]) -> Iterator[tuple
         f" failed; {sum(one.status == 'not made' for one in cells)} were not made."
     ),
 )
-def failure_table(subjects: Sequence[Subject], cells: Sequence[Cell]) -> Iterator[Row]:
+def failure_table(subjects: Sequence[QaSubject], cells: Sequence[QaCell]) -> Iterator[Row]:
     """What failed, and why; with what models passed over."""
     titles = {one.document.id: one.document.title for one in subjects}
     for subject in subjects:
@@ -391,7 +393,7 @@ def failure_table(subjects: Sequence[Subject], cells: Sequence[Cell]) -> Iterato
             yield (*where, ANSWERS, "passed over", one.trouble)
 
 
-def _tables(outcome: Outcome) -> Iterator[Table]:
+def _tables(outcome: QaOutcome) -> Iterator[Table]:
     subjects, cells, items = outcome.subjects, outcome.cells, outcome.items
     accuracies = (accuracy_table, third_table, length_table, place_table)
     for of_items in (*accuracies, reading_table, abstention_table, yes_no_table):
@@ -403,7 +405,7 @@ def _tables(outcome: Outcome) -> Iterator[Table]:
     yield failure_table(subjects, cells)
 
 
-def _settings(outcome: Outcome) -> Mapping[str, object]:
+def _settings(outcome: QaOutcome) -> Mapping[str, object]:
     design = outcome.design
     keys = "models: strategies words judge=judge.name steps: per_third at_once similarity threshold embeddings"
     return {
@@ -413,14 +415,14 @@ def _settings(outcome: Outcome) -> Mapping[str, object]:
     }
 
 
-def _measure(outcome: Outcome) -> str:
+def _measure(outcome: QaOutcome) -> str:
     design = outcome.design
     return f"{design.similarity}, {design.embeddings}" if design.embeddings else design.similarity
 
 
-def _headline(outcome: Outcome, tables: Sequence[Table]) -> Iterator[str]:
+def _headline(outcome: QaOutcome, tables: Sequence[Table]) -> Iterator[str]:
     """By model how often it did right by what it had read, and by what it could not know; what is missing."""
-    tally = Tally(outcome.items)
+    tally = QaTally(outcome.items)
     for model in tally.models[:_MOST_MODELS]:
         own = tally.only(model=model)
         accuracy, low, high, right, judged, *_ = own.read.counts
@@ -449,13 +451,15 @@ def _between(low: str | float | None, high: str | float | None) -> str:
     return f" [{_figure(low)}, {_figure(high)}]" if low is not None else ""
 
 
-def _counted(outcome: Outcome) -> str:
+def _counted(outcome: QaOutcome) -> str:
     items = outcome.items
     unjudged = sum(item.pair is not None and item.judged_right is None for item in items)
-    return f"questions put: {len(items)}, {Tally(items).silent} without an answer; {unjudged} answers without a verdict"
+    return (
+        f"questions put: {len(items)}, {QaTally(items).silent} without an answer; {unjudged} answers without a verdict"
+    )
 
 
-def _about(outcome: Outcome) -> Iterator[str]:
+def _about(outcome: QaOutcome) -> Iterator[str]:
     design, judge = outcome.design, outcome.design.judge.name
     sources = ("all that is read" if one == DIRECT else f"their {one} summary of that" for one in design.strategies)
     yield f"models: {', '.join(plain(one.name) for one in design.models)}"
@@ -472,7 +476,7 @@ def _about(outcome: Outcome) -> Iterator[str]:
     yield "– is what was not measured"
 
 
-EXPERIMENT: Experiment[Design, Outcome] = Experiment(
+EXPERIMENT: Experiment[Design, QaOutcome] = Experiment(
     QA,
     "Questions: accuracy by type, place and length",
     run=qa,

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from redraft.cli import delivery, judging, options
+from redraft.cli.commands.experiment import contestants as common
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 
@@ -85,16 +86,8 @@ def booookscore(summaries: str, annotations: str | None, **given: Any) -> int:
     from redraft.experiments.booookscore.tables import EXPERIMENT
 
     named = given["judge"] if judging else ()
-    design = CoherenceDesign(
-        judges=named or (() if annotations else ("extractive",)),
-        batch=given["batch"],
-        base_url=given["judge_base_url"],
-        context_tokens=given["context_tokens"],
-        temperature=given["temperature"],
-        prompts=given["prompts"],
-        replies=given["replies"],
-        own=asked.models_named({**given, "judge": named}),
-    )
+    judges = named or (() if annotations else ("extractive",))
+    design = CoherenceDesign(batch=given["batch"], **common.reading_of(given, judges))
     file, known = read_summaries(summaries), read_annotations(annotations) if annotations else None
     found = measured(file, known, design)
     if design.judges or given["dry_run"]:

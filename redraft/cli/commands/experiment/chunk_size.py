@@ -55,23 +55,12 @@ used up. Repeat the command, with a higher limit, to go on.
 def chunk_size(sources: tuple[str, ...], **given: Any) -> int:
     """Let judges mark chunks of SOURCEs of several sizes: how well do they lend themselves to drawing key facts?"""
     reading(*sources, quiet=given["quiet"])
-    from redraft.cli import given as asked
     from redraft.experiments.chunk_size.marking import SizeDesign
     from redraft.experiments.chunk_size.tables import EXPERIMENT
     from redraft.experiments.sources import documents_of
 
-    design = SizeDesign(
-        judges=tuple(given["judge"]),
-        sizes=_sizes(given["sizes"]),
-        sample=given["chunks"],
-        seed=given["seed"],
-        base_url=given["judge_base_url"],
-        context_tokens=given["context_tokens"],
-        temperature=given["temperature"],
-        prompts=given["prompts"],
-        replies=given["replies"],
-        own=asked.models_named(given),
-    )
+    sizes, how = _sizes(given["sizes"]), common.reading_of(given, given["judge"])
+    design = SizeDesign(sizes=sizes, sample=given["chunks"], seed=given["seed"], **how)
     return delivery.carry_out(EXPERIMENT, documents_of(sources), design, given)
 
 

@@ -128,6 +128,15 @@ def only_judge(given: Mapping[str, Any], otherwise: Sequence[Seat] = ()) -> Seat
     return judge(given, named[0])
 
 
+def reading_of(given: Mapping[str, Any], judges: Sequence[str]) -> dict[str, Any]:
+    """Who judges what is there already, and how, as a design has it."""
+    from redraft.cli import given as asked
+
+    same = {name: given[name] for name in ("context_tokens", "temperature", "prompts", "replies")}
+    own = asked.models_named({**given, "judge": judges})
+    return {"judges": tuple(judges), "base_url": given["judge_base_url"], "own": own, **same}
+
+
 def judging_of(given: Mapping[str, Any], judges: tuple[str, ...]) -> Judging:
     """How summaries are judged, by all the judges that are named."""
     from redraft.cli import given as asked
