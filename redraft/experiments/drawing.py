@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from redraft.evaluators.goals import LEAST_SHARE
-from redraft.experiments.cells import Record, different, melted, number, records_of
 from redraft.experiments.context.changes import ALL_STEPS, ANYWHERE, FATES, PLACES, REFERENCE
 from redraft.experiments.hamlet.records import FIFTHS, LEVEL_COLUMNS, WHOLE
+from redraft.experiments.tables import Record, different, melted, number, records_of
 from redraft.packs.keyfacts import ALL
 from redraft.plots.costs import Contestant, ScoreAgainstCost
 from redraft.plots.curves import Reading

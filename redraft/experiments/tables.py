@@ -1,8 +1,8 @@
-"""Declared tables: their words, their columns and a function that yields their rows; what several of them count."""
+"""Declared tables: words, columns, and a function that yields the rows; what several count; rows as tidy records."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from statistics import fmean, stdev
 from typing import TypeVarTuple
@@ -14,6 +14,8 @@ from redraft.reports.tables import Cell, Table, mean
 
 Ts = TypeVarTuple("Ts")
 Row = tuple[Cell, ...]
+Record = Mapping[str, Cell]
+"""A row, each cell by its column's name."""
 ENDS = ("95% from", "95% to")
 """The columns of an interval."""
 INTERVAL = (
@@ -88,3 +90,24 @@ def tokens_and_price(some: Iterable[Totals | None]) -> Row:
 
 def _unpriced(used: Sequence[Totals]) -> bool:
     return any(one.cost_usd is None for one in used)
+
+
+def records_of(table: Table) -> list[Record]:
+    """The rows, each by its columns' names."""
+    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+
+
+def melted(table: Table, columns: Sequence[str]) -> list[Record]:
+    """A record for each of some columns of each row: the cell as its `value`, the name of the column as `column`."""
+    records = records_of(table)
+    return [{**one, "column": column, "value": one[column]} for one in records for column in columns]
+
+
+def different(records: Iterable[Record], column: str) -> list[Cell]:
+    """The different cells of a column, in the order in which they come first."""
+    return list(dict.fromkeys(one[column] for one in records))
+
+
+def number(cell: Cell) -> float | None:
+    """The number in a cell; None where it has none."""
+    return float(cell) if isinstance(cell, int | float) else None

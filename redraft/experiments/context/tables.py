@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.evaluators.position import BINS
-from redraft.experiments.cells import Record, number, records_of
 from redraft.experiments.context.changes import (
     ALL_STEPS,
     ANYWHERE,
@@ -40,7 +39,7 @@ from redraft.experiments.context.records import (
 )
 from redraft.experiments.experiment import Experiment
 from redraft.experiments.records import by_status, failed
-from redraft.experiments.tables import AGAIN, Row, summed, table
+from redraft.experiments.tables import AGAIN, Record, Row, number, records_of, summed, table
 from redraft.reports.tables import Cell, Table, plain, unmarked
 from redraft.text.positions import POINTS, Mass, bins, density, shares, spread, spread_by_chance
 

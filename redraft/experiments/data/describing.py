@@ -7,10 +7,9 @@ from typing import Any
 
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.statistics import measures
-from redraft.experiments.cells import number, records_of
 from redraft.experiments.data.examples import Contents, Example
 from redraft.experiments.data.sets import sets_of_form
-from redraft.experiments.tables import Row, table
+from redraft.experiments.tables import Row, number, records_of, table
 from redraft.reports.report import Report
 from redraft.reports.tables import Table, figure, mean, plain
 from redraft.text.tokens import Tokenizer, tokenizer_named

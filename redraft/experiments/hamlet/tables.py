@@ -11,7 +11,6 @@ from typing import Literal
 
 from redraft.domain import KeyFact, Perspective, Totals, Tree
 from redraft.evaluators.words import NONE
-from redraft.experiments.cells import number
 from redraft.experiments.experiment import Experiment
 from redraft.experiments.hamlet.experiment import HAMLET, Design, HamletOutcome, hamlet
 from redraft.experiments.hamlet.planning import plan_table
@@ -29,7 +28,7 @@ from redraft.experiments.hamlet.records import (
 from redraft.experiments.pooled import COLUMNS, Both, difference, how
 from redraft.experiments.records import by_status, failed, json_of
 from redraft.experiments.stages import DRAFTING, JUDGING
-from redraft.experiments.tables import AGAIN, Row, averaged, summed, table, tokens_and_price
+from redraft.experiments.tables import AGAIN, Row, averaged, number, summed, table, tokens_and_price
 from redraft.packs.keyfacts import ALL, LEVELS, ORPHANED, UNJUDGED, share
 from redraft.reports.tables import Table, figure, mean, plain, unmarked
 

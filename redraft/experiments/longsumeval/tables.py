@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from redraft.evaluators.goals import NOT_QUALITY
-from redraft.experiments.cells import number, records_of
 from redraft.experiments.experiment import Experiment
 from redraft.experiments.longsumeval.design import LONGSUMEVAL, Design, Way
 from redraft.experiments.longsumeval.experiment import longsumeval
@@ -22,6 +21,8 @@ from redraft.experiments.tables import (
     by_document,
     deviation,
     ends,
+    number,
+    records_of,
     table,
     tokens_and_price,
 )

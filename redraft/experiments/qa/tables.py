@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from redraft.agreement.raters import cohens_kappa
 from redraft.domain import Totals
-from redraft.experiments.cells import number
 from redraft.experiments.experiment import Experiment
 from redraft.experiments.pooled import interval_of_share
 from redraft.experiments.qa.design import DIRECT, QA, Design
@@ -20,7 +19,7 @@ from redraft.experiments.qa.planning import plan_table
 from redraft.experiments.qa.records import ANSWERS, QUESTIONS, VERDICTS, QaCell, QaItem, QaSubject
 from redraft.experiments.records import by_status, failed, json_of, plain_json
 from redraft.experiments.stages import DRAFTING
-from redraft.experiments.tables import AGAIN, ENDS, Row, ends, summed, table
+from redraft.experiments.tables import AGAIN, ENDS, Row, ends, number, summed, table
 from redraft.packs.keyfacts import share
 from redraft.questions import THIRDS, TYPES
 from redraft.reports.tables import Table, figure, mean, plain

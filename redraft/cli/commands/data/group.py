@@ -128,7 +128,7 @@ def convert(files: tuple[str, ...], join_tokens: int | None, output: str, quiet:
     from redraft.cli.files import check_output
     from redraft.cli.terminal import say
     from redraft.experiments.data.describing import VOCABULARY
-    from redraft.experiments.data.joining import as_line, joined
+    from redraft.experiments.data.examples import as_line, joined
     from redraft.experiments.data.reading import examples_of, read_contents
     from redraft.files import write
     from redraft.text.tokens import tokenizer_named
