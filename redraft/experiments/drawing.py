@@ -59,13 +59,17 @@ class Heat:
 
     def __call__(self, table: Table) -> dict[str, Plot]:
         """The picture of a table."""
-        return {self.name: self.of(melted(table, self.melt(table)) if self.melt else records_of(table))}
+        if self.melt is None:
+            return {self.name: self.of(records_of(table))}
+        columns = self.melt(table)
+        return {self.name: self.of(melted(table, columns), columns)}
 
-    def of(self, records: Records) -> Grids:
-        """The picture of some records."""
+    def of(self, records: Records, heads: Sequence[Cell] = ()) -> Grids:
+        """The picture of some records, with columns of these names, or of those that the records have."""
         if self.one_panel:
             records = [{**one, self.panel: self.one_panel} for one in records]
-        each, rows, columns = (different(records, name) for name in (self.panel, self.row, self.column))
+        each, rows = different(records, self.panel), different(records, self.row)
+        columns = heads or different(records, self.column)
         places = (self.panel, self.row, self.column)
         known = {tuple(one[place] for place in places): number(one[self.value]) for one in reversed(records)}
         grids = [
