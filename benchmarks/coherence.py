@@ -16,7 +16,7 @@ from benchmarks.common import DATA, table, use_vocabulary
 from benchmarks.confusion import report
 from redraft.agreement.annotations import read_annotations, read_summaries
 from redraft.experiments.booookscore.scoring import CoherenceDesign, measured
-from redraft.experiments.booookscore.tables import coherence_report
+from redraft.experiments.booookscore.tables import EXPERIMENT
 
 FOLDER = DATA / "booookscore"
 # Table 2 and section 4: the score, the mean tokens and the repeated trigrams in percent, where they are published.
@@ -35,7 +35,7 @@ def print_published() -> None:
     for name, (score, tokens, trigrams) in PUBLISHED.items():
         summaries = read_summaries(str(FOLDER / "summaries" / f"{name}-cleaned.json"))
         annotations = read_annotations(str(FOLDER / "annotations" / f"{name}.json"))
-        found = coherence_report(measured(summaries, annotations, CoherenceDesign()))
+        found = EXPERIMENT.report(measured(summaries, annotations, CoherenceDesign()))
         scores, lengths = (
             dict(zip(one.columns, one.rows[0], strict=True)) for one in (found.tables[0], found.tables[2])
         )

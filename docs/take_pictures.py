@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 from redraft import Judging, Refinement, Settings, Store, Workshop, load, read_beside, read_dossier  # noqa: E402
 from redraft.experiments.chunk_size.marking import SizeDesign, chunk_sizes  # noqa: E402
-from redraft.experiments.chunk_size.tables import chunk_report  # noqa: E402
+from redraft.experiments.chunk_size.tables import EXPERIMENT  # noqa: E402
 from redraft.experiments.published import read_file_of_results  # noqa: E402
 from redraft.pages.comparison import comparison_page  # noqa: E402
 from redraft.pages.dossier import dossier_page  # noqa: E402
@@ -112,7 +112,7 @@ def of_report(folder: Path) -> None:
     with Store(folder / "redraft.db") as store:
         bench = Bench(store, Limits())
         outcome = asyncio.run(chunk_sizes([load(SAMPLE)], SizeDesign(("extractive",)), bench))
-    (folder / "tables.json").write_text(chunk_report(outcome).files()["tables.json"], "utf-8")
+    (folder / "tables.json").write_text(EXPERIMENT.report(outcome).files()["tables.json"], "utf-8")
     path = folder / "report.html"
     path.write_text(report_page([read_file_of_results(folder / "tables.json", "results")]), "utf-8")
     with browser() as chromium:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -13,13 +12,16 @@ from redraft.errors import BudgetError, UsageError
 
 if TYPE_CHECKING:
     from redraft.cli.views.progress import Display
-    from redraft.models.prices import PriceTable
+    from redraft.domain import Document
+    from redraft.experiments.experiment import Experiment, Outcome
     from redraft.reports.report import Report
     from redraft.reports.tables import Table
-    from redraft.runs.bench import Bench
 
 DONE, FAILED, SHORT = 0, 1, 3
 _GO_ON = "repeat the command: what is done is not done again"
+
+D = TypeVar("D")
+O = TypeVar("O", bound="Outcome")  # noqa: E741
 
 output = options.typed_option(
     "--output",
@@ -42,34 +44,7 @@ run_options = options.grouped(
 """What every experiment is run under. `carry_out` takes them as they were given."""
 
 
-class Outcome(Protocol):
-    """What came of an experiment."""
-
-    @property
-    def complete(self) -> bool:
-        """Whether nothing is missing."""
-
-    @property
-    def stopped(self) -> BudgetError | None:
-        """Why it ended before its time."""
-
-
-Made = TypeVar("Made", bound=Outcome)
-
-
-@dataclass(frozen=True, slots=True)
-class Work(Generic[Made]):
-    """An experiment that is laid out, and of which nothing is done yet."""
-
-    run: Callable[[Bench], Coroutine[Any, Any, Made]]
-    report: Callable[[Made], Report]
-    is_some: Callable[[Made], bool]
-    """Whether anything came of it, if it is not complete."""
-    plan: Callable[[PriceTable], Table]
-    """What it would come to, for `--dry-run`."""
-
-
-def carry_out(it: Work[Made], given: Mapping[str, Any]) -> int:
+def carry_out(experiment: Experiment[D, O], documents: Sequence[Document], design: D, given: Mapping[str, Any]) -> int:
     """Run an experiment under the options that were given, and deliver its report; returns the exit code."""
     from redraft.cli import given as asked
     from redraft.models.prices import price_table
@@ -78,12 +53,15 @@ def carry_out(it: Work[Made], given: Mapping[str, Any]) -> int:
 
     limits, prices, quiet = asked.limits(given), price_table(given["prices"]), given["quiet"]
     if given["dry_run"]:
-        return show_plan(it.plan(prices), as_json=given["as_json"])
+        return show_plan(experiment.plan(documents, design, prices), as_json=given["as_json"])
     target = folder(given["output"])
     with Store(given["db"]) as store:
-        outcome: Made = work(lambda display: it.run(Bench(store, limits, prices, display.observe)), quiet=quiet)
-    deliver(it.report(outcome), target, as_json=given["as_json"], quiet=quiet)
-    return closed(outcome.complete, outcome.stopped, done=it.is_some(outcome), quiet=quiet)
+        outcome: O = work(
+            lambda display: experiment.run(documents, design, Bench(store, limits, prices, display.observe)),
+            quiet=quiet,
+        )
+    deliver(experiment.report(outcome), target, as_json=given["as_json"], quiet=quiet)
+    return closed(outcome.complete, outcome.stopped, done=experiment.is_some(outcome), quiet=quiet)
 
 
 def closed(complete: bool, stopped: BudgetError | None, *, done: bool, quiet: bool) -> int:

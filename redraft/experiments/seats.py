@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
 
 from redraft.models.addresses import base_url, home_of_the_key, server_at
 from redraft.models.names import OPENAI, provider_of
-from redraft.settings import NO_KEY, Judging, ModelSettings, Settings
+from redraft.runs.bench import Bench
+from redraft.runs.opening import resolve
+from redraft.runs.staff import hire
+from redraft.settings import NO_KEY, Judging, ModelSettings, ReplyForm, Settings
 
 _OF_ITS_PLACE = {"base_url", "key_env", "price"}
 
@@ -22,6 +26,32 @@ class Seat:
     def to_json(self) -> dict[str, object]:
         """The settings as programs read them, but for where the model is and what it costs there."""
         return self.settings.model_dump(mode="json", exclude=_OF_ITS_PLACE)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgesDesign:
+    """By whom, and how, something is judged that is there already."""
+
+    judges: tuple[str, ...] = ()
+    _: KW_ONLY
+    base_url: str | None = None
+    context_tokens: int | None = None
+    temperature: float | None = None
+    prompts: str = "standard"
+    replies: ReplyForm | None = None
+    own: Mapping[str, ModelSettings] = field(default_factory=dict)
+    """What the settings file has under the names of judges."""
+
+    def reading(self, judge: str, window: int, **more: Any) -> Settings:
+        """How a judge reads in a window, with what else there is to say of it."""
+        return Settings(
+            strategy="given",
+            context_tokens=self.context_tokens or window,
+            temperature=self.temperature,
+            prompts=self.prompts,
+            replies=self.replies,
+            **{"model": judge, "base_url": self.base_url, **more},
+        )
 
 
 def seated(name: str, seats: Iterable[Seat]) -> Seat:
@@ -46,3 +76,9 @@ def judged_by(judging: Judging, name: str, settings: Settings) -> Judging:
     of_it = {one: getattr(settings, one) for one in ModelSettings.model_fields}
     models = {**judging.models, name: ModelSettings.model_validate(of_it)}
     return judging.model_copy(update={"judges": (name,), "models": models})
+
+
+def check_seats(bench: Bench, *seats: tuple[Settings, Judging | None]) -> None:
+    """Refuse a name or a price that nobody knows, before anything is paid for."""
+    for settings, judging in seats:
+        hire(resolve(settings), judging, bench.limits, bench.prices)

@@ -7,7 +7,7 @@ from typing import Any
 
 from redraft.domain import Totals
 from redraft.experiments.grid.design import Contestant, Design
-from redraft.experiments.grid.records import GridOutcome, Judged, Lengths, Measured, Preferred, Summary, Voted
+from redraft.experiments.grid.records import GridOutcome, GridScore, GridSummary, Judged, Lengths, Preferred, Voted
 from redraft.experiments.longsumeval.design import Design as RefiningDesign
 from redraft.experiments.longsumeval.design import Way
 from redraft.experiments.longsumeval.records import Refined, RefinedOutcome, Stand
@@ -38,9 +38,9 @@ def judged(document: str, name: str, scores: Scores, judge: str = "j", **more: A
     """A summary of a document with its scores; None is a score that could not be had."""
     lengths = more.pop("lengths", Lengths())
     title = more.pop("title", document.upper())
-    summary = Summary(document, title, name, **{"text": "Some words here.", **more})
+    summary = GridSummary(document, title, name, **{"text": "Some words here.", **more})
     found = {
-        metric: Measured("failed", None, 1, 3, "too few") if score is None else Measured("scored", score, 4, 0)
+        metric: GridScore("failed", None, 1, 3, "too few") if score is None else GridScore("scored", score, 4, 0)
         for metric, score in scores.items()
     }
     return Judged(summary, judge, found, lengths)

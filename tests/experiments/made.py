@@ -6,32 +6,32 @@ from collections.abc import Mapping
 from typing import Any
 
 from redraft.domain import Perspective
-from redraft.experiments.hamlet.records import Item, Measured, Share
+from redraft.experiments.hamlet.records import HamletItem, HamletScore, PooledShare
 from redraft.runs.failures import Failure
 
 Pair = tuple[int, int]
 LOST = Failure("drafting", "rejected", "the provider refused")
 
 
-def recall(root: Pair, branch: Pair, leaf: Pair, unjudged: int = 0) -> Measured:
+def recall(root: Pair, branch: Pair, leaf: Pair, unjudged: int = 0) -> HamletScore:
     """So many of so many facts of each level are stated."""
-    return _measured({"root": Share(*root), "branch": Share(*branch), "leaf": Share(*leaf)}, unjudged)
+    return _measured({"root": PooledShare(*root), "branch": PooledShare(*branch), "leaf": PooledShare(*leaf)}, unjudged)
 
 
-def _measured(levels: Mapping[str, Share], unjudged: int) -> Measured:
-    whole = Share(sum(share.part for share in levels.values()), sum(share.whole for share in levels.values()))
-    return Measured("scored", whole.value, {**levels, "all": whole}, unjudged)
+def _measured(levels: Mapping[str, PooledShare], unjudged: int) -> HamletScore:
+    whole = PooledShare(sum(share.part for share in levels.values()), sum(share.whole for share in levels.values()))
+    return HamletScore("scored", whole.value, {**levels, "all": whole}, unjudged)
 
 
-def faithful(every: Pair, errors: Mapping[str, int] | None = None, unjudged: int = 0, **levels: Pair) -> Measured:
+def faithful(every: Pair, errors: Mapping[str, int] | None = None, unjudged: int = 0, **levels: Pair) -> HamletScore:
     """So many of so many sentences are borne out, in all and of each level."""
-    shares = {level: Share(*pair) for level, pair in levels.items()} | {"all": Share(*every)}
-    return Measured("scored", shares["all"].value, shares, unjudged, errors or {})
+    shares = {level: PooledShare(*pair) for level, pair in levels.items()} | {"all": PooledShare(*every)}
+    return HamletScore("scored", shares["all"].value, shares, unjudged, errors or {})
 
 
-def item(model: str = "a", position: float = 0.1, perspective: Perspective = "analytical", **came: Any) -> Item:
+def item(model: str = "a", position: float = 0.1, perspective: Perspective = "analytical", **came: Any) -> HamletItem:
     """An item of which came what is given."""
-    return Item("d", "A Book", int(position * 10), position, perspective, "Why?", model, **came)
+    return HamletItem("d", "A Book", int(position * 10), position, perspective, "Why?", model, **came)
 
 
 def rows(table: Any, *names: str, **wanted: Any) -> list[tuple[Any, ...]]:

@@ -30,7 +30,7 @@ from redraft.agreement.annotations import (
 from redraft.errors import RunError, UsageError
 from redraft.evaluators.resampling import spread_of_mean
 from redraft.experiments.booookscore.scoring import CoherenceDesign, CoherenceOutcome, Reading, judged, measured
-from redraft.experiments.booookscore.tables import coherence_report
+from redraft.experiments.booookscore.tables import EXPERIMENT
 from redraft.reports.report import Report
 from redraft.reports.tables import Table
 from redraft.runs.bench import Bench
@@ -71,7 +71,7 @@ def test_the_score_is_a_mean_over_summaries_of_shares() -> None:
               Entry("Three eat.", Verdict(True, questions=("Why?",)))),
         "e": (Entry("Gone.", WHO),),
     }  # fmt: skip
-    report = coherence_report(outcome_of(texts, entries))
+    report = EXPERIMENT.report(outcome_of(texts, entries))
     scores = table(report, "scores")
     found = rows(scores, "BooookScore", "score", "summaries", "of", "sentences", "judged", "unjudged", "confused")
     score = (1 / 2 + 2 / 4 + 1) / 3
@@ -95,7 +95,7 @@ def test_the_score_is_a_mean_over_summaries_of_shares() -> None:
 
 def test_where_every_sentence_has_an_entry_one_without_is_not_judged() -> None:
     texts = {"a": "One sleeps. Two sleep.", "b": "One eats.", "c": "Two eat."}
-    report = coherence_report(outcome_of(texts, {"a": (Entry("One sleeps.", WHO),), "b": None}, every=True))
+    report = EXPERIMENT.report(outcome_of(texts, {"a": (Entry("One sleeps.", WHO),), "b": None}, every=True))
     names = ("score", "summaries", "of", "sentences", "judged", "unjudged", "confused")
     assert rows(table(report, "scores"), *names) == [(0.0, 1, 3, 4, 1, 3, 1)]
     assert "3 sentences were not judged" in table(report, "scores").basis
@@ -168,7 +168,7 @@ async def test_a_judge_s_replies_are_read_by_the_language_of_each_summary(tmp_pa
 
 def test_lengths_are_means_over_summaries_with_sentences() -> None:
     texts = {"a": "One two three four. One two three five.", "b": "One two.", "c": " ", "d": "---"}
-    report = coherence_report(outcome_of(texts, {"a": None}))
+    report = EXPERIMENT.report(outcome_of(texts, {"a": None}))
     names = ("summaries", "words", "sentences", "% repeated trigrams")
     # "one two three" occurs twice among eight runs, seven of them different; "b" has none that is repeated.
     assert rows(table(report, "lengths"), *names) == [(2, 5, 1.5, pytest.approx(100 * (1 / 7 + 0) / 2))]
@@ -176,7 +176,7 @@ def test_lengths_are_means_over_summaries_with_sentences() -> None:
 
 def test_without_the_vocabulary_tokens_are_estimated_and_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens, "_load", lambda name: None)
-    report = coherence_report(outcome_of({"a": "One sleeps."}, {"a": None}))
+    report = EXPERIMENT.report(outcome_of({"a": "One sleeps."}, {"a": None}))
     assert "estimate: estimated, and rather too many" in table(report, "lengths").caption
     assert report.settings["tokenizer"] == "estimate"
 
@@ -205,7 +205,7 @@ def test_the_published_figures_come_out_of_the_released_files(
     """Table 2 of the paper, and its appendix G."""
     file = read_summaries(str(DATA / "summaries" / f"{name}-cleaned.json"))
     outcome = measured(file, read_annotations(str(DATA / "annotations" / f"{name}.json")), NOBODY)
-    report = coherence_report(outcome)
+    report = EXPERIMENT.report(outcome)
     [(points, deviation, summaries, unjudged)] = rows(
         table(report, "scores"), "BooookScore", "sd", "summaries", "unjudged"
     )
@@ -270,7 +270,7 @@ async def test_a_judge_annotates_all_sentences_in_batches(tmp_path: Path, server
     assert outcome.complete
     assert scores(outcome) == pytest.approx(SCORES)
     assert len(server.seen) == CALLS
-    report = coherence_report(outcome)
+    report = EXPERIMENT.report(outcome)
     types = table(report, "types")
     assert rows(types, "sentences", type="duplication") == [(2,)]
     assert rows(types, "sentences", type="inconsistency") == [(1,)]
@@ -291,9 +291,9 @@ async def test_a_judge_annotates_all_sentences_in_batches(tmp_path: Path, server
 async def test_a_repetition_asks_nothing_and_comes_out_the_same_to_the_byte(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     lab.design = replace(lab.design, judges=("openai:x", "openai:y"))
-    first = coherence_report(await lab.run()).files()
+    first = EXPERIMENT.report(await lab.run()).files()
     assert Counter(seen.model for seen in server.seen) == {"x": CALLS, "y": CALLS}
-    assert coherence_report(await lab.run()).files() == first
+    assert EXPERIMENT.report(await lab.run()).files() == first
     assert len(server.seen) == 2 * CALLS
     with Store(tmp_path / "redraft.db") as store:
         runs = store.runs.latest(9)
@@ -320,7 +320,7 @@ async def test_the_budget_holds_over_judges_and_repetitions(tmp_path: Path, serv
     assert outcome.stopped is not None
     assert not outcome.complete
     assert len(server.seen) == 20
-    report = coherence_report(outcome)
+    report = EXPERIMENT.report(outcome)
     assert "stopped: --max-calls 20 is used up" in report.to_markdown()
     statuses = {item["status"] for item in report.items}
     assert {"not made", "not applicable"} <= statuses <= {"scored", "not made", "not applicable"}
@@ -376,7 +376,7 @@ async def test_what_fails_is_never_a_score_and_is_tried_again(tmp_path: Path) ->
         outcome = await lab.run()
         assert not outcome.complete
         assert scores(outcome) == pytest.approx({**SCORES, "two names": None, "long": 22 / 23})
-        report = coherence_report(outcome)
+        report = EXPERIMENT.report(outcome)
         status = {item["id"]: (item["status"], item["unjudged"]) for item in report.items}
         assert status["two names"] == ("failed", 3)
         assert status["long"] == ("scored", 2)
@@ -401,14 +401,14 @@ async def test_judges_beside_annotations_agree_as_far_as_they_do(tmp_path: Path,
     lab.annotations = Annotations("a.json", False, {key: (Entry(text, WHO),) for key, text in entries.items()})
     outcome = await lab.run()
     assert [system.name for system in outcome.systems] == ["a.json", "openai:x"]
-    agreement = table(coherence_report(outcome), "agreement")
+    agreement = table(EXPERIMENT.report(outcome), "agreement")
     names = ("sentences", "equal", "precision", "recall", "confused", "by the annotations")
     assert rows(agreement, *names) == [(11, pytest.approx(8 / 11), 0.5, pytest.approx(1 / 3), 2, 3)]
     chance = (2 * 3 + 9 * 8) / 11**2
     assert rows(agreement, "kappa") == [(pytest.approx((8 / 11 - chance) / (1 - chance)),)]
     lab.annotations = Annotations("a.json", False, {"clear": None})
     lab.texts = {"clear": TEXTS["clear"]}
-    [row] = rows(table(coherence_report(await lab.run()), "agreement"), "equal", "kappa", "precision", "recall")
+    [row] = rows(table(EXPERIMENT.report(await lab.run()), "agreement"), "equal", "kappa", "precision", "recall")
     assert row == (1.0, None, None, None), "nothing to divide by"
 
 

@@ -17,7 +17,7 @@ from redraft.domain import Document, Totals
 from redraft.errors import BudgetError, RunError, UsageError
 from redraft.experiments.chunk_size.marking import Marked, SizeDesign, SizeOutcome, chunk_sizes
 from redraft.experiments.chunk_size.planning import plan_table
-from redraft.experiments.chunk_size.tables import chunk_report
+from redraft.experiments.chunk_size.tables import EXPERIMENT
 from redraft.models.prices import PriceTable
 from redraft.prompts.factual import ChunkMarks
 from redraft.readers.documents import parse
@@ -49,7 +49,7 @@ def test_marks_are_means_over_chunks_of_means_over_judges() -> None:
     document = Document("d", "A Book", "")
     usage = ((128, Totals(calls=3, cost_usd=0.5)), (256, Totals(calls=1, cost_usd=None)))
     stopped = BudgetError("--max-calls 4 is used up")
-    report = chunk_report(SizeOutcome(replace(DESIGN, judges=("x", "y")), (document,), found, usage, stopped))
+    report = EXPERIMENT.report(SizeOutcome(replace(DESIGN, judges=("x", "y")), (document,), found, usage, stopped))
     table, cost, failures = report.tables
     names = ("validity", "coherence", "cross content", "major facts", "tokens", "chunks", "of", "failed")
     assert rows(table, *names, size=128, judge="x") == [(3, 3.5, 2, 30, 100, 2, 2, 0)]
@@ -100,7 +100,7 @@ async def test_each_judge_marks_each_chosen_chunk_of_each_size(tmp_path: Path, s
         assert one.marks.major_facts in (one.tokens // 29, one.tokens // 29 + 1, one.tokens // 29 - 1)
     seen = Counter(seen.model for seen in server.seen)
     assert seen == {"x": 6, "y": 6}
-    report = chunk_report(outcome)
+    report = EXPERIMENT.report(outcome)
     for name in "xy":
         said = (
             rf"- marks are by openai:{name}; prompts standard \w{{8}}; 0% without a verdict; not checked against people"
@@ -115,9 +115,9 @@ async def test_each_judge_marks_each_chosen_chunk_of_each_size(tmp_path: Path, s
 @pytest.mark.slow
 async def test_a_repetition_asks_nothing_and_comes_out_the_same_to_the_byte(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
-    first = chunk_report(await lab.run()).files()
+    first = EXPERIMENT.report(await lab.run()).files()
     asked = len(server.seen)
-    assert chunk_report(await lab.run()).files() == first
+    assert EXPERIMENT.report(await lab.run()).files() == first
     assert len(server.seen) == asked
     with Store(tmp_path / "redraft.db") as store:
         assert [run.kind for run in store.runs.latest(9)] == ["chunk-size"] * 2
@@ -190,7 +190,7 @@ async def test_the_budget_holds_over_all_sizes_and_judges(tmp_path: Path, server
     assert len(server.seen) == 5
     assert (await lab.run()).complete
     assert max(sent(server).values()) == 1
-    items = json.loads(chunk_report(outcome).files()["items.json"])
+    items = json.loads(EXPERIMENT.report(outcome).files()["items.json"])
     assert sum(item["marks"] is None for item in items) == 7
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from redraft import Limits, Settings, Store
 from redraft.experiments.context.design import Design
-from redraft.experiments.context.experiment import Outcome, context
+from redraft.experiments.context.experiment import ContextOutcome, context
 from redraft.experiments.context.planning import plan_table
-from redraft.experiments.context.report import context_report
+from redraft.experiments.context.tables import EXPERIMENT
 from redraft.experiments.seats import Seat
 from redraft.models.prices import PriceTable
 from redraft.runs.bench import Bench
@@ -57,7 +57,7 @@ def design_at(server: ChatServer, *models: str, **changes: object) -> Design:
     return Design(tuple(seats[:-1]), seats[-1], ("direct",), STEPS, 120, **changes)  # type: ignore[arg-type]
 
 
-async def run(folder: Path, design: Design, limits: Limits | None = None) -> Outcome:
+async def run(folder: Path, design: Design, limits: Limits | None = None) -> ContextOutcome:
     with Store(folder / "redraft.db") as store:
         return await context([ISLAND], design, Bench(store, limits or Limits()))
 
@@ -67,9 +67,9 @@ async def test_each_way_to_read_shows_in_the_tables(tmp_path: Path) -> None:
     with serving(answer) as server:
         design = design_at(server, *ALL, reference=told(*range(4, 90, 7)))
         outcome = await run(tmp_path, design)
-        report = context_report(outcome)
+        report = EXPERIMENT.report(outcome)
         asked = len(server.answered)
-        again = context_report(await run(tmp_path, design))
+        again = EXPERIMENT.report(await run(tmp_path, design))
         assert len(server.answered) == asked
     assert outcome.complete
     assert again.files() == report.files()
@@ -126,7 +126,7 @@ async def test_it_stops_at_its_budget_and_goes_on(tmp_path: Path) -> None:
         assert stopped.stopped is not None
         assert not stopped.complete
         assert len(server.answered) <= 5
-        assert "stopped: " in context_report(stopped).to_markdown()
+        assert "stopped: " in EXPERIMENT.report(stopped).to_markdown()
         whole = await run(tmp_path, design)
         sent = [text_of(one.messages[0]) + one.model for one in server.answered]
     assert whole.complete
@@ -142,7 +142,7 @@ async def test_what_fails_is_a_hole_and_stops_nothing_else(tmp_path: Path) -> No
         outcome = await run(tmp_path, design_at(server, "even", "starter"))
     assert [item.status for item in outcome.items] == ["done", "done", "failed", "failed"]
     assert not outcome.complete
-    tables = {table.name: table for table in context_report(outcome).tables}
+    tables = {table.name: table for table in EXPERIMENT.report(outcome).tables}
     assert rows(tables["positions"], "sentences", contestant="openai:starter, direct") == [(None,), (None,)]
     assert len(tables["failures"].rows) == 2
     assert rows(

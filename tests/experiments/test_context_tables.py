@@ -14,14 +14,18 @@ from redraft.domain import Span, Totals
 from redraft.errors import UsageError
 from redraft.experiments.context.changes import changes, expected_thirds
 from redraft.experiments.context.design import Design
-from redraft.experiments.context.difference_table import difference_table
-from redraft.experiments.context.experiment import Outcome
-from redraft.experiments.context.fact_tables import accuracy_steps_table, accuracy_table, changes_table, shares_table
+from redraft.experiments.context.experiment import ContextOutcome
+from redraft.experiments.context.fact_tables import (
+    accuracy_steps_table,
+    accuracy_table,
+    changes_table,
+    difference_table,
+    shares_table,
+)
 from redraft.experiments.context.facts import Bureau
-from redraft.experiments.context.position_tables import densities_table, halves_table, positions_table
-from redraft.experiments.context.records import Compared, Contestant, Course, Fact, Item, Reference, Told
-from redraft.experiments.context.report import cost_table, failure_table
+from redraft.experiments.context.records import Compared, ContextContestant, ContextItem, Course, Fact, Reference, Told
 from redraft.experiments.context.steps import Step, read_steps, steps_of
+from redraft.experiments.context.tables import cost_table, densities_table, failure_table, halves_table, positions_table
 from redraft.experiments.drawing import drawn
 from redraft.experiments.seats import Seat
 from redraft.runs.bench import Bench
@@ -29,7 +33,7 @@ from redraft.runs.failures import Failure
 from redraft.text.likeness import ByWords
 from tests.experiments.made import rows
 
-WHO = Contestant("a", "direct")
+WHO = ContextContestant("a", "direct")
 LENGTH = 1200
 
 
@@ -47,9 +51,11 @@ def fact(
     return Fact("F.", 1, None if middle is None else at(middle), supported, "", like, said)
 
 
-def item(number: int, end: int, sentences: tuple[Told, ...], facts: tuple[Fact, ...], *compared: Compared) -> Item:
+def item(
+    number: int, end: int, sentences: tuple[Told, ...], facts: tuple[Fact, ...], *compared: Compared
+) -> ContextItem:
     step = Step(number, 100 * number, 100 * number)
-    return Item("d", "A Book", LENGTH, WHO, step, end, "r", None, 50, 0, sentences, facts, 0, compared)
+    return ContextItem("d", "A Book", LENGTH, WHO, step, end, "r", None, 50, 0, sentences, facts, 0, compared)
 
 
 # Half of the book is read, then all of it. In the first summary a sentence comes from each third of that half, and one
@@ -179,15 +185,15 @@ def test_how_far_facts_are_borne_out_by_where_they_are() -> None:
     assert rows(accuracy_steps_table(ITEMS, ""), "supported", "verified", step=2) == [(pytest.approx(2 / 3), 3)]
 
 
-def stepped(who: str, document: str, number: int, kept: int, supported: int) -> Item:
+def stepped(who: str, document: str, number: int, kept: int, supported: int) -> ContextItem:
     """Four facts, all with a place, so many of them known before and so many borne out; the step before has four."""
     facts = tuple(fact(100, n < supported, 0.5, n == 0) for n in range(4))
     said = (
         Compared("alignment", None, (True,) * kept + (False,) * (4 - kept), (True,) * kept + (False,) * (4 - kept)),
     )
     step = Step(number, 100 * number, None)
-    return Item(
-        *(document, document, LENGTH, Contestant(who, "direct"), step, 1200, "r", None, 50, 0, (), facts, 0),
+    return ContextItem(
+        *(document, document, LENGTH, ContextContestant(who, "direct"), step, 1200, "r", None, 50, 0, (), facts, 0),
         said if number > 1 else (),
     )
 
@@ -244,7 +250,7 @@ def test_what_it_took_is_added_up_and_what_failed_is_named() -> None:
         COURSES[0], usage=Totals(4, 0, 80, 0, 8, 0.25), failures={"a: taking apart": Failure("facts", "x", "y")}
     )
     seat = Seat("a", Settings())
-    outcome = Outcome(Design((seat,), seat), (course,), (first, lost))
+    outcome = ContextOutcome(Design((seat,), seat), (course,), (first, lost))
     # One price is not known, so neither is the sum.
     assert cost_table(outcome).rows == (
         ("A Book", "a, direct", 5, 1, 500, 50, None),
@@ -257,7 +263,7 @@ def test_what_it_took_is_added_up_and_what_failed_is_named() -> None:
 
 
 def test_what_was_not_made_is_a_hole() -> None:
-    lost = Item("d", "A Book", LENGTH, WHO, Step(1, 100, 100), 600)
+    lost = ContextItem("d", "A Book", LENGTH, WHO, Step(1, 100, 100), 600)
     assert rows(positions_table((), (lost, SECOND)), "sentences", "read 1st", "spread", step=1) == [(None, None, None)]
     assert rows(positions_table((), (lost, SECOND)), "expected 1st", step=1) == [(pytest.approx(2 / 3),)]
     assert changes_table((lost, replace(SECOND, compared=())), "").rows == ()

@@ -26,11 +26,11 @@ from redraft.experiments.grid.design import Design, contestants
 from redraft.experiments.grid.experiment import grid
 from redraft.experiments.grid.planning import plan_table
 from redraft.experiments.grid.records import GridOutcome
-from redraft.experiments.grid.report import grid_report
+from redraft.experiments.grid.tables import EXPERIMENT as GRID
 from redraft.experiments.longsumeval.design import Design as RefiningDesign
 from redraft.experiments.longsumeval.experiment import longsumeval
 from redraft.experiments.longsumeval.planning import plan_table as refining_plan
-from redraft.experiments.longsumeval.report import longsumeval_report
+from redraft.experiments.longsumeval.tables import EXPERIMENT as LONGSUMEVAL
 from redraft.experiments.ready import read_ready
 from redraft.experiments.seats import Seat
 from redraft.models.prices import PriceTable
@@ -150,7 +150,7 @@ async def test_a_grid_says_who_tells_of_more_and_what_the_order_decides(tmp_path
     outcome = await run(tmp_path, documents, design)
     assert len(server.seen) <= int(str(total["calls"]))
     assert 0 < float(str(total["expected USD"])) < float(str(total["USD"]))
-    report = grid_report(outcome)
+    report = GRID.report(outcome)
     scores, differences, preferences, agreement = (report.tables[n] for n in (0, 2, 3, 4))
     found = rows(scores, "metric", "contestant", "score", "documents", judge="fair")
     assert [row[2:] for row in found if row[0] == "coverage"] == [(1.0, 2), (0.5, 2), (pytest.approx(1 / 3), 1)]
@@ -175,7 +175,7 @@ async def test_a_grid_says_who_tells_of_more_and_what_the_order_decides(tmp_path
     assert not outcome.complete
     assert "it has no summary of this document" in report.to_markdown()
     asked = len(server.seen)
-    assert files(grid_report(await run(tmp_path, documents, design))) == files(report)
+    assert files(GRID.report(await run(tmp_path, documents, design))) == files(report)
     assert len(server.seen) == asked, "a repetition asks nothing"
     assert max(sent(server).values()) == 1
 
@@ -199,11 +199,11 @@ async def test_refined_contestants_go_on_from_the_drafts_of_the_others(tmp_path:
     documents = islands(1)
     outcome = await run(tmp_path, documents, design)
     assert outcome.complete
-    scores = rows(grid_report(outcome).tables[0], "contestant", "score")
+    scores = rows(GRID.report(outcome).tables[0], "contestant", "score")
     assert scores == [("half", 0.5), ("half, refined", 1.0)]
     drafted = [seen for seen in server.seen if seen.model == "half" and "<summary>" not in text_of(seen.messages[0])]
     assert len(drafted) == 1, "both begin with one draft"
-    cost = {row[0]: row for row in grid_report(outcome).tables[-2].rows}
+    cost = {row[0]: row for row in GRID.report(outcome).tables[-2].rows}
     assert cost["summaries by half, refined"][2] > cost["summaries by half"][2] == 1.0
 
 
@@ -213,7 +213,7 @@ async def test_the_budget_leaves_holes_and_a_higher_one_goes_on(tmp_path: Path, 
     outcome = await run(tmp_path, documents, design, Limits(max_calls=6, concurrency=1))
     assert outcome.stopped is not None
     assert len(server.seen) == 6
-    report = grid_report(outcome)
+    report = GRID.report(outcome)
     assert "not made" in {item["status"] for item in report.items}
     assert "failed" not in {item["status"] for item in report.items}, "what the budget did not reach has not failed"
     assert "--max-calls 6 is used up" in report.to_markdown()
@@ -229,7 +229,7 @@ async def test_what_fails_leaves_a_hole_and_stops_nothing_else(tmp_path: Path) -
 
     with serving(broken) as server:
         outcome = await run(tmp_path, islands(1), designed(server.base_url))
-    report = grid_report(outcome)
+    report = GRID.report(outcome)
     tables = {table.name: table for table in report.tables}
     assert rows(tables["scores"], "score", "failed", "of", metric="coverage", judge="fair") == [
         (1.0, 0, 1),
@@ -277,7 +277,7 @@ async def test_refining_tells_what_it_gains_and_asks_about_a_first_draft_once(
 
     async def done() -> Report:
         with Store(tmp_path / "redraft.db") as store:
-            return longsumeval_report(await longsumeval(documents, design, Bench(store, Limits(), PRICES)))
+            return LONGSUMEVAL.report(await longsumeval(documents, design, Bench(store, Limits(), PRICES)))
 
     report = await done()
     assert len(server.seen) <= int(str(dict(zip(plan.columns, plan.rows[-1], strict=True))["calls"]))
@@ -341,7 +341,7 @@ def test_after_three_kills_the_files_are_the_same_and_nothing_was_answered_twice
     for name in ("killed", "calm"):
         with Store(tmp_path / name / "redraft.db") as store:
             outcome = asyncio.run(grid(STORIES, small(), Bench(store, Limits())))
-        reports[name] = files(grid_report(outcome))
+        reports[name] = files(GRID.report(outcome))
     assert reports["killed"] == reports["calm"]
     answered = {}
     for name in reports:

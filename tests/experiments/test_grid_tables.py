@@ -8,12 +8,19 @@ from typing import Any
 import pytest
 
 from redraft.experiments.drawing import drawn
-from redraft.experiments.grid.other_tables import cost_table, failure_table
-from redraft.experiments.grid.preference_tables import agreement_table, preference_table
-from redraft.experiments.grid.records import GridOutcome, Lengths, Summary
-from redraft.experiments.grid.report import grid_report
-from redraft.experiments.grid.score_tables import configuration_table, difference_table, score_table, summary_table
-from redraft.experiments.longsumeval.report import longsumeval_report
+from redraft.experiments.grid.records import GridOutcome, GridSummary, Lengths
+from redraft.experiments.grid.tables import EXPERIMENT as GRID
+from redraft.experiments.grid.tables import (
+    agreement_table,
+    configuration_table,
+    cost_table,
+    difference_table,
+    failure_table,
+    preference_table,
+    score_table,
+    summary_table,
+)
+from redraft.experiments.longsumeval.tables import EXPERIMENT as LONGSUMEVAL
 from redraft.experiments.longsumeval.tables import (
     gain_table,
     initial_table,
@@ -181,12 +188,12 @@ def test_what_it_takes_is_by_summary_and_in_all_and_unknown_where_a_price_is() -
 def test_the_report_has_a_hole_for_what_is_not_there_and_draws_what_is() -> None:
     lost = Failure("summaries", "missing", "it has no summary of this document")
     hole = judged("d2", "people", {})
-    hole = type(hole)(Summary("d2", "D2", "people", failure=lost), "j")
+    hole = type(hole)(GridSummary("d2", "D2", "people", failure=lost), "j")
     made = design("a", prefers=True, ready=Ready({"people": {"d1": ("x",)}}))
     made = type(made)((*made.contestants, type(made.contestants[0])("people")), made.judges, made.judging, prefers=True)
     some = [judged(one, "a", {"coverage": 0.5}, taken=totals(1, 9, 1)) for one in ("d1", "d2")]
     pairs = [replace(one, second="people") for one in (voted("d1", "a"), voted("d2", "", made=False))]
-    report = grid_report(outcome(made, [*some, judged("d1", "people", {"coverage": 1.0}), hole], pairs))
+    report = GRID.report(outcome(made, [*some, judged("d1", "people", {"coverage": 1.0}), hole], pairs))
     pictures = drawn("grid", report.tables)
     assert {"scores", "differences_1", "preferences_1", "documents", "cost_coverage"} == set(pictures)
     assert "not measured" not in pictures["documents"].picture().svg
@@ -266,7 +273,7 @@ def test_thresholds_say_how_many_come_up_to_them_and_orders_what_difference_they
 
 def test_the_report_of_refining_draws_rounds_and_gains_and_names_what_failed() -> None:
     some = [*four(), refined("d5", failure=Failure("refining", "rejected", "no such thing"))]
-    report = longsumeval_report(refined_outcome(refining("paper"), *some))
+    report = LONGSUMEVAL.report(refined_outcome(refining("paper"), *some))
     assert set(drawn("longsumeval", report.tables)) == {"rounds_coverage", "rounds_consistency", "gains_1"}
     assert "no such thing" in report.to_markdown()
     assert "4 of 5 refined summaries of 5 documents; 1 failed" in report.to_markdown()

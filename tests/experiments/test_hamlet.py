@@ -18,7 +18,7 @@ import pytest
 from redraft import Limits, Store
 from redraft.errors import PlanError, UsageError
 from redraft.events import CallAnswered, Event, PartDone
-from redraft.experiments.hamlet.experiment import Outcome
+from redraft.experiments.hamlet.experiment import HamletOutcome
 from redraft.models.prices import PriceTable
 from redraft.settings import Price
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
@@ -46,7 +46,7 @@ def ledger(folder: Path, question: str) -> Any:
     return found
 
 
-def statuses(outcome: Outcome) -> Counter[str]:
+def statuses(outcome: HamletOutcome) -> Counter[str]:
     return Counter(item.status for item in outcome.items)
 
 

@@ -9,12 +9,20 @@ import pytest
 
 from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Objection, Span, Totals, Tree
 from redraft.experiments.drawing import drawn
-from redraft.experiments.hamlet.difference_table import difference_table
-from redraft.experiments.hamlet.faithfulness_tables import error_table, faithfulness_table, summary_table
-from redraft.experiments.hamlet.other_tables import cost_table, failure_table, pruning_table, size_table
-from redraft.experiments.hamlet.pictures import recall_by_place
-from redraft.experiments.hamlet.recall_tables import gap_table, length_table, recall_table
-from redraft.experiments.hamlet.records import Item, Measured, Subject
+from redraft.experiments.hamlet.records import HamletItem, HamletScore, HamletSubject
+from redraft.experiments.hamlet.tables import (
+    cost_table,
+    difference_table,
+    error_table,
+    failure_table,
+    faithfulness_table,
+    gap_table,
+    length_table,
+    pruning_table,
+    recall_table,
+    size_table,
+    summary_table,
+)
 from redraft.runs.failures import Failure
 from tests.experiments.made import LOST, faithful, item, recall, rows
 
@@ -147,7 +155,7 @@ def fact(number: int, level: Level, *objections: str) -> KeyFact:
     )
 
 
-def subject(title: str = "A Book", *, tokens: int = 1000) -> Subject:
+def subject(title: str = "A Book", *, tokens: int = 1000) -> HamletSubject:
     first = (fact(1, "root"), fact(2, "branch"), fact(3, "leaf", "significance"), fact(4, "leaf", "unjudged"))
     second = (fact(1, "root", "faithfulness", "objectivity"), fact(2, "branch", "orphaned"))
     third = (fact(1, "root"), fact(2, "branch"), fact(3, "branch"))
@@ -158,10 +166,10 @@ def subject(title: str = "A Book", *, tokens: int = 1000) -> Subject:
     )
     keyfacts = KeyFacts(title, title, "judge", "judge", {}, trees, ("no narrative key facts of chunk 2",))
     used = Totals(calls=10, prompt_tokens=4000, completion_tokens=400, cost_usd=0.5)
-    return Subject(Document(title, title, ""), tokens, keyfacts, "run", used)
+    return HamletSubject(Document(title, title, ""), tokens, keyfacts, "run", used)
 
 
-FAILED = Subject(Document("lost", "Lost", ""), 500, failure=Failure("key facts", "judging", "not one key fact"))
+FAILED = HamletSubject(Document("lost", "Lost", ""), 500, failure=Failure("key facts", "judging", "not one key fact"))
 
 
 def test_sizes_count_what_passed_validation() -> None:
@@ -189,7 +197,7 @@ def test_pruning_is_told_by_level_and_reason() -> None:
     assert rows(table, "found", "pruned", "share", perspective="both", level="all") == [(9, 4, 4 / 9)]
 
 
-def done(model: str, drafting: Totals, judging: Totals) -> Item:
+def done(model: str, drafting: Totals, judging: Totals) -> HamletItem:
     measured = {"recall": recall((1, 1), (1, 1), (1, 1)), "faithfulness": faithful((1, 1))}
     return item(model, usage={"drafting": drafting, "judging": judging}, **measured)
 
@@ -244,7 +252,7 @@ def test_failures_are_listed_one_by_one() -> None:
 
 
 def test_a_metric_that_failed_leaves_the_other_one_standing() -> None:
-    nothing = Measured("failed")
+    nothing = HamletScore("failed")
     one = item(recall=recall((1, 1), (1, 1), (1, 1)), faithfulness=nothing, failure=LOST)
     assert rows(recall_table([one]), *BASIS, position="all") == [(1, 1, 1, 0)]
     assert rows(faithfulness_table([one]), "all", *BASIS) == [(None, 0, 1, 1, 0)]
@@ -289,9 +297,9 @@ def test_the_difference_of_models_has_the_interval_of_drawing_other_documents() 
 
 
 def test_figure_3_has_a_panel_for_each_perspective_and_level() -> None:
-    drawn = recall_by_place(recall_table(ITEMS))
-    assert {f"recall_analytical_{level}" for level in LEVELS} | {"recall_by_place"} == set(drawn)
-    data = drawn["recall_analytical_root"].picture().data
+    pictures = drawn("hamlet", [recall_table(ITEMS)])
+    assert {f"recall_analytical_{level}" for level in LEVELS} | {"recall_by_place"} == set(pictures)
+    data = pictures["recall_analytical_root"].picture().data
     # Of the five fifths, in their middles, a has a root in the first and the last.
     assert [row for row in data.rows if row[0] == "a" and row[2] is not None] == [
         ("a", 10, 0.5, None, None),

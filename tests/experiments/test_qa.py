@@ -21,8 +21,8 @@ from redraft import Limits, Settings, Store
 from redraft.events import CallAnswered, Event, Observer, unobserved
 from redraft.experiments.drawing import drawn
 from redraft.experiments.qa.design import Design
-from redraft.experiments.qa.experiment import Outcome, qa
-from redraft.experiments.qa.report import qa_report
+from redraft.experiments.qa.experiment import QaOutcome, qa
+from redraft.experiments.qa.tables import EXPERIMENT
 from redraft.experiments.seats import Seat
 from redraft.reports.tables import Table
 from redraft.runs.bench import Bench
@@ -58,7 +58,7 @@ class Valley:
 
     async def run(
         self, *models: str, limits: Limits | None = None, observer: Observer = unobserved, **changes: Any
-    ) -> Outcome:
+    ) -> QaOutcome:
         """The experiment, from where it is."""
         named = {"models": self.seats(*models)} if models else {}
         with Store(self.folder / "redraft.db") as store:
@@ -66,8 +66,8 @@ class Valley:
             return await qa([self.document], replace(self.design, **named, **changes), bench)
 
 
-def table(outcome: Outcome, name: str) -> Table:
-    return next(one for one in qa_report(outcome).tables if one.name == name)
+def table(outcome: QaOutcome, name: str) -> Table:
+    return next(one for one in EXPERIMENT.report(outcome).tables if one.name == name)
 
 
 def cells(found: Table, *wanted: str, **where: object) -> list[tuple[object, ...]]:
@@ -175,7 +175,7 @@ async def test_what_a_summary_has_lost_is_not_answered_from_it(tmp_path: Path) -
     assert {cell.model for cell in outcome.cells if cell.draft} == {"openai:reader, hierarchical"}
     drafting = cells(table(outcome, "cost"), "by", "calls", stage="drafting")
     assert [by for by, _ in drafting] == ["openai:reader, hierarchical"] * 2
-    assert qa_report(again).items == qa_report(outcome).items
+    assert EXPERIMENT.report(again).items == EXPERIMENT.report(outcome).items
     assert {cell.model for cell in part.cells} == {"openai:reader"}
 
 
@@ -205,7 +205,7 @@ async def test_models_are_compared_pairwise_by_question(valley: Valley) -> None:
     assert isinstance(low, float)
     assert isinstance(high, float)
     assert 0 <= low < 0.25 < high <= 1
-    pictures = drawn("qa", qa_report(outcome).tables)
+    pictures = drawn("qa", EXPERIMENT.report(outcome).tables)
     assert set(pictures) == {
         "accuracy_by_third_and_length",
         "accuracy_by_length",
@@ -278,11 +278,11 @@ def test_killed_while_it_asks_answers_and_judges_nothing_is_asked_twice(tmp_path
         total = len(server.answered)
         again = asyncio.run(Valley(tmp_path, server.base_url).run("reader"))
         assert len(server.answered) == total, "a finished experiment asks nothing"
-        assert qa_report(again).to_json() == qa_report(outcome).to_json()
+        assert EXPERIMENT.report(again).to_json() == EXPERIMENT.report(outcome).to_json()
         (tmp_path / "calm").mkdir()
         calm = asyncio.run(Valley(tmp_path / "calm", server.base_url).run("reader"))
     assert set(Counter(map(asked, server.answered)).values()) == {2}, "neither more nor less than without the deaths"
-    for one, other in zip(qa_report(outcome).tables, qa_report(calm).tables, strict=True):
+    for one, other in zip(EXPERIMENT.report(outcome).tables, EXPERIMENT.report(calm).tables, strict=True):
         assert one == other or one.name == "cost"
 
 

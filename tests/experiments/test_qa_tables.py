@@ -10,24 +10,22 @@ from redraft.agents.questioner import Judged, Response
 from redraft.domain import Document, Span, Totals
 from redraft.evaluators.similarity import rouge1
 from redraft.experiments.context.steps import Step
-from redraft.experiments.qa.counting import lengths
-from redraft.experiments.qa.other_tables import (
+from redraft.experiments.qa.records import ANSWERS, QUESTIONS, VERDICTS, QaCell, QaItem, QaSubject
+from redraft.experiments.qa.tables import (
     abstention_table,
+    accuracy_table,
     agreement_table,
     cost_table,
-    failure_table,
-    question_table,
-    reading_table,
-    yes_no_table,
-)
-from redraft.experiments.qa.records import ANSWERS, QUESTIONS, VERDICTS, Cell, Item, Subject
-from redraft.experiments.qa.tables import (
-    accuracy_table,
     difference_table,
+    failure_table,
     length_table,
+    lengths,
     paired,
     place_table,
+    question_table,
+    reading_table,
     third_table,
+    yes_no_table,
 )
 from redraft.questions import QuestionType, TypedQuestion, TypedQuestions, third_of
 from redraft.reports.tables import Table
@@ -48,12 +46,12 @@ def item(
     reason: str = "",
     end: int = 900,
     model: str = "a",
-) -> Item:
+) -> QaItem:
     """A question as it was put to a model that had read up to `end`; "-" is abstaining, None is silence."""
     response = None if said is None else Response(answer=said, reason=reason, abstained=said == "-")
     verdict = Judged(right=right, reason="") if right is not None else None
     step = 1 if end == 450 else 2
-    made = Item(
+    made = QaItem(
         "d", "A book", model, step, end, asked, third_of(asked.paragraph, 900), end, "r", "done", response, verdict
     )
     return made.compared(rouge1)
@@ -192,14 +190,14 @@ def used(calls: int, cached: int, prompt: int, reply: int, usd: float | None) ->
 
 
 def test_what_it_took_is_added_up_by_stage_model_and_step() -> None:
-    subject = Subject(
+    subject = QaSubject(
         BOOK, 900, (HALF, WHOLE), usage={QUESTIONS: used(3, 0, 300, 30, 0.5), VERDICTS: used(1, 1, 80, 8, 0)}
     )
     cells = [
-        Cell("d", "a", HALF, usage=used(2, 1, 200, 20, 0.25), done=True),
-        Cell("d", "a", WHOLE, usage=used(2, 0, 400, 20, None), done=True),
+        QaCell("d", "a", HALF, usage=used(2, 1, 200, 20, 0.25), done=True),
+        QaCell("d", "a", WHOLE, usage=used(2, 0, 400, 20, None), done=True),
         # Another book is not done, and took nothing.
-        Cell("e", "a", Step(1, 470, 470)),
+        QaCell("e", "a", Step(1, 470, 470)),
     ]
     found = cost_table([subject], cells)
     assert found.rows == (
@@ -217,7 +215,7 @@ def test_what_it_took_is_added_up_by_stage_model_and_step() -> None:
 def test_questions_are_counted_by_type_and_third_and_what_is_missing_is_named() -> None:
     # Of 900 characters 0 to 100 lie in the first third, 400 to 500 in the middle, 700 to 800 in the last.
     asked = TypedQuestions("q", "d", "judge", {}, 900, (EXTRACTIVE, LATER, OPEN), ("one of yes or no: no paragraph",))
-    found = question_table([Subject(BOOK, 900, (WHOLE,), asked), Subject(BOOK, 900, (WHOLE,))])
+    found = question_table([QaSubject(BOOK, 900, (WHOLE,), asked), QaSubject(BOOK, 900, (WHOLE,))])
     assert row(found, "A book", "extractive") == (1, 0, 1)
     assert row(found, "A book", "unanswerable") == (0, 1, 0)
     assert row(found, "A book", "binary") == (0, 0, 0)
@@ -226,11 +224,11 @@ def test_questions_are_counted_by_type_and_third_and_what_is_missing_is_named() 
 
 
 def test_what_failed_stands_with_its_stage_and_what_was_passed_over_is_told_apart() -> None:
-    subject = Subject(BOOK, 900, (HALF, WHOLE), failures=(Failure(VERDICTS, "model", "No."),))
+    subject = QaSubject(BOOK, 900, (HALF, WHOLE), failures=(Failure(VERDICTS, "model", "No."),))
     cells = [
-        Cell("d", "a", HALF, failure=Failure(ANSWERS, "plan", "Too long.")),
-        Cell("d", "a", WHOLE, trouble="question 2 has no answer", done=True),
-        Cell("d", "b", HALF),
+        QaCell("d", "a", HALF, failure=Failure(ANSWERS, "plan", "Too long.")),
+        QaCell("d", "a", WHOLE, trouble="question 2 has no answer", done=True),
+        QaCell("d", "b", HALF),
     ]
     found = failure_table([subject], cells)
     assert found.rows == (

@@ -17,8 +17,8 @@ from redraft import Limits, Settings, Store
 from redraft.domain import Document
 from redraft.events import Observer, unobserved
 from redraft.experiments.drawing import drawn
-from redraft.experiments.hamlet.experiment import Design, Outcome, hamlet
-from redraft.experiments.hamlet.report import hamlet_report
+from redraft.experiments.hamlet.experiment import Design, HamletOutcome, hamlet
+from redraft.experiments.hamlet.tables import EXPERIMENT
 from redraft.experiments.seats import Seat
 from redraft.models.prices import PriceTable
 from redraft.runs.bench import Bench
@@ -69,16 +69,16 @@ class Lab:
         prices: PriceTable | None = None,
         observer: Observer = unobserved,
         **changes: Any,
-    ) -> Outcome:
+    ) -> HamletOutcome:
         """The experiment, from where it is."""
         with Store(self.folder / "redraft.db") as store:
             bench = Bench(store, limits or Limits(), prices, observer)
             return await hamlet(self.documents, replace(self.design, **changes), bench)
 
 
-def files(outcome: Outcome) -> dict[str, str]:
+def files(outcome: HamletOutcome) -> dict[str, str]:
     """The files of an experiment."""
-    report = hamlet_report(outcome)
+    report = EXPERIMENT.report(outcome)
     return report.files(drawn(report.name, report.tables))
 
 

@@ -127,7 +127,7 @@ def convert(files: tuple[str, ...], join_tokens: int | None, output: str, quiet:
     """
 
     from redraft.experiments.data.describing import VOCABULARY
-    from redraft.experiments.data.joining import as_line, joined
+    from redraft.experiments.data.examples import as_line, joined
     from redraft.experiments.data.reading import examples_of, read_contents
     from redraft.text.tokens import tokenizer_named
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import count
 
 from redraft.agents.judge import Judge, reply_tokens
 from redraft.agents.proofreader import CONFUSION, Confused, Proofreader, least_window
@@ -13,24 +13,24 @@ from redraft.agents.together import together
 from redraft.agreement.annotations import Annotations, Summaries, Verdict
 from redraft.agreement.placing import place
 from redraft.domain import Document, Evaluation, Totals, content_id
-from redraft.errors import BudgetError, StoreError, UsageError
+from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import Booookscore, sentences_of
 from redraft.evaluators.goals import LEAST_SHARE
-from redraft.events import PartDone, StageStarted
+from redraft.events import StageStarted
+from redraft.experiments.seats import JudgesDesign, check_seats
 from redraft.experiments.stages import JUDGING
+from redraft.experiments.work import Attempt, RunBatch, part_at_work
 from redraft.history.certificates import Certificate, certificate
 from redraft.models.base import Model
 from redraft.prompts.coherence import FIND_CONFUSION
 from redraft.prompts.judging import Statement
 from redraft.runs.bench import Bench
-from redraft.runs.failures import Failure, failure
+from redraft.runs.failures import Failure
 from redraft.runs.jobs import wording
 from redraft.runs.locating import located
 from redraft.runs.preparing import Order, Prepared, prepare
-from redraft.runs.recording import on_record
-from redraft.runs.staff import at_work, hire
-from redraft.settings import EXTRACTIVE, Judging, ModelSettings, Part, ReplyForm, Settings
+from redraft.settings import EXTRACTIVE, Judging, Part, Settings
 from redraft.text.cleaning import one_line
 from redraft.text.languages import language_of, reading
 from redraft.text.repetition import repeated
@@ -116,18 +116,10 @@ class System:
 
 
 @dataclass(frozen=True, slots=True)
-class CoherenceDesign:
+class CoherenceDesign(JudgesDesign):
     """By whom summaries are judged, and how."""
 
-    judges: tuple[str, ...] = ()
     batch: int = 10
-    base_url: str | None = None
-    context_tokens: int | None = None
-    temperature: float | None = None
-    prompts: str = "standard"
-    replies: ReplyForm | None = None
-    own: Mapping[str, ModelSettings] = field(default_factory=dict)
-    """What the settings file has under the names of judges."""
 
     def settings(self, judge: str) -> Settings:
         """How one judge reads the summaries."""
@@ -136,15 +128,7 @@ class CoherenceDesign:
             window = {"context_tokens": self.window(judge) or _WINDOW}
             named = {name: value for name, value in its.model_dump().items() if value is not None}
             return Settings.model_validate({**named, **window, "strategy": "given"})
-        return Settings(
-            strategy="given",
-            model=judge,
-            base_url=self.base_url,
-            context_tokens=self.context_tokens or _WINDOW,
-            temperature=self.temperature,
-            prompts=self.prompts,
-            replies=self.replies,
-        )
+        return self.reading(judge, _WINDOW)
 
     def window(self, judge: str) -> int | None:
         """The window that is said to be a judge's."""
@@ -248,12 +232,12 @@ async def judged(outcome: CoherenceOutcome, bench: Bench) -> CoherenceOutcome:
     bench.draw_on("booookscore", repr(design), *(seat.prepared.document.id for seat in seats))
     for seat in seats:
         bench.note(seat.prepared)
-        hire(seat.prepared.settings, seat.order.judging, bench.limits, bench.prices)
+        check_seats(bench, (seat.prepared.settings, seat.order.judging))
         await bench.begun(seat.prepared.document, seat.prepared.settings, seat.order)
     calls = sum(-(-len(one.sentences) // design.batch) for one in summaries)
     bench.observer(StageStarted("annotations", calls * len(seats)))
-    numbers, of = count(1), len(seats) * len(summaries)
-    systems = await together(_system(seat, summaries, numbers, of, bench) for seat in seats)
+    batch = RunBatch(bench, len(seats) * len(summaries))
+    systems = await together(_system(seat, summaries, batch) for seat in seats)
     return replace(outcome, systems=(*outcome.systems, *systems), stopped=bench.stopped)
 
 
@@ -297,11 +281,10 @@ def _window(needed: int) -> int:
     return window
 
 
-async def _system(seat: Seat, summaries: Sequence[Summary], numbers: Iterator[int], of: int, bench: Bench) -> System:
+async def _system(seat: Seat, summaries: Sequence[Summary], batch: RunBatch) -> System:
     """What one judge says of the summaries, in a run of its own. What it has said before is remembered."""
-    prepared, store, order = seat.prepared, bench.store, seat.order
-    run = await bench.opened(prepared, order)
-    hired = hire(prepared.settings, order.judging, bench.limits, bench.prices)
+    bench, store = batch.bench, batch.bench.store
+    run = await bench.opened(seat.prepared, seat.order)
     readings: list[Reading] = []
     # One summary after the other: what is judged in part when the budget is used up, has no score.
     places = asyncio.Semaphore(bench.limits.concurrency)
@@ -312,21 +295,16 @@ async def _system(seat: Seat, summaries: Sequence[Summary], numbers: Iterator[in
             whole = replace(Document.from_text(summary.text), language=language_of(summary.text))
             with reading(whole):
                 said = await _read(summary, proofreader, bench)
-        bench.observer(PartDone(f"{one_line(summary.id, _SHOWN)} by {seat.judge}", next(numbers), of))
+        batch.tell(f"{one_line(summary.id, _SHOWN)} by {seat.judge}")
         return said
 
-    try:
-        with store.claim(run.id), reading(prepared.document):
-            async with (
-                on_record(store, run.id),
-                at_work(hired, run, prepared, store, bench.observer, bench.budget) as staff,
-            ):
-                proofreader = _proofreader(seat, staff.judges[0].model, bench)
-                readings = await together(read(summary, proofreader) for summary in summaries)
-                if bench.stopped is not None and not all(one.made for one in readings):
-                    raise bench.stopped
-    except BudgetError:
-        pass  # what there is, is there
+    # What there is when the budget ends, is there.
+    with suppress(BudgetError):
+        async with part_at_work(run, seat.prepared, seat.order.judging, bench) as staff:
+            proofreader = _proofreader(seat, staff.judges[0].model, bench)
+            readings = await together(read(summary, proofreader) for summary in summaries)
+            if bench.stopped is not None and not all(one.made for one in readings):
+                raise bench.stopped
     by_id = {summary.id: said for summary, said in zip(summaries, readings, strict=True)}
     counts = (sum(len(one.said) for one in readings), sum(one.unjudged for one in readings))
     behind = certificate(store, run, Evaluation(Booookscore.name, Booookscore.version, "scored", None, *counts))
@@ -355,15 +333,11 @@ async def _read(summary: Summary, proofreader: Proofreader, bench: Bench) -> Rea
         return Reading()
     if not proofreader.judge.reads(language := language_of(summary.text)):
         return Reading(unjudged=whole, failure=Failure(JUDGING, "unjudged", _IN_ENGLISH_ALONE.format(language)))
-    try:
+    found = None
+    with Attempt(JUDGING, bench) as tried:
         found = await proofreader.read(summary.text, summary.sentences)
-    except BudgetError as error:
-        bench.stopped = error
-        return Reading(unjudged=whole, made=False)
-    except StoreError:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, the other summaries go on
-        return Reading(unjudged=whole, failure=failure(JUDGING, error))
+    if found is None:
+        return Reading(unjudged=whole, failure=tried.failure, made=tried.failure is not None)
     verdicts = {summary.sentences[n].id: _verdict(one) for n, one in sorted(found.verdicts.items())}
     short = whole - len(verdicts)
     trouble = Failure(JUDGING, "unjudged", one_line(found.trouble or _CANNOT_TELL)) if short else None

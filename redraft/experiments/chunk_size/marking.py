@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from itertools import count
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from math import ceil
 from random import Random
-from typing import NamedTuple
 
 from redraft.agents.factfinder import Factfinder
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.domain import Chunk, Document, Evaluation, Totals
-from redraft.errors import BudgetError, StoreError, UsageError
-from redraft.events import PartDone, StageStarted
+from redraft.errors import BudgetError, UsageError
+from redraft.events import StageStarted
+from redraft.experiments.records import status_of
+from redraft.experiments.seats import JudgesDesign, check_seats
+from redraft.experiments.work import Attempt, RunBatch, part_at_work
 from redraft.history.certificates import Certificate, certificate
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkMarks
 from redraft.runs.bench import Bench
-from redraft.runs.failures import Failure, failure
+from redraft.runs.failures import Failure
 from redraft.runs.locating import located
 from redraft.runs.preparing import Order, Prepared, prepare
-from redraft.runs.recording import on_record
-from redraft.runs.staff import at_work, hire
-from redraft.settings import Judging, ModelSettings, Part, ReplyForm, Settings
-from redraft.text.languages import reading
+from redraft.settings import Judging, Part, Settings
 from redraft.text.words import count_words
 
 SIZES = (1024, 2048, 4096, 8192)
@@ -39,37 +38,19 @@ _BESIDE = 1536
 
 
 @dataclass(frozen=True, slots=True)
-class SizeDesign:
+class SizeDesign(JudgesDesign):
     """Which sizes are compared, on how many chunks, and by whom."""
 
-    judges: tuple[str, ...]
     sizes: tuple[int, ...] = SIZES
     sample: int = 100
     """The most chunks of each size, over all documents."""
     seed: int = 0
-    base_url: str | None = None
-    context_tokens: int | None = None
-    temperature: float | None = None
-    prompts: str = "standard"
-    replies: ReplyForm | None = None
-    own: Mapping[str, ModelSettings] = field(default_factory=dict)
-    """What the settings file has under the names of judges."""
 
     def settings(self, size: int) -> Settings:
         """How chunks of one size are made and marked."""
-        first = self.judges[0]
-        own = {"model": first, "base_url": self.base_url}
-        if first in self.own:
-            own = self.own[first].model_dump(include={"model", "base_url", "key_env", "price"})
-        return Settings(
-            strategy="given",
-            chunk_tokens=size,
-            context_tokens=self.context_tokens or self.window,
-            temperature=self.temperature,
-            prompts=self.prompts,
-            replies=self.replies,
-            **own,
-        )
+        first, place = self.judges[0], {"model", "base_url", "key_env", "price"}
+        own = self.own[first].model_dump(include=place) if first in self.own else {}
+        return self.reading(first, self.window, chunk_tokens=size, **own)
 
     def drawn(self, judge: str) -> float | None:
         """The temperature of a judge: its own, or else that of the command."""
@@ -100,11 +81,14 @@ class Marked:
     marks: ChunkMarks | None = None
     failure: Failure | None = None
 
+    @property
+    def status(self) -> str:
+        """Whether it is `done`, has `failed`, or was `not made`."""
+        return status_of(self.failure, done=self.marks is not None)
+
     def to_json(self) -> dict[str, object]:
         """The record in `items.json`."""
-        failed = asdict(self.failure) if self.failure else None
-        marks = self.marks.model_dump() if self.marks else None
-        return {**asdict(self), "marks": marks, "failure": failed}
+        return {**asdict(self), "marks": self.marks.model_dump() if self.marks else None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +119,6 @@ class Batch:
     chunks: tuple[Chunk, ...]
 
 
-class _Seat(NamedTuple):
-    """A judge by the name that it was given."""
-
-    name: str
-    judge: Judge
-
-
 async def chunk_sizes(documents: Sequence[Document], design: SizeDesign, bench: Bench) -> SizeOutcome:
     """Have all chosen chunks marked, as far as the limits allow. What fails is recorded, and stops nothing else."""
     if design.context_tokens is not None and design.context_tokens < design.window:
@@ -154,16 +131,14 @@ async def chunk_sizes(documents: Sequence[Document], design: SizeDesign, bench: 
     batches = await asyncio.to_thread(batches_of, documents, design)
     for batch in batches:
         bench.note(batch.prepared)
-        assert order.judging is not None
-        hire(batch.prepared.settings, order.judging, bench.limits, bench.prices)
+        check_seats(bench, (batch.prepared.settings, order.judging))
         await bench.begun(batch.prepared.document, batch.prepared.settings, order)
     bench.observer(StageStarted("chunks", len(design.judges) * sum(len(batch.chunks) for batch in batches)))
-    numbers = count(1)
+    runs = RunBatch(bench, len(batches))
 
     async def marked(batch: Batch) -> tuple[list[Marked], Totals]:
         done, run = await _marked(batch, order, design, bench)
-        name = f"{batch.prepared.document.title}, chunks of {batch.size} tokens"
-        bench.observer(PartDone(name, next(numbers), len(batches)))
+        runs.tell(f"{batch.prepared.document.title}, chunks of {batch.size} tokens")
         return done, bench.store.calls.totals(run)
 
     done = await together(marked(batch) for batch in batches)
@@ -210,43 +185,30 @@ def _whole(prepared: Prepared, size: int) -> list[Chunk]:
 
 
 async def _marked(batch: Batch, order: Order, design: SizeDesign, bench: Bench) -> tuple[list[Marked], str]:
-    """The marks of a batch, in a run of its own. Those that were given before come from the cache."""
-    prepared, store = batch.prepared, bench.store
-    run = await bench.opened(prepared, order)
-    hired = hire(prepared.settings, order.judging, bench.limits, bench.prices)
+    """The marks of a batch, in a run of its own."""
+    run = await bench.opened(batch.prepared, order)
     done: list[Marked] = []
-    try:
-        with store.claim(run.id), reading(prepared.document):
-            async with (
-                on_record(store, run.id),
-                at_work(hired, run, prepared, store, bench.observer, bench.budget) as staff,
-            ):
-                judges = [
-                    _Seat(name, Judge(one.model, one.book, store.judgments, temperature=design.drawn(name)))
-                    for name, one in zip(design.judges, staff.judges, strict=True)
-                ]
-                done = await together(
-                    _mark(batch, chunk, judge, run.id, bench) for chunk in batch.chunks for judge in judges
-                )
-                if bench.stopped is not None and any(one.marks is None for one in done):
-                    raise bench.stopped
-    except BudgetError:
-        pass  # what there is, is there
+    # What there is when the budget ends, is there.
+    with suppress(BudgetError):
+        async with part_at_work(run, batch.prepared, order.judging, bench) as staff:
+            judges = {
+                name: Judge(one.model, one.book, bench.store.judgments, temperature=design.drawn(name))
+                for name, one in zip(design.judges, staff.judges, strict=True)
+            }
+            done = await together(
+                _mark(batch, chunk, name, judge, run.id, bench)
+                for chunk in batch.chunks
+                for name, judge in judges.items()
+            )
+            if bench.stopped is not None and any(one.marks is None for one in done):
+                raise bench.stopped
     return done, run.id
 
 
-async def _mark(batch: Batch, chunk: Chunk, seat: _Seat, run: str, bench: Bench) -> Marked:
-    document = batch.prepared.document
+async def _mark(batch: Batch, chunk: Chunk, by: str, judge: Judge, run: str, bench: Bench) -> Marked:
+    document, marks = batch.prepared.document, None
     name = f"chunk {chunk.index + 1}/{len(batch.prepared.chunks)} of {batch.size} tokens"
-    marked = Marked(document.id, document.title, batch.size, chunk.index, chunk.tokens, seat.name, run)
-    factfinder = Factfinder(seat.judge)
-    try:
-        marks = await factfinder.mark(document.text[chunk.span.start : chunk.span.end], name)
-    except BudgetError as error:
-        bench.stopped = error
-        return marked
-    except StoreError:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, the other chunks go on
-        return replace(marked, failure=failure(MARKING, error))
-    return replace(marked, marks=marks)
+    with Attempt(MARKING, bench) as tried:
+        marks = await Factfinder(judge).mark(document.text[chunk.span.start : chunk.span.end], name)
+    head = (document.id, document.title, batch.size, chunk.index, chunk.tokens, by, run)
+    return Marked(*head, marks, tried.failure)

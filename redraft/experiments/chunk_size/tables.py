@@ -1,150 +1,137 @@
-"""The tables of the experiment on the size of chunks: marks by size (HAMLET, table 9), cost, and failures."""
+"""The tables of the experiment on the size of chunks: marks by size (HAMLET, table 9), cost, failures; the report."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from redraft.experiments.cells import number
-from redraft.experiments.chunk_size.marking import Marked, SizeOutcome
-from redraft.experiments.chunk_size.pictures import DIMENSIONS, MARKS
-from redraft.reports.report import Report
-from redraft.reports.tables import Cell, Table, figure, mean, plain, unmarked
+from redraft.experiments.chunk_size.marking import CHUNK_SIZE, Marked, SizeDesign, SizeOutcome, chunk_sizes
+from redraft.experiments.chunk_size.planning import plan_table
+from redraft.experiments.experiment import Experiment
+from redraft.experiments.records import by_status, failed, json_of
+from redraft.experiments.tables import AGAIN, Row, summed, table
+from redraft.reports.tables import Table, figure, mean, plain, unmarked
 
-_ALL_JUDGES = "all judges"
+_DIMENSIONS = ("validity", "coherence", "cross_content", "major_facts", "connections")
+"""What chunks are marked in; the last two are counted."""
+_MARKS = tuple(name.replace("_", " ") for name in _DIMENSIONS)
 _MOST_SIZES = 8
 
 
-def chunk_report(outcome: SizeOutcome) -> Report:
-    """The report of the experiment."""
-    design, marked = outcome.design, outcome.marked
-    about = [
-        f"judges: {', '.join(plain(judge) for judge in design.judges)}",
-        *(f"marks are by {unmarked(one.line())}" for one in outcome.certificates),
-        f"documents: {', '.join(plain(document.title) for document in outcome.documents)}",
-        f"chunks: at most {design.sample} of each size, chosen with seed {design.seed}",
-        _counted(marked),
-    ]
-    if outcome.stopped is not None:
-        about.append(f"stopped: {plain(outcome.stopped.message)}; the same command with a higher limit goes on")
-    return Report(
-        "chunk-size",
-        "How large a chunk has to be to draw key facts from it",
-        tuple(about),
-        {
-            "judges": list(design.judges),
-            "sizes": list(design.sizes),
-            "sample": design.sample,
-            "seed": design.seed,
-            "documents": [{"id": document.id, "title": document.title} for document in outcome.documents],
-            "certificates": [one.to_json() for one in outcome.certificates],
-        },
-        (_mark_table(outcome), _cost_table(outcome), _failure_table(outcome)),
-        [one.to_json() for one in marked],
-        tuple(_headline(outcome)),
-    )
-
-
-def _counted(marked: Sequence[Marked]) -> str:
-    done = sum(one.marks is not None for one in marked)
-    failed = sum(one.failure is not None for one in marked)
+def _basis(outcome: SizeOutcome) -> str:
+    status = [one.status for one in outcome.marked]
     return (
-        f"items: {len(marked)} (chunks × judges): {done} done, {failed} failed, {len(marked) - done - failed} not made"
+        f"Rests on {status.count('done')} of {len(status)} items, one chunk before one judge each;"
+        f" {status.count('failed')} failed. A judge marks a chunk in every respect or not at all, so that no verdict is"
+        " open."
     )
 
 
-def _headline(outcome: SizeOutcome) -> Iterator[str]:
-    """The marks of each size, over all judges."""
-    for size in outcome.design.sizes[:_MOST_SIZES]:
-        found = _means([one for one in outcome.marked if one.size == size])
-        marks = zip(MARKS, found, strict=False)
-        yield f"{size:,} tokens: " + ", ".join(f"{name} {figure(number(mark))}" for name, mark in marks)
-    yield _counted(outcome.marked)
-    if outcome.stopped is not None:
-        yield f"stopped: {plain(outcome.stopped.message)}"
-
-
-def _mark_table(outcome: SizeOutcome) -> Table:
+@table(
+    "chunk_sizes",
+    "Marks of chunks by their size (HAMLET, table 9)",
+    "Means of the marks from 1 to 5 over chunks, over several judges the mean of their means of each chunk, and of the"
+    " facts and connections that they counted. The rest at a document's end is left out where it is less than half a"
+    " chunk.",
+    ("size", "judge", *_MARKS, "tokens", "chunks", "of", "failed"),
+    _basis,
+)
+def mark_table(outcome: SizeOutcome) -> Iterator[Row]:
+    """The marks of each size, by each judge and by all of them where there are several."""
     judges = list(dict.fromkeys(one.judge for one in outcome.marked))
-    rows: list[tuple[Cell, ...]] = []
     for size in outcome.design.sizes:
         own = [one for one in outcome.marked if one.size == size]
-        rows += [(size, judge, *_means([one for one in own if one.judge == judge])) for judge in judges]
+        for judge in judges:
+            by_it = [one for one in own if one.judge == judge]
+            yield (size, judge, *_means(by_it), *_rests(by_it))
         if len(judges) > 1:
-            rows.append((size, _ALL_JUDGES, *_means(own)))
-    return Table(
-        "chunk_sizes",
-        "Marks of chunks by their size (HAMLET, table 9)",
-        "Means of the marks from 1 to 5 over chunks, over several judges the mean of their means of each chunk, and of"
-        " the facts and connections that they counted. The rest at a document's end is left out where it is less than"
-        " half a chunk.",
-        _basis(outcome),
-        ("size", "judge", *MARKS, "tokens", "chunks", "of", "failed"),
-        tuple(rows),
-    )
+            yield (size, "all judges", *_means(own), *_rests(own))
 
 
-def _means(marked: Sequence[Marked]) -> list[Cell]:
-    """The means over chunks of the means over judges, and what they rest on."""
+def _chunks(marked: Sequence[Marked]) -> list[list[Marked]]:
     ordered = sorted(marked, key=_place)
-    chunks = [[one.marks for one in some if one.marks] for _, some in groupby(ordered, key=_place)]
-    known = [marks for marks in chunks if marks]
-    means: list[Cell] = [mean([mean([getattr(one, name) for one in marks]) for marks in known]) for name in DIMENSIONS]
-    tokens = mean([one.tokens for one in marked if one.marks])
-    return [*means, tokens, len(known), len(chunks), sum(one.failure is not None for one in marked)]
+    return [list(some) for _, some in groupby(ordered, key=_place)]
 
 
 def _place(one: Marked) -> tuple[str, int]:
     return one.document, one.chunk
 
 
-def _cost_table(outcome: SizeOutcome) -> Table:
-    rows: list[tuple[Cell, ...]] = []
+def _means(marked: Sequence[Marked]) -> list[float | None]:
+    """The means over chunks of the means over judges."""
+    known = [marks for some in _chunks(marked) if (marks := [one.marks for one in some if one.marks])]
+    return [mean([mean([getattr(one, name) for one in marks]) for marks in known]) for name in _DIMENSIONS]
+
+
+def _rests(marked: Sequence[Marked]) -> Row:
+    """The mean tokens of the chunks that were marked, how many these are, of how many, and what failed."""
+    chunks = _chunks(marked)
+    known = sum(any(one.marks for one in some) for some in chunks)
+    tokens = mean([one.tokens for one in marked if one.marks])
+    return (tokens, known, len(chunks), sum(one.failure is not None for one in marked))
+
+
+@table(
+    "cost",
+    "What it took",
+    "By size, over all judges. Answers from the cache cost nothing; where a price is not known, neither is the cost.",
+    ("size", "marked", "calls", "cached", "prompt tokens", "reply tokens", "USD"),
+    _basis,
+)
+def cost_table(outcome: SizeOutcome) -> Iterator[Row]:
+    """What each size took."""
     for size in outcome.design.sizes:
-        used = [one for own, one in outcome.usage if own == size]
-        costs = [one.cost_usd for one in used]
-        rows.append(
-            (
-                size,
-                sum(one.size == size and one.marks is not None for one in outcome.marked),
-                sum(one.calls for one in used),
-                sum(one.cached for one in used),
-                sum(one.prompt_tokens for one in used),
-                sum(one.completion_tokens for one in used),
-                None if None in costs else sum(cost or 0.0 for cost in costs),
-            )
-        )
-    return Table(
-        "cost",
-        "What it took",
-        "By size, over all judges. Answers from the cache cost nothing; where a price is not known, neither is the"
-        " cost.",
-        _basis(outcome),
-        ("size", "marked", "calls", "cached", "prompt tokens", "reply tokens", "USD"),
-        tuple(rows),
-    )
+        marked = sum(one.size == size and one.marks is not None for one in outcome.marked)
+        yield (size, marked, *summed(one for own, one in outcome.usage if own == size))
 
 
-def _failure_table(outcome: SizeOutcome) -> Table:
-    return Table(
-        "failures",
-        "What failed",
-        "Repeat the command to try it again; what is done is not done again.",
-        _basis(outcome),
-        ("document", "size", "chunk", "judge", "code", "message"),
-        tuple(
-            (one.title, one.size, one.chunk, one.judge, one.failure.code, one.failure.message)
-            for one in outcome.marked
-            if one.failure
-        ),
-    )
+@table("failures", "What failed", AGAIN, ("document", "size", "chunk", "judge", "code", "message"), _basis)
+def failure_table(outcome: SizeOutcome) -> Iterator[Row]:
+    """What failed, and why."""
+    for one in outcome.marked:
+        if one.failure:
+            yield (one.title, one.size, one.chunk, one.judge, *failed(one.failure)[1:])
 
 
-def _basis(outcome: SizeOutcome) -> str:
-    marked = outcome.marked
-    done = sum(one.marks is not None for one in marked)
-    failed = sum(one.failure is not None for one in marked)
-    return (
-        f"Rests on {done} of {len(marked)} items, one chunk before one judge each; {failed} failed. A judge marks a"
-        " chunk in every respect or not at all, so that no verdict is open."
-    )
+def _settings(outcome: SizeOutcome) -> Mapping[str, object]:
+    return {
+        **json_of(outcome.design, "judges sizes sample seed"),
+        "documents": [{"id": document.id, "title": document.title} for document in outcome.documents],
+        "certificates": [one.to_json() for one in outcome.certificates],
+    }
+
+
+def _counted(outcome: SizeOutcome) -> str:
+    return f"items: {len(outcome.marked)} (chunks × judges): {by_status(outcome.marked)}"
+
+
+def _headline(outcome: SizeOutcome, _: Sequence[Table]) -> Iterator[str]:
+    """The marks of each size, over all judges."""
+    for size in outcome.design.sizes[:_MOST_SIZES]:
+        found = _means([one for one in outcome.marked if one.size == size])
+        marks = zip(_MARKS, found, strict=True)
+        yield f"{size:,} tokens: " + ", ".join(f"{name} {figure(mark)}" for name, mark in marks)
+    yield _counted(outcome)
+
+
+def _about(outcome: SizeOutcome) -> Iterator[str]:
+    design = outcome.design
+    yield f"judges: {', '.join(plain(judge) for judge in design.judges)}"
+    yield from (f"marks are by {unmarked(one.line())}" for one in outcome.certificates)
+    yield f"documents: {', '.join(plain(document.title) for document in outcome.documents)}"
+    yield f"chunks: at most {design.sample} of each size, chosen with seed {design.seed}"
+    yield _counted(outcome)
+
+
+EXPERIMENT: Experiment[SizeDesign, SizeOutcome] = Experiment(
+    CHUNK_SIZE,
+    "How large a chunk has to be to draw key facts from it",
+    run=chunk_sizes,
+    plan=plan_table,
+    is_some=lambda outcome: any(one.marks for one in outcome.marked),
+    about=_about,
+    settings=_settings,
+    tables=lambda outcome: (mark_table(outcome), cost_table(outcome), failure_table(outcome)),
+    items=lambda outcome: [one.to_json() for one in outcome.marked],
+    headline=_headline,
+)

@@ -6,12 +6,16 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from redraft.evaluators.goals import LEAST_SHARE
-from redraft.experiments.context.records import Compared, Fact, Item
+from redraft.experiments.context.records import Compared, ContextItem, Fact
 
 Stretch = tuple[float, float]
 """A part of a document, from 0 to 1."""
 ANYWHERE, ADDED, NOWHERE = "anywhere", "added", "nowhere"
 THIRDS = ("beginning", "middle", "end")
+ALL_STEPS = "all steps"
+REFERENCE = "reference"
+PLACES = ("1st", "2nd", "3rd")
+"""The thirds of what was read, as tables call them."""
 FATES = ("matching", "lost", "new")
 SECTIONS = (ANYWHERE, *THIRDS, ADDED, NOWHERE)
 
@@ -62,7 +66,7 @@ def expected_thirds(end: float) -> list[float]:
     return [overlap((0.0, end), third) / end for third in thirds(1.0)]
 
 
-def changes(item: Item, before: Item, compared: Compared) -> dict[str, Change]:
+def changes(item: ContextItem, before: ContextItem, compared: Compared) -> dict[str, Change]:
     """The change from the step before, by section."""
     assert item.facts is not None
     assert before.facts is not None
@@ -126,12 +130,8 @@ def total(found: Iterable[Change]) -> Change:
     """Several changes together."""
     some = list(found)
     expected = [one.expected for one in some if one.expected is not None]
-    return Change(
-        _sum([one.found for one in some]),
-        sum(one.kept for one in some),
-        sum(one.unjudged for one in some),
-        _sum(expected) if expected else None,
-    )
+    kept, unjudged = sum(one.kept for one in some), sum(one.unjudged for one in some)
+    return Change(_sum([one.found for one in some]), kept, unjudged, _sum(expected) if expected else None)
 
 
 def _sum(some: Sequence[Counts]) -> Counts:

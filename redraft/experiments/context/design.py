@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from redraft.domain import Document
-from redraft.experiments.context.records import Contestant, Course
+from redraft.experiments.context.records import ContextContestant, Course
 from redraft.experiments.context.steps import Step, steps_of
-from redraft.experiments.seats import Seat, keyed, seated
+from redraft.experiments.seats import Seat, check_seats, keyed, seated
 from redraft.graphs.plan import fitting_words
 from redraft.prompts.facts import SPLIT_FACTS
 from redraft.prompts.factual import FACTUAL
 from redraft.runs.bench import Bench
 from redraft.runs.opening import resolve, tokenizer_of
 from redraft.runs.preparing import Order
-from redraft.runs.staff import hire
 from redraft.settings import Judging, Part, Settings
 from redraft.text.chunks import beginning
 from redraft.text.embeddings import Encoder, load_encoder
@@ -47,9 +46,9 @@ class Design:
     """Somebody else's summary: the baseline."""
 
     @property
-    def contestants(self) -> tuple[Contestant, ...]:
+    def contestants(self) -> tuple[ContextContestant, ...]:
         """Each model by each strategy."""
-        return tuple(Contestant(model.name, strategy) for model in self.models for strategy in self.strategies)
+        return tuple(ContextContestant(model.name, strategy) for model in self.models for strategy in self.strategies)
 
     def course(self, document: Document) -> Course:
         """The steps of a document, and the length of its summaries, which is the same at all of them."""
@@ -64,7 +63,9 @@ class Design:
             limit = fitting_words(None, count_words(document.text[:end]))
         return Course(document.id, document.title, tokens, steps, limit, note)
 
-    def drafting(self, contestant: Contestant, course: Course | None = None, step: Step | None = None) -> Settings:
+    def drafting(
+        self, contestant: ContextContestant, course: Course | None = None, step: Step | None = None
+    ) -> Settings:
         """How a contestant writes, of a document as far as a step reads it."""
         changes = {"strategy": contestant.strategy, "until": step.until if step else None}
         changes |= {"words": course.words if course else self.words}
@@ -94,16 +95,10 @@ class Design:
 
     def check(self, bench: Bench) -> None:
         """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""
-        for contestant in self.contestants:
-            hire(resolve(self.drafting(contestant)), None, bench.limits, bench.prices)
+        check_seats(bench, *((self.drafting(contestant), None) for contestant in self.contestants))
         if self.facts:
-            hire(resolve(self.judging()), None, bench.limits, bench.prices)
+            check_seats(bench, (self.judging(), None))
 
     @property
     def _everyone(self) -> list[Settings]:
         return [one.settings for one in (*self.models, self.judge)]
-
-
-def sentences_of(words: int) -> int:
-    """About as many sentences as a summary of so many words has."""
-    return max(1, words // 20)

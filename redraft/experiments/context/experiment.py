@@ -5,22 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import count
 
 from redraft.agents.together import together
 from redraft.domain import Document, Evaluation
-from redraft.errors import BudgetError, RedraftError, StoreError
+from redraft.errors import BudgetError, RedraftError
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
-from redraft.events import PartDone, StageStarted
+from redraft.events import StageStarted
 from redraft.experiments.context.design import CONTEXT, Design
 from redraft.experiments.context.facts import ALIGNMENT, judge_facts, named
-from redraft.experiments.context.records import Contestant, Course, Item, Reference, Told
+from redraft.experiments.context.records import ContextContestant, ContextItem, Course, Reference, Told
 from redraft.experiments.context.steps import Step
 from redraft.experiments.stages import DRAFTING
+from redraft.experiments.work import Attempt, RunBatch, used_by
 from redraft.history.certificates import Certificate, certificate
 from redraft.history.lineage import read_lineage
-from redraft.runs.bench import Bench, Watch
+from redraft.runs.bench import Bench
 from redraft.runs.failures import failure
 from redraft.runs.preparing import Order, prepare
 from redraft.store.store import Store
@@ -35,12 +35,12 @@ from redraft.text.words import count_words
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ContextOutcome:
     """All that came of the experiment."""
 
     design: Design
     courses: tuple[Course, ...]
-    items: tuple[Item, ...]
+    items: tuple[ContextItem, ...]
     measure: str = ""
     """By what facts were compared without a judge, and above which threshold they are the same."""
     stopped: BudgetError | None = None
@@ -54,7 +54,7 @@ class Outcome:
         return self.stopped is None and done and not any(course.failures for course in self.courses)
 
 
-async def context(documents: Sequence[Document], design: Design, bench: Bench) -> Outcome:
+async def context(documents: Sequence[Document], design: Design, bench: Bench) -> ContextOutcome:
     """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
     design.check(bench)
     bench.draw_on(CONTEXT, repr(design), *(document.id for document in documents))
@@ -69,21 +69,16 @@ async def context(documents: Sequence[Document], design: Design, bench: Bench) -
     for document, course, contestant, step in todo:
         await bench.known(document, design.drafting(contestant, course, step), Order())
     bench.observer(StageStarted("summaries of a growing span", len(todo)))
-    crowd, numbers = asyncio.Semaphore(bench.limits.concurrency), count(1)
-    encoder = await asyncio.to_thread(design.encoder)
+    batch, encoder = RunBatch(bench, len(todo)), await asyncio.to_thread(design.encoder)
 
-    async def made(place: int) -> Item:
-        document, course, _, _ = todo[place]
-        async with crowd:
-            done = await _drafted(document, course, blank[place], design, encoder, bench)
-        bench.observer(PartDone(f"{done.title}, {named(done)}: {done.status}", next(numbers), len(todo)))
-        return done
-
-    items = list(await together(made(place) for place in range(len(todo))))
+    items = await together(
+        _drafted(document, course, item, design, encoder, batch)
+        for (document, course, _, _), item in zip(todo, blank, strict=True)
+    )
     measure = ""
     if design.facts:
         bench.observer(StageStarted("facts of the summaries", 0))
-        found: list[Item] = []
+        found: list[ContextItem] = []
         for at, document in enumerate(documents):
             own = [item for item in items if item.document == document.id]
             courses[at], own = await judge_facts(document, courses[at], own, design, bench)
@@ -92,10 +87,10 @@ async def context(documents: Sequence[Document], design: Design, bench: Bench) -
         likeness = design.likeness(documents[0])
         measure = f"{likeness.name} above {design.least(likeness):g}"
     behind = await asyncio.to_thread(_certificates, courses, items, bench)
-    return Outcome(design, tuple(courses), tuple(items), measure, bench.stopped, behind)
+    return ContextOutcome(design, tuple(courses), tuple(items), measure, bench.stopped, behind)
 
 
-def _certificates(courses: Sequence[Course], items: Sequence[Item], bench: Bench) -> tuple[Certificate, ...]:
+def _certificates(courses: Sequence[Course], items: Sequence[ContextItem], bench: Bench) -> tuple[Certificate, ...]:
     """All facts are judged by one judge, under the same prompts: those of two metrics."""
     run = next((bench.store.runs.get(course.run) for course in courses if course.run), None)
     facts = [fact for item in items for fact in item.facts or ()]
@@ -135,12 +130,12 @@ def reference_told(document: Document, text: str, encoder: Encoder | None) -> tu
     return tuple(found)
 
 
-def _planned(todo: Sequence[tuple[Document, Course, Contestant, Step]], design: Design) -> list[Item]:
+def _planned(todo: Sequence[tuple[Document, Course, ContextContestant, Step]], design: Design) -> list[ContextItem]:
     """The items before anything is done. Where none of them can be, that is said before anything is paid for."""
-    items: list[Item] = []
+    items: list[ContextItem] = []
     refused: list[RedraftError] = []
     for document, course, contestant, step in todo:
-        item = Item(document.id, document.title, len(document.text), contestant, step, len(document.text))
+        item = ContextItem(document.id, document.title, len(document.text), contestant, step, len(document.text))
         try:
             prepared = prepare(document, design.drafting(contestant, course, step))
             items.append(replace(item, end=prepared.chunks[-1].span.end))
@@ -153,24 +148,22 @@ def _planned(todo: Sequence[tuple[Document, Course, Contestant, Step]], design: 
 
 
 async def _drafted(
-    document: Document, course: Course, item: Item, design: Design, encoder: Encoder | None, bench: Bench
-) -> Item:
+    document: Document, course: Course, item: ContextItem, design: Design, encoder: Encoder | None, batch: RunBatch
+) -> ContextItem:
     """The item with its summary, sentence by sentence."""
-    if item.failure is not None:
-        return item
-    watch = Watch(named(item), bench.observer)
-    settings = design.drafting(item.contestant, course, item.step)
-    try:
-        result = await bench.made(document, settings, Order(experiment=CONTEXT), watch)
-        told = await off_loop(read_told, bench.store, result.run.id, encoder)
-        words = result.draft.words if result.draft else None
-        return replace(_noted(item, watch, bench), told=told, words=words, gaps=len(result.gaps))
-    except BudgetError:
-        return _noted(item, watch, bench)
-    except StoreError:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, the other items go on
-        return replace(_noted(item, watch, bench), failure=failure(DRAFTING, error))
+    if item.failure is None:
+        settings, bench = design.drafting(item.contestant, course, item.step), batch.bench
+        async with batch.places:
+            made = await batch.quietly(DRAFTING, named(item), document, settings, Order(experiment=CONTEXT))
+            item = replace(item, run=made.run, usage=used_by(bench, made.run), failure=made.failure)
+            if (result := made.result) is not None:
+                with Attempt(DRAFTING) as tried:
+                    told = await off_loop(read_told, bench.store, result.run.id, encoder)
+                    words = result.draft.words if result.draft else None
+                    item = replace(item, told=told, words=words, gaps=len(result.gaps))
+                item = replace(item, failure=tried.failure)
+    batch.tell(f"{item.title}, {named(item)}: {item.status}")
+    return item
 
 
 def read_told(store: Store, run: str, encoder: Encoder | None) -> tuple[Told, ...]:
@@ -182,8 +175,3 @@ def read_told(store: Store, run: str, encoder: Encoder | None) -> tuple[Told, ..
             places = tuple((origin.span, origin.weight) for origin in one.mapped)
             found.append(Told(len(found) + 1, one.text, before, places))
     return tuple(found)
-
-
-def _noted(item: Item, watch: Watch, bench: Bench) -> Item:
-    used = bench.store.calls.totals(watch.run) if watch.run else None
-    return replace(item, run=watch.run, usage=used)

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TypeVar
 
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.factfinder import SUPPORTED, Factfinder
-from redraft.agents.judge import Judge, reply_tokens
 from redraft.agents.splitter import Splitter
 from redraft.agents.together import together
 from redraft.domain import Document, Span
-from redraft.errors import BudgetError, StoreError
+from redraft.errors import BudgetError
 from redraft.experiments.context.design import Design
-from redraft.experiments.context.records import Compared, Course, Fact, Item, Reference, Told, series
-from redraft.models.base import Model
+from redraft.experiments.context.records import Compared, ContextItem, Course, Fact, Reference, Told, series
+from redraft.experiments.work import Attempt, judge_of, part_at_work, used_by
 from redraft.prompts.judging import Statement
 from redraft.runs.bench import Bench
-from redraft.runs.failures import Failure, failure
-from redraft.runs.jobs import desk_of, wording
-from redraft.runs.preparing import Prepared, prepare
-from redraft.runs.recording import on_record
-from redraft.runs.staff import at_work, hire
-from redraft.text.languages import reading
+from redraft.runs.failures import Failure
+from redraft.runs.jobs import desk_of
+from redraft.runs.preparing import prepare
 from redraft.text.likeness import Likeness
 
 T = TypeVar("T")
@@ -50,15 +47,12 @@ class Bureau:
 
     async def tried(self, what: str, asked: Awaitable[T], otherwise: T) -> T:
         """What comes of asking; what fails is noted, and stops nothing else."""
-        try:
-            return await asked
-        except BudgetError as error:
-            self.bench.stopped = error
-        except StoreError:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever it is, the other summaries go on
-            self.failures[what] = failure(FACTS, error)
-        return otherwise
+        found = otherwise
+        with Attempt(FACTS, self.bench) as tried:
+            found = await asked
+        if tried.failure:
+            self.failures[what] = tried.failure
+        return found
 
     async def split(self, texts: Sequence[Sequence[Told]], name: str) -> list[tuple[tuple[Fact, ...], int]]:
         """The facts of each of some summaries, and how many of its sentences nobody has taken apart. A sentence that
@@ -120,49 +114,27 @@ def _statements(told: Sequence[Told]) -> list[Statement]:
 
 
 async def judge_facts(
-    document: Document, course: Course, items: Sequence[Item], design: Design, bench: Bench
-) -> tuple[Course, list[Item]]:
+    document: Document, course: Course, items: Sequence[ContextItem], design: Design, bench: Bench
+) -> tuple[Course, list[ContextItem]]:
     """The items of a document with their facts, judged in one run of its own. What was said before is remembered."""
     order = design.order()
     prepared = await asyncio.to_thread(prepare, document, design.judging())
     bench.note(prepared)
     run = await bench.opened(prepared, order)
-    hired = hire(prepared.settings, order.judging, bench.limits, bench.prices)
     judged, failures = list(items), dict[str, Failure]()
-    try:
-        with bench.store.claim(run.id), reading(document):
-            async with (
-                on_record(bench.store, run.id),
-                at_work(hired, run, prepared, bench.store, bench.observer, bench.budget) as staff,
-            ):
-                worker = staff.judges[0]
-                judge = _judge(prepared, worker.model, bench)
-                desk = desk_of(prepared, [worker.settings], design.encoder())
-                likeness = design.likeness(document)
-                bureau = Bureau(document, Splitter(judge), desk, likeness, design.least(likeness), bench, failures)
-                course = await _with_reference(course, bureau)
-                judged = await _all(judged, course, bureau)
-                if bench.stopped is not None:
-                    raise bench.stopped
-    except BudgetError:
-        pass  # what there is, is there
-    used = bench.store.calls.totals(run.id)
-    return replace(course, run=run.id, usage=used, failures=failures), judged
-
-
-def _judge(prepared: Prepared, model: Model, bench: Bench) -> Judge:
-    settings = prepared.settings
-    return Judge(
-        model,
-        prepared.book,
-        bench.store.judgments,
-        sample=settings.sample,
-        temperature=settings.temperature,
-        top_p=settings.top_p,
-        reply_tokens=min(reply_tokens(settings.context_tokens), settings.max_tokens or 10**6),
-        wording=wording(prepared),
-        document=prepared.document.id,
-    )
+    # What there is when the budget ends, is there.
+    with suppress(BudgetError):
+        async with part_at_work(run, prepared, order.judging, bench) as staff:
+            worker = staff.judges[0]
+            judge = judge_of(replace(worker, book=prepared.book, settings=prepared.settings), prepared, bench)
+            desk = desk_of(prepared, [worker.settings], design.encoder())
+            likeness = design.likeness(document)
+            bureau = Bureau(document, Splitter(judge), desk, likeness, design.least(likeness), bench, failures)
+            course = await _with_reference(course, bureau)
+            judged = await _all(judged, course, bureau)
+            if bench.stopped is not None:
+                raise bench.stopped
+    return replace(course, run=run.id, usage=used_by(bench, run.id), failures=failures), judged
 
 
 async def _with_reference(course: Course, bureau: Bureau) -> Course:
@@ -174,9 +146,9 @@ async def _with_reference(course: Course, bureau: Bureau) -> Course:
     return replace(course, reference=replace(reference, facts=found[0][0] if found else None))
 
 
-async def _all(items: Sequence[Item], course: Course, bureau: Bureau) -> list[Item]:
+async def _all(items: Sequence[ContextItem], course: Course, bureau: Bureau) -> list[ContextItem]:
     """One contestant after the other, as far as the budget goes."""
-    done: list[Item] = []
+    done: list[ContextItem] = []
     for group in series(items):
         name = f"{group[0].contestant.name}: "
         there = [item for item in group if item.told is not None]
@@ -189,19 +161,19 @@ async def _all(items: Sequence[Item], course: Course, bureau: Bureau) -> list[It
     return done
 
 
-async def _split(items: Sequence[Item], bureau: Bureau, name: str) -> list[Item]:
+async def _split(items: Sequence[ContextItem], bureau: Bureau, name: str) -> list[ContextItem]:
     found = await bureau.split([item.told or () for item in items], name)
     return [replace(item, facts=facts, unsplit=left) for item, (facts, left) in zip(items, found, strict=True)]
 
 
-async def _verified(items: Sequence[Item], bureau: Bureau, name: str) -> list[Item]:  # noqa: ARG001  (as its neighbour)
+async def _verified(items: Sequence[ContextItem], bureau: Bureau, name: str) -> list[ContextItem]:  # noqa: ARG001  (as its neighbour)
     found = iter(await bureau.verified([one for item in items for one in item.facts or ()]))
     return [
         item if item.facts is None else replace(item, facts=tuple(next(found) for _ in item.facts)) for item in items
     ]
 
 
-async def _held(item: Item, before: Item | None, course: Course, bureau: Bureau) -> Item:
+async def _held(item: ContextItem, before: ContextItem | None, course: Course, bureau: Bureau) -> ContextItem:
     """The item with its facts held against those of the reference, and of the step before."""
     if item.facts is None or bureau.bench.stopped is not None:
         return item
@@ -222,7 +194,7 @@ async def _beside(
     return tuple(replace(one, likeness=like, in_reference=said) for one, like, said in both)
 
 
-async def _compared(item: Item, before: Item, bureau: Bureau) -> tuple[Compared, ...]:
+async def _compared(item: ContextItem, before: ContextItem, bureau: Bureau) -> tuple[Compared, ...]:
     """Both directions, by likeness and by asking."""
     now, then = item.facts or (), before.facts or ()
     kept = bureau.alike(then, now, whole=not item.unsplit)
@@ -232,6 +204,6 @@ async def _compared(item: Item, before: Item, bureau: Bureau) -> tuple[Compared,
     return by_likeness, Compared(ALIGNMENT, None, kept, known)
 
 
-def named(item: Item) -> str:
+def named(item: ContextItem) -> str:
     """What an item is called in messages."""
     return f"{item.contestant.name}, step {item.step.number}"

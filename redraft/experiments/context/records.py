@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from redraft.domain import Span, Totals
 from redraft.experiments.context.steps import Step
-from redraft.experiments.stages import usage_json
+from redraft.experiments.records import json_of, status_of
 from redraft.runs.failures import Failure
 from redraft.text.positions import Mass
 
+LOWER, UPPER = "lower half", "upper half"
+"""The halves of the steps of a document."""
 
-class Contestant(NamedTuple):
+
+class ContextContestant(NamedTuple):
     """Who summarizes, and how."""
 
     model: str
@@ -76,14 +80,14 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ContextItem:
     """One contestant's summary at one step. None is what there is not, or not yet."""
 
     document: str
     title: str
     length: int
     """The characters of the document."""
-    contestant: Contestant
+    contestant: ContextContestant
     step: Step
     end: int
     """Where that ends which is read, in characters of the document."""
@@ -106,9 +110,7 @@ class Item:
     @property
     def status(self) -> str:
         """Whether its summary is `done`, has `failed`, or was `not made`."""
-        if self.failure is not None:
-            return "failed"
-        return "not made" if self.told is None else "done"
+        return status_of(self.failure, done=self.told is not None)
 
     @property
     def located(self) -> list[Told]:
@@ -120,35 +122,21 @@ class Item:
         length = self.end if of_read else self.length
         return [mass for one in self.located for mass in one.masses(length)]
 
-    def to_json(self, before: Item | None) -> list[dict[str, object]]:
+    def to_json(self, before: ContextItem | None) -> list[dict[str, object]]:
         """The records in `items.json`: the summary, each of its sentences, and each of its facts."""
-        head = {
-            "document": self.document,
-            "title": self.title,
-            "model": self.contestant.model,
-            "strategy": self.contestant.strategy,
-            "step": self.step.number,
-        }
-        summary: dict[str, object] = {
+        head = json_of(self, "document title model=contestant.model strategy=contestant.strategy step=step.number")
+        summary = {
             **head,
             "kind": "summary",
-            "until": self.step.tokens,
-            "end": self.end,
-            "length": self.length,
-            "status": self.status,
-            "run": self.run,
-            "words": self.words,
-            "gaps": self.gaps,
+            **json_of(self, "until=step.tokens end length status run words gaps"),
             "sentences": None if self.told is None else len(self.told),
             "located": None if self.told is None else len(self.located),
             "facts": None if self.facts is None else len(self.facts),
-            "unsplit": self.unsplit,
-            "usage": usage_json(self.usage),
-            "failure": asdict(self.failure) if self.failure else None,
+            **json_of(self, "unsplit usage failure"),
         }
         sentences = [{**head, "kind": "sentence", **_sentence_json(one)} for one in self.told or ()]
         facts = [
-            {**head, "kind": "fact", **_fact_json(one), **_fate(self, before, at)}
+            {**head, "kind": "fact", **json_of(one, _FACT), **_fate(self, before, at)}
             for at, one in enumerate(self.facts or ())
         ]
         return [summary, *sentences, *facts]
@@ -159,19 +147,10 @@ def _sentence_json(one: Told) -> dict[str, object]:
     return {"number": one.number, "text": one.text, "places": places}
 
 
-def _fact_json(one: Fact) -> dict[str, object]:
-    return {
-        "number": one.sentence,
-        "text": one.text,
-        "place": list(one.place) if one.place else None,
-        "supported": one.supported,
-        "category": one.category,
-        "likeness": one.likeness,
-        "in_reference": one.in_reference,
-    }
+_FACT = "number=sentence text place supported category likeness in_reference"
 
 
-def _fate(item: Item, before: Item | None, at: int) -> dict[str, object]:
+def _fate(item: ContextItem, before: ContextItem | None, at: int) -> dict[str, object]:
     """Whether the fact was there at the step before, by each measure."""
     return {f"known ({one.measure})": one.known[at] for one in item.compared} if before else {}
 
@@ -203,10 +182,33 @@ class Course:
     failures: Mapping[str, Failure] = field(default_factory=dict)
     """What went wrong with the facts, by what was asked."""
 
+    def to_json(self) -> dict[str, object]:
+        """The document as programs read it."""
+        steps, reference = [step.tokens for step in self.steps], self.reference is not None
+        keys = "id=document title tokens words steps: note reference: run"
+        return json_of(self, keys, steps=steps, reference=reference)
 
-def series(items: Sequence[Item]) -> list[list[Item]]:
+
+def contestants_of(items: Sequence[ContextItem]) -> list[ContextContestant]:
+    """The contestants, in the order in which they were named."""
+    return list(dict.fromkeys(item.contestant for item in items))
+
+
+def half_of(item: ContextItem, items: Sequence[ContextItem]) -> str:
+    """In which half of its document's steps an item is."""
+    steps = max(one.step.number for one in items if one.document == item.document)
+    return LOWER if item.step.number <= steps // 2 else UPPER
+
+
+def with_before(items: Sequence[ContextItem]) -> list[tuple[ContextItem, ContextItem | None]]:
+    """The items, each with that of the step before."""
+    before = {id(now): then for group in series(items) for then, now in pairwise(group)}
+    return [(item, before.get(id(item))) for item in items]
+
+
+def series(items: Sequence[ContextItem]) -> list[list[ContextItem]]:
     """The items of each contestant on each document, step by step."""
-    groups: dict[tuple[str, Contestant], list[Item]] = {}
+    groups: dict[tuple[str, ContextContestant], list[ContextItem]] = {}
     for item in items:
         groups.setdefault((item.document, item.contestant), []).append(item)
     return [sorted(group, key=lambda item: item.step.number) for group in groups.values()]

@@ -9,8 +9,9 @@ from redraft.evaluators.base import statements_of
 from redraft.evaluators.statistics import measures
 from redraft.experiments.data.examples import Contents, Example
 from redraft.experiments.data.sets import sets_of_form
+from redraft.experiments.tables import Row, number, records_of, table
 from redraft.reports.report import Report
-from redraft.reports.tables import Cell, Table, figure, mean, plain
+from redraft.reports.tables import Table, figure, mean, plain
 from redraft.text.tokens import Tokenizer, tokenizer_named
 from redraft.text.words import has_words
 
@@ -31,41 +32,39 @@ _NAMES = tuple(name for name, _ in _FIGURES)
 _MOST_SHOWN = 100
 
 
+@table(
+    "statistics",
+    "Statistics of sets (the traceability thesis, table 4.1)",
+    "Means over summaries, each beside its document: CRT and CRS are how many times longer the document is, in tokens"
+    " and in sentences; EC and ED are the share of the summary that is copied, and the mean length of what is copied,"
+    " for each of its words; redundancy is how alike its sentences are, uniformity how evenly the document speaks of"
+    " what the summary speaks of.",
+    ("file", "form", "documents", "summaries", *_NAMES),
+    lambda found, items, tokenizer: (
+        f"Rests on {len(items)} summaries of {len({(item['file'], item['place']) for item in items})} of"
+        f" {sum(len(one.examples) for one in found)} documents. Tokens are counted by {tokenizer.name}."
+    ),
+)
+def _statistics(found: Sequence[Contents], items: Sequence[dict[str, Any]], _: Tokenizer) -> Iterator[Row]:
+    for one in found:
+        own = [item for item in items if item["file"] == one.path]
+        documents = len({item["place"] for item in own})
+        yield (one.path, one.form, documents, len(own), *(mean([item[name] for item in own]) for name in _NAMES))
+
+
 def description(found: Sequence[Contents], sample: int | None) -> Report:
     """Table 4.1 of files, over all their documents or so many of each, evenly spread."""
     tokenizer = tokenizer_named(VOCABULARY)
     items = [item for one in found for item in _measured(one, sample, tokenizer)]
-    rows = tuple(_row(one, [item for item in items if item["file"] == one.path]) for one in found)
-    measured = len(items)
-    whole = sum(len(one.examples) for one in found)
-    read = len({(item["file"], item["place"]) for item in items})
-    table = Table(
-        "statistics",
-        "Statistics of sets (the traceability thesis, table 4.1)",
-        "Means over summaries, each beside its document: CRT and CRS are how many times longer the document is, in"
-        " tokens and in sentences; EC and ED are the share of the summary that is copied, and the mean length of what"
-        " is copied, for each of its words; redundancy is how alike its sentences are, uniformity how evenly the"
-        " document speaks of what the summary speaks of.",
-        f"Rests on {measured} summaries of {read} of {whole} documents. Tokens are counted by {tokenizer.name}.",
-        ("file", "form", "documents", "summaries", *_NAMES),
-        rows,
-    )
+    statistics = _statistics(found, items, tokenizer)
     about = [f"{plain(one.path)}: {one.form or 'no form that is known'}" for one in found]
     lines = [
-        f"{plain(str(row[0]))}: {row[3]} summaries, CRT {figure(_number(row[4]))}, uniformity {figure(_number(row[9]))}"
-        for row in rows[:8]
+        f"{plain(str(one['file']))}: {one['summaries']} summaries, CRT {figure(number(one['CRT']))}, uniformity"
+        f" {figure(number(one['uniformity']))}"
+        for one in records_of(statistics)[:8]
     ]
     settings = {"files": [one.path for one in found], "sample": sample, "tokenizer": tokenizer.name}
-    return Report("data", "Statistics of sets", tuple(about), settings, (table,), items, tuple(lines))
-
-
-def _number(cell: Cell) -> float | None:
-    return float(cell) if isinstance(cell, int | float) else None
-
-
-def _row(one: Contents, items: Sequence[dict[str, Any]]) -> tuple[Cell, ...]:
-    documents = len({item["place"] for item in items})
-    return (one.path, one.form, documents, len(items), *(mean([item[name] for item in items]) for name in _NAMES))
+    return Report("data", "Statistics of sets", tuple(about), settings, (statistics,), items, tuple(lines))
 
 
 def _measured(one: Contents, sample: int | None, tokenizer: Tokenizer) -> Iterator[dict[str, Any]]:
@@ -73,12 +72,12 @@ def _measured(one: Contents, sample: int | None, tokenizer: Tokenizer) -> Iterat
         if not has_words(example.text):
             continue
         long = tokenizer.count(example.text)
-        for number, summary in enumerate(example.summaries, 1):
+        for place, summary in enumerate(example.summaries, 1):
             texts = [statement.sentence for statement in statements_of(summary.text)]
             if not texts:
                 continue
             said = measures(example.text, summary.text, texts, (long, tokenizer.count(summary.text)))
-            head = {"file": one.path, "place": example.place, "id": example.id, "summary": number}
+            head = {"file": one.path, "place": example.place, "id": example.id, "summary": place}
             yield {**head, **{name: read(said) for name, read in _FIGURES}}
 
 
@@ -89,25 +88,27 @@ def _spread(examples: Sequence[Example], sample: int | None) -> list[Example]:
     return [examples[at * len(examples) // sample] for at in range(sample)]
 
 
+@table(
+    "files",
+    "What the files hold",
+    "A form is told by the fields of the first entry; sets that are published in it stand beside it. Known says whether"
+    " the SHA-256 is that of a file that was seen before.",
+    ("file", "form", "sets", "documents", "summaries", "unreadable", "odd", "bytes", "known", "SHA-256"),
+    lambda found: f"Rests on {sum(len(one.examples) + len(one.troubles) for one in found)} entries.",
+)
+def _files(found: Sequence[Contents]) -> Iterator[Row]:
+    yield from map(_told, found)
+
+
 def check(found: Sequence[Contents]) -> Report:
     """What is in the files, what cannot be read, and what is odd."""
-    files = Table(
-        "files",
-        "What the files hold",
-        "A form is told by the fields of the first entry; sets that are published in it stand beside it. Known says"
-        " whether the SHA-256 is that of a file that was seen before.",
-        f"Rests on {sum(len(one.examples) + len(one.troubles) for one in found)} entries.",
-        ("file", "form", "sets", "documents", "summaries", "unreadable", "odd", "bytes", "known", "SHA-256"),
-        tuple(_told(one) for one in found),
-    )
     unreadable = _list_of("unreadable", "What cannot be read", found, [one.troubles for one in found])
     odd = _list_of("oddities", "What is odd, and may be meant", found, [one.oddities for one in found])
-    lines = [f"{plain(one.path)}: {_line(one)}" for one in found[:9]]
-    if len(found) > len(lines):
-        lines.append(f"and {len(found) - len(lines)} more files")
-    about = tuple(f"{plain(one.path)}: {_line(one)}" for one in found)
+    about = [f"{plain(one.path)}: {_line(one)}" for one in found]
+    lines = [*about[:9], *([f"and {len(found) - 9} more files"] if len(found) > 9 else [])]
     settings = {"files": [one.path for one in found]}
-    return Report("data-check", "A check of files", about, settings, (files, unreadable, odd), [], tuple(lines))
+    tables = (_files(found), unreadable, odd)
+    return Report("data-check", "A check of files", tuple(about), settings, tables, [], tuple(lines))
 
 
 def _line(one: Contents) -> str:
@@ -118,7 +119,7 @@ def _line(one: Contents) -> str:
     )
 
 
-def _told(one: Contents) -> tuple[Cell, ...]:
+def _told(one: Contents) -> Row:
     sets = sets_of_form(one.form)
     known = [name for each in sets for name, told in each.checksums.items() if told == one.sha256]
     same = [f"{each.name} {name}" for each in sets for name, n in each.published.items() if n == len(one.examples)]

@@ -9,14 +9,12 @@ from itertools import combinations, product
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import metrics
 from redraft.experiments.ready import Ready
-from redraft.experiments.seats import Seat, judged_by, keyed
+from redraft.experiments.seats import Seat, check_seats, judged_by, keyed
+from redraft.experiments.yardsticks import parts_for
 from redraft.runs.bench import Bench
 from redraft.runs.locating import located
-from redraft.runs.opening import resolve
 from redraft.runs.preparing import Order
-from redraft.runs.staff import hire
 from redraft.settings import (
-    YARDSTICKS,
     BuildKeyfacts,
     BuildQuestions,
     Compare,
@@ -87,8 +85,7 @@ class Design:
     def needs(self) -> list[PackPart]:
         """What has to be known of a document before its summaries can be judged."""
         goals = tuple(self.refinement.goals) if self.refinement else ()
-        wanted = {one.needs for one in metrics((*self.metrics, *goals)) if one.needs}
-        return [part for part in YARDSTICKS if part in wanted]
+        return parts_for((*self.metrics, *goals))
 
     def drafting(self, one: Contestant) -> Settings:
         """How a contestant drafts."""
@@ -148,12 +145,10 @@ class Design:
                     f"--metric: {metric.name} gives no score that contestants could be compared by",
                     hint="leave it out; lengths and repetition are in the tables anyway",
                 )
-        for one in self.contestants:
-            if one.settings is not None:
-                refined = self.panel if one.refines else None
-                hire(resolve(self.drafting(one)), refined, bench.limits, bench.prices)
-        for seat in self.judges:
-            hire(resolve(self.seated(seat)), None, bench.limits, bench.prices)
+        drafting = [
+            (self.drafting(one), self.panel if one.refines else None) for one in self.contestants if one.settings
+        ]
+        check_seats(bench, *drafting, *((self.seated(seat), None) for seat in self.judges))
 
 
 def _asked(by: Yardsticks) -> dict[str, str | None]:

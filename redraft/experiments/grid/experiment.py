@@ -8,49 +8,51 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from redraft.agents.together import together
 from redraft.domain import Document, Evaluation
-from redraft.errors import RedraftError
 from redraft.evaluators.catalog import metrics
 from redraft.evaluators.words import PREFERENCE
 from redraft.events import StageStarted
 from redraft.experiments.grid.design import GRID, Contestant, Design, Yardsticks
 from redraft.experiments.grid.records import (
     GridOutcome,
+    GridScore,
+    GridSummary,
     Judged,
     Lengths,
-    Measured,
     Preferred,
-    Summary,
     Trouble,
     votes_of,
 )
-from redraft.experiments.making import Making
 from redraft.experiments.seats import Seat
 from redraft.experiments.stages import DRAFTING, JUDGING
+from redraft.experiments.work import RunBatch, refuse_if_none_fits, taken_by
+from redraft.experiments.yardsticks import Yardstick, yardstick
 from redraft.prompts.coherence import ASPECTS
 from redraft.runs.bench import Bench
 from redraft.runs.failures import Failure
 from redraft.runs.preparing import Order, check_judging, prepare
-from redraft.settings import STATISTICS, YARDSTICKS, PackPart
+from redraft.settings import STATISTICS
 from redraft.store.store import Store
 
-_PARTS: Mapping[PackPart, str] = {"questions": "questions", "keyfacts": "key facts"}
 _TRIGRAMS = "3"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Place:
-    """One document at work: what its summaries are judged by, and the runs that were made for that."""
+    """One document at work, and what its summaries are judged by."""
 
     document: Document
-    yardsticks: Yardsticks
-    troubles: list[Trouble] = field(default_factory=list)
-    built: list[str] = field(default_factory=list)
-    lacking: set[PackPart] = field(default_factory=set)
+    yardstick: Yardstick
+
+    @property
+    def yardsticks(self) -> Yardsticks:
+        """The ids of what its summaries are judged by."""
+        return Yardsticks(**self.yardstick.by)
 
 
 async def grid(documents: Sequence[Document], design: Design, bench: Bench) -> GridOutcome:
@@ -58,28 +60,31 @@ async def grid(documents: Sequence[Document], design: Design, bench: Bench) -> G
     design.check(bench)
     bench.draw_on(GRID, repr(design), *(document.id for document in documents))
     await asyncio.to_thread(_check_plans, documents, design, bench.store)
-    making = Making(bench, _parts(documents, design))
+    batch = RunBatch(bench, _parts(documents, design))
     bench.observer(StageStarted("summaries and verdicts", 0))
-    done = await together(_on_document(document, design, making) for document in documents)
-    judged = [one for place, found, _ in done for one in found]
+    done = await together(_on_document(document, design, batch) for document in documents)
+    judged = [one for _, found, _ in done for one in found]
     preferred = [one for _, _, found in done for one in found]
-    built = [run for place, _, _ in done for run in place.built]
+    built = [run for place, _, _ in done for run in place.yardstick.runs]
     by_judge = {
         seat.name: [one.run for one in judged if one.judge == seat.name and one.run]
         + [one.run for one in preferred if one.judge == seat.name and one.run]
         for seat in design.judges
     }
     made = [one.summary.run for one in judged if one.summary.run]
-    calls = bench.store.calls
     return GridOutcome(
         design,
         tuple((document.id, document.title) for document in documents),
         tuple(judged),
         tuple(preferred),
-        tuple(trouble for place, _, _ in done for trouble in place.troubles),
-        await asyncio.to_thread(calls.taken_by, built) if built else None,
-        {name: await asyncio.to_thread(calls.taken_by, runs) for name, runs in by_judge.items()},
-        await asyncio.to_thread(calls.taken_by, [*built, *made, *(run for runs in by_judge.values() for run in runs)]),
+        tuple(
+            Trouble(place.document.id, place.document.title, lost.stage, lost)
+            for place, _, _ in done
+            for lost in place.yardstick.failures
+        ),
+        await taken_by(bench, built) if built else None,
+        {name: await taken_by(bench, runs) for name, runs in by_judge.items()},
+        await taken_by(bench, [*built, *made, *(run for runs in by_judge.values() for run in runs)]),
         bench.stopped,
     )
 
@@ -100,127 +105,97 @@ def _check_plans(documents: Sequence[Document], design: Design, store: Store) ->
         prepared = prepare(documents[0], design.seated(seat))
         check_judging(design.verdict(seat, "", Yardsticks(), design.metrics), prepared, store)
     drafting = [one for one in design.contestants if one.settings is not None and one.refines is None]
-    refused: list[RedraftError] = []
-    for document in documents:
-        for one in drafting:
-            try:
-                prepare(document, design.drafting(one))
-            except RedraftError as error:
-                refused.append(error)
-    if drafting and len(refused) == len(documents) * len(drafting):
-        raise refused[0]
+    plans = [partial(prepare, document, design.drafting(one)) for document in documents for one in drafting]
+    refuse_if_none_fits(plans)
 
 
 async def _on_document(
-    document: Document, design: Design, making: Making
+    document: Document, design: Design, batch: RunBatch
 ) -> tuple[_Place, list[Judged], list[Preferred]]:
     """All that comes of one document."""
-    place = await _measured(document, design, making)
-    summaries = await _summaries(place, design, making)
-    judged = await together(_judged(place, summaries, seat, design, making) for seat in design.judges)
+    by = await yardstick(document, design.needs, design.judging, design.builder, design.building, batch)
+    place = _Place(document, by)
+    summaries = await _summaries(place, design, batch)
+    judged = await together(_judged(place, summaries, seat, design, batch) for seat in design.judges)
     preferred: list[list[Preferred]] = []
     if design.prefers:
-        preferred = await together(_preferred(place, summaries, seat, design, making) for seat in design.judges)
+        preferred = await together(_preferred(place, summaries, seat, design, batch) for seat in design.judges)
     return place, [one for some in judged for one in some], [one for some in preferred for one in some]
 
 
-async def _measured(document: Document, design: Design, making: Making) -> _Place:
-    """The document with what its summaries are judged by: named, imported, built before, or built now."""
-    place = _Place(document, Yardsticks(design.judging.pack, design.judging.keyfacts))
-    store, settings = making.bench.store, design.builder
-    imported = {"questions": store.packs.imported(document.id), "keyfacts": store.keyfacts.imported(document.id)}
-    for part in design.needs:
-        name = YARDSTICKS[part]
-        if getattr(place.yardsticks, name) is None and (there := imported[part]) is not None:
-            place.yardsticks = replace(place.yardsticks, **{name: there.id})
-        if getattr(place.yardsticks, name) is not None:
-            continue
-        what = f"{document.title}: {_PARTS[part]}"
-        made = await making.made(_PARTS[part], what, document, settings, design.building(part))
-        place.built += [made.run] if made.run else []
-        found = getattr(made.result.run.judging, name) if made.result else None
-        place.lacking |= set() if found else {part}
-        place.yardsticks = replace(place.yardsticks, **{name: found})
-        if made.failure:
-            place.troubles.append(Trouble(document.id, document.title, _PARTS[part], made.failure))
-    return place
-
-
-async def _summaries(place: _Place, design: Design, making: Making) -> list[Summary]:
+async def _summaries(place: _Place, design: Design, batch: RunBatch) -> list[GridSummary]:
     """The summaries of a document in the order of the contestants. Drafts are refined one after the other, since their
     first drafts have much in common."""
     plain = [one for one in design.contestants if one.settings is not None and one.refines is None]
-    drafts = await together(_drafted(place.document, one, design, making) for one in plain)
+    drafts = await together(_drafted(place.document, one, design, batch) for one in plain)
     known = {one.name: [draft] for one, draft in zip(plain, drafts, strict=True)}
     for one in design.contestants:
         if one.refines is not None:
             (draft,) = known[one.refines]
-            known[one.name] = [await _refined(place, one, draft, design, making)]
+            known[one.name] = [await _refined(place, one, draft, design, batch)]
         elif one.settings is None:
             known[one.name] = _ready(place.document, one, design)
     return [summary for one in design.contestants for summary in known[one.name]]
 
 
-def _ready(document: Document, one: Contestant, design: Design) -> list[Summary]:
+def _ready(document: Document, one: Contestant, design: Design) -> list[GridSummary]:
     """The summaries that are there; a hole where there is none of this document."""
     texts = design.ready.systems[one.name].get(document.id, ())
     if not texts:
         lost = Failure("summaries", "missing", "it has no summary of this document")
-        return [Summary(document.id, document.title, one.name, failure=lost)]
-    return [Summary(document.id, document.title, one.name, n, text) for n, text in enumerate(texts, 1)]
+        return [GridSummary(document.id, document.title, one.name, failure=lost)]
+    return [GridSummary(document.id, document.title, one.name, n, text) for n, text in enumerate(texts, 1)]
 
 
-async def _drafted(document: Document, one: Contestant, design: Design, making: Making) -> Summary:
-    made = await making.made(
+async def _drafted(document: Document, one: Contestant, design: Design, batch: RunBatch) -> GridSummary:
+    made = await batch.made(
         DRAFTING, f"{document.title} by {one.name}", document, design.drafting(one), Order(experiment=GRID)
     )
-    summary = Summary(document.id, document.title, one.name, run=made.run, failure=made.failure)
+    summary = GridSummary(document.id, document.title, one.name, run=made.run, failure=made.failure)
     if made.result is None:
         return replace(summary, made=made.failure is not None)
     result = made.result
-    taken, words = await _taken(making, result.run.id), result.settings.words
+    taken, words = await taken_by(batch.bench, [result.run.id]), result.settings.words
     return replace(summary, text=result.summary or "", limit=words, gaps=len(result.gaps), taken=taken)
 
 
-async def _refined(place: _Place, one: Contestant, draft: Summary, design: Design, making: Making) -> Summary:
+async def _refined(place: _Place, one: Contestant, draft: GridSummary, design: Design, batch: RunBatch) -> GridSummary:
     """A draft refined within the limit that it was made for; where there is none, neither is it refined."""
     document = place.document
-    summary = Summary(document.id, document.title, one.name, gaps=draft.gaps, failure=draft.failure, made=draft.made)
+    summary = GridSummary(
+        document.id, document.title, one.name, gaps=draft.gaps, failure=draft.failure, made=draft.made
+    )
     if draft.text is None:
         return summary
     settings = design.drafting(one).model_copy(update={"strategy": "given", "words": draft.limit})
     order = design.refining(one, draft.text, place.yardsticks)
-    made = await making.made("refining", f"{document.title} by {one.name}", document, settings, order)
+    made = await batch.made("refining", f"{document.title} by {one.name}", document, settings, order)
     summary = replace(summary, run=made.run, failure=made.failure)
     if made.result is None:
         return replace(summary, made=made.failure is not None)
-    taken = await _taken(making, *(run for run in (draft.run, made.run) if run))
+    taken = await taken_by(batch.bench, [run for run in (draft.run, made.run) if run])
     return replace(summary, text=made.result.summary or "", limit=draft.limit, taken=taken)
 
 
-async def _taken(making: Making, *runs: str) -> Any:
-    return await asyncio.to_thread(making.bench.store.calls.taken_by, runs)
-
-
 async def _judged(
-    place: _Place, summaries: Sequence[Summary], seat: Seat, design: Design, making: Making
+    place: _Place, summaries: Sequence[GridSummary], seat: Seat, design: Design, batch: RunBatch
 ) -> list[Judged]:
     """What one judge says of every summary of a document."""
-    lost = [one.name for one in metrics(design.metrics) if one.needs in place.lacking]
+    lost = [one.name for one in metrics(design.metrics) if one.needs in place.yardstick.lacking]
     scored = [name for name in design.metrics if name not in lost]
     reason = "there is nothing to judge it by: see what failed"
-    unmeasured = {name: Measured("failed", reason=reason) for name in lost} if place.troubles else {}
-    return [await _verdict(place, one, seat, scored, unmeasured, design, making) for one in summaries]
+    unmeasured = {name: GridScore("failed", reason=reason) for name in lost} if place.yardstick.failures else {}
+    return [await _verdict(place, one, seat, scored, unmeasured, design, batch) for one in summaries]
 
 
 async def _verdict(
     place: _Place,
-    summary: Summary,
+    summary: GridSummary,
     seat: Seat,
     scored: Sequence[str],
-    unmeasured: Mapping[str, Measured],
+    unmeasured: Mapping[str, GridScore],
     design: Design,
-    making: Making,
+    batch: RunBatch,
 ) -> Judged:
     empty = Judged(summary, seat.name)
     if summary.text is None:
@@ -228,11 +203,11 @@ async def _verdict(
     name = f"{place.document.title} by {summary.contestant}, judged by {seat.name}"
     order = design.verdict(seat, summary.text, place.yardsticks, scored)
     settings = design.seated(seat).model_copy(update={"strategy": "given", "words": None})
-    made = await making.made(JUDGING, name, place.document, settings, order)
+    made = await batch.made(JUDGING, name, place.document, settings, order)
     if made.result is None:
         return replace(empty, run=made.run, failure=made.failure)
     found = made.result.evaluations
-    scores = {one: Measured.of(found[one]) if one in found else unmeasured[one] for one in design.metrics
+    scores = {one: GridScore.of(found[one]) if one in found else unmeasured[one] for one in design.metrics
               if one in found or one in unmeasured}  # fmt: skip
     return replace(empty, run=made.run, scores=scores, lengths=_lengths(found.get(STATISTICS)))
 
@@ -248,15 +223,15 @@ def _lengths(found: Evaluation | None) -> Lengths:
 
 
 async def _preferred(
-    place: _Place, summaries: Sequence[Summary], seat: Seat, design: Design, making: Making
+    place: _Place, summaries: Sequence[GridSummary], seat: Seat, design: Design, batch: RunBatch
 ) -> list[Preferred]:
     """Which of two summaries of a document a judge prefers, pair by pair; of several by one contestant the first."""
     texts = {one.contestant: one for one in reversed(summaries)}
-    return [await _preference(place, texts[a], texts[b], seat, design, making) for a, b in design.pairs]
+    return [await _preference(place, texts[a], texts[b], seat, design, batch) for a, b in design.pairs]
 
 
 async def _preference(
-    place: _Place, one: Summary, other: Summary, seat: Seat, design: Design, making: Making
+    place: _Place, one: GridSummary, other: GridSummary, seat: Seat, design: Design, batch: RunBatch
 ) -> Preferred:
     document = place.document
     pair = Preferred(document.id, document.title, one.contestant, other.contestant, seat.name)
@@ -265,7 +240,7 @@ async def _preference(
     name = f"{document.title}: {one.contestant} or {other.contestant}, by {seat.name}"
     order = design.comparing(seat, one.text, other.text)
     settings = design.seated(seat).model_copy(update={"strategy": "given", "words": None})
-    made = await making.made("preference", name, document, settings, order)
+    made = await batch.made("preference", name, document, settings, order)
     if made.result is None:
         return replace(pair, run=made.run, failure=made.failure, made=made.failure is not None)
     found = made.result.evaluations[PREFERENCE]

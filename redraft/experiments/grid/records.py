@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -10,14 +11,14 @@ from redraft.domain import Evaluation, Outcome, Totals
 from redraft.errors import BudgetError
 from redraft.evaluators.preference import Winner
 from redraft.experiments.grid.design import Contestant, Design
-from redraft.experiments.stages import usage_json
+from redraft.experiments.records import json_of, plain_json, status_of
 from redraft.prompts.coherence import Aspect
 from redraft.runs.failures import Failure
 from redraft.text.words import count_words
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class GridScore:
     """What one metric says of one summary."""
 
     outcome: Outcome
@@ -27,13 +28,13 @@ class Measured:
     reason: str = ""
 
     @classmethod
-    def of(cls, one: Evaluation) -> Measured:
+    def of(cls, one: Evaluation) -> GridScore:
         """What an evaluation comes to."""
         return cls(one.outcome, one.score, one.judged, one.unjudged, one.reason)
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class GridSummary:
     """One summary of one document by one contestant, or why there is none."""
 
     document: str
@@ -77,9 +78,9 @@ class Lengths:
 class Judged:
     """One summary before one judge."""
 
-    summary: Summary
+    summary: GridSummary
     judge: str
-    scores: Mapping[str, Measured] = field(default_factory=dict)
+    scores: Mapping[str, GridScore] = field(default_factory=dict)
     lengths: Lengths = field(default_factory=Lengths)
     run: str | None = None
     failure: Failure | None = None
@@ -100,27 +101,20 @@ class Judged:
 
     def to_json(self) -> dict[str, object]:
         """The record in `items.json`."""
-        it, failed = self.summary, self.summary.failure or self.failure
+        it = self.summary
         scores: dict[str, object] = {}
         for metric, one in self.scores.items():
             scores |= {metric: one.score, f"{metric}_judged": one.judged, f"{metric}_unjudged": one.unjudged}
             scores |= {f"{metric}_outcome": one.outcome, f"{metric}_reason": one.reason or None}
         return {
             "unit": "summary",
-            "document": it.document,
-            "title": it.title,
-            "contestant": it.contestant,
-            "number": it.number,
-            "judge": self.judge,
-            "status": self.status,
-            "words": it.words,
+            **json_of(it, "document title contestant number"),
+            **json_of(self, "judge status words=summary.words"),
             **asdict(self.lengths),
             "gaps": it.gaps,
             **scores,
-            "made_in": it.run,
-            "judged_in": self.run,
-            "taken": usage_json(it.taken),
-            "failure": asdict(failed) if failed else None,
+            **json_of(self, "made_in=summary.run judged_in=run taken=summary.taken"),
+            "failure": plain_json(it.failure or self.failure),
         }
 
 
@@ -152,25 +146,16 @@ class Preferred:
     @property
     def status(self) -> str:
         """Whether it is `done`, has `failed`, or was `not made`."""
-        if self.failure is not None:
-            return "failed"
-        return "done" if self.made else "not made"
+        return status_of(self.failure, done=self.made)
 
     def to_json(self) -> dict[str, object]:
         """The record in `items.json`."""
         return {
             "unit": "pair",
-            "document": self.document,
-            "title": self.title,
-            "first": self.first,
-            "second": self.second,
-            "judge": self.judge,
-            "status": self.status,
-            "same": self.same,
+            **json_of(self, "document title first second judge status same"),
             **{f"preferred_{aspect}": _named(self, vote.winner) for aspect, vote in self.votes.items()},
             "order_decides": [aspect for aspect, vote in self.votes.items() if vote.order_decides],
-            "judged_in": self.run,
-            "failure": asdict(self.failure) if self.failure else None,
+            **json_of(self, "judged_in=run failure"),
         }
 
 
@@ -222,12 +207,22 @@ class GridOutcome:
         """Who judged, by name."""
         return [seat.name for seat in self.design.judges]
 
+    @property
+    def labels(self) -> dict[str, str]:
+        """By document its title, with a number where others have the same."""
+        seen: Counter[str] = Counter()
+        found: dict[str, str] = {}
+        for document, title in self.documents:
+            seen[title] += 1
+            found[document] = title if seen[title] == 1 else f"{title} ({seen[title]})"
+        return found
+
     def of(self, contestant: str, judge: str) -> list[Judged]:
         """A contestant's summaries before one judge."""
         return [one for one in self.judged if (one.summary.contestant, one.judge) == (contestant, judge)]
 
     @property
-    def summaries(self) -> list[Summary]:
+    def summaries(self) -> list[GridSummary]:
         """Each summary once."""
         return list({one.summary.key: one.summary for one in self.judged}.values())
 

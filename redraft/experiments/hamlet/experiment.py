@@ -5,33 +5,34 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
+from functools import partial
+from random import Random
 from typing import get_args
 
 from redraft.agents.together import together
-from redraft.domain import Document, Evaluation, KeyFacts, Perspective, Totals, Tree
-from redraft.errors import BudgetError, RedraftError, StoreError
+from redraft.domain import Document, Evaluation, KeyFacts, Perspective, Tree
+from redraft.errors import BudgetError
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
-from redraft.events import PartDone, StageStarted
-from redraft.experiments.hamlet.queries import asked_trees
-from redraft.experiments.hamlet.records import KEYFACTS, Item, Measured, Subject, item_of, judged
-from redraft.experiments.seats import Seat, judged_by, keyed, seated
+from redraft.events import StageStarted
+from redraft.experiments.hamlet.records import KEYFACTS, HamletItem, HamletScore, HamletSubject, item_of, judged
+from redraft.experiments.seats import Seat, check_seats, judged_by, keyed, seated
 from redraft.experiments.stages import DRAFTING, JUDGING
+from redraft.experiments.work import Made, RunBatch, refuse_if_none_fits, used_by
 from redraft.history.certificates import Certificate, certificate
-from redraft.packs.keyfacts import ALL
-from redraft.runs.bench import Bench, Watch
-from redraft.runs.failures import failure
+from redraft.packs.keyfacts import ALL, trees_for
+from redraft.runs.bench import Bench
 from redraft.runs.locating import located
-from redraft.runs.opening import resolve, tokenizer_of
+from redraft.runs.opening import tokenizer_of
 from redraft.runs.preparing import Order, prepare
-from redraft.runs.staff import hire
 from redraft.settings import BuildKeyfacts, Evaluate, Judging, ModelSettings, PerspectiveName, Settings
 
 HAMLET = "hamlet"
 """What its runs are for, and the command that repeats them."""
 QUERY = "How do the people of this part of the book stand to each other, and what comes of it in the end?"
 """As long as the queries of trees are, and in their place where there are none yet."""
+# So that of two that are equally near it is the first, whatever the last bits say.
+_DECIMALS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,18 +88,39 @@ class Design:
 
     def check(self, bench: Bench) -> None:
         """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""
-        for one in self.models:
-            hire(resolve(self.drafting(one.name, "")), None, bench.limits, bench.prices)
-        hire(resolve(self.judging()), self.building().judging, bench.limits, bench.prices)
+        check_seats(bench, *((self.drafting(one.name, ""), None) for one in self.models))
+        check_seats(bench, (self.judging(), self.building().judging))
+
+
+def asked_trees(
+    found: KeyFacts, perspectives: Sequence[Perspective], count: int | None = None, seed: int | None = None
+) -> list[Tree]:
+    """The trees whose queries are asked, in the order of the document; the same for the same arguments.
+
+    The document is cut into `count` equal stretches, and each stretch asks what is nearest to its middle, or with a
+    `seed` to a random place in it, the perspectives taking turns.
+    """
+    # Of two trees with the same query only the first is ever judged by.
+    trees = [tree for tree in found.trees if tree.query and trees_for(found, tree.query, perspectives) == (tree,)]
+    if count is None or count >= len(trees):
+        return trees
+    random = Random(seed)
+    left = list(range(len(trees)))
+    for turn in range(count):
+        place = (turn + (0.5 if seed is None else random.random())) / count
+        wanted = perspectives[turn % len(perspectives)]
+        distances = {n: round(abs(trees[n].position - place), _DECIMALS) for n in left}
+        left.remove(min(left, key=lambda n: (trees[n].perspective != wanted, distances[n], n)))
+    return [tree for n, tree in enumerate(trees) if n not in left]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class HamletOutcome:
     """All that came of the experiment."""
 
     design: Design
-    subjects: tuple[Subject, ...]
-    items: tuple[Item, ...]
+    subjects: tuple[HamletSubject, ...]
+    items: tuple[HamletItem, ...]
     stopped: BudgetError | None = None
     certificates: tuple[Certificate, ...] = ()
     """What stands behind the scores, of all items together."""
@@ -109,41 +131,35 @@ class Outcome:
         return self.stopped is None and all(item.status == "done" for item in self.items) and not self.lost
 
     @property
-    def lost(self) -> tuple[Subject, ...]:
+    def lost(self) -> tuple[HamletSubject, ...]:
         """The documents without key facts."""
         return tuple(subject for subject in self.subjects if subject.keyfacts is None)
 
 
-async def hamlet(documents: Sequence[Document], design: Design, bench: Bench) -> Outcome:
+async def hamlet(documents: Sequence[Document], design: Design, bench: Bench) -> HamletOutcome:
     """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
     design.check(bench)
     bench.draw_on(HAMLET, repr(design), *(document.id for document in documents))
-    await asyncio.to_thread(_check_plans, documents, design)
+    plans = [partial(prepare, one, design.drafting(model.name, QUERY)) for one in documents for model in design.models]
+    await asyncio.to_thread(refuse_if_none_fits, plans)
     await _count_what_is_known(documents, design, bench)
     bench.observer(StageStarted("key facts", 0))
     subjects = await together(_subject(document, design, bench) for document in documents)
     items = [
-        (subject, item)
+        (subject, item_of(subject.document, tree, one.name))
         for subject in subjects
         if subject.keyfacts
         for tree in design.trees(subject.keyfacts)
-        for item in (item_of(subject.document, tree, one.name) for one in design.models)
+        for one in design.models
     ]
     bench.observer(StageStarted("summaries and verdicts", 0))
-    crowd, numbers = asyncio.Semaphore(bench.limits.concurrency), count(1)
-
-    async def made(subject: Subject, item: Item) -> Item:
-        async with crowd:
-            done = await _item(subject, item, design, bench)
-        bench.observer(PartDone(f"{item.title}, {_name(item)}: {done.status}", next(numbers), len(items)))
-        return done
-
-    done = await together(made(subject, item) for subject, item in items)
+    batch = RunBatch(bench, len(items))
+    done = await together(_item(subject, item, design, batch) for subject, item in items)
     behind = await asyncio.to_thread(_certificates, done, bench)
-    return Outcome(design, tuple(subjects), tuple(done), bench.stopped, behind)
+    return HamletOutcome(design, tuple(subjects), tuple(done), bench.stopped, behind)
 
 
-def _certificates(items: Sequence[Item], bench: Bench) -> tuple[Certificate, ...]:
+def _certificates(items: Sequence[HamletItem], bench: Bench) -> tuple[Certificate, ...]:
     """What stands behind the scores: all of them are by one judge, under the same prompts."""
     judged = [item for item in items if item.recall is not None and item.faithfulness is not None]
     if not judged:
@@ -156,30 +172,20 @@ def _certificates(items: Sequence[Item], bench: Bench) -> tuple[Certificate, ...
     )
 
 
-def _counted(some: Sequence[Measured | None]) -> tuple[int, int]:
+def _counted(some: Sequence[HamletScore | None]) -> tuple[int, int]:
     """How many verdicts were given, and how many were not."""
     known = [one for one in some if one is not None]
     return sum(one.levels[ALL].whole for one in known if ALL in one.levels), sum(one.unjudged for one in known)
 
 
-def _check_plans(documents: Sequence[Document], design: Design) -> None:
-    """Where no model could summarize any of the documents, say so before their key facts are paid for."""
-    refused: list[RedraftError] = []
-    for document in documents:
-        for one in design.models:
-            try:
-                prepare(document, design.drafting(one.name, QUERY))
-            except RedraftError as error:
-                refused.append(error)
-            else:
-                return
-    raise refused[0]
-
-
 async def _count_what_is_known(documents: Sequence[Document], design: Design, bench: Bench) -> None:
     """Find all that was done before, so that it counts before anything more is spent."""
     for document in documents:
-        keyfacts = await _known_keyfacts(document, design, bench)
+        keyfacts = bench.store.keyfacts.imported(document.id)
+        if keyfacts is None:
+            run = await bench.known(document, design.judging(), design.building())
+            found = run.judging.keyfacts if run and run.judging else None
+            keyfacts = bench.store.keyfacts.get(found) if found else None
         for tree in design.trees(keyfacts) if keyfacts else ():
             for one in design.models:
                 drafted = await bench.known(document, design.drafting(one.name, tree.query), Order())
@@ -188,68 +194,51 @@ async def _count_what_is_known(documents: Sequence[Document], design: Design, be
                     await bench.known(document, design.judging(tree.query), design.verdict(keyfacts.id, summary))
 
 
-async def _known_keyfacts(document: Document, design: Design, bench: Bench) -> KeyFacts | None:
-    """The key facts that need not be found first."""
-    if imported := bench.store.keyfacts.imported(document.id):
-        return imported
-    run = await bench.known(document, design.judging(), design.building())
-    found = run.judging.keyfacts if run and run.judging else None
-    return bench.store.keyfacts.get(found) if found else None
-
-
-async def _subject(document: Document, design: Design, bench: Bench) -> Subject:
+async def _subject(document: Document, design: Design, bench: Bench) -> HamletSubject:
     """The document with its key facts: imported, found before, or found now."""
     tokenizer, _ = tokenizer_of(design.judging())
-    subject = Subject(document, await asyncio.to_thread(tokenizer.count, document.text))
+    subject = HamletSubject(document, await asyncio.to_thread(tokenizer.count, document.text))
     if imported := bench.store.keyfacts.imported(document.id):
         return replace(subject, keyfacts=imported)
-    watch = Watch(document.title, bench.observer)
-    try:
-        result = await bench.made(document, design.judging(), design.building(), watch)
-        assert result.run.judging is not None
-        assert result.run.judging.keyfacts is not None
-        subject = replace(subject, keyfacts=bench.store.keyfacts.get(result.run.judging.keyfacts))
-    except BudgetError:
-        pass
-    except StoreError:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, the other documents go on
-        subject = replace(subject, failure=failure(KEYFACTS, error))
-    return replace(subject, run=watch.run, usage=_used(bench, watch))
+    batch = RunBatch(bench, 0)
+    made = await batch.quietly(KEYFACTS, document.title, document, design.judging(), design.building())
+    subject = replace(subject, run=made.run, usage=used_by(bench, made.run), failure=made.failure)
+    if made.result is None:
+        return subject
+    assert made.result.run.judging is not None
+    assert made.result.run.judging.keyfacts is not None
+    return replace(subject, keyfacts=bench.store.keyfacts.get(made.result.run.judging.keyfacts))
 
 
-async def _item(subject: Subject, item: Item, design: Design, bench: Bench) -> Item:
+async def _item(subject: HamletSubject, item: HamletItem, design: Design, batch: RunBatch) -> HamletItem:
     """The item with what came of it."""
+    async with batch.places:
+        done = await _done(subject, item, design, batch)
+    batch.tell(f"{item.title}, {_name(item)}: {done.status}")
+    return done
+
+
+async def _done(subject: HamletSubject, item: HamletItem, design: Design, batch: RunBatch) -> HamletItem:
     assert subject.keyfacts is not None
-    document, watch, stage = subject.document, Watch(_name(item), bench.observer), DRAFTING
-    try:
-        drafted = await bench.made(document, design.drafting(item.model, item.query), Order(experiment=HAMLET), watch)
-        item = _noted(replace(item, gaps=len(drafted.gaps)), stage, watch, bench)
-        summary = drafted.summary or ""
-        item = replace(item, words=drafted.draft.words if drafted.draft else None)
-        watch, stage = Watch(watch.name, bench.observer), JUDGING
-        order = design.verdict(subject.keyfacts.id, summary)
-        result = await bench.made(document, design.judging(item.query), order, watch)
-        return judged(_noted(item, stage, watch, bench), result.evaluations)
-    except BudgetError:
-        return _noted(item, stage, watch, bench)
-    except StoreError:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, the other items go on
-        return replace(_noted(item, stage, watch, bench), failure=failure(stage, error))
-
-
-def _noted(item: Item, stage: str, watch: Watch, bench: Bench) -> Item:
-    """The item with the run of a stage and what it used, where there is one."""
-    used = _used(bench, watch)
-    if watch.run is None or used is None:
+    document, drafting = subject.document, design.drafting(item.model, item.query)
+    made = await batch.quietly(DRAFTING, _name(item), document, drafting, Order(experiment=HAMLET))
+    item = _noted(item, DRAFTING, made, batch.bench)
+    if (drafted := made.result) is None:
         return item
-    return replace(item, runs={**item.runs, stage: watch.run}, usage={**item.usage, stage: used})
+    item = replace(item, gaps=len(drafted.gaps), words=drafted.draft.words if drafted.draft else None)
+    order = design.verdict(subject.keyfacts.id, drafted.summary or "")
+    made = await batch.quietly(JUDGING, _name(item), document, design.judging(item.query), order)
+    item = _noted(item, JUDGING, made, batch.bench)
+    return judged(item, made.result.evaluations) if made.result else item
 
 
-def _used(bench: Bench, watch: Watch) -> Totals | None:
-    return bench.store.calls.totals(watch.run) if watch.run else None
+def _noted(item: HamletItem, stage: str, made: Made, bench: Bench) -> HamletItem:
+    """The item with the run of a stage, what it used, and why it failed."""
+    item, used = replace(item, failure=made.failure), used_by(bench, made.run)
+    if made.run is None or used is None:
+        return item
+    return replace(item, runs={**item.runs, stage: made.run}, usage={**item.usage, stage: used})
 
 
-def _name(item: Item) -> str:
+def _name(item: HamletItem) -> str:
     return f"chunk {item.chunk + 1} {item.perspective} by {item.model}"

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from redraft.domain import Document, Evaluation, KeyFacts, Outcome, Perspective, Totals, Tree
 from redraft.evaluators.consensus import total
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
-from redraft.experiments.stages import JUDGING, usage_json
-from redraft.packs.keyfacts import ALL, bin_of, share
+from redraft.experiments.records import json_of, status_of
+from redraft.experiments.stages import JUDGING
+from redraft.packs.keyfacts import ALL, LEVELS, bin_of, share
 from redraft.runs.failures import Failure
 from redraft.text.cleaning import one_line
 
 KEYFACTS = "key facts"
+WHOLE = "whole"
+LEVEL_COLUMNS, LEVEL_KEYS = (*LEVELS, WHOLE), (*LEVELS, ALL)
+"""The levels of facts and all of them together, as tables and as metrics have it."""
+FIFTHS = tuple(bin_of((n + 0.5) / 5) for n in range(5))
 
 
-class Share(NamedTuple):
+class PooledShare(NamedTuple):
     """How many of how many; where judges differ on an item, a part of it counts."""
 
     part: float
@@ -31,12 +36,12 @@ class Share(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class HamletScore:
     """What one metric says of one summary, as numbers that can be added up."""
 
     outcome: Outcome
     score: float | None = None
-    levels: Mapping[str, Share] = field(default_factory=dict)
+    levels: Mapping[str, PooledShare] = field(default_factory=dict)
     """By level of the key facts, and over all."""
     unjudged: int = 0
     errors: Mapping[str, int] = field(default_factory=dict)
@@ -44,7 +49,7 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class HamletItem:
     """One query put to one model, and what came of it. None is what there is not, or not yet."""
 
     document: str
@@ -61,8 +66,8 @@ class Item:
     words: int | None = None
     gaps: int = 0
     """Chunks of the document that the summary leaves out, because the model could not summarize them."""
-    recall: Measured | None = None
-    faithfulness: Measured | None = None
+    recall: HamletScore | None = None
+    faithfulness: HamletScore | None = None
     failure: Failure | None = None
 
     @property
@@ -73,34 +78,21 @@ class Item:
     @property
     def status(self) -> str:
         """Whether it is `done`, has `failed`, or was `not made`."""
-        if self.failure is not None:
-            return "failed"
-        return "not made" if self.faithfulness is None else "done"
+        return status_of(self.failure, done=self.faithfulness is not None)
 
     def to_json(self) -> dict[str, object]:
         """The record in `items.json`."""
-        return {
-            "document": self.document,
-            "title": self.title,
-            "chunk": self.chunk,
-            "position": self.position,
-            "bin": self.bin,
-            "perspective": self.perspective,
-            "query": self.query,
-            "model": self.model,
-            "status": self.status,
-            "runs": dict(self.runs),
-            "words": self.words,
-            "gaps": self.gaps,
-            "keyfact_recall": _measured_json(self.recall),
-            "faithfulness": _measured_json(self.faithfulness),
-            "usage": {stage: usage_json(used) for stage, used in self.usage.items()},
-            "failure": asdict(self.failure) if self.failure else None,
-        }
+        return json_of(
+            self,
+            "document title chunk position bin perspective query model status runs words gaps keyfact_recall:"
+            " faithfulness: usage failure",
+            keyfact_recall=_measured_json(self.recall),
+            faithfulness=_measured_json(self.faithfulness),
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class HamletSubject:
     """A document of an experiment, with its key facts once it has them, and what was used to find them."""
 
     document: Document
@@ -112,31 +104,28 @@ class Subject:
 
     def to_json(self) -> dict[str, object]:
         """The document as programs read it."""
-        return {
-            "id": self.document.id,
-            "title": self.document.title,
-            "tokens": self.tokens or None,
-            "keyfacts": self.keyfacts.id if self.keyfacts else None,
-            "missing": list(self.keyfacts.missing) if self.keyfacts else [],
-            "run": self.run,
-            "usage": usage_json(self.usage),
-            "failure": asdict(self.failure) if self.failure else None,
-        }
+        return json_of(
+            self,
+            "id=document.id title=document.title tokens: keyfacts: missing: run usage failure",
+            tokens=self.tokens or None,
+            keyfacts=self.keyfacts.id if self.keyfacts else None,
+            missing=list(self.keyfacts.missing) if self.keyfacts else [],
+        )
 
 
-def item_of(document: Document, tree: Tree, model: str) -> Item:
+def item_of(document: Document, tree: Tree, model: str) -> HamletItem:
     """An item that nothing has been done about yet."""
-    return Item(document.id, document.title, tree.chunk, tree.position, tree.perspective, tree.query, model)
+    return HamletItem(document.id, document.title, tree.chunk, tree.position, tree.perspective, tree.query, model)
 
 
-def judged(item: Item, evaluations: Mapping[str, Evaluation]) -> Item:
+def judged(item: HamletItem, evaluations: Mapping[str, Evaluation]) -> HamletItem:
     """The item with what the metrics say of its summary. A metric that failed makes the item one that failed."""
     recall, faithfulness = evaluations[KeyfactRecall.name], evaluations[Faithfulness.name]
     failed = next((one for one in (recall, faithfulness) if one.outcome == "failed"), None)
     # Where the facts could not be aligned, nobody knows which of them the sentences carry: only the whole is known.
     levels = _levels(faithfulness, "faithful")
     if faithfulness.score is not None:
-        levels[ALL] = Share(total([round(faithfulness.score * faithfulness.judged, 9)]), faithfulness.judged)
+        levels[ALL] = PooledShare(total([round(faithfulness.score * faithfulness.judged, 9)]), faithfulness.judged)
     return replace(
         item,
         recall=_measured(recall, _levels(recall, "stated")),
@@ -145,32 +134,24 @@ def judged(item: Item, evaluations: Mapping[str, Evaluation]) -> Item:
     )
 
 
-def _measured(evaluation: Evaluation, levels: Mapping[str, Share]) -> Measured:
-    return Measured(evaluation.outcome, evaluation.score, levels, evaluation.unjudged, _errors(evaluation))
-
-
-def _errors(evaluation: Evaluation) -> dict[str, int]:
+def _measured(evaluation: Evaluation, levels: Mapping[str, PooledShare]) -> HamletScore:
     details: Mapping[str, Any] = evaluation.details
-    return dict(details.get("errors") or {}) if evaluation.outcome == "scored" else {}
+    errors = dict(details.get("errors") or {}) if evaluation.outcome == "scored" else {}
+    return HamletScore(evaluation.outcome, evaluation.score, levels, evaluation.unjudged, errors)
 
 
-def _levels(evaluation: Evaluation, counted: str) -> dict[str, Share]:
+def _levels(evaluation: Evaluation, counted: str) -> dict[str, PooledShare]:
     details: Mapping[str, Any] = evaluation.details
     found = details.get("by_level") or {}
-    return {level: Share(one[counted], one["judged"]) for level, one in found.items() if evaluation.outcome == "scored"}
+    return {
+        level: PooledShare(one[counted], one["judged"])
+        for level, one in found.items()
+        if evaluation.outcome == "scored"
+    }
 
 
-def _measured_json(measured: Measured | None) -> dict[str, object] | None:
+def _measured_json(measured: HamletScore | None) -> dict[str, object] | None:
     if measured is None:
         return None
-    levels = {
-        level: {"value": found.value, "part": found.part, "whole": found.whole}
-        for level, found in measured.levels.items()
-    }
-    return {
-        "outcome": measured.outcome,
-        "score": measured.score,
-        "unjudged": measured.unjudged,
-        "levels": levels,
-        "errors": dict(measured.errors),
-    }
+    levels = {level: {"value": one.value, **one._asdict()} for level, one in measured.levels.items()}
+    return json_of(measured, "outcome score unjudged levels: errors", levels=levels)

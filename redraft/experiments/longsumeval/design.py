@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 
 from redraft.evaluators.catalog import check_goals, metrics
 from redraft.experiments.ready import Ready
-from redraft.experiments.seats import Seat, judged_by, keyed
+from redraft.experiments.seats import Seat, check_seats, judged_by, keyed
+from redraft.experiments.yardsticks import parts_for
 from redraft.runs.bench import Bench
 from redraft.runs.locating import located
-from redraft.runs.opening import resolve
 from redraft.runs.preparing import Order
-from redraft.runs.staff import hire
 from redraft.settings import (
-    YARDSTICKS,
     BuildKeyfacts,
     BuildQuestions,
     Judging,
@@ -77,8 +75,7 @@ class Design:
     @property
     def needs(self) -> list[PackPart]:
         """What has to be known of a document before its summaries can be judged."""
-        wanted = {one.needs for one in metrics(self.metrics) if one.needs}
-        return [part for part in YARDSTICKS if part in wanted]
+        return parts_for(self.metrics)
 
     def drafting(self, writer: Seat) -> Settings:
         """How a writer drafts."""
@@ -112,6 +109,4 @@ class Design:
     def check(self, bench: Bench) -> None:
         """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""
         check_goals(self.metrics, metrics(self.metrics))
-        for writer in self.writers:
-            hire(resolve(self.drafting(writer)), self.judging, bench.limits, bench.prices)
-        hire(resolve(self.seated()), None, bench.limits, bench.prices)
+        check_seats(bench, *((self.drafting(writer), self.judging) for writer in self.writers), (self.seated(), None))

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from redraft.agents.together import together
-from redraft.domain import Document, Evaluation, Totals
+from redraft.domain import Document, Evaluation
 from redraft.events import StageStarted
 from redraft.experiments.longsumeval.design import LONGSUMEVAL, Design, Way
 from redraft.experiments.longsumeval.records import Refined, RefinedOutcome, Stand
-from redraft.experiments.making import Making
 from redraft.experiments.seats import Seat
 from redraft.experiments.stages import DRAFTING
+from redraft.experiments.work import RunBatch, taken_by
+from redraft.experiments.yardsticks import Yardstick, yardstick
 from redraft.history.results import Result
 from redraft.runs.bench import Bench
 from redraft.runs.failures import Failure
 from redraft.runs.preparing import Order
-from redraft.settings import YARDSTICKS
 from redraft.store.store import Store
 from redraft.text.words import count_words
 
@@ -32,56 +32,31 @@ async def longsumeval(documents: Sequence[Document], design: Design, bench: Benc
     drafts = 0 if design.ready.systems else len(design.writers)
     given = sum(len(texts) for of_one in design.ready.systems.values() for texts in of_one.values())
     summaries = given * len(design.writers) or len(documents) * drafts
-    making = Making(bench, len(documents) * (len(design.needs) + drafts) + summaries * len(design.ways))
+    batch = RunBatch(bench, len(documents) * (len(design.needs) + drafts) + summaries * len(design.ways))
     bench.observer(StageStarted("drafts and revisions", 0))
-    done = await together(_on_document(document, design, making) for document in documents)
-    refined = [one for found, _, _ in done for one in found]
-    runs = [run for _, _, some in done for run in some] + [one.run for one in refined if one.run]
+    done = await together(_on_document(document, design, batch) for document in documents)
+    refined = [one for _, found in done for one in found]
+    runs = [run for by, _ in done for run in by.runs] + [one.run for one in refined if one.run]
     return RefinedOutcome(
         design,
         tuple((document.id, document.title) for document in documents),
         tuple(refined),
-        tuple(
-            (document.title, trouble)
-            for document, (_, troubles, _) in zip(documents, done, strict=True)
-            for trouble in troubles
-        ),
-        await asyncio.to_thread(bench.store.calls.taken_by, runs) if runs else Totals(),
+        tuple((one.title, lost) for one, (by, _) in zip(documents, done, strict=True) for lost in by.failures),
+        await taken_by(bench, runs),
         bench.stopped,
     )
 
 
-async def _on_document(
-    document: Document, design: Design, making: Making
-) -> tuple[list[Refined], list[Failure], list[str]]:
+async def _on_document(document: Document, design: Design, batch: RunBatch) -> tuple[Yardstick, list[Refined]]:
     """All that comes of one document: one refinement after the other, since they begin with the same drafts."""
-    by, troubles, runs = await _measured(document, design, making)
-    refined: list[Refined] = []
-    for writer in design.writers:
-        for start in await _starts(document, writer, design, making, runs):
-            for way in design.ways:
-                refined.append(await _refined(document, writer, start, way, by, design, making))  # noqa: PERF401
-    return refined, troubles, runs
-
-
-async def _measured(
-    document: Document, design: Design, making: Making
-) -> tuple[dict[str, str | None], list[Failure], list[str]]:
-    """What the summaries of a document are judged by: imported, built before, or built now."""
-    store, troubles, runs = making.bench.store, list[Failure](), list[str]()
-    imported = {"questions": store.packs.imported(document.id), "keyfacts": store.keyfacts.imported(document.id)}
-    by: dict[str, str | None] = {name: getattr(design.judging, name) for name in YARDSTICKS.values()}
-    for part in design.needs:
-        name = YARDSTICKS[part]
-        if by[name] is None and (there := imported[part]) is not None:
-            by[name] = there.id
-        if by[name] is not None:
-            continue
-        made = await making.made(part, f"{document.title}: {part}", document, design.seated(), design.building(part))
-        runs += [made.run] if made.run else []
-        by[name] = getattr(made.result.run.judging, name) if made.result else None
-        troubles += [made.failure] if made.failure else []
-    return by, troubles, runs
+    by = await yardstick(document, design.needs, design.judging, design.seated(), design.building, batch)
+    refined = [
+        await _refined(document, writer, start, way, by, design, batch)
+        for writer in design.writers
+        for start in await _starts(document, writer, design, batch, by.runs)
+        for way in design.ways
+    ]
+    return by, refined
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +70,7 @@ class _Start:
     failure: Failure | None = None
 
 
-async def _starts(document: Document, writer: Seat, design: Design, making: Making, runs: list[str]) -> list[_Start]:
+async def _starts(document: Document, writer: Seat, design: Design, batch: RunBatch, runs: list[str]) -> list[_Start]:
     """The first drafts that a writer refines: those that are there, or its own."""
     if design.ready.systems:
         return [
@@ -104,7 +79,7 @@ async def _starts(document: Document, writer: Seat, design: Design, making: Maki
             for number, text in enumerate(texts.get(document.id, ()), 1)
         ]
     name = f"{document.title} by {writer.name}"
-    made = await making.made(DRAFTING, name, document, design.drafting(writer), Order(experiment=LONGSUMEVAL))
+    made = await batch.made(DRAFTING, name, document, design.drafting(writer), Order(experiment=LONGSUMEVAL))
     runs += [made.run] if made.run else []
     if made.result is None:
         return [_Start(writer.name, 1, failure=made.failure)]
@@ -116,20 +91,20 @@ async def _refined(
     writer: Seat,
     start: _Start,
     way: Way,
-    by: dict[str, str | None],
+    by: Yardstick,
     design: Design,
-    making: Making,
+    batch: RunBatch,
 ) -> Refined:
     one = Refined(document.id, document.title, start.system, start.number, writer.name, way, failure=start.failure)
     if start.text is None:
         return replace(one, made=False)
     settings = design.drafting(writer).model_copy(update={"strategy": "given", "words": start.limit})
     name = f"{document.title}: {start.system}'s refined by {writer.name} to {way.thresholds}, {way.policy}"
-    made = await making.made(_REFINING, name, document, settings, design.refining(writer, way, start.text, by))
+    made = await batch.made(_REFINING, name, document, settings, design.refining(writer, way, start.text, by.by))
     one = replace(one, run=made.run, failure=made.failure)
     if made.result is None:
         return replace(one, made=made.failure is not None)
-    store, result = making.bench.store, made.result
+    store, result = batch.bench.store, made.result
     stands = await asyncio.to_thread(_stands, store, result)
     taken = await asyncio.to_thread(store.calls.taken_by, [result.run.id])
     lengths = (count_words(start.text), count_words(result.summary or ""))

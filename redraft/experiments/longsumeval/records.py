@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from redraft.domain import Totals
 from redraft.errors import BudgetError
 from redraft.experiments.longsumeval.design import Design, Way
-from redraft.experiments.stages import usage_json
+from redraft.experiments.records import json_of, status_of
 from redraft.runs.failures import Failure
 
 
@@ -48,9 +48,7 @@ class Refined:
     @property
     def status(self) -> str:
         """Whether it is `done`, has `failed`, or was `not made`."""
-        if self.failure is not None:
-            return "failed"
-        return "done" if self.stands else "not made"
+        return status_of(self.failure, done=bool(self.stands))
 
     @property
     def revisions(self) -> int:
@@ -71,25 +69,13 @@ class Refined:
 
     def to_json(self) -> dict[str, object]:
         """The record in `items.json`."""
-        return {
-            "document": self.document,
-            "title": self.title,
-            "system": self.system,
-            "number": self.number,
-            "refined_by": self.writer,
-            "thresholds": self.way.thresholds,
-            "order": self.way.policy,
-            "status": self.status,
-            "stop": self.stop,
-            "revisions": self.revisions,
-            "initial": dict(self.stands[0].scores) if self.stands else None,
-            "final": dict(self.stands[-1].scores) if self.stands else None,
-            "rounds": [asdict(one) for one in self.stands],
-            "words": list(self.words) if self.words else None,
-            "run": self.run,
-            "taken": usage_json(self.taken),
-            "failure": asdict(self.failure) if self.failure else None,
-        }
+        return json_of(
+            self,
+            "document title system number refined_by=writer thresholds=way.thresholds order=way.policy status stop"
+            " revisions initial: final: rounds=stands words run taken failure",
+            initial=self.stands[0].scores if self.stands else None,
+            final=self.stands[-1].scores if self.stands else None,
+        )
 
 
 @dataclass(frozen=True, slots=True)

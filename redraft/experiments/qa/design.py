@@ -11,15 +11,14 @@ from redraft.domain import Document
 from redraft.errors import PlanError, UsageError
 from redraft.evaluators.similarity import Similarity, similarity
 from redraft.experiments.context.steps import Step, steps_of
-from redraft.experiments.seats import Seat, keyed, seated
+from redraft.experiments.seats import Seat, check_seats, keyed, seated
 from redraft.graphs.strategies import strategy_named
 from redraft.packs.typed import BUILDING, PER_THIRD
 from redraft.prompts.typed import ANSWER_QUESTIONS, JUDGE_ANSWERS
 from redraft.runs.bench import Bench
 from redraft.runs.jobs import wording
-from redraft.runs.opening import resolve, tokenizer_of
+from redraft.runs.opening import tokenizer_of
 from redraft.runs.preparing import Order, Prepared, prepare
-from redraft.runs.staff import hire
 from redraft.settings import Judging, Part, Settings, SimilarityName, is_entailment, reads_prompts
 from redraft.text.embeddings import load_encoder
 from redraft.text.words import count_words
@@ -36,7 +35,7 @@ _QUESTION = 40
 _UNBOUNDED = {"context_tokens": 100_000_000}
 
 
-class Contestant(NamedTuple):
+class QaContestant(NamedTuple):
     """A model, and from what it answers: all of what is read, or its own summary of that by a strategy."""
 
     name: str
@@ -63,16 +62,16 @@ class Design:
     embeddings: str | None = None
 
     @property
-    def contestants(self) -> tuple[Contestant, ...]:
+    def contestants(self) -> tuple[QaContestant, ...]:
         """Every model by every strategy, named by what there are several of."""
         several = len(self.strategies) > 1
         return tuple(
-            Contestant(f"{one.name}, {strategy}" if several else one.name, one.name, strategy)
+            QaContestant(f"{one.name}, {strategy}" if several else one.name, one.name, strategy)
             for one in self.models
             for strategy in self.strategies
         )
 
-    def contestant(self, name: str) -> Contestant:
+    def contestant(self, name: str) -> QaContestant:
         """The one of this name."""
         return next(one for one in self.contestants if one.name == name)
 
@@ -146,5 +145,5 @@ class Design:
         step = Step(1, 1, None)
         for strategy in self.strategies:
             strategy_named(strategy)
-        for settings in (*(self.answering(one.name, step) for one in self.contestants), self.judging()):
-            hire(resolve(settings), None, bench.limits, bench.prices)
+        answering = [self.answering(one.name, step) for one in self.contestants]
+        check_seats(bench, *((settings, None) for settings in (*answering, self.judging())))

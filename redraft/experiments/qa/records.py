@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from redraft.agents.questioner import Judged, Response
 from redraft.domain import Document, Totals
 from redraft.evaluators.similarity import Similarity
 from redraft.experiments.context.steps import Step
-from redraft.experiments.stages import usage_json
+from redraft.experiments.records import json_of, status_of
 from redraft.prompts.typed import AnswerPair, yes_or_no
 from redraft.questions import Third, TypedQuestion, TypedQuestions, third_of
 from redraft.runs.failures import Failure
@@ -22,7 +22,7 @@ Place = Literal["read", "cut", "ahead"]
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class QaSubject:
     """A document with its steps, and its questions once it has them."""
 
     document: Document
@@ -36,21 +36,17 @@ class Subject:
 
     def to_json(self) -> dict[str, object]:
         """The document as programs read it."""
-        return {
-            "id": self.document.id,
-            "title": self.document.title,
-            "tokens": self.tokens,
-            "steps": [step.tokens for step in self.steps],
-            "questions": self.questions.id if self.questions else None,
-            "missing": list(self.questions.missing) if self.questions else [],
-            "runs": dict(self.runs),
-            "usage": {stage: usage_json(used) for stage, used in self.usage.items()},
-            "failures": [asdict(one) for one in self.failures],
-        }
+        return json_of(
+            self,
+            "id=document.id title=document.title tokens steps: questions: missing: runs usage failures",
+            steps=[step.tokens for step in self.steps],
+            questions=self.questions.id if self.questions else None,
+            missing=list(self.questions.missing) if self.questions else [],
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class QaCell:
     """One model at one step of one document: its answers by the numbers of the questions, or why there are none."""
 
     document: str
@@ -74,11 +70,11 @@ class Cell:
     @property
     def status(self) -> str:
         """Whether it is `done`, has `failed`, or was `not made`."""
-        return "failed" if self.failure else "done" if self.done else "not made"
+        return status_of(self.failure, done=self.done)
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class QaItem:
     """One question put to one model at one step. None is what there is not."""
 
     document: str
@@ -168,45 +164,31 @@ class Item:
         reference = self.question.reason if of_reason else self.question.answer
         return AnswerPair(id=1, question=self.question.text, reference=reference, answer=said) if said else None
 
-    def compared(self, similarity: Similarity) -> Item:
+    def compared(self, similarity: Similarity) -> QaItem:
         """The item with how alike what was said is to the reference."""
         pair = self.pair
         return self if pair is None else replace(self, similarity=round(similarity(pair.answer, pair.reference), 6))
 
     def to_json(self) -> dict[str, object]:
         """The record in `items.json`."""
-        return {
-            "document": self.document,
-            "title": self.title,
-            "model": self.model,
-            "step": self.step,
-            "tokens": self.tokens,
-            "question": self.question.id,
-            "type": self.question.type,
-            "third": self.third,
-            "place": self.place,
-            "third_read": self.third_read,
-            "status": self.status,
-            "run": self.run,
-            "draft": self.draft,
-            "answer": self.response.answer if self.response else None,
-            "reason": self.response.reason if self.response else None,
-            "abstained": self.abstained,
-            "should_abstain": self.should_abstain,
-            "yes_no": self.yes_no,
-            "verdict": self.judged_right,
-            "why": self.verdict.reason if self.verdict else None,
-            "similarity": self.similarity,
-            "correct": self.correct if self.place == "read" else None,
-        }
+        said, verdict = self.response, self.verdict
+        return json_of(
+            self,
+            "document title model step tokens question=question.id type=question.type third place third_read status run"
+            " draft answer: reason: abstained should_abstain yes_no verdict=judged_right why: similarity correct:",
+            answer=said.answer if said else None,
+            reason=said.reason if said else None,
+            why=verdict.reason if verdict else None,
+            correct=self.correct if self.place == "read" else None,
+        )
 
 
-def items_of(subject: Subject, cell: Cell) -> list[Item]:
+def items_of(subject: QaSubject, cell: QaCell) -> list[QaItem]:
     """The questions of a document as they were put to one model at one step."""
     if (asked := subject.questions) is None:
         return []
     return [
-        Item(
+        QaItem(
             document=subject.document.id,
             title=subject.document.title,
             model=cell.model,

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from redraft.cli import delivery, judging, options
+from redraft.cli.commands.experiment import contestants as common
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 from redraft.plugins import require_agreement
@@ -31,18 +32,7 @@ budget is used up. Repeat the command, with a higher limit, to go on.
 @command(
     short_help="How far do summaries confuse their readers?",
     epilog=_EPILOG,
-    first=(
-        "summaries",
-        "annotations",
-        "judge",
-        "batch",
-        "dry-run",
-        "max-calls",
-        "max-cost",
-        "output",
-        "json",
-        "quiet",
-    ),
+    first=("summaries", "annotations", "judge", "batch", "dry-run", "max-calls", "max-cost", "output", "json", "quiet"),
 )
 @options.typed_option(
     "--summaries", section="summary", required=True, metavar="FILE", help="JSON file of summaries, their texts by id."
@@ -82,61 +72,29 @@ budget is used up. Repeat the command, with a higher limit, to go on.
 @options.prompt_set
 @options.replies
 @options.dry_run
-@options.limit_options
-@options.max_source
-@options.prices
-@delivery.output
-@options.db
-@options.as_json
-@options.quiet
-def booookscore(
-    summaries: str,
-    annotations: str | None,
-    output: str | None,
-    db: str | None,
-    prices: str | None,
-    as_json: bool,
-    quiet: bool,
-    **given: Any,
-) -> int:
+@delivery.run_options
+def booookscore(summaries: str, annotations: str | None, **given: Any) -> int:
     """How far do summaries confuse their readers? By annotations that there are, by judges, or by both beside each
     other: score and its spread, types, lengths, repeated trigrams (BooookScore).
     """
     from redraft.cli import given as asked
 
+    quiet = given["quiet"]
     judging = annotations is None or asked.typed(given, ("judge",))
     reading(summaries, quiet=quiet or not judging)
     require_agreement("redraft experiment booookscore")
     from redraft.agreement.annotations import read_annotations, read_summaries
-    from redraft.experiments.booookscore.planning import plan_table
-    from redraft.experiments.booookscore.scoring import CoherenceDesign, judged, measured
-    from redraft.experiments.booookscore.tables import coherence_report
-    from redraft.models.prices import price_table
-    from redraft.runs.bench import Bench
-    from redraft.store.store import Store
+    from redraft.experiments.booookscore.scoring import CoherenceDesign, measured
+    from redraft.experiments.booookscore.tables import EXPERIMENT
 
-    limits, table = asked.limits(given), price_table(prices)
     named = given["judge"] if judging else ()
-    design = CoherenceDesign(
-        judges=named or (() if annotations else ("extractive",)),
-        batch=given["batch"],
-        base_url=given["judge_base_url"],
-        context_tokens=given["context_tokens"],
-        temperature=given["temperature"],
-        prompts=given["prompts"],
-        replies=given["replies"],
-        own=asked.models_named({**given, "judge": named}),
-    )
+    judges = named or (() if annotations else ("extractive",))
+    design = CoherenceDesign(batch=given["batch"], **common.reading_of(given, judges))
     file, known = read_summaries(summaries), read_annotations(annotations) if annotations else None
-    outcome = measured(file, known, design)
-    if given["dry_run"]:
-        return delivery.show_plan(plan_table(outcome, table), as_json=as_json)
-    folder = delivery.folder(output)
-    if design.judges:
-        with Store(db) as store:
-            outcome = delivery.work(
-                lambda display: judged(outcome, Bench(store, limits, table, display.observe)), quiet=quiet
-            )
-    delivery.deliver(coherence_report(outcome), folder, as_json=as_json, quiet=quiet)
-    done = any(one.said for judge in outcome.judges for one in judge.readings.values())
-    return delivery.closed(outcome.complete, outcome.stopped, done=done, quiet=quiet)
+    found = measured(file, known, design)
+    if design.judges or given["dry_run"]:
+        return delivery.carry_out(EXPERIMENT, (), found, given)
+    # Nobody is asked, and so there is no need of a database.
+    folder = delivery.folder(given["output"])
+    delivery.deliver(EXPERIMENT.report(found), folder, as_json=given["as_json"], quiet=quiet)
+    return delivery.closed(found.complete, None, done=False, quiet=quiet)

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from redraft.cli import delivery, judging, options
+from redraft.cli.commands.experiment import contestants as common
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 from redraft.errors import UsageError
@@ -27,45 +28,17 @@ used up. Repeat the command, with a higher limit, to go on.
 @command(
     "chunk-size",
     epilog=_EPILOG,
-    first=(
-        "sizes",
-        "sample",
-        "judge",
-        "context-tokens",
-        "dry-run",
-        "max-calls",
-        "max-cost",
-        "output",
-        "json",
-        "quiet",
-    ),
+    first=("sizes", "sample", "judge", "context-tokens", "dry-run", "max-calls", "max-cost", "output", "json", "quiet"),
 )
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @judging.required_judges
 @judging.judge_base_url
 @options.typed_option(
-    "--sizes",
-    section="summary",
-    default="1024,2048,4096,8192",
-    metavar="N,N...",
-    help="Tokens of a chunk.",
+    "--sizes", section="summary", default="1024,2048,4096,8192", metavar="N,N...", help="Tokens of a chunk."
 )
+@common.count("--sample", "summary", "Most chunks of each size, drawn from all SOURCEs.", 100, at="chunks")
 @options.typed_option(
-    "--sample",
-    "chunks",
-    section="summary",
-    type=click.IntRange(min=1),
-    default=100,
-    metavar="N",
-    help="Most chunks of each size, drawn from all SOURCEs.",
-)
-@options.typed_option(
-    "--seed",
-    section="summary",
-    type=int,
-    default=0,
-    metavar="N",
-    help="Another number, other chunks.",
+    "--seed", section="summary", type=int, default=0, metavar="N", help="Another number, other chunks."
 )
 @options.option(
     "--context-tokens",
@@ -82,34 +55,13 @@ used up. Repeat the command, with a higher limit, to go on.
 def chunk_size(sources: tuple[str, ...], **given: Any) -> int:
     """Let judges mark chunks of SOURCEs of several sizes: how well do they lend themselves to drawing key facts?"""
     reading(*sources, quiet=given["quiet"])
-    from redraft.cli import given as asked
-    from redraft.experiments.chunk_size.marking import SizeDesign, chunk_sizes
-    from redraft.experiments.chunk_size.planning import plan_table
-    from redraft.experiments.chunk_size.tables import chunk_report
+    from redraft.experiments.chunk_size.marking import SizeDesign
+    from redraft.experiments.chunk_size.tables import EXPERIMENT
     from redraft.experiments.sources import documents_of
 
-    design = SizeDesign(
-        judges=tuple(given["judge"]),
-        sizes=_sizes(given["sizes"]),
-        sample=given["chunks"],
-        seed=given["seed"],
-        base_url=given["judge_base_url"],
-        context_tokens=given["context_tokens"],
-        temperature=given["temperature"],
-        prompts=given["prompts"],
-        replies=given["replies"],
-        own=asked.models_named(given),
-    )
-    documents = documents_of(sources)
-    return delivery.carry_out(
-        delivery.Work(
-            lambda bench: chunk_sizes(documents, design, bench),
-            chunk_report,
-            lambda outcome: any(one.marks for one in outcome.marked),
-            lambda prices: plan_table(documents, design, prices),
-        ),
-        given,
-    )
+    sizes, how = _sizes(given["sizes"]), common.reading_of(given, given["judge"])
+    design = SizeDesign(sizes=sizes, sample=given["chunks"], seed=given["seed"], **how)
+    return delivery.carry_out(EXPERIMENT, documents_of(sources), design, given)
 
 
 def _sizes(words: str) -> tuple[int, ...]:

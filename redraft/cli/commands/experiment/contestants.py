@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from redraft.cli.options import F, option, typed_option
+from redraft.cli.sections import Section
+from redraft.errors import UsageError
 
 if TYPE_CHECKING:
     from redraft.experiments.seats import Seat
@@ -31,6 +33,15 @@ def models_that(does: str, *, required: bool = False) -> Callable[[F], F]:
         help=f"Model that {does}: extractive, openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in"
         " redraft.toml; may be repeated.",
     )
+
+
+def count(
+    name: str, section: Section, text: str, default: int | None = None, *, at: str = "", least: int = 1, **more: Any
+) -> Callable[[F], F]:
+    """An option of a number for one command at a time; `at` is what it is given as, where it is not its name."""
+    names = (name, at) if at else (name,)
+    kind = click.IntRange(least, more.pop("most", None))
+    return typed_option(*names, section=section, type=kind, default=default, metavar="N", help=text, **more)
 
 
 judges = option(
@@ -107,6 +118,23 @@ def _named(given: Mapping[str, Any], model: str) -> Seat:
     from redraft.experiments.seats import Seat
 
     return Seat(model, asked.settings({**given, "model": model}))
+
+
+def only_judge(given: Mapping[str, Any], otherwise: Sequence[Seat] = ()) -> Seat:
+    """The one judge that is named; without any the first of others, under its own name."""
+    named = given["judge"] or [one.name for one in otherwise[:1]]
+    if len(named) != 1:
+        raise UsageError("--judge: one model judges, so that all are judged alike")
+    return judge(given, named[0])
+
+
+def reading_of(given: Mapping[str, Any], judges: Sequence[str]) -> dict[str, Any]:
+    """Who judges what is there already, and how, as a design has it."""
+    from redraft.cli import given as asked
+
+    same = {name: given[name] for name in ("context_tokens", "temperature", "prompts", "replies")}
+    own = asked.models_named({**given, "judge": judges})
+    return {"judges": tuple(judges), "base_url": given["judge_base_url"], "own": own, **same}
 
 
 def judging_of(given: Mapping[str, Any], judges: tuple[str, ...]) -> Judging:

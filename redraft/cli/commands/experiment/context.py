@@ -34,18 +34,7 @@ used up. Repeat the command, with a higher limit, to go on.
 @command(
     short_help="What do summaries keep as more of a document is read?",
     epilog=_EPILOG,
-    first=(
-        "until",
-        "strategy",
-        "words",
-        "reference",
-        "model",
-        "judge",
-        "max-cost",
-        "dry-run",
-        "output",
-        "quiet",
-    ),
+    first=("until", "strategy", "words", "reference", "model", "judge", "max-cost", "dry-run", "output", "quiet"),
 )
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @common.models_that("summarizes", required=True)
@@ -103,22 +92,11 @@ def context(sources: tuple[str, ...], **given: Any) -> int:
     what is lost and what is new is shown by place, beside what an even spread would give (traceability thesis).
     """
     reading(*sources, quiet=given["quiet"])
-    from redraft.experiments.context.experiment import context as run
-    from redraft.experiments.context.planning import plan_table
-    from redraft.experiments.context.report import context_report
+    from redraft.experiments.context.tables import EXPERIMENT
     from redraft.experiments.sources import documents_of
 
     documents = documents_of(sources)
-    design = _design(given, documents)
-    return delivery.carry_out(
-        delivery.Work(
-            lambda bench: run(documents, design, bench),
-            context_report,
-            lambda outcome: any(item.status == "done" for item in outcome.items),
-            lambda prices: plan_table(documents, design, prices),
-        ),
-        given,
-    )
+    return delivery.carry_out(EXPERIMENT, documents, _design(given, documents), given)
 
 
 def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> Design:

@@ -38,18 +38,7 @@ used up. Repeat the command, with a higher limit, to go on.
 @command(
     short_help="Which model, strategy or setting summarizes best?",
     epilog=_EPILOG,
-    first=(
-        "model",
-        "strategy",
-        "words",
-        "summaries",
-        "metric",
-        "judge",
-        "max-cost",
-        "dry-run",
-        "output",
-        "quiet",
-    ),
+    first=("model", "strategy", "words", "summaries", "metric", "judge", "max-cost", "dry-run", "output", "quiet"),
 )
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @common.models_that("summarizes")
@@ -92,22 +81,11 @@ def grid(sources: tuple[str, ...], **given: Any) -> int:
     """
     reading(*sources, quiet=given["quiet"])
     require_agreement("redraft experiment grid")
-    from redraft.experiments.grid.experiment import grid as run
-    from redraft.experiments.grid.planning import plan_table
-    from redraft.experiments.grid.report import grid_report
+    from redraft.experiments.grid.tables import EXPERIMENT
     from redraft.experiments.sources import documents_of
 
     documents = documents_of(sources)
-    design = _design(given, documents)
-    return delivery.carry_out(
-        delivery.Work(
-            lambda bench: run(documents, design, bench),
-            grid_report,
-            lambda outcome: any(found.score is not None for one in outcome.judged for found in one.scores.values()),
-            lambda prices: plan_table(documents, design, prices),
-        ),
-        given,
-    )
+    return delivery.carry_out(EXPERIMENT, documents, _design(given, documents), given)
 
 
 def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> Design:

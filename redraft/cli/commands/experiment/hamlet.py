@@ -12,7 +12,6 @@ from redraft.cli.commands.experiment import contestants as common
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
-from redraft.errors import UsageError
 
 if TYPE_CHECKING:
     from redraft.experiments.hamlet.experiment import Design
@@ -77,33 +76,20 @@ def hamlet(sources: tuple[str, ...], **given: Any) -> int:
     the query is from: recall and faithfulness by level, by perspective and by position (HAMLET).
     """
     reading(*sources, quiet=given["quiet"])
-    from redraft.experiments.hamlet.experiment import hamlet as run
-    from redraft.experiments.hamlet.planning import plan_table
-    from redraft.experiments.hamlet.report import hamlet_report
+    from redraft.experiments.hamlet.tables import EXPERIMENT
     from redraft.experiments.sources import documents_of
 
     documents = documents_of(sources)
-    design = _design(given)
-    return delivery.carry_out(
-        delivery.Work(
-            lambda bench: run(documents, design, bench),
-            hamlet_report,
-            lambda outcome: any(item.status == "done" for item in outcome.items),
-            lambda prices: plan_table(documents, design, prices),
-        ),
-        given,
-    )
+    return delivery.carry_out(EXPERIMENT, documents, _design(given), given)
 
 
 def _design(given: Mapping[str, Any]) -> Design:
     from redraft.cli import given as asked
     from redraft.experiments.hamlet.experiment import Design
 
-    if len(given["judge"]) != 1:
-        raise UsageError("--judge: one model judges, so that all are judged alike")
     return Design(
         models=common.writers(given),
-        judge=common.judge(given, given["judge"][0]),
+        judge=common.only_judge(given),
         validator=given["validator"],
         own=asked.models_named(given),
         perspective=given["perspective"] or "both",

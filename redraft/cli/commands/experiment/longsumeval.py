@@ -37,18 +37,7 @@ used up. Repeat the command, with a higher limit, to go on.
 @command(
     short_help="What does refining by questions and answers gain?",
     epilog=_EPILOG,
-    first=(
-        "model",
-        "summaries",
-        "judge",
-        "thresholds",
-        "order",
-        "rounds",
-        "max-cost",
-        "dry-run",
-        "output",
-        "quiet",
-    ),
+    first=("model", "summaries", "judge", "thresholds", "order", "rounds", "max-cost", "dry-run", "output", "quiet"),
 )
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @common.models_that("summarizes")
@@ -96,22 +85,11 @@ def longsumeval(sources: tuple[str, ...], **given: Any) -> int:
     models' own, or those of --summaries.
     """
     reading(*sources, quiet=given["quiet"])
-    from redraft.experiments.longsumeval.experiment import longsumeval as run
-    from redraft.experiments.longsumeval.planning import plan_table
-    from redraft.experiments.longsumeval.report import longsumeval_report
+    from redraft.experiments.longsumeval.tables import EXPERIMENT
     from redraft.experiments.sources import documents_of
 
     documents = documents_of(sources)
-    design = _design(given, documents)
-    return delivery.carry_out(
-        delivery.Work(
-            lambda bench: run(documents, design, bench),
-            longsumeval_report,
-            lambda outcome: any(one.status == "done" for one in outcome.refined),
-            lambda prices: plan_table(documents, design, prices),
-        ),
-        given,
-    )
+    return delivery.carry_out(EXPERIMENT, documents, _design(given, documents), given)
 
 
 def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> Design:
@@ -122,15 +100,13 @@ def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> Design:
     writers = common.writers(given)
     if not writers:
         raise UsageError("nobody refines", hint="name a model with --model")
-    if len(given["judge"]) > 1:
-        raise UsageError("--judge: one model judges, so that all are judged alike")
-    judge = given["judge"][0] if given["judge"] else writers[0].name
+    judge = common.only_judge(common.alike(given), writers)
     known = get_args(PolicyName)
     orders = tuple(order for order in dict.fromkeys(given["orders"]) if order in known)
     return Design(
         writers,
-        common.judge(common.alike(given), judge),
-        common.judging_of(given, (judge,)),
+        judge,
+        common.judging_of(given, (judge.name,)),
         tuple(_thresholds("--thresholds", words) for words in dict.fromkeys(given["thresholds"])),
         orders,
         given["rounds"],

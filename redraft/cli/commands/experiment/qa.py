@@ -12,7 +12,6 @@ from redraft.cli.commands.experiment import contestants as common
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
-from redraft.errors import UsageError
 
 if TYPE_CHECKING:
     from redraft.experiments.qa.design import Design
@@ -34,18 +33,7 @@ command, with a higher limit, to go on.
 @command(
     short_help="How well do models answer questions by type, place and length?",
     epilog=_EPILOG,
-    first=(
-        "model",
-        "judge",
-        "until",
-        "strategy",
-        "per-third",
-        "at-once",
-        "max-cost",
-        "dry-run",
-        "output",
-        "quiet",
-    ),
+    first=("model", "judge", "until", "strategy", "per-third", "at-once", "max-cost", "dry-run", "output", "quiet"),
 )
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @common.models_that("answers", required=True)
@@ -75,21 +63,13 @@ command, with a higher limit, to go on.
     help="What models answer from: direct, all that is read; hierarchical or incremental, their own summary of that;"
     " may be repeated.",
 )
-@options.typed_option(
-    "--per-third",
-    section="judging",
-    type=click.IntRange(1, 100),
-    default=1,
-    metavar="N",
-    help="Questions of each type about each third of the document.",
-)
-@options.typed_option(
+@common.count("--per-third", "judging", "Questions of each type about each third of the document.", 1, most=100)
+@common.count(
     "--at-once",
-    section="summary",
-    type=click.IntRange(1, 100),
-    default=1,
-    metavar="N",
-    help="Questions that a model is asked at once: more cost less, and one may give away another's answer.",
+    "summary",
+    "Questions that a model is asked at once: more cost less, and one may give away another's answer.",
+    1,
+    most=100,
 )
 @options.option(
     "--similarity",
@@ -118,34 +98,21 @@ def qa(sources: tuple[str, ...], **given: Any) -> int:
     a reason, and some without an answer. A model that has not read a paragraph yet does right to say so.
     """
     reading(*sources, quiet=given["quiet"])
-    from redraft.experiments.qa.experiment import qa as run
-    from redraft.experiments.qa.planning import plan_table
-    from redraft.experiments.qa.report import qa_report
+    from redraft.experiments.qa.tables import EXPERIMENT
     from redraft.experiments.sources import documents_of
 
     documents = documents_of(sources)
-    design = _design(given)
-    return delivery.carry_out(
-        delivery.Work(
-            lambda bench: run(documents, design, bench),
-            qa_report,
-            lambda outcome: any(cell.status == "done" for cell in outcome.cells),
-            lambda prices: plan_table(documents, design, prices),
-        ),
-        given,
-    )
+    return delivery.carry_out(EXPERIMENT, documents, _design(given), given)
 
 
 def _design(given: Mapping[str, Any]) -> Design:
     from redraft.experiments.context.steps import read_steps
     from redraft.experiments.qa.design import Design
 
-    if len(given["judge"]) > 1:
-        raise UsageError("--judge: one model judges, so that all are judged alike")
     writers = common.writers(given)
     return Design(
         models=writers,
-        judge=common.judge(given, given["judge"][0] if given["judge"] else writers[0].name),
+        judge=common.only_judge(given, writers),
         strategies=tuple(dict.fromkeys(given["strategies"])),
         words=given["words"],
         steps=read_steps(given["steps"]) if given["steps"] else None,

@@ -22,12 +22,7 @@ the same experiment stand side by side. Nobody is asked anything.
 @command(short_help="Show stored results as one page with pictures.", epilog=_EPILOG)
 @click.argument("results", nargs=-1, required=True, metavar="RESULTS...")
 @options.typed_option(
-    "--output",
-    "-o",
-    section="output",
-    required=True,
-    metavar="FILE",
-    help="Write the page there; - is stdout.",
+    "--output", "-o", section="output", required=True, metavar="FILE", help="Write the page there; - is stdout."
 )
 @options.quiet
 def report(results: tuple[str, ...], output: str, quiet: bool) -> int:
