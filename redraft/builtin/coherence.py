@@ -22,7 +22,7 @@ from redraft.text.words import same_words, words_key
 
 _FEWEST_SAID = 4
 _POINTS_BACK = re.compile(r"(?:he|she|they|it|his|hers?|theirs?|its)\b", re.IGNORECASE)
-_CANNOT_TELL = "The built-in judge cannot tell: the document does not contradict one of the two alone, as it seems."
+_CANNOT_TELL = "The built-in judge cannot tell: it sees nothing that the document contradicts in one of the two alone."
 _NOT_READ = "The built-in judge cannot tell without the document; a language model can (--judge)."
 
 

@@ -70,13 +70,13 @@ def _support(ground: Ground, one: factual.TreeFact) -> factual.Support:
 
 def facts_objective(given: factual.VetGiven) -> factual.Opinions:
     """A fact fails where a word shows that somebody guesses."""
-    return _opinions(given, lambda fact: not _GUESSES.search(fact), "without guessing")
+    return _opinions(given, lambda fact: not _GUESSES.search(fact), "free of guesses")
 
 
 def facts_significant(given: factual.VetGiven) -> factual.Opinions:
     """A fact passes where it has a telling word that the excerpt comes back to."""
     often = Counter(keys(given.excerpt))
-    recurs = "of what the excerpt comes back to"
+    recurs = "about what the excerpt comes back to"
     return _opinions(given, lambda fact: any(often[key] >= _RECURS for key in telling(fact)), recurs)
 
 
@@ -84,7 +84,7 @@ def _opinions(given: factual.VetGiven, passes: Callable[[str], bool], what: str)
     found: list[factual.Opinion] = []
     for one in given.facts:
         verdict: factual.Pass = "pass" if passes(one.fact) else "fail"
-        said = f"The fact tells {'' if verdict == 'pass' else 'not '}{what}, by its words."
+        said = f"By its words the fact is {'' if verdict == 'pass' else 'not '}{what}."
         found.append(factual.Opinion(id=one.id, reason=said, verdict=verdict))
     return factual.Opinions(facts=found)
 
