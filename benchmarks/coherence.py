@@ -2,9 +2,8 @@
 
     python -m benchmarks.coherence
 
-Three things: BooookScore's published scores, from the released annotations alone; whether what the built-in judge
-finds confusing is so, by planted faults and by people's marks (benchmarks/confusion.py); and what judging sentence by
-sentence costs beside judging in batches (benchmarks/batching.py). The first two need the datasets under $REDRAFT_DATA.
+Two things: BooookScore's published scores, from the released annotations alone, which need the datasets under
+$REDRAFT_DATA; and what judging sentence by sentence costs beside judging in batches (benchmarks/batching.py).
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import argparse
 
 from benchmarks.batching import print_costs
 from benchmarks.common import DATA, table, use_vocabulary
-from benchmarks.confusion import report
 from redraft.agreement.annotations import read_annotations, read_summaries
 from redraft.experiments.booookscore.scoring import CoherenceDesign, measured
 from redraft.experiments.booookscore.tables import EXPERIMENT
@@ -53,7 +51,6 @@ def main() -> None:
     use_vocabulary()
     if FOLDER.is_dir():
         print_published()
-        print("\nthe built-in judge, by planted faults and beside people:", *report(DATA), sep="\n")
     else:
         print("the datasets are not there: only the costs")
     print("\none by one and in batches:", end=" ")

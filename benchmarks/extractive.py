@@ -18,7 +18,7 @@ from statistics import mean
 from rouge_score.rouge_scorer import RougeScorer
 
 from benchmarks.common import stories
-from redraft.builtin.summarizing import merge, summarize_chunk, summarize_whole
+from redraft.builtin.drafting import merge, summarize_part, summarize_whole
 from redraft.domain import Document, content_id
 from redraft.prompts.drafting import ChunkGiven, MergeGiven, WholeGiven
 from redraft.text.chunks import chunk
@@ -57,7 +57,7 @@ def hierarchical(text: str, words: int) -> str:
     document = Document(content_id(text), "", text)
     chunks = chunk(document, EstimatingTokenizer(), CHUNK_TOKENS)
     excerpts = [text[piece.span.start : piece.span.end] for piece in chunks]
-    summaries = [summarize_chunk(ChunkGiven(excerpt=excerpt, words=CHUNK_WORDS)) for excerpt in excerpts]
+    summaries = [summarize_part(ChunkGiven(excerpt=excerpt, words=CHUNK_WORDS)) for excerpt in excerpts]
     return merge(MergeGiven(summaries=summaries, words=words))
 
 

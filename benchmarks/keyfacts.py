@@ -19,12 +19,16 @@ from benchmarks.anchoring import print_costs
 from benchmarks.common import SAMPLE, table
 from benchmarks.keyfact_world import ERRORS, Half, World, make
 from redraft import load
-from redraft.builtin.facts.aligning import align_facts
-from redraft.builtin.facts.growing import grow_analytical, grow_narrative
-from redraft.builtin.facts.querying import query_analytical, query_narrative
-from redraft.builtin.facts.verifying import verify_sentences
-from redraft.builtin.facts.vetting import facts_faithful, facts_objective, facts_significant
-from redraft.domain import Level, Perspective
+from redraft.builtin.facts import (
+    align_facts,
+    ask_query,
+    facts_faithful,
+    facts_objective,
+    facts_significant,
+    grow,
+    verify_sentences,
+)
+from redraft.domain import Level
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.factual import (
     AlignGiven,
@@ -46,7 +50,6 @@ FIRST_SEED: dict[Half, int] = {"developed on": 0, "held out": 100}
 CATEGORIES: tuple[Category, ...] = get_args(Category)
 LEVELS: tuple[Level, ...] = get_args(Level)
 CHUNK_TOKENS = 4_096
-_GROWING = {"analytical": (grow_analytical, query_analytical), "narrative": (grow_narrative, query_narrative)}
 
 
 @dataclass
@@ -147,29 +150,25 @@ def failed(excerpt: str, facts: Sequence[tuple[Level, str]]) -> list[bool]:
 
 
 def print_sample() -> None:
-    """The trees of the sample document: their sizes, what is pruned of them, ten facts and two queries."""
+    """The trees of the sample document: their sizes, what is pruned of them, five facts and a query."""
     document = load(str(SAMPLE))
     chunks = chunk(document, EstimatingTokenizer(), CHUNK_TOKENS)
     print(f"\n{SAMPLE.name}: {len(chunks)} chunks of at most {CHUNK_TOKENS:,} tokens")
-    sizes: Counter[tuple[Perspective, Level]] = Counter()
+    sizes: Counter[Level] = Counter()
     pruned: Counter[Level] = Counter()
     examples: list[str] = []
     for piece in chunks:
         excerpt = document.text[piece.span.start : piece.span.end]
-        for perspective in get_args(Perspective):
-            grow, query = _GROWING[perspective]
-            facts = levelled(grow(GrowGiven(excerpt=excerpt)))
-            for (level, _), fails in zip(facts, failed(excerpt, facts), strict=True):
-                sizes[perspective, level] += 1
-                pruned[level] += fails
-            if piece.index == 0:
-                asked = [LevelledFact(id=n, level=level, fact=fact) for n, (level, fact) in enumerate(facts, 1)]
-                examples += [f"  {perspective} {level}: {fact}" for level, fact in facts[:5]]
-                examples.append(f"  {perspective} query: {query(QueryGiven(excerpt=excerpt, facts=asked)).query}")
-    rows: list[list[object]] = [["facts", *LEVELS]]
-    rows += [[perspective, *(sizes[perspective, level] for level in LEVELS)] for perspective in get_args(Perspective)]
-    whole = {level: sum(sizes[perspective, level] for perspective in get_args(Perspective)) for level in LEVELS}
-    rows.append(["pruned, of both", *(pruned[level] / max(1, whole[level]) for level in LEVELS)])
+        facts = levelled(grow(GrowGiven(excerpt=excerpt)))
+        for (level, _), fails in zip(facts, failed(excerpt, facts), strict=True):
+            sizes[level] += 1
+            pruned[level] += fails
+        if piece.index == 0:
+            asked = [LevelledFact(id=n, level=level, fact=fact) for n, (level, fact) in enumerate(facts, 1)]
+            examples += [f"  {level}: {fact}" for level, fact in facts[:5]]
+            examples.append(f"  query: {ask_query(QueryGiven(excerpt=excerpt, facts=asked)).query}")
+    rows: list[list[object]] = [["facts", *LEVELS], ["found", *(sizes[level] for level in LEVELS)]]
+    rows.append(["pruned", *(pruned[level] / max(1, sizes[level]) for level in LEVELS)])
     table(rows)
     print("\nof the first chunk:", *examples, sep="\n")
 

@@ -24,8 +24,8 @@ from benchmarks.agreement import HALVES, HEAD, QAGS, SUMMEVAL, half, judged, row
 from benchmarks.common import SAMPLE, stories, table
 from benchmarks.trust_sets import realsumm, references, summedits
 from benchmarks.trust_swaps import KINDS, swaps
-from redraft.builtin.consistency.holding import Held, ground_of
-from redraft.builtin.facts.aligning import align_facts
+from redraft.builtin.facts import align_facts
+from redraft.builtin.support import Held, ground_of
 from redraft.evaluators.goals import LEAST_SHARE
 from redraft.prompts.factual import AlignGiven, Fact
 from redraft.prompts.judging import Statement

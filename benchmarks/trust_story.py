@@ -32,7 +32,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from benchmarks.common import fresh, table
 from benchmarks.extractive import KINDS, Story, read
 from redraft import Document, Result, Workshop
-from redraft.builtin.coverage.asking import ask_document
+from redraft.builtin.questions import ask_document
 from redraft.prompts.judging import AskDocumentGiven
 from redraft.readers.documents import parse
 from redraft.text.sentences import worded

@@ -305,7 +305,7 @@ FIRES: list[tuple[str, dict[str, str], str]] = [
         "a view imports the command",
     ),
     ("late_imports", {"cli__views/render": "def f():\n    import json"}, "within a function"),
-    ("one_door", {"agents__writer": "import redraft.builtin.verbs", "builtin__verbs": DOC}, "door"),
+    ("one_door", {"agents__writer": "import redraft.builtin.prose", "builtin__prose": DOC}, "door"),
     ("late_imports", {"text__words": "def f():\n    import json"}, "within a function"),
     ("late_imports", {"text__words": "class A:\n    async def f(self):\n        from json import loads"}, "within"),
     ("late_imports", {"text__words": "def f():\n    import tiktoken"}, "tiktoken"),

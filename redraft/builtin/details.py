@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from redraft.builtin.verbs import is_past
 from redraft.text.wording import DAYS, MONTHS, Word, carries, is_negation, is_number, listed
 
 DetailKind = Literal["name", "number"]
@@ -18,14 +17,10 @@ _TITLE = re.compile(r"(?:Mr|Mrs|Ms|Dr|St|Prof|Rev|Capt|Col|Gen|Lt|Sgt|Jr|Sr|[A-Z
 _OPENS = re.compile(r"(?:^|[.!?:;…]['\"”’)]*\s+|[\"“‘«(\[*_#-]\s*)$")
 _COMMON_ENDING = re.compile(r"(?:ly|ing|ed|tion|ness|ment|ity|[^s]s|thing|body|one|where|ever)$", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"(?<=\w)['’]s?$")
-_LONGEST_OPENING = 12
 TITLES = listed("mr mrs ms miss dr sir lady lord king queen captain professor father mother sister brother")
 # Too loose in meaning to be asked for: "one of them", "at first", "a second later".
 _LOOSE = listed("one first second half quarter once twice dozen")
-# With more of its words in capitals than this, and no past tense, it is a title, in which capitals say nothing.
-_CAPITALS_IN_TITLE = 0.7
-_SHORTEST_TITLE = 4
-_LONGEST_NUMBER = 12
+_LONGEST_OPENING, _LONGEST_NUMBER = 12, 12
 _MAGNITUDES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 
 
@@ -67,57 +62,40 @@ def details(text: str, of: Sequence[Word]) -> list[Detail]:
 
 def amounts(keys: Iterable[str]) -> frozenset[str]:
     """The values of numbers that stand together: 22 of "twenty-two", 1500 of "one thousand five hundred", "1,500"."""
-    values: list[str] = []
-    whole = part = 0
-    for key in keys:
-        figure = int(key) if key.isdecimal() and len(key) < _LONGEST_NUMBER else None
-        if values and key == "hundred":
-            part *= 100
-        elif values and key in _MAGNITUDES:
-            whole, part = whole + part * _MAGNITUDES[key], 0
-        elif figure is not None and values and whole and not part:
-            part = figure
-        elif figure is not None and 0 < part < 1_000_000 and len(key) == 3:
-            part = part * 1_000 + figure
-        elif figure is not None and values and _adds(part, figure):
-            part += figure
+    found: set[str] = set()
+    number = 0
+    for key in (*keys, ""):
+        figure = int(key) if key.isdecimal() and len(key) < _LONGEST_NUMBER else 0
+        if number and key in _MAGNITUDES:
+            counted = number % 1_000 if key == "hundred" else number
+            number += counted * (_MAGNITUDES[key] - 1)
+        elif figure and number and number % 10 ** len(key) == 0:
+            number += figure
+        elif figure and 0 < number < 1_000_000 and len(key) == 3:
+            number = number * 1_000 + figure
         else:
-            whole, part = 0, figure or 0
-            values.append(key)
-        if figure is not None or key in _MAGNITUDES:
-            values[-1:] = [str(whole + part)]
-    return frozenset(values)
-
-
-def _adds(part: int, figure: int) -> bool:
-    return (20 <= part < 100 and part % 10 == 0 and figure < 10) or (part > 0 and part % 100 == 0 and figure < 100)
+            found |= {str(number)} if number else set()
+            found |= {key} if key and not figure else set()
+            number = figure
+    return frozenset(found)
 
 
 def _kinds(text: str, of: Sequence[Word]) -> list[DetailKind | None]:
     """What each word may be part of."""
-    capitals = sum(text[word.start].isupper() for word in of)
-    title = len(of) >= _SHORTEST_TITLE and capitals > _CAPITALS_IN_TITLE * len(of)
-    title = title and not any(is_past(text[word.start : word.end]) for word in of)
     kinds: list[DetailKind | None] = []
     for at, word in enumerate(of):
         surface = text[word.start : word.end]
-        capital = surface[0].isupper() and not title
-        dated = surface.lower() in MONTHS | DAYS and (capital or _beside_figure(of, at))
+        capital = surface[0].isupper()
+        beside_figure = any(near.key[0].isdigit() for near in of[max(0, at - 1) : at + 2])
+        no_name = surface in ("I", "O", "Vol") or is_negation(word.key) or is_number(word.key)
+        dated = surface.lower() in MONTHS | DAYS and (capital or beside_figure)
         if dated or (is_number(word.key) and surface.lower() not in _LOOSE):
             kinds.append("number")
-        elif capital and (carries(word.key) or word.key in TITLES) and not _is_no_name(surface, word.key):
+        elif capital and (carries(word.key) or word.key in TITLES) and not no_name:
             kinds.append("name")
         else:
             kinds.append(None)
     return kinds
-
-
-def _is_no_name(surface: str, key: str) -> bool:
-    return surface in ("I", "O", "Vol") or is_negation(key) or is_number(key)
-
-
-def _beside_figure(of: Sequence[Word], at: int) -> bool:
-    return any(0 <= near < len(of) and of[near].key[0].isdigit() for near in (at - 1, at + 1))
 
 
 def _joined(text: str, kind: DetailKind, word: Word, following: Word) -> bool:

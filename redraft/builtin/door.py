@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from redraft.builtin.identity import IDENTITY, VERSION
 from redraft.models.base import Model
 from redraft.prompts.contract import Prompt
-from redraft.prompts.drafting import MergeGiven
+from redraft.prompts.drafting import MERGE, MergeGiven
 from redraft.text.languages import is_foreign
 
-__all__ = ["IDENTITY", "VERSION", "is_answered", "opened", "reads", "shortened"]
+VERSION = 12
+"""Part of what identifies a stored answer: raise it with every change after which an answer may differ."""
+
+IDENTITY = f"extractive:{VERSION}"
+"""Who the built-in model is, in whatever its answers are known by."""
 
 
 def opened() -> Model:
@@ -28,13 +31,13 @@ def reads(language: str) -> bool:
 
 def is_answered(prompt: Prompt[Any, Any]) -> bool:
     """Whether it has an answer to a prompt; it has none to those of other packages."""
-    from redraft.builtin.model import answered
+    from redraft.builtin.model import HANDLERS
 
-    return prompt.name in answered()
+    return prompt.name in HANDLERS
 
 
 def shortened(texts: Sequence[str], words: int) -> str:
     """Sentences of some texts, in their order, within a limit: every word is theirs."""
-    from redraft.builtin.model import merged
+    from redraft.builtin.model import handler_for
 
-    return merged(MergeGiven(summaries=list(texts), words=words))
+    return handler_for(MERGE)(MergeGiven(summaries=list(texts), words=words))

@@ -3,48 +3,84 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Callable, Mapping
+from math import ceil
+from typing import Any, cast
 
 from pydantic import BaseModel
 
-import redraft.builtin.coherence.confusion
-import redraft.builtin.coherence.preferring
-import redraft.builtin.consistency.checking
-import redraft.builtin.consistency.claims
-import redraft.builtin.coverage.asking
-import redraft.builtin.coverage.covering
-import redraft.builtin.deciding
-import redraft.builtin.facts.aligning
-import redraft.builtin.facts.chunkmarks
-import redraft.builtin.facts.growing
-import redraft.builtin.facts.querying
-import redraft.builtin.facts.splitting
-import redraft.builtin.facts.verifying
-import redraft.builtin.facts.vetting
-import redraft.builtin.revising
-import redraft.builtin.ruling
-import redraft.builtin.summarizing
-import redraft.builtin.tracing
-import redraft.builtin.typed.answering
-import redraft.builtin.typed.asking
-from redraft.builtin.identity import IDENTITY
-from redraft.builtin.registry import HANDLERS, handler_for
+from redraft.builtin import answers, coherence, decisions, drafting, facts, questions, revising
+from redraft.builtin.door import IDENTITY
 from redraft.domain import Usage
+from redraft.errors import ModelError
 from redraft.models.base import Reply, Request, Sampling
-from redraft.prompts.contract import Given_, Value_
-from redraft.prompts.drafting import MERGE, MergeGiven
+from redraft.prompts import coherence as reading
+from redraft.prompts import deciding, factual, judging, origins, outlining, ruling, typed
+from redraft.prompts import drafting as writing
+from redraft.prompts.contract import Given_, Prompt, Value_
+from redraft.prompts.facts import SPLIT_FACTS
+from redraft.prompts.revising import REVISE
 
 _CHARACTERS_PER_TOKEN = 4
+Handler = Callable[[Any], Any]
 
 
-def answered() -> Collection[str]:
-    """The names of the prompts that it has an answer to."""
-    return HANDLERS.keys()
+def _bound(prompt: Prompt[Given_, Value_], handler: Callable[[Given_], Value_]) -> tuple[str, Handler]:
+    return prompt.name, handler
 
 
-def merged(given: MergeGiven) -> str:
-    """What it answers to a merge, where no run asks and nothing is to be recorded."""
-    return handler_for(MERGE)(given)
+HANDLERS: Mapping[str, Handler] = dict(
+    (
+        _bound(writing.BEGIN, drafting.summarize_part),
+        _bound(writing.SUMMARIZE_CHUNK, drafting.summarize_part),
+        _bound(writing.SUMMARIZE_WHOLE, drafting.summarize_whole),
+        _bound(writing.MERGE, drafting.merge),
+        _bound(writing.MERGE_ONWARD, drafting.merge_onward),
+        _bound(writing.UPDATE, drafting.update),
+        _bound(writing.COMPRESS, drafting.compress),
+        _bound(writing.TIDY, drafting.tidy),
+        _bound(outlining.OUTLINE, decisions.outline),
+        _bound(REVISE, revising.revise),
+        _bound(judging.ASK_DOCUMENT, questions.ask_document),
+        _bound(judging.RANK_QUESTIONS, questions.rank_questions),
+        _bound(judging.ASK_SUMMARY, questions.ask_summary),
+        _bound(judging.ANSWER_FROM_SUMMARY, answers.answer_from_summary),
+        _bound(judging.ANSWER_FROM_DOCUMENT, answers.answer_from_document),
+        _bound(judging.COMPARE_ANSWERS, answers.compare_answers),
+        _bound(typed.ASK_TYPED, questions.ask_typed),
+        _bound(typed.ANSWER_QUESTIONS, answers.answer_questions),
+        _bound(typed.JUDGE_ANSWERS, answers.judge_answers),
+        _bound(factual.KEYFACTS_ANALYTICAL, facts.grow),
+        _bound(factual.KEYFACTS_NARRATIVE, facts.grow),
+        _bound(factual.FACTS_FAITHFUL, facts.facts_faithful),
+        _bound(factual.FACTS_OBJECTIVE, facts.facts_objective),
+        _bound(factual.FACTS_SIGNIFICANT, facts.facts_significant),
+        _bound(factual.QUERY_ANALYTICAL, facts.ask_query),
+        _bound(factual.QUERY_NARRATIVE, facts.ask_query),
+        _bound(factual.ALIGN_FACTS, facts.align_facts),
+        _bound(factual.VERIFY_SENTENCES, facts.verify_sentences),
+        _bound(factual.JUDGE_CHUNK, facts.judge_chunk),
+        _bound(SPLIT_FACTS, facts.split_facts),
+        _bound(reading.FIND_CONFUSION, coherence.find_confusion),
+        _bound(reading.PREFER_SUMMARY, coherence.prefer_summary),
+        _bound(deciding.DECIDE, decisions.decide),
+        _bound(ruling.RULE_ON_FINDINGS, decisions.rule_on_findings),
+        _bound(origins.TRACE_SENTENCES, decisions.trace_sentences),
+    )
+)
+"""By the names of the prompts the functions that answer them."""
+
+
+def handler_for(prompt: Prompt[Given_, Value_]) -> Callable[[Given_], Value_]:
+    """The function that answers `prompt`; raises ModelError where there is none."""
+    try:
+        return cast(Callable[[Given_], Value_], HANDLERS[prompt.name])
+    except KeyError:
+        raise ModelError(
+            f"the extractive model cannot answer the prompt {prompt.name}",
+            place=prompt.name,
+            hint="choose a chat model for it",
+        ) from None
 
 
 class ExtractiveModel:
@@ -63,18 +99,7 @@ class ExtractiveModel:
 def _answer(request: Request[Given_, Value_]) -> Reply[Value_]:
     value = handler_for(request.prompt)(request.given)
     text = value.model_dump_json() if isinstance(value, BaseModel) else str(value)
-    asked = sum(_characters(field) for field in request.given.model_dump().values())
-    return Reply(value, text, Usage(_tokens(asked), _tokens(len(text)), reported=False))
-
-
-def _characters(field: object) -> int:
-    """The length of a text, or of the texts within a list or mapping."""
-    if isinstance(field, dict):
-        return sum(_characters(item) for item in field.values())
-    if isinstance(field, list | tuple):
-        return sum(_characters(item) for item in field)
-    return 0 if field is None else len(str(field))
-
-
-def _tokens(characters: int) -> int:
-    return -(-characters // _CHARACTERS_PER_TOKEN)
+    asked = len(request.given.model_dump_json())
+    return Reply(
+        value, text, Usage(ceil(asked / _CHARACTERS_PER_TOKEN), ceil(len(text) / _CHARACTERS_PER_TOKEN), reported=False)
+    )

@@ -1,282 +1,145 @@
-"""What a sentence points back to, and whether it may stand where the sentences before it do not.
+"""What in a sentence points out of it, so that it loses its meaning where the sentences before it do not stand.
 
-A sentence that is taken out of a text keeps its meaning only if whom its "he" is, and when its "next day" was, can be
-told from what stands before it in its new place. One rule holds for drafts, for revisions and for the judging of how a
-summary reads: a sentence stands by itself, or with the name of whom it speaks in brackets for the pronoun that it
-begins with; otherwise it is of no use elsewhere. English; a text in another language has nothing here that points, and
-is taken as it stands.
+In English. A text in another language has nothing here that points, and is taken as it stands.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Literal
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple
 
-from redraft.builtin.cast import OBJECT, OPENS_WITH, PRONOUN, Cast, Gender, Mention, gender_of
-from redraft.builtin.prose import Sentence
-from redraft.builtin.verbs import is_past
-from redraft.text.languages import is_foreign
+from redraft.text.wording import DAYS, MONTHS, carries, listed
 
-Pointer = Literal["he", "she", "they", "it", "who", "when", "back"]
-"""What points: a pronoun; "the man"; "the next day"; a word that only goes on from what was said."""
+Gender = Literal["he", "she"]
 
-_MEN = (
-    "man|boy|gentleman|fellow|father|son|brother|husband|uncle|nephew|grandfather|grandson|king|prince|guy|lad|priest"
-)
-_WOMEN = (
-    "woman|girl|lady|mother|daughter|sister|wife|aunt|niece|grandmother|granddaughter|queen|princess|widow|nurse|nun"
-)
-_EITHER = (
-    "person|child|kid|youth|stranger|visitor|creature|figure|teacher|doctor|captain|officer|soldier|driver|pilot|guard"
-    "|clerk|professor|friend|leader|chief|boss|colonel|lieutenant|sergeant|engineer|narrator|protagonist|servant"
-    "|student|patient|victim|detective|policeman|alien|robot|agent|thief|partner|companion|couple|baby|twin|cousin|hero"
-)
-_NOUNS: Mapping[Gender, re.Pattern[str]] = {
-    "he": re.compile(rf"\b(?:{_MEN}|{_EITHER})\b", re.IGNORECASE),
-    "she": re.compile(rf"\b(?:{_WOMEN}|heroine|girlfriend|{_EITHER})\b", re.IGNORECASE),
+_TITLES: dict[str, Gender | None] = {
+    **dict.fromkeys(("Mr", "Sir", "Lord", "King", "Prince", "Father", "Brother", "Uncle"), "he"),
+    **dict.fromkeys(("Mrs", "Ms", "Miss", "Lady", "Queen", "Princess", "Mother", "Sister", "Aunt"), "she"),
+    **dict.fromkeys(("Dr", "Doctor", "Professor", "Captain", "Colonel", "General", "Lieutenant", "Judge"), None),
 }
-_PEOPLE = re.compile(rf"\b(?:{_MEN}|{_WOMEN}|{_EITHER})s?\b|\b(?:men|women|people|children|wives)\b", re.IGNORECASE)
+_WORD = r"[A-Z][\w’'-]*[a-z](?<![’']s)"
+_NAME = re.compile(rf"\b(?:(?:{'|'.join(_TITLES)})\b\.? )*{_WORD}(?:(?: (?:de|van|von|der|la))? (?:[A-Z]\. )?{_WORD})*")
+_NO_NAMES = {word.title() for word in DAYS | MONTHS} | listed("God Earth I")
+_PLACED = re.compile(r"\b(?:in|at|into|near|through|across|around|of|on|from|throughout|the) $", re.IGNORECASE)
+
+_PRONOUN = re.compile(
+    r"\b(?:(?P<he>he|him|his|himself)|(?P<she>she|hers?|herself)|(?P<they>they|them|theirs?|themselves)"
+    r"|(?P<it>its?|itself))\b",
+    re.IGNORECASE,
+)
+_OBJECT = re.compile(r"(?:him|them|her(?=[.,:;!?]|$| (?:to|and|in|on|at|with|from|for|up|out|back|that|the|an?)\b))")
+_NEW_CLAUSE = re.compile(r"\b(?:that|who|which|when|while|as|because|if|until|where|what|how|whether|though)\b")
+_MEN, _WOMEN = "man|boy|father|son|brother|husband|uncle|king|prince", "woman|girl|mother|daughter|sister|wife|queen"
+_EITHER = r"person|child|stranger|[a-z]{3,}(?:er|or|ist|ain)"
+_PEOPLE: dict[Gender, re.Pattern[str]] = {
+    "he": re.compile(rf"\b(?:an?|the|one|his|her|their) (?:[a-z-]+ )?(?:{_MEN}|{_EITHER})\b(?![’'])", re.IGNORECASE),
+    "she": re.compile(rf"\b(?:an?|the|one|his|her|their) (?:[a-z-]+ )?(?:{_WOMEN}|{_EITHER})\b(?![’'])", re.IGNORECASE),
+}
+_SEVERAL = re.compile(
+    r"\b(?:[a-z]{3,}[^s’'\W]s|men|women|people|children|crew|family|both)\b|\b[A-Z]\w+(?: [A-Z]\w+)* and "
+)
+_THING = re.compile(r"\b(?:an?|every|each|the|his|her|their|my|our|no|any|some|[A-Z]\w+[’']s) [\w-]{3,}")
+
 _SOMEBODY = re.compile(
-    r"\b(?:[Tt]he|[Tt]his|[Tt]hat|[Tt]hese|[Tt]hose)(?: [a-z-]+){0,2}"
-    r" (?:man|men|woman|women|boys?|girls?|gentlem[ae]n|fellows?|lady|ladies|guys?|lads?|persons?|people|kids?|youths?"
-    r"|child|children|strangers?|visitors?|aliens?|creatures?|robots?|things?|figures?|victims?|others?|two|three|four|five"
-    r"|pair|couple|trio|group|crowd|voice|Martian|Venusian|Terran|Earthman|Englishman|Frenchman|German|American"
-    r"|Russian|Chinese|Indian)\b(?!-| [A-Z])"
-    r"(?! (?:who|whom|whose|of|with|in|from|named|called|on|behind|beside|I|we|that|which)\b)"
-    r"|\b(?:[Tt]he|[Tt]his|[Tt]hat) (?:other|latter|former|same|rest|second|third|younger|older|elder|taller|bigger"
-    r"|smaller)\b|\b[Aa]nother\b"
-    r"|^(?:Both|Neither|Each|One|Some|All|Most|None|Others|Everybody|Everyone|Nobody)\b"
-    r"(?! (?:of (?!the[ms]\b)|day|morning|night|evening))|\bof them\b"
+    rf"\b(?:the|this|that) (?:[a-z-]+ )?(?:{_MEN}|{_WOMEN}|person|child|stranger|visitor|voice|couple|two|three)s?\b"
+    r"(?! (?:who|whom|whose|of|with|in|from|named|called|on|behind|beside|that|which)\b)(?!-|(?-i: [A-Z]))"
+    r"|\bthe (?:other|latter|former|same|rest|second|third|younger|older|elder)s?\b|\banother\b|\bof them\b"
+    r"|^(?:both|neither|each|one|some|all|most|none|others|every(?:body|one)|nobody)\b(?! (?:of (?!the[ms]\b)|day))",
+    re.IGNORECASE,
 )
+_UNIT = r"(?:moment|second|minute|hour|day|night|morning|evening|afternoon|week|month|year|time|winter|summer)s?"
 _TIME = re.compile(
-    r"\b(?:(?:that|this|these|those|the (?:next|following|previous|same|first|second|third|other|very))"
-    r" (?:day|night|morning|evening|afternoon|week|month|year|winter|summer|spring|autumn|time|moment|instant|hour"
-    r"|minute|occasion|weeks|days|years)"
-    r"|the (?:day|night|morning|evening|afternoon)(?! (?:of|when|before|after|he|she|I|we|they)\b)"
-    r"|(?:next|following|previous) (?:day|night|morning|evening|week|month|year|time|moment)|then|later|earlier"
-    r"|afterwards?|meanwhile|now|ago|yesterday|tomorrow|today|tonight|nowadays|last (?:night|week|month|year|time)"
-    r"|before long|(?:was|were) suddenly"
-    r"|(?:after|within|in) (?:an?|another|some|several|a few|a couple of|\w+) (?:more )?"
-    r"(?:(?:moment|second|minute|hour|day|week|month|year|while)s?)(?! (?:of|in|at|on)\b)"
-    r"|(?:moment|second|minute|hour|day|week|month|year)s? (?:passed|went by)|once more)\b"
-    r"|^(?:suddenly|instantly|immediately|abruptly|at once|at last|finally|presently|soon|again|still|already)\b",
+    rf"\b(?:that|this|these|those|the (?:next|following|previous|same|other)|(?:next|following|previous)) {_UNIT}\b"
+    rf"|\bthe (?:day|night|morning|evening|afternoon)\b(?! (?:of|when|before|after)\b)|\b{_UNIT} (?:later|earlier)\b"
+    r"|\b(?:then|afterwards?|meanwhile|now|ago|yesterday|tomorrow|today|tonight|once more|before long)\b"
+    rf"|\b(?:after|within|in) (?:an?|another|some|several|a few|\w+) {_UNIT}\b(?! (?:of|in|at|on)\b)"
+    r"|^(?:later|suddenly|instantly|immediately|abruptly|at (?:once|last)|finally|presently|soon|again|still)\b",
     re.IGNORECASE,
-)
-# What went on is told of the moment that is being told of, unless the sentence itself says when.
-_WENT_ON = re.compile(
-    r"\b(?:was|were) (?:\w+ly |still |already |again |now |just )?"
-    r"(?!(?:some|any|no|every)?thing\b|king\b)[a-z]{2,}ing\b"
-)
-_WHEN = re.compile(r"\b(?:when|while|as|after|before|until|since|once)\b", re.IGNORECASE)
-# Of somebody, who has to be named.
-_PART = re.compile(
-    r"\b(?:the|an?|these|those|two|both) (?:[a-z-]+ ){0,2}(?:hand|finger|thumb|fist|arm|elbow|shoulder|leg|knee"
-    r"|f[oe]{2}t|toe|face|eye|ear|nose|cheek|mouth|lip|tooth|teeth|tongue|throat|chin|beard|hair|head|neck|chest|tail|paw|voice"
-    r"|footstep|breathing|heartbeat|smile|grin)s?\b(?! of\b)(?![’'-])",
-    re.IGNORECASE,
-)
-_JOINING = (
-    "but|and|or|so|nor|yet|thus|hence|therefore|however|moreover|furthermore|additionally|instead|otherwise|besides"
-    "|nevertheless|consequently"
 )
 _BACK = re.compile(
-    rf"^(?:{_JOINING}|for|also|too|perhaps|maybe|anyway|indeed|well|yes|no|only|because|which|who|here|this|that|these"
-    r"|those|such)\b"
-    r"|\b(?:this|these|those)\b(?! (?:who|of)\b)|\b(?:at|of|to|by|in|for|with|from|after|before|on|like) that\b"
-    r"|\bthat (?:kind|sort|type|way|manner|was|is|had|would|could|meant|wasn|isn)\b|, too\b|\btoo[.!]"
-    r"|\b(?:his|hers|theirs|mine|ours)[,.;:]|\bfor (?:instance|example)\b|\bsuch\b|\bhere\b|^there,",
+    r"^(?:but|and|or|so|nor|yet|thus|hence|therefore|however|moreover|furthermore|instead|otherwise|besides|for|also"
+    r"|too|nevertheless|consequently|perhaps|maybe|anyway|indeed|well|yes|no|only|because|which|who|here|there,|this"
+    r"|that|these|those|such)\b|\b(?:this|these|those)\b(?! (?:who|of)\b)|\b(?:of|to|by|for|with|like) that\b"
+    r"|\bthat (?:kind|sort|way|was|is|had|would|could)\b|,? too[,.!]|\b(?:hers|theirs|mine|ours)\b|\bsuch\b|\bhere\b",
     re.IGNORECASE,
 )
-# What somebody did or thought, of whom no more is said: "The decision was made".
-_DEED = re.compile(
-    r"The (?:[a-z-]+ )?[a-z]{2,}(?:[ts]ion|ment|[ae]nce)s?\b(?! (?:of|to|that|in|by|for|from|between|on|at|with)\b)"
-)
-_GOES_ON = re.compile(rf"(?:{_JOINING})\b", re.IGNORECASE)
-_NEW_SUBJECT = re.compile(r"\b(?:that|who|which|when|while|as|because|if|until|where|what|how|whether|though)\b")
-_THING = re.compile(
-    r"\b(?:(?:an?|every|each) [\w-]{3,}"
-    r"|(?:the|his|her|their|its|my|our|no|any|some|[A-Z]\w+[’']s) (?!\w+[^siu’']s\b)[\w-]{3,})"
-)
-_PLURAL = re.compile(
-    r"\b(?:[a-z]{3,}[^s’'\W]s|men|women|people|children|crew|family|team|both)\b|\b[A-Z]\w+(?: [A-Z]\w+)* and "
-)
-# "Rice and he" are two.
-_BESIDE = (" and ", " or ", " nor ", " than ", ", not ")
-_BEFORE_THING = re.compile(r"\b(?:the|in|at|into|through|across|throughout) $", re.IGNORECASE)
-# A pronoun that begins a sentence.
-_OPENER = re.compile(r"(?:he|she|his|hers?|they|theirs?|its)\b", re.IGNORECASE)
-# Who somebody is or does, by the ending; what ends so and is no person's word is left out.
-_ROLE = re.compile(
-    r"\b(?:an?|the|his|her|their) (?:[a-z-]+ )?(?!(?:(?:wat|riv|lett|pap|pow|tow|numb|corn|ord|matt|wint|summ|weath"
-    r"|dang|answ|dinn|ladd|lev|murd|flow|cov|chapt|comput|oth|latt|form|und|ov|aft|nev|ev)er|door|floor|mirror)s?\b)"
-    r"[a-z]{2,}(?:er|or|ist|ian|m[ae]n)s?\b",
-    re.IGNORECASE,
-)
-_I = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Ww]e|[Oo]ur)\b")
-_SMALL = re.compile(r"\b[a-z]{2,}\b")
-# Who does something, known by what he is alone: the reader has to have met him.
-_DOER = re.compile(
-    rf"The (?:[a-z-]+ )?(?i:{_MEN}|{_WOMEN}|{_EITHER}|[a-z]{{3,}}(?:er|or|ist|m[ae]n)s?) (?:\w+ly )?(?P<verb>[a-z]+)\b"
-)
-_SPEECH = re.compile(r"[\"“”«»]")
 
 
-def anchored(sentences: Sequence[Sentence], language: str) -> list[str | None]:
-    """How each sentence of a text may stand elsewhere; None where its meaning would be lost."""
-    aloud = [one.spoken or bool(_SPEECH.search(one.text)) for one in sentences]
-    if is_foreign(language):
-        return [None if spoken else one.text for spoken, one in zip(aloud, sentences, strict=True)]
-    cast = Cast([one.text for one in sentences if not one.spoken])
-    found: list[str | None] = []
-    topic: Mention | None = None
-    for spoken, one in zip(aloud, sentences, strict=True):
-        if spoken:
-            found.append(None)
-            topic = None
-            continue
-        loose = pointers(one.text, cast)
-        named = _with_name(one.text, topic if one.follows else None)
-        topic = _topic(one.text, cast.mentions(one.text), topic if named else None)
-        known = named if len(loose) == 1 and loose <= {"he", "she"} else ""
-        found.append((known or None) if loose else one.text)
-    return found
+class Mention(NamedTuple):
+    """A name where it stands in a sentence, and whether it is that of a man or a woman, where that is known."""
+
+    name: str
+    start: int
+    end: int
+    gender: Gender | None
 
 
-def _with_name(text: str, topic: Mention | None) -> str:
-    """A sentence with the name of whom it speaks for the pronoun that it begins with; nothing where that is unsure."""
-    opening = OPENS_WITH.match(text)
-    if not topic or not opening or topic.gender != gender_of(opening.group()) or topic.name in text:
-        return ""
-    ending = ("’s" if "’" in text else "'s") if opening.group() in ("His", "Her") else ""
-    return f"[{topic.name}{ending}]{text[opening.end() :]}"
+class People:
+    """Who is named in some sentences, and who of them are he and she, by titles and by the pronouns behind a name."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        # A word that begins a sentence has a capital anyway: it is a name where it has one elsewhere.
+        self._known = {word for text in texts for one in _NAME.finditer(text, 1) for word in one.group().split()}
+        self._small = {word for text in texts for word in re.findall(r"\b[a-z]{3,}\b", text)}
+        counts: dict[str, Counter[Gender]] = defaultdict(Counter)
+        for text in texts:
+            named = list(self._named(text))
+            if len({name for name, _, _ in named}) == 1:
+                name, _, end = named[0]
+                for one in _PRONOUN.finditer(text, end):
+                    if one.lastgroup in ("he", "she") and not _OBJECT.match(text, one.start()):
+                        counts[name]["he" if one.lastgroup == "he" else "she"] += 1
+        self._genders = {name: next(iter(seen)) for name, seen in counts.items() if len(seen) == 1 < seen.total()}
+
+    def mentions(self, text: str) -> list[Mention]:
+        """The names in a sentence that are not where something is."""
+        return [
+            Mention(name, start, end, self.gender(name))
+            for name, start, end in self._named(text)
+            if not _PLACED.search(text, 0, start)
+        ]
+
+    def gender(self, name: str) -> Gender | None:
+        """Whether a name is that of a man or a woman; None where nothing shows it."""
+        first = name.split()[0].rstrip(".")
+        return _TITLES.get(first) or self._genders.get(name) or self._genders.get(first)
+
+    def _named(self, text: str) -> Iterator[tuple[str, int, int]]:
+        for found in _NAME.finditer(text):
+            name, start = found.group(), found.start()
+            first, _, rest = name.partition(" ")
+            if start == 0 and first not in _TITLES and (first.lower() in self._small or not carries(first.lower())):
+                name, start = rest, len(first) + 1
+            elif start == 0 and " " not in name and name not in self._known:
+                continue
+            if name and name not in _NO_NAMES:
+                yield name, start, found.end()
 
 
-def following(gone: str, text: str, cast: Cast) -> str:
-    """A sentence whose "he" is named by the one before it, with that name, so that it can do without it; or nothing."""
-    return _with_name(text, _topic(gone, cast.mentions(gone), None))
-
-
-def _topic(text: str, mentions: Sequence[Mention], before: Mention | None) -> Mention | None:
-    """Of whom a sentence speaks, and of no other of whom the same pronoun could be said."""
-    if before:
-        subject, others = before, mentions
-    elif (
-        mentions
-        and mentions[0].start == 0
-        and mentions[0].gender
-        and text[mentions[0].end : mentions[0].end + 1] == " "
-    ):
-        subject, others = mentions[0], mentions[1:]
-    else:
-        return None
-    rivals = [one for one in others if one.name != subject.name and one.gender in (None, subject.gender)]
-    assert subject.gender
-    return None if rivals or _NOUNS[subject.gender].search(text) else subject
-
-
-def pointers(text: str, cast: Cast) -> set[Pointer]:
-    """What in a sentence points out of it."""
-    found: set[Pointer] = set()
-    mentions = cast.mentions(text)
-    if _SOMEBODY.search(text) or _is_unnamed(text, mentions):
-        found.add("who")
-    if _TIME.search(text) or _goes_on_then(text):
-        found.add("when")
-    if points_back(text) or _DEED.match(text):
-        found.add("back")
-    for one in PRONOUN.finditer(text):
-        kind = one.lastgroup
-        if kind in ("he", "she"):
-            gender = gender_of(kind)
-            if not _is_within(one, text, gender, mentions):
-                found.add(gender)
-        elif kind == "they" and not _PLURAL.search(text, 0, one.start()):
-            found.add("they")
-        elif kind == "it" and not _THING.search(text, 0, one.start()):
-            found.add("it")
-    return found
-
-
-def points_back(text: str) -> bool:
-    """Whether a sentence goes on from what was said, or speaks of "this"."""
-    return bool(_BACK.search(text))
-
-
-def _is_unnamed(text: str, mentions: Sequence[Mention]) -> bool:
-    """Whether somebody is only known by what he is, or by a part of him, of whom no more is said before it."""
-    doer, part = _DOER.match(text), _PART.search(text)
-    if doer and is_past(doer["verb"]):
+def points_out(text: str, people: People) -> bool:
+    """Whether a sentence speaks of somebody, something or some time that is only known from before it."""
+    if _BACK.search(text) or _SOMEBODY.search(text) or _TIME.search(text):
         return True
-    if part is None:
-        return False
-    end = part.start()
-    owned = _PEOPLE.search(text, 0, end) or PRONOUN.search(text, 0, end) or _I.search(text, 0, end)
-    return not owned and not any(one.end <= end for one in mentions)
+    mentions = people.mentions(text)
+    for one in _PRONOUN.finditer(text):
+        gender: Gender | None = "he" if one["he"] else "she" if one["she"] else None
+        known = (_SEVERAL if one["they"] else _THING).search(text, 0, one.start())
+        if not (_is_named(one, text, gender, mentions) if gender else known):
+            return True
+    return False
 
 
-def _goes_on_then(text: str) -> bool:
-    """Whether a sentence tells what went on, and not when."""
-    found = _WENT_ON.search(text)
-    if not found or _WHEN.search(text):
-        return False
-    return not any(is_past(word) for word in _SMALL.findall(text[: found.start()]))
-
-
-def _is_within(pronoun: re.Match[str], text: str, gender: Gender, mentions: Sequence[Mention]) -> bool:
+def _is_named(pronoun: re.Match[str], text: str, gender: Gender, mentions: Sequence[Mention]) -> bool:
     """Whether the one for whom a pronoun stands is in its sentence, before it, and not only as whose something is."""
     at = pronoun.start()
     before = [
-        one for one in mentions if one.end <= at and _may_be(one, gender, text) and text[one.end : at] not in _BESIDE
+        one
+        for one in mentions
+        if one.end <= at and one.gender in (None, gender) and text[one.end : one.end + 1] not in ("'", "’")
     ]
-    if len({one.name for one in before}) > 1 or any(
-        not _owns(text, one.end()) for one in _NOUNS[gender].finditer(text, 0, at)
-    ):
+    if _PEOPLE[gender].search(text, 0, at) or len({one.name for one in before}) > 1:
         return True
-    if not before or not OBJECT.match(text, at) or before[0].start:
-        return bool(before)
     # Who does something to "him" is another.
-    return bool(_NEW_SUBJECT.search(text, before[0].end, at))
-
-
-def _owns(text: str, end: int) -> bool:
-    """Whether only something of somebody is spoken of, who is named up to there."""
-    return text.startswith(("'", "’"), end)
-
-
-def _may_be(mention: Mention, gender: Gender, text: str) -> bool:
-    if _owns(text, mention.end):
-        return False
-    # A lone word that has its capital from its place is a name only where that is known from elsewhere.
-    if mention.gender or mention.start or " " not in mention.name:
-        return mention.gender == gender
-    # One of whom nothing is known is not he and she at once.
-    return all(one.lastgroup in (gender, "they", "it") for one in PRONOUN.finditer(text))
-
-
-def points_at_nobody(text: str, before: Sequence[str], cast: Cast) -> re.Match[str] | None:
-    """The pronoun that a sentence begins with, where those before it speak of nobody for whom it may stand.
-
-    This is what can be said of a summary without its document: who is meant may be another than the one who may be.
-    """
-    opening = _OPENER.match(text)
-    if opening is None or text.isupper():
-        return None
-    word = opening.group().lower()
-    if before and word.startswith(("th", "it")):  # stands for whatever there was
-        return None
-    return None if any(_may_speak_of(gender_of(word), one, cast) for one in before) else opening
-
-
-def goes_on(text: str) -> bool:
-    """Whether a sentence begins with a word that only joins it to the one before it."""
-    return bool(_GOES_ON.match(text))
-
-
-def _may_speak_of(gender: Gender, text: str, cast: Cast) -> bool:
-    if _NOUNS[gender].search(text) or _ROLE.search(text):
-        return True
-    return any(one.lastgroup == gender for one in PRONOUN.finditer(text)) or any(
-        cast.gender(name) in (None, gender) and not _BEFORE_THING.search(text, 0, start)
-        for name, start, _ in cast.named(text)
-    )
+    return bool(before) and not (_OBJECT.match(text, at) and not _NEW_CLAUSE.search(text, before[0].end, at))

@@ -1,285 +1,165 @@
-"""Revising a summary, point by point, with sentences of the document, within a number of words.
-
-A revision must not buy answers with the sentences that carry the story: what is brought in to answer a question may
-not leave the summary with less of what the document says again and again. And nothing that is brought in, or loses its
-place, may change who or when: that is the rule of `pointing`; and where another scene begins, a paragraph does.
-"""
+"""Revising a summary, point by point, with sentences of the document, within a number of words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
+from functools import lru_cache
 
 from redraft.builtin.details import details
-from redraft.builtin.origin import Origin, Placed, origin_of
-from redraft.builtin.pointing import following
-from redraft.builtin.prose import cut
-from redraft.builtin.registry import answers
-from redraft.prompts.revising import REVISE, Point, ReviseGiven
-from redraft.text.languages import is_foreign
-from redraft.text.sentences import sentences
+from redraft.builtin.drafting import standing_alone
+from redraft.builtin.prose import LAST_RESORT, cut, read
+from redraft.prompts.revising import Point, ReviseGiven
+from redraft.text.languages import is_foreign, language_of
+from redraft.text.ranking import rank
+from redraft.text.sentences import ends_sentence, sentences
 from redraft.text.vectors import SentenceVectors
 from redraft.text.wording import keys, telling, words
 from redraft.text.words import count_words
 
-# What is told within so many sentences of another is in one scene with it.
-_SCENE = 7
-
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """A sentence of the draft: what stands before it, itself, what it was, and whether it may be dropped."""
+    """A sentence of the draft: what stands before it, itself, and whether it may be dropped."""
 
     gap: str
     text: str
-    was: str
     fixed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    units: tuple[_Unit, ...]
-    tail: str
-    language: str
+class _Source:
+    """The sentences that may be quoted, with their places; known by the keys of their words."""
 
-    @property
-    def text(self) -> str:
-        return "".join(unit.gap + unit.text for unit in self.units) + self.tail
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.language = language_of("\n".join(texts))
+        found = standing_alone(read(texts, self.language), self.language)
+        self.places = {self.key(one.text): at for at, one in reversed(list(enumerate(found)))}
+        self._quotable = {self.key(one.text): one.text for one in found if one.standing > LAST_RESORT}
 
-    def where(self, sentence: str, *, last: bool = False) -> int | None:
-        """Which unit a sentence is, or was: the first such one, or the last."""
-        sought = self._keys(sentence)
-        for at in reversed(range(len(self.units))) if last else range(len(self.units)):
-            if sought in (self._keys(self.units[at].text), self._keys(self.units[at].was)):
-                return at
-        return None
+    def key(self, text: str) -> tuple[str, ...]:
+        """What a sentence is known by."""
+        return tuple(keys(text, self.language))
 
-    def _keys(self, text: str) -> list[str]:
-        return keys(text, self.language)
-
-    def holds(self, one: Placed) -> bool:
-        """Whether a sentence is there, or was."""
-        return self.where(one.was) is not None or self.where(one.text) is not None
-
-    def put(self, at: int, unit: _Unit) -> _Draft:
-        return replace(self, units=(*self.units[:at], unit, *self.units[at + 1 :]))
-
-    def insert(self, at: int, one: Placed, *, leading: bool = False) -> _Draft:
-        """Add a sentence, in the paragraph of the one before it, or where it is `leading` up to the next, of that."""
-        if self.units[at:] and (at == 0 or leading):
-            led = self.units[at]
-            new = _Unit(led.gap, one.text, one.was, True)
-            return replace(self, units=(*self.units[:at], new, replace(led, gap=" "), *self.units[at + 1 :]))
-        new = _Unit(" " if at else "", one.text, one.was, True)
-        return replace(self, units=(*self.units[:at], new, *self.units[at:]))
-
-    def drop(self, at: int) -> _Draft:
-        """Take a sentence out; where it began a paragraph, the next one does."""
-        units = list(self.units)
-        gone = units.pop(at)
-        if at < len(units) and (at == 0 or ("\n" in gone.gap and "\n" not in units[at].gap)):
-            units[at] = replace(units[at], gap=gone.gap)
-        return replace(self, units=tuple(units))
+    def quoted(self, evidence: str) -> list[str]:
+        """The sentences of a quotation that may stand elsewhere; a heading, or the rest of a line, may not."""
+        found = [self.key(evidence[span.start : span.end]) for span in sentences(evidence)]
+        own = _read((evidence,))._quotable
+        texts = [(self._quotable if key in self.places else own).get(key, "") for key in found]
+        return [one for one in texts if one and ends_sentence(one) and not one[0].islower()]
 
 
-@answers(REVISE)
+_read = lru_cache(maxsize=8)(_Source)
+
+
 def revise(given: ReviseGiven) -> str:
     """Bring in what is missing, correct, replace or drop what is wrong; all else stays to the letter."""
     texts = [given.document] if given.document else given.passages
-    source = origin_of(texts or [given.summary])
-    draft = _read(given.summary, given.keep, source.language)
-    reviser = _Reviser(source, given.words, of_document=bool(texts))
+    reviser = _Reviser(_read(tuple(texts or [given.summary])), given, whole=bool(given.document))
     for point in given.points:
-        changed = reviser.applied(draft, point)
-        if changed is not None and changed.units:
-            draft = changed
-    return reviser.within(draft)
-
-
-def _read(summary: str, keep: Sequence[str], language: str) -> _Draft:
-    kept = {tuple(keys(sentence, language)) for sentence in keep}
-    units, end = [], 0
-    for span in sentences(summary):
-        text = summary[span.start : span.end]
-        units.append(_Unit(summary[end : span.start], text, text, tuple(keys(text, language)) in kept))
-        end = span.end
-    return _Draft(tuple(units), summary[end:], language)
+        reviser.apply(point)
+    return reviser.within()
 
 
 class _Reviser:
-    """Applies points to a draft of a text."""
+    """A draft, and what becomes of it."""
 
-    def __init__(self, source: Origin, limit: int, *, of_document: bool) -> None:
-        self._source = source
-        self._limit = limit
-        self._of_document = of_document
+    def __init__(self, source: _Source, given: ReviseGiven, *, whole: bool) -> None:
+        self._source, self._limit, self._whole = source, given.words, whole
+        kept = {source.key(sentence) for sentence in given.keep}
+        self._units: list[_Unit] = []
+        end = 0
+        for span in sentences(given.summary):
+            text = given.summary[span.start : span.end]
+            self._units.append(_Unit(given.summary[end : span.start], text, source.key(text) in kept))
+            end = span.end
+        self._tail = given.summary[end:]
 
-    def applied(self, draft: _Draft, point: Point) -> _Draft | None:
-        """The draft with what a point asks for, within the limit; None where that cannot be had."""
+    def apply(self, point: Point) -> None:
+        """Do what a point asks for, where that can be had within the limit."""
+        at = self._where(point.sentence, last=point.task == "drop")
+        units: list[_Unit] | None = None
         if point.task == "drop":
-            return self._dropped(draft, point)
-        if point.task in ("clarify", "connect"):
-            return self._explained(draft, point)
-        if point.task in ("correct", "remove") or (point.task == "change" and point.sentence):
-            return self._corrected(draft, point)
-        return self._added(draft, point)
+            units = None if at is None or self._units[at].fixed else _without(self._units, at)
+        elif point.task in ("correct", "remove") or (point.task == "change" and point.sentence):
+            units = None if at is None or self._units[at].fixed else self._corrected(at, point)
+        elif point.task not in ("clarify", "connect") or at is not None:
+            needed = self._needed(point)
+            units = self._with(needed, at if point.task in ("clarify", "connect") else None) if needed else None
+        fitting = self._fitted(units) if units else None
+        self._units = fitting or self._units
 
-    def _dropped(self, draft: _Draft, point: Point) -> _Draft | None:
-        """The draft without a sentence: where it stands twice, the first one stays."""
-        at = draft.where(point.sentence, last=True)
-        return None if at is None or draft.units[at].fixed else self.fitted(self._without(draft, at))
+    def within(self) -> str:
+        """The draft within the limit at all costs: what was to stay goes last, and what is left is cut."""
+        loose = [replace(unit, fixed=False) for unit in self._units]
+        fitting = self._fitted(self._units) or self._fitted(loose)
+        return self._text(fitting) if fitting else cut(self._text(self._units), self._limit, self._source.language)
 
-    def _without(self, draft: _Draft, at: int) -> _Draft:
-        """The draft without a sentence; the next one says who is meant, and begins a paragraph, where that takes it."""
-        if at + 1 < len(draft.units) and not is_foreign(self._source.language):
-            after = draft.units[at + 1]
-            named = following(draft.units[at].text, after.text, self._source.cast)
-            draft = draft.put(at + 1, replace(after, text=named or after.text))
-        return self._parted(draft.drop(at), at)
-
-    def _explained(self, draft: _Draft, point: Point) -> _Draft | None:
-        """The draft with what leads to a sentence before it; one out of the document's order goes where it belongs.
-
-        The evidence is of the place that the sentence is about, and what the draft has of it already explains nothing.
-        """
-        at = draft.where(point.sentence)
-        if at is None:
-            return None
-        unit = draft.units[at]
-        own = self._source.find(unit.text)
-        if point.task == "connect" and own is not None and not unit.fixed and not self._source.points(unit.text):
-            moved = self._without(draft, at)
-            if moved.units and (place := self._place(moved, own)) != at:
-                return self.fitted(moved.insert(place, Placed(own, unit.text, unit.was)))
-        needed = self._needed(point, draft)
-        if not needed:
-            return None
-        place = at if needed.at is None else min(at, self._place(draft, needed.at))
-        while place and self._source.points(draft.units[place].text):
-            place -= 1
-        return self.fitted(draft.insert(place, needed, leading=place == at))
-
-    def _corrected(self, draft: _Draft, point: Point) -> _Draft | None:
-        at = draft.where(point.sentence)
-        if at is None:
-            return None
-        unit = draft.units[at]
-        if unit.fixed and unit.text == unit.was:  # it has to stay, or is what a point before has brought in
-            return None
-        if point.task == "correct" and self._of_document and self._source.find(unit.text) is not None:
+    def _corrected(self, at: int, point: Point) -> list[_Unit] | None:
+        """The draft with a sentence put right, with what the document has for it, or without it."""
+        unit = self._units[at]
+        stands = self._source.key(unit.text) in self._source.places
+        if point.task == "correct" and self._whole and stands:
             return None  # the document itself says so
-        if point.task != "change" and (mended := _mended(unit.text, point, self._source.language)):
-            return self.fitted(draft.put(at, replace(unit, text=mended, fixed=True)))
-        needed = self._needed(point) if point.evidence else self._nearest(unit.text)
-        if not needed or draft.holds(needed):
-            keeps = unit.fixed or (point.task == "change" and not needed)
-            return None if keeps else self.fitted(self._without(draft, at))
-        return self.fitted(draft.put(at, replace(unit, text=needed.text, was=needed.was, fixed=True)))
+        text = "" if point.task == "change" else mended(unit.text, point, self._source.language)
+        text = text or self._needed(point)
+        if text:
+            return [*self._units[:at], replace(unit, text=text, fixed=True), *self._units[at + 1 :]]
+        return None if point.task == "change" else _without(self._units, at)
 
-    def _added(self, draft: _Draft, point: Point) -> _Draft | None:
-        needed = self._needed(point)
-        if not needed or draft.holds(needed):
-            return None
-        place = self._place(draft, needed.at, needed.text)
-        inserted = draft.insert(place, needed)
-        if needed.at is not None:
-            inserted = self._parted(self._parted(inserted, place), place + 1)
-        changed = self.fitted(_without_told_again(inserted, needed.text))
-        if not point.question or changed is None:  # what a person asks for is brought in at any price
-            return changed
-        at = changed.where(needed.text)
-        if at and not self._fits_behind(changed.units[at - 1].text, needed):
-            return None
-        return changed if self._source.recurrent(changed.text) >= self._source.recurrent(draft.text) else None
+    def _needed(self, point: Point) -> str:
+        """The sentence of the evidence that says most of what a point asks for, and is not there yet."""
+        wanted = telling(f"{point.question} {point.answer}", self._source.language)
+        found = [one for one in self._source.quoted(point.evidence) if self._where(one) is None]
+        return max(found, key=lambda one: len(wanted.intersection(self._source.key(one))), default="")
 
-    def _fits_behind(self, before: str, needed: Placed) -> bool:
-        """Whether a sentence goes on from the one before, or is about somebody else and nothing that stands there."""
-        if needed.at is None or not self._leaps(self._source.position(before), needed.at):
-            return True
-        said, known = (telling(text, self._source.language) for text in (needed.text, before))
-        return bool(self._source.cast.mentions(needed.text)) and said.isdisjoint(known)
+    def _where(self, sentence: str, *, last: bool = False) -> int | None:
+        key = self._source.key(sentence)
+        found = [at for at, unit in enumerate(self._units) if key and self._source.key(unit.text) == key]
+        return found[-1 if last else 0] if found else None
 
-    def _parted(self, draft: _Draft, at: int) -> _Draft:
-        """The draft with a paragraph that begins at a sentence, where that is of another scene than the one before."""
-        if not 0 < at < len(draft.units) or "\n" in draft.units[at].gap:
-            return draft
-        before, own = (self._source.position(unit.text) for unit in draft.units[at - 1 : at + 1])
-        return draft.put(at, replace(draft.units[at], gap="\n\n")) if self._leaps(before, own) else draft
-
-    def _leaps(self, before: int, at: int) -> bool:
-        """Whether what stands in one place of the document and in another is of two scenes."""
-        apart = not 0 < at - before <= _SCENE or self._source.is_parted(before, at)
-        return apart and not is_foreign(self._source.language)
-
-    def _needed(self, point: Point, beside: _Draft | None = None) -> Placed | None:
-        """The sentence of the evidence that says most of what a point asks for; with a draft `beside`, one that the
-        draft does not have yet."""
-        language = self._source.language
-        wanted, answer = telling(f"{point.question} {point.answer}", language), telling(point.answer, language)
-
-        def worth(one: Placed) -> int:
-            own = set(keys(one.was, language))
-            return len(own & wanted) + len(own & answer)
-
-        found = (one for one in self._source.quoted(point.evidence) if not (beside and beside.holds(one)))
-        return max(found, key=worth, default=None)
-
-    def _nearest(self, sentence: str) -> Placed | None:
-        """The document's own sentence about the same thing; None where it has none."""
-        found = self._source.nearest(sentence)
-        return None if found is None else self._source.placed(found)
-
-    def _place(self, draft: _Draft, own: int | None, text: str = "") -> int:
-        """Where a sentence belongs: where the document has it, or behind the one that is most like it.
-
-        Nothing comes between a sentence and the one that it points back to.
-        """
-        if own is not None:
-            before = [at for at, unit in enumerate(draft.units) if self._source.position(unit.text) <= own]
-            place = before[-1] + 1 if before else 0
+    def _with(self, text: str, before: int | None) -> list[_Unit]:
+        """The draft with a sentence where the document has it, or before another one."""
+        units = list(self._units)
+        at = self._place(text) if before is None else before
+        if units and (at == 0 or before is not None):
+            units[at : at + 1] = [_Unit(units[at].gap, text, True), replace(units[at], gap=" ")]
         else:
-            likeness = SentenceVectors([unit.text for unit in draft.units]).similarity_to(text)
-            place = int(np.argmax(likeness)) + 1 if likeness.any() else len(draft.units)
-        while place < len(draft.units) and self._source.points(draft.units[place].text):
-            place += 1
-        return place
+            units.insert(at, _Unit(" " if at else "", text, True))
+        return units
 
-    def fitted(self, draft: _Draft) -> _Draft | None:
-        """The draft without as many of its least central sentences as are too many; None where too much is to stay.
+    def _place(self, text: str) -> int:
+        """Behind the last sentence that the document has before it; at the end where the document does not have it."""
+        own, places = self._source.places.get(self._source.key(text)), self._source.places
+        known = [places.get(self._source.key(unit.text)) for unit in self._units]
+        if own is None:
+            return len(known)
+        return max((at + 1 for at, its in enumerate(known) if its is not None and its < own), default=0)
 
-        What others point back to stays with them.
-        """
-        worth = [self._source.worth_of(self._source.position(unit.text)) for unit in draft.units]
-        while count_words(draft.text) > self._limit:
-            behind = [unit.text for unit in draft.units[1:]] + [""]
-            loose = [
-                at for at, unit in enumerate(draft.units) if not unit.fixed and not self._source.points(behind[at])
-            ]
+    def _fitted(self, units: list[_Unit]) -> list[_Unit] | None:
+        """The draft without as many of its least central sentences as are too many; None where too much is to stay."""
+        worth = list(rank(SentenceVectors([unit.text for unit in units]))) if units else []
+        while count_words(self._text(units)) > self._limit:
+            loose = [at for at, unit in enumerate(units) if not unit.fixed]
             if not loose:
                 return None
-            least = min(loose, key=lambda at: (worth[at], at))
-            draft = self._without(draft, least)
+            least = min(loose, key=worth.__getitem__)
+            units = _without(units, least)
             del worth[least]
-        return draft
+        return units
 
-    def within(self, draft: _Draft) -> str:
-        """The draft within the limit at all costs: what was to stay goes last, and what is left is cut."""
-        loose = replace(draft, units=tuple(replace(unit, fixed=False) for unit in draft.units))
-        fitting = self.fitted(draft) or self.fitted(loose)
-        return fitting.text if fitting and fitting.units else cut(draft.text, self._limit, draft.language)
+    def _text(self, units: Sequence[_Unit]) -> str:
+        return "".join(unit.gap + unit.text for unit in units) + self._tail
 
 
-def _without_told_again(draft: _Draft, sentence: str) -> _Draft:
-    """The draft without those of its sentences of which every word, in its order, is in another one."""
-    whole = f" {' '.join(keys(sentence, draft.language))} "
-    told = [f" {' '.join(keys(unit.text, draft.language))} " for unit in draft.units]
-    kept = tuple(unit for unit, own in zip(draft.units, told, strict=True) if own == whole or own not in whole)
-    return replace(draft, units=kept)
+def _without(units: Sequence[_Unit], at: int) -> list[_Unit]:
+    """The sentences without one of them; where it began a paragraph, the next one does."""
+    left, gap = [*units[:at], *units[at + 1 :]], units[at].gap
+    if at < len(left) and (at == 0 or ("\n" in gap and "\n" not in left[at].gap)):
+        left[at] = replace(left[at], gap=gap)
+    return left
 
 
-def _mended(text: str, point: Point, language: str) -> str:
+def mended(text: str, point: Point, language: str) -> str:
     """The sentence with the document's name or number in the place of its own; nothing where that cannot be done.
 
     They can be told from other words in English alone.
@@ -289,13 +169,12 @@ def _mended(text: str, point: Point, language: str) -> str:
     if len(right) != 1 or not point.evidence or right[0].last - right[0].first + 1 < len(found):
         return ""
     supported = set(keys(point.evidence))
-    found = words(text)
+    own = words(text)
     wrong = [
         one
-        for one in details(text, found)
-        if one.kind == right[0].kind and not supported.issuperset(word.key for word in found[one.first : one.last + 1])
+        for one in details(text, own)
+        if one.kind == right[0].kind and not supported.issuperset(word.key for word in own[one.first : one.last + 1])
     ]
     if len(wrong) != 1:
         return ""
-    answer = point.answer[right[0].start : right[0].end]
-    return text[: wrong[0].start] + answer + text[wrong[0].end :]
+    return text[: wrong[0].start] + point.answer[right[0].start : right[0].end] + text[wrong[0].end :]

@@ -7,6 +7,7 @@ with its square.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,12 +83,17 @@ class Candidates:
     part: Indices
 
 
-def choose(vectors: SentenceVectors, candidates: Candidates, limit: int, shares: Weights) -> list[int]:
+def choose(
+    vectors: SentenceVectors, candidates: Candidates, limit: int, shares: Weights, first: Sequence[int] = ()
+) -> list[int]:
     """Choose sentences of together at most `limit` words that are worth much and repeat each other little.
 
     `shares` says how many words each part should have; a part may exceed its share only when nothing better is left.
+    Those named `first` are taken before all others, each unless it repeats one of them or no more has room.
     """
     chooser = _Chooser(vectors, candidates, limit, shares)
+    for index in first:
+        chooser.take(index)
     while chooser.take_best():
         pass
     return sorted(chooser.chosen)
@@ -108,6 +114,12 @@ class _Chooser:
         self._free = np.ones(len(candidates.worth), dtype=np.bool_)
         self._nearest = np.zeros(len(candidates.worth))
 
+    def take(self, index: int) -> None:
+        """Take a sentence unless it repeats a chosen one, is worth nothing or has no room."""
+        worth = float(self._candidates.worth[index] * (1 - _REDUNDANCY * self._nearest[index]))
+        if worth * self._leave()[index] > 0:
+            self._take(index, worth)
+
     def take_best(self) -> bool:
         """Take the sentence that now adds most; False when none fits or is good enough."""
         if not len(self._candidates.worth):
@@ -117,8 +129,7 @@ class _Chooser:
         best = int(np.argmax(gain))
         if gain[best] <= 0 or not self._is_good_enough(float(worth[best])):
             return False
-        self._taken.append(float(worth[best]))
-        self._take(best)
+        self._take(best, float(worth[best]))
         return True
 
     def _leave(self) -> Weights:
@@ -137,7 +148,8 @@ class _Chooser:
         filled = self._used / self._limit
         return worth >= _GOOD_ENOUGH * filled**2 * float(np.mean(self._taken))
 
-    def _take(self, index: int) -> None:
+    def _take(self, index: int, worth: float) -> None:
+        self._taken.append(worth)
         self.chosen.append(index)
         self._free[index] = False
         self._used += int(self._candidates.words[index])

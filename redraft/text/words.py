@@ -53,6 +53,11 @@ def count_words(text: str) -> int:
     return sum(1 for _ in _WORD.finditer(text))
 
 
+def word_ends(text: str) -> list[int]:
+    """Where the words of `text` end."""
+    return [word.end() for word in _WORD.finditer(text)]
+
+
 def is_unspaced(text: str) -> bool:
     """Whether most words of a text are letters of a script that puts no spaces between them; its beginning tells."""
     beginning = text[:_BEGINNING]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from redraft.agents.evidence import EvidenceDesk
-from redraft.builtin.forms import ask_whether
+from redraft.builtin.questions import ask_whether
 from redraft.domain import Document
 from redraft.evaluators.base import statements_of
 from redraft.prompts.coherence import PREFER_SUMMARY

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redraft.builtin.consistency.checking import answer_from_document
-from redraft.builtin.consistency.claims import ask_summary
-from redraft.builtin.coverage.asking import ask_document
-from redraft.builtin.coverage.covering import answer_from_summary, compare_answers
+from redraft.builtin.answers import answer_from_document, answer_from_summary, compare_answers
+from redraft.builtin.questions import ask_document, ask_summary
 from redraft.evaluators.similarity import share_borne_out
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.judging import (

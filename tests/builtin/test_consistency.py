@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from benchmarks.common import stories
 from benchmarks.trust_swaps import swaps
-from redraft.builtin.consistency.checking import answer_from_document
-from redraft.builtin.consistency.claims import ask_summary
-from redraft.builtin.consistency.holding import Ground
-from redraft.builtin.forms import ask_whether, read_claim
+from redraft.builtin.answers import answer_from_document
+from redraft.builtin.questions import ask_summary, ask_whether, read_claim
 from redraft.prompts.judging import AnswerFromDocumentGiven, Asked, AskSummaryGiven, Told
 from redraft.text.words import count_words
 from tests.builtin.support import STORY, UNANSWERABLE, UNDECIDED, consistency, found_in, judge, said, sample, split
@@ -209,37 +207,3 @@ def test_questions_of_others_are_answered_too() -> None:
         assert expected in said(answer)
         assert answer.quote in STORY
         assert bool(answer.quote) == (expected != UNANSWERABLE)
-
-
-_HOUSE = (
-    "Mrs. Dorcas Lamb kept the house on the quay. Her grandson Jem lived with her. Mr. Boas came by once."
-    " Mr. Crane was silent all that day. He left the yard at noon and never came back to it. He sold the boat in June."
-    " He drank a little. He wrote to nobody at all. He went to the islands in the winter."
-)
-
-
-@pytest.mark.parametrize(
-    ("sentence", "is_so"),
-    [
-        ("[Mrs. Lamb's] grandson Jem lived with her.", True),
-        ("[Dorcas Lamb’s] grandson Jem lived with her.", True),
-        ("[Mr. Crane] left the yard at noon and never came back to it.", True),
-        # However many sentences go on with the same "he".
-        ("[Mr. Crane] went to the islands in the winter.", True),
-        # One who is named nearby, too, and is not who is meant.
-        ("[Mr. Boas] left the yard at noon and never came back to it.", False),
-        ("[Mrs. Lamb] left the yard at noon and never came back to it.", False),
-        ("[Mr. Crane's] grandson Jem lived with her.", False),
-    ],
-)
-def test_a_name_in_brackets_is_so_where_it_is_whom_the_pronoun_means(sentence: str, is_so: bool) -> None:
-    held = Ground([_HOUSE]).hold(sentence)
-    assert (held.verdict == "borne out" and held.share == 1) is is_so
-    assert held.verdict not in ("contradicted", "absent")
-
-
-def test_a_lady_is_no_he_however_near_she_is_named() -> None:
-    text = "Mr. Crane was silent. Mrs. Lamb came by. He left the yard at noon and never came back to it."
-    ground = Ground([text])
-    assert ground.hold("[Mr. Crane] left the yard at noon and never came back to it.").share == 1
-    assert ground.hold("[Mrs. Lamb] left the yard at noon and never came back to it.").share < 1

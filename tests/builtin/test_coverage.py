@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.common import stories
-from redraft.builtin.coverage.asking import ask_document, rank_questions
+from redraft.builtin.pointing import People
+from redraft.builtin.questions import ask_document, ask_whether, question_about, rank_questions, read_claim
 from redraft.prompts.judging import (
     AskDocumentGiven,
     Candidate,
@@ -42,52 +43,59 @@ def test_questions_are_quoted_mixed_and_from_all_parts() -> None:
     assert len(asked) == len({one.question for one in asked}) == 12
     assert all(one.quote in sample() and one.question.endswith("?") for one in asked)
     assert all(one.answer.rstrip(".") in " ".join(one.quote.split()) for one in asked)
-    assert len({one.kind for one in asked}) >= 4
     places = sorted(sample().index(one.quote) / len(sample()) for one in asked)
     assert max(after - before for before, after in pairwise(places)) < 0.25
 
 
-def test_questions_can_be_understood_alone() -> None:
-    asked = _asked(sample(), 12)
-    openings = {one.question.split()[0].lower() for one in asked}
-    assert openings <= {"who", "whom", "what", "when", "where", "why", "how"}
-    assert all(count_words(one.question) <= 18 and '"' not in one.question for one in asked)
+def test_a_question_is_who_or_what_or_whether_a_sentence_is_so() -> None:
+    asked = [one.question for one in _asked(sample(), 30)]
+    short = [one for one in asked if not read_claim(one)]
+    assert {one.split()[0] for one in short} == {"Who", "What"}
+    assert all(count_words(one) <= 18 and '"' not in one for one in short)
     pointing = {"he", "him", "it", "they", "them", "this", "that", "there", "i", "you", "we"}
-    assert not [one.question for one in asked if pointing & set(one.question.lower().rstrip("?").split())]
+    assert not [one for one in short if pointing & set(one.lower().rstrip("?").split())]
 
 
 @pytest.mark.parametrize(
-    ("sentence", "question", "kind", "answer"),
+    ("sentence", "question", "answer"),
     [
         (
             "Hester Vane came to the island of Sarn in a carrier's cart.",
             "Who came to the island of Sarn in a carrier's cart?",
-            "who",
             "Hester Vane",
         ),
         (
-            "On 4 November 1871 the schooner Petrel struck the reef below the lighthouse.",
-            "When did the schooner Petrel strike the reef below the lighthouse?",
-            "when",
-            "On 4 November 1871",
-        ),
-        (
-            "The harbour board sold the spare lamp oil because nobody had paid for coal.",
-            "Why did the harbour board sell the spare lamp oil?",
-            "why",
-            "because nobody had paid for coal",
+            "The ship had struck the reef below the lighthouse, and nobody was awake.",
+            "What had struck the reef below the lighthouse?",
+            "The ship",
         ),
         (
             "The counting house of the saltworks stood at the head of the quay.",
             "What stood at the head of the quay?",
-            "what",
             "The counting house of the saltworks",
         ),
+        ("The woman rowed out to the schooner in a boat.", "Who rowed out to the schooner in a boat?", "The woman"),
     ],
 )
-def test_good_english(sentence: str, question: str, kind: str, answer: str) -> None:
-    text = f"{sentence} Captain Vane said nothing. Hester Vane said that she was glad of it."
-    assert (question, kind, answer) in {(one.question, one.kind, one.answer) for one in _asked(text)}
+def test_good_english(sentence: str, question: str, answer: str) -> None:
+    people = People(["Hester Vane said that she was glad of it.", "Then Hester Vane ate her egg."])
+    assert question_about(sentence, people) == (question, answer)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "He gave it to them because they had asked him.",
+        "Ruth gave it back to the old keeper of the light.",
+        "The schooner had struck the reef below the lighthouse.",
+        "The steady pressure as the truss contracted was felt on every deck.",
+        "The keeper said: the lamp of the old tower is out.",
+        "Sie ging nach Hause, weil es regnete.",
+        "",
+    ],
+)
+def test_of_a_sentence_that_makes_no_good_question_nothing_short_is_asked(sentence: str) -> None:
+    assert question_about(sentence, People([])) is None
 
 
 def test_an_excerpt_without_sentences_gives_no_questions() -> None:
@@ -141,28 +149,27 @@ def test_the_answer_rests_on_the_sentence_that_has_it() -> None:
 @pytest.mark.parametrize(
     ("said", "answer"),
     [
-        ("Hester Vane came to the island of Sarn in a carrier's cart.", "Sarn"),
-        ("Hester Vane had come to the island of Sarn in the cart of a carrier, to see to the books.", "Sarn"),
-        ("Hester Vane came to the island of Skye in a carrier's cart.", "Skye"),
+        ("Hester Vane came to the island of Sarn in a carrier's cart.", "Hester Vane came to the island of Sarn"),
+        ("Hester Vane came to the island of Skye in a carrier's cart.", "Hester Vane came to the island of Skye"),
         ("Tobias Wren lit the lamp.", UNANSWERABLE),
     ],
 )
-def test_a_gap_is_filled_as_the_summary_fills_it(said: str, answer: str) -> None:
-    asked = "Which name fills the gap: “Hester Vane came to the island of ____ in a carrier's cart.”?"
-    one = DocumentQuestion(question=asked, kind="where", answer="Sarn", quote="")
-    assert verdict(answers([one], ["The sea was calm.", said])[0]) == answer
+def test_whether_a_sentence_is_so_is_answered_by_what_the_summary_has_for_it(said: str, answer: str) -> None:
+    asked = ask_whether("Hester Vane came to the island of Sarn in a carrier's cart.")
+    one = DocumentQuestion(question=asked, kind="what", answer="Sarn", quote="")
+    assert verdict(answers([one], ["The sea was calm.", said])[0]).startswith(answer)
 
 
 @pytest.mark.parametrize(
     ("said", "answer"),
     [
-        ("Hester Vane was made clerk and treasurer.", "Hester Vane"),
-        ("Tobias Wren was made clerk and treasurer.", "Tobias Wren"),
-        ("Mr. Harrow was made chairman and treasurer.", UNDECIDED),
+        ("Hester Vane was made clerk and treasurer of the works.", "Hester Vane"),
+        ("Tobias Wren was made clerk and treasurer of the works.", "Tobias Wren"),
+        ("Mr. Harrow was made chairman and treasurer of the works.", UNDECIDED),
     ],
 )
 def test_who_it_was_is_said_only_where_all_else_is_said(said: str, answer: str) -> None:
-    asked = "Who was made clerk and treasurer?"
+    asked = "Who was made clerk and treasurer of the works?"
     one = DocumentQuestion(question=asked, kind="who", answer="Hester Vane", quote="")
     assert verdict(answers([one], ["The clerk went home.", said])[0]) == answer
 
@@ -190,12 +197,10 @@ def test_what_contradicts(document: str, summary: str, wrong: bool) -> None:
 
 
 def test_two_dates_of_one_year_are_two_dates() -> None:
-    asked, said = "When did Hester Vane come to the island?", "on Monday, 5 March 1924, sitting on a sack of oats"
-    assert contradicted([(asked, "Monday, 3 March 1924", said), (asked, "Monday, 5 March 1924", said)]) == [True, False]
     assert contradicted([("When?", "3 March 1924", "5 March 1924")]) == [True]
 
 
-def test_the_central_comes_first_and_the_same_again_last() -> None:
+def test_the_central_comes_first() -> None:
     texts = [
         ("Who broke the Long Bank on Sarn?", "the harbour board"),
         ("Who painted a boat?", "Ada"),
@@ -206,7 +211,6 @@ def test_the_central_comes_first_and_the_same_again_last() -> None:
     candidates = [Candidate(id=10 + n, question=asked, answer=answer) for n, (asked, answer) in enumerate(texts)]
     order = rank_questions(RankGiven(candidates=candidates)).order
     assert sorted(order) == [10, 11, 12, 13, 14]
-    assert order[-1] in (10, 12)
     assert order.index(11) > order.index(14)
     assert rank_questions(RankGiven(candidates=[])).order == []
 

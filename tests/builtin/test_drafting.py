@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redraft.builtin import summarizing as drafting
+from redraft.builtin import drafting
 from redraft.builtin.door import VERSION
-from redraft.builtin.model import ExtractiveModel
-from redraft.builtin.registry import answers, handler_for
+from redraft.builtin.model import ExtractiveModel, handler_for
 from redraft.errors import ModelError
 from redraft.models.base import Model, Request
 from redraft.prompts.catalog import PROMPTS
@@ -75,8 +74,8 @@ _WORDS = [*_SCRAPS, "\n\n", "[note]", "灯塔。", "灯", "café;", "—", "..."
 TEXT = st.one_of(st.text(max_size=300), st.lists(st.sampled_from(_WORDS), max_size=120).map(" ".join))
 
 DRAFTERS: dict[str, Callable[[str, int], str]] = {
-    "chunk": lambda text, words: drafting.summarize_chunk(ChunkGiven(excerpt=text, words=words)),
-    "query": lambda text, words: drafting.summarize_chunk(ChunkGiven(excerpt=text, words=words, query=QUERY)),
+    "chunk": lambda text, words: drafting.summarize_part(ChunkGiven(excerpt=text, words=words)),
+    "query": lambda text, words: drafting.summarize_part(ChunkGiven(excerpt=text, words=words, query=QUERY)),
     "whole": lambda text, words: drafting.summarize_whole(WholeGiven(document=text, words=words)),
     "merge": lambda text, words: drafting.merge(MergeGiven(summaries=[text, OTHER], words=words)),
     "onward": lambda text, words: drafting.merge_onward(MergeOnwardGiven(context=text, summaries=[OTHER], words=words)),
@@ -98,11 +97,6 @@ def test_every_prompt_has_a_handler(prompt: Prompt) -> None:
 def test_a_prompt_without_a_handler_is_named() -> None:
     with pytest.raises(ModelError, match="sing"):
         handler_for(Prompt("sing", ChunkGiven, str, "a song"))
-
-
-def test_a_prompt_is_bound_once() -> None:
-    with pytest.raises(ValueError, match="merge"):
-        answers(MERGE)(lambda given: "")
 
 
 def test_the_model_says_who_it_is_what_it_used_and_what_it_wrote() -> None:
@@ -147,14 +141,14 @@ def test_the_limit_is_nearly_used_up(drafter: str) -> None:
 
 @pytest.mark.parametrize("words", [40, 60, 80])
 def test_told_sentences_come_before_speech_headings_and_asides(words: int) -> None:
-    summary = drafting.summarize_chunk(ChunkGiven(excerpt=STORY, words=words))
+    summary = drafting.summarize_part(ChunkGiven(excerpt=STORY, words=words))
     for poor in ("#", "Lamp\n", '"', "?", "It was dark", "I tell you", "But nobody"):
         assert poor not in summary
 
 
 def test_a_sentence_that_points_back_follows_the_one_it_points_to() -> None:
     source = parts_of(STORY)
-    summary = parts_of(drafting.summarize_chunk(ChunkGiven(excerpt=STORY, words=110)))
+    summary = parts_of(drafting.summarize_part(ChunkGiven(excerpt=STORY, words=110)))
     for at, sentence in enumerate(summary):
         if sentence.startswith(("She ", "It ", "But ")):
             assert at > 0
@@ -180,7 +174,7 @@ def test_a_merge_onward_repeats_nothing_of_the_context() -> None:
 
 
 def test_an_update_keeps_most_of_the_summary_and_takes_in_the_news() -> None:
-    before = drafting.summarize_chunk(ChunkGiven(excerpt=STORY, words=100))
+    before = drafting.summarize_part(ChunkGiven(excerpt=STORY, words=100))
     summary = parts_of(drafting.update(UpdateGiven(summary=before, excerpt=OTHER, words=100)))
     kept = sum(count_words(sentence) for sentence in summary if sentence in parts_of(before))
     assert 60 <= kept < 100
@@ -208,7 +202,7 @@ def test_a_compression_comes_near_to_its_target(words: int) -> None:
     ],
 )
 def test_odd_texts_still_give_a_sentence(text: str, words: int) -> None:
-    summary = drafting.summarize_chunk(ChunkGiven(excerpt=text, words=words))
+    summary = drafting.summarize_part(ChunkGiven(excerpt=text, words=words))
     assert 1 <= count_words(summary) <= words
     assert ends_sentence(summary)
     assert not set("#*") & set(summary)
@@ -216,7 +210,7 @@ def test_odd_texts_still_give_a_sentence(text: str, words: int) -> None:
 
 @pytest.mark.parametrize("text", ["_", "_ _", "* _ *"])
 def test_a_text_of_marks_that_count_as_words_is_not_lost(text: str) -> None:
-    assert drafting.summarize_chunk(ChunkGiven(excerpt=text, words=1))
+    assert drafting.summarize_part(ChunkGiven(excerpt=text, words=1))
 
 
 @pytest.mark.slow
@@ -285,4 +279,4 @@ def test_what_stands_under_the_heading_of_an_authors_note_is_no_part_of_the_stor
     note = "The town of Bergen and every harbour of this tale are invented by Marta Lind in Oslo in 1931."
     text = f"## Chapter 1\n\n{story}\n\n## Author's note\n\n{note}\n\n{note.replace('town', 'city')}"
 
-    assert "invented" not in drafting.summarize_chunk(ChunkGiven(excerpt=text, words=60))
+    assert "invented" not in drafting.summarize_part(ChunkGiven(excerpt=text, words=60))

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from redraft.builtin.drafting import tidy
 from redraft.builtin.prose import finish
 from redraft.builtin.revising import revise
-from redraft.builtin.summarizing import tidy
 from redraft.domain import Document, Span
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.similarity import exact
@@ -162,7 +162,7 @@ def test_what_is_no_language_is_refused(command: Inside) -> None:
 
 def test_it_holds_for_what_is_drafted_and_traced(command: Inside) -> None:
     def drafted(*more: str) -> tuple[str, list[str]]:
-        run = json.loads(command.run("summarize", "low.txt", "-w", "30", "--json", "-q", *more).out)["run"]
+        run = json.loads(command.run("summarize", "low.txt", "-w", "45", "--json", "-q", *more).out)["run"]
         found = json.loads(command.run("lineage", run, "--json").out)
         command.run("show", run, "--format", "bullets", "-o", "bullets.txt")
         return (command.folder / "bullets.txt").read_text("utf-8"), [one["text"] for one in found["sentences"]]

@@ -1,0 +1,212 @@
+"""Answers from a text: the line that says what the question says, and what it says besides; and what of two differs.
+
+Words are compared and nothing is understood. So an answer is found where a line has nearly all telling words of the
+question together, as one has that the question was made from, or its copy.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from redraft.builtin.details import Detail, details
+from redraft.builtin.questions import read_claim
+from redraft.builtin.support import Ground, Line, ground_of
+from redraft.prompts import judging, typed
+from redraft.prompts.contract import UNSURE, Unsure
+from redraft.text.wording import Word, carries, is_negation, is_number, keys, words
+
+# A line answers a question when it has all names and this share of what else the question says.
+_SUPPORT = 0.65
+# Which share of a summary's sentences the document has in nearly the same words.
+_MADE_OF_QUOTATIONS = 0.8
+_LONGEST_ANSWER, _LONGEST_DETAIL, _MORE = 30, 8, 3
+
+_OPENING = re.compile(
+    r"\W*(?P<asks>who(?:m|se)?|what|when|where|why|how many|how much|how long|how old|how|which)\b", re.IGNORECASE
+)
+_NUMBERS = frozenset(("how many", "how much", "how long", "how old"))
+_LOOSE_END = re.compile(r"(?:[\s,;:]+|\b(?:the|an?|and|but|was|were|had|has|is|are|of|to|did)\b)+$", re.IGNORECASE)
+
+
+class _Answer(NamedTuple):
+    """Whether there is an answer, what it is, and on which line it rests."""
+
+    answered: bool | Unsure
+    answer: str = ""
+    line: int | None = None
+
+
+class _Sought(NamedTuple):
+    """The words of a question, those of its names, and what it asks for."""
+
+    keys: list[str]
+    names: frozenset[str]
+    asks: str
+
+
+def answer_from_summary(given: judging.AnswerFromSummaryGiven) -> judging.SummaryAnswers:
+    """Each answer from the sentence that says most of what the question says.
+
+    That there is none is said only of a summary that is made of quotations: what is put in other words may be an answer
+    all the same.
+    """
+    kept = [one for one in given.sentences if isinstance(one, judging.Told) and words(one.sentence)]
+    ground = ground_of(tuple(one.sentence for one in kept), whole=True)
+    readable = sum(one.quoted for one in kept) >= _MADE_OF_QUOTATIONS * len(kept)
+    answered: list[judging.SummaryAnswer] = []
+    for asked in given.questions:
+        claim = read_claim(asked.question)
+        found = _answer(ground, asked.question)
+        on = [] if found.line is None else [kept[found.line].id]
+        said = ground.source.lines[found.line].text if claim and found.line is not None else found.answer
+        silent = False if claim else found.answered
+        there = found.answered is True or (silent if readable else UNSURE)
+        answered.append(judging.SummaryAnswer(id=asked.id, sentences=on, answered=there, answer=said))
+    return judging.SummaryAnswers(answers=answered)
+
+
+def answer_from_document(given: judging.AnswerFromDocumentGiven) -> judging.DocumentAnswers:
+    """Whether a sentence is so: its own words, or what the passages have instead.
+
+    Any other question is answered from the place that has most of its words.
+    """
+    ground = ground_of(tuple(given.texts))
+    answered: list[judging.DocumentAnswer] = []
+    for asked in given.questions:
+        found = _answer(ground, asked.question)
+        quote = "" if found.line is None else ground.source.lines[found.line].text
+        answered.append(judging.DocumentAnswer(id=asked.id, quote=quote, answered=found.answered, answer=found.answer))
+    return judging.DocumentAnswers(answers=answered)
+
+
+def answer_questions(given: typed.AnswerQuestionsGiven) -> typed.GivenAnswers:
+    """The same from the beginning of a document, where whether a sentence is so is answered by yes or no."""
+    ground = ground_of((given.document,))
+    answered: list[typed.GivenAnswer] = []
+    for asked in given.questions:
+        found, claim = _answer(ground, asked.question), read_claim(asked.question)
+        said, why = found.answer, ""
+        if claim and found.line is not None:
+            said, why = "yes" if said == claim else "no", ground.source.lines[found.line].text
+        answered.append(typed.GivenAnswer(id=asked.id, answered=found.answered, answer=said, reason=why))
+    return typed.GivenAnswers(answers=answered)
+
+
+def compare_answers(given: judging.CompareGiven) -> judging.Comparisons:
+    """Answers contradict each other when they have different numbers or names, or one denies what the other says."""
+    return judging.Comparisons(comparisons=[_compare(pair) for pair in given.pairs])
+
+
+def _compare(pair: judging.Pair) -> judging.Comparison:
+    # To the question whether a sentence is so, what the document has instead is the answer.
+    claimed = bool(read_claim(pair.question))
+    apart = pair.document != pair.summary if claimed else differ(pair.document, pair.summary)
+    reason = f"The document has “{pair.document}”." if apart else "Both say the same, or one says more."
+    return judging.Comparison(id=pair.id, reason=reason, verdict="contradicts" if apart else "agrees")
+
+
+def judge_answers(given: typed.JudgeAnswersGiven) -> typed.AnswerVerdicts:
+    """Right where it has the reference's words, wrong where it has others in their place; what else is left open."""
+    return typed.AnswerVerdicts(answers=[_judge(pair) for pair in given.answers])
+
+
+def _judge(pair: typed.AnswerPair) -> typed.AnswerVerdict:
+    reference, answer = (set(filter(carries, keys(text))) for text in (pair.reference, pair.answer))
+    # An answer that has so many more words besides may say something else with them.
+    if reference and reference <= answer and len(answer - reference) <= _MORE:
+        return typed.AnswerVerdict(id=pair.id, reason="It has the words of the reference.", verdict="right")
+    other = differ(pair.reference, pair.answer)
+    reason = "It has something else than the reference." if other else "Its words do not tell."
+    return typed.AnswerVerdict(id=pair.id, reason=reason, verdict="wrong" if other else UNSURE)
+
+
+def differ(one: str, other: str) -> bool:
+    """Whether two answers are short and have different names or numbers, or one is yes and the other no."""
+    ours, theirs = keys(one), keys(other)
+    if set(ours) <= set(theirs) or set(theirs) <= set(ours) or max(len(ours), len(theirs)) > _LONGEST_DETAIL:
+        return False
+    told = [set(filter(carries, said)) for said in (ours, theirs)]
+    if any(map(is_negation, ours)) != any(map(is_negation, theirs)):
+        return {ours[0], theirs[0]} == {"yes", "no"} or 2 * len(told[0] & told[1]) >= min(map(len, told)) > 0
+    names, numbers = ([_keys_of(text, kind) for text in (one, other)] for kind in ("name", "number"))
+    # Two dates of one year are two dates; of two lists of names that share one, either may be the shorter.
+    return bool((all(names) and not names[0] & names[1]) or (numbers[0] - numbers[1] and numbers[1] - numbers[0]))
+
+
+def _keys_of(text: str, kind: str) -> set[str]:
+    found = words(text)
+    return {key for one in details(text, found) if one.kind == kind for key in _of(one, found)}
+
+
+def _of(one: Detail, found: Sequence[Word]) -> list[str]:
+    return [word.key for word in found[one.first : one.last + 1]]
+
+
+def _answer(ground: Ground, question: str) -> _Answer:
+    """The answer of a text to a question; unsure where words do not tell whether there is one."""
+    claim = read_claim(question)
+    if not claim:
+        return _look_up(ground, _read(question))
+    held = ground.hold(claim)
+    if held.verdict == "borne out":
+        return _Answer(True, claim, held.line)
+    if held.verdict == "contradicted":
+        return _Answer(True, "No" if held.wrong == "negation" else held.its, held.line)
+    return _Answer(UNSURE if held.verdict == "open" else False)
+
+
+def _look_up(ground: Ground, sought: _Sought) -> _Answer:
+    wanted = {key for key in sought.keys if carries(key) and key not in sought.names}
+    if not (sought.asks and wanted):  # who somebody is, words do not tell
+        return _Answer(UNSURE)
+    numbers = set(filter(is_number, sought.keys))
+    best, most = _Answer(False), 0.0
+    for number in ground.source.places(sought.keys):
+        line = set(ground.source.lines[number].keys)
+        support = len(wanted & line) / len(wanted)
+        if support < _SUPPORT or support <= most or not sought.names | numbers <= line:
+            continue
+        if support < 1 and sought.asks.startswith("who"):  # some of what is asked of somebody may be said of another
+            best, most = _Answer(UNSURE), support
+        elif answer := _rest(ground.source.lines[number], sought):
+            best, most = _Answer(True, " ".join(answer.split(" ")[:_LONGEST_ANSWER]), number), support
+    return best
+
+
+@lru_cache(maxsize=1_000)
+def _read(question: str) -> _Sought:
+    """What a question says and asks for; nothing is asked for where it does not begin as questions do."""
+    opening = _OPENING.match(question)
+    said = question[opening.end() :] if opening else question
+    found = words(said)
+    names = {key for one in details(said, found) if one.kind == "name" for key in _of(one, found)}
+    return _Sought([word.key for word in found], frozenset(names), opening["asks"].lower() if opening else "")
+
+
+def _rest(line: Line, sought: _Sought) -> str:
+    """What a line says besides what the question says: a number, or the longest stretch.
+
+    Nothing where the line denies something, unless that is why.
+    """
+    text, of = line.text, line.words
+    kind = "number" if sought.asks in _NUMBERS else "name" if sought.asks.startswith("who") else ""
+    fresh = [one for one in line.details if one.kind == kind and not set(_of(one, of)) & set(sought.keys)]
+    if fresh or kind == "number":
+        return text[fresh[0].start : fresh[0].end] if fresh else ""
+    if sought.asks != "why" and any(is_negation(word.key) and word.key not in sought.keys for word in of):
+        return ""
+    stretches = [_LOOSE_END.sub("", one) for one in _stretches(text, of, sought.keys)]
+    return max(stretches, key=lambda one: sum(map(carries, keys(one))), default="")
+
+
+def _stretches(text: str, of: Sequence[Word], known: Sequence[str]) -> Iterator[str]:
+    """The stretches of a line between the telling words of a question that say something."""
+    first = 0
+    for at in range(len(of) + 1):
+        if at == len(of) or (carries(of[at].key) and of[at].key in known):
+            if any(carries(word.key) for word in of[first:at]):
+                yield text[of[first].start : of[at - 1].end]
+            first = at + 1

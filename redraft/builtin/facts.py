@@ -1,0 +1,163 @@
+"""Key facts: sentences of a text as a tree, by how central they are, and which of them a summary states."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from redraft.builtin.details import TITLES, details
+from redraft.builtin.drafting import centrality, standing_alone
+from redraft.builtin.prose import LAST_RESORT, read
+from redraft.builtin.questions import states
+from redraft.builtin.support import Ground, Held, ground_of, reason
+from redraft.errors import RejectedRequest
+from redraft.prompts import factual
+from redraft.prompts.contract import UNSURE, Unsure
+from redraft.prompts.facts import AllFacts, FactsGiven, SentenceFacts
+from redraft.text.cleaning import one_line
+from redraft.text.languages import language_of
+from redraft.text.sentences import ends_sentence
+from redraft.text.vectors import SentenceVectors
+from redraft.text.wording import keys, telling, words
+from redraft.text.words import count_words
+
+# So many words of an excerpt give one main fact, with branches and leaves; about as many as people's trees have.
+_WORDS_PER_ROOT, _MOST_ROOTS, _BRANCHES, _LEAVES = 1_000, 4, 3, 2
+_FEWEST, _LONGEST_FACT = 2, 45
+_GUESSES = re.compile(
+    r"\b(?:perhaps|maybe|probabl[ey]|possibly|apparently|supposedly|seem(?:s|ed)|as if|in my opinion|I think)\b",
+    re.IGNORECASE,
+)
+_RECURS = 2
+_LINKS = re.compile(r"\b(?:because|since|therefore|so that|although|but|however|after|before|when|until|while|if)\b")
+_USUAL_FACTS, _USUAL_LINKS = 30, 12
+_MOST_NAMES, _LONGEST_QUERY, _ANY = 3, 40, "What happens, and why?"
+
+
+def grow(given: factual.GrowGiven) -> factual.FactTree:
+    """For each stretch the most central sentence, under it those that are next, and under them the rest, in order."""
+    language = language_of(given.excerpt)
+    found = standing_alone(read([given.excerpt], language), language)
+    if len(found) < _FEWEST:
+        raise RejectedRequest("it does not hold two sentences that could stand as facts")
+    worth = dict(zip(found, centrality(SentenceVectors([one.text for one in found]), found), strict=True))
+    proper = [one for one in found if one.standing > LAST_RESORT and one.words <= _LONGEST_FACT and states(one.text)]
+    told = proper if len(proper) >= _FEWEST else found
+    count = max(1, min(_MOST_ROOTS, round(count_words(given.excerpt) / _WORDS_PER_ROOT), len(told) // _FEWEST))
+    stretches = [told[len(told) * at // count : len(told) * (at + 1) // count] for at in range(count)]
+    ranked = [[one.text for one in sorted(own, key=lambda one: -worth[one])] for own in stretches]
+    return factual.FactTree(roots=[_root(own) for own in ranked])
+
+
+def _root(facts: Sequence[str]) -> factual.Root:
+    branches, leaves = facts[1 : 1 + _BRANCHES], facts[1 + _BRANCHES : 1 + _BRANCHES * (1 + _LEAVES)]
+    found = [factual.Branch(fact=one, leaves=list(leaves[at :: len(branches)])) for at, one in enumerate(branches)]
+    return factual.Root(fact=facts[0], branches=found)
+
+
+def facts_faithful(given: factual.VetGiven) -> factual.Supports:
+    """A fact passes where the sentence of the excerpt that says most of it has nothing else in its place."""
+    ground = ground_of((given.excerpt,))
+    return factual.Supports(facts=[_support(ground, one) for one in given.facts])
+
+
+def _support(ground: Ground, one: factual.TreeFact) -> factual.Support:
+    held = ground.hold(one.fact)
+    verdict: factual.Pass | Unsure = "fail" if held.is_accused else "pass" if held.verdict == "borne out" else UNSURE
+    return factual.Support(id=one.id, reason=reason(held), quote=ground.text_of(held), verdict=verdict)
+
+
+def facts_objective(given: factual.VetGiven) -> factual.Opinions:
+    """A fact fails where a word shows that somebody guesses."""
+    return _opinions(given, lambda fact: not _GUESSES.search(fact), "free of guesses")
+
+
+def facts_significant(given: factual.VetGiven) -> factual.Opinions:
+    """A fact passes where it has a telling word that the excerpt comes back to."""
+    often = Counter(keys(given.excerpt))
+    recurs = "about what the excerpt comes back to"
+    return _opinions(given, lambda fact: any(often[key] >= _RECURS for key in telling(fact)), recurs)
+
+
+def _opinions(given: factual.VetGiven, passes: Callable[[str], bool], what: str) -> factual.Opinions:
+    found: list[factual.Opinion] = []
+    for one in given.facts:
+        verdict: factual.Pass = "pass" if passes(one.fact) else "fail"
+        said = f"By its words the fact is {'' if verdict == 'pass' else 'not '}{what}."
+        found.append(factual.Opinion(id=one.id, reason=said, verdict=verdict))
+    return factual.Opinions(facts=found)
+
+
+def ask_query(given: factual.QueryGiven) -> factual.Query:
+    """What is told of those whom most facts name; about nothing in particular where they name nobody."""
+    found: Counter[str] = Counter()
+    for one in given.facts:
+        named = [
+            one.fact[it.start : it.end] for it in details(one.fact, words(one.fact)) if it.kind == "name" and it.sure
+        ]
+        found.update(one_line(name) for name in named if not TITLES.issuperset(keys(name)))
+    names = [name for name, _ in found.most_common(_MOST_NAMES)]
+    query = f"What is told of {' and '.join(names)}?"
+    try:
+        return factual.Query(query=query if names and count_words(query) <= _LONGEST_QUERY else _ANY)
+    except ValueError:  # a name in the text is a word by which the reply is refused
+        return factual.Query(query=_ANY)
+
+
+def align_facts(given: factual.AlignGiven) -> factual.Alignments:
+    """A fact is stated where a sentence has it in nearly the same words, and is not where one says otherwise."""
+    ground = ground_of(tuple(one.sentence for one in given.sentences), whole=True)
+    found: list[factual.Alignment] = []
+    for one in given.facts:
+        held = ground.hold(one.fact)
+        stated = held.verdict == "borne out" and held.line is not None
+        said: factual.YesNo | Unsure = "yes" if stated else "no" if held.is_accused else UNSURE
+        on = [given.sentences[ground.source.lines[held.line].of].id] if stated and held.line is not None else []
+        found.append(factual.Alignment(id=one.id, stated=said, sentences=on))
+    return factual.Alignments(facts=found)
+
+
+def verify_sentences(given: factual.VerifyGiven) -> factual.Verifications:
+    """Each sentence by the line that says most of it: the same, something else in its place, or nothing that tells."""
+    ground = ground_of(tuple(given.texts))
+    held = {one.id: ground.hold(one.sentence) for one in given.sentences}
+    return factual.Verifications(
+        sentences=[
+            factual.Verification(id=number, reason=reason(one), quote=ground.text_of(one), category=_category(one))
+            for number, one in held.items()
+        ]
+    )
+
+
+def _category(held: Held) -> factual.Category | Unsure:
+    if held.verdict == "contradicted":
+        return "relation" if held.wrong == "negation" else "entity"
+    return "none" if held.verdict == "borne out" else "out_of_article" if held.verdict == "absent" else UNSURE
+
+
+def judge_chunk(given: factual.ChunkGiven) -> factual.ChunkMarks:
+    """Statements are the facts; a word for cause, time or contrast ties one to another."""
+    found = read([given.excerpt], language_of(given.excerpt))
+    told = [one.text for one in found if one.standing > LAST_RESORT and states(one.text)]
+    links = sum(bool(_LINKS.search(text)) for text in told)
+    loose = given.excerpt.lstrip()[:1].islower() + (not ends_sentence(given.excerpt.rstrip()))
+    return factual.ChunkMarks(
+        major_facts=len(told),
+        connections=links,
+        explanation=f"{len(told)} statements, {links} of them with a link; {loose} open ends.",
+        validity=_graded(len(told) / _USUAL_FACTS),
+        coherence=5 - 2 * loose,
+        cross_content=_graded(links / _USUAL_LINKS),
+    )
+
+
+def _graded(share: float) -> int:
+    """A mark from 1 to 5, 3 for as many as there are usually."""
+    return min(5, max(1, round(3 * share)))
+
+
+def split_facts(given: FactsGiven) -> AllFacts:
+    """A sentence that claims something is one fact: it takes somebody who can read to take one apart."""
+    told = {one.id: one_line(one.sentence) for one in given.sentences}
+    return AllFacts(sentences=[SentenceFacts(id=at, facts=[text] if states(text) else []) for at, text in told.items()])

@@ -1,0 +1,206 @@
+"""Questions: short ones in good English about a document, and of each sentence of a summary whether it is so.
+
+Who or what did something is asked where the subject and the verb are not hard to tell; of any other sentence it is
+asked whether it is so. Such a question quotes the sentence, so that its place in the document can be found again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from lemminflect import getAllLemmas, getInflection
+
+from redraft.builtin.drafting import centrality, standing_alone
+from redraft.builtin.pointing import People
+from redraft.builtin.prose import LAST_RESORT, finish, plain, read
+from redraft.prompts import judging
+from redraft.prompts.typed import AskTypedGiven, TypedReply
+from redraft.text.cleaning import one_line
+from redraft.text.headings import is_heading
+from redraft.text.languages import ENGLISH
+from redraft.text.ranking import rank
+from redraft.text.sentences import sentences
+from redraft.text.vectors import SentenceVectors
+from redraft.text.wording import carries, keys, listed
+from redraft.text.words import count_words
+
+_WHETHER = "Is this so: “{}”?"
+_IS_WHETHER = re.compile(r"Is this so: “(.*)”\?", re.DOTALL)
+
+_FEWEST_WORDS, _FEWEST_ASKED, _MOST_ASKED, _FEWEST_TELLING, _LONGEST_SUBJECT = 8, 4, 18, 3, 7
+# A question about a stretch that has been asked about is worth so much less each time.
+_AGAIN_STRETCH, _QUESTIONS_A_STRETCH = 0.6, 2
+# That a sentence is so says less than what a question asks for.
+_WHETHER_WORTH = 0.2
+_IMPORTANCE, _FEWEST_CLAIMED = 3, 2
+_LONGEST_ANSWER, _TRIED = 10, 6
+
+_NAME = re.compile(r"(?:(?:Mr|Mrs|Ms|Dr|Col)\. )?[A-Z][\w’'-]*[a-z](?: (?:of |de |van |von )?[A-Z][\w’'-]*[a-z])*")
+_ARTICLE = re.compile(r"(?:the|an?) ", re.IGNORECASE)
+_PERSON = re.compile(r"(?:m[ae]n|boy|girl|child|father|mother|son|sister|king|queen|woman|lady)")
+# Of what ends so it is not known whether it is somebody: a keeper is, and a river is not.
+_EITHER = re.compile(r"[a-z]+(?:er|or|ist|ian|ain|ant|ent)")
+_AUXILIARIES = listed(
+    "be am is are was were been would could should might must will can may shall had have has did does do"
+)
+_NOT_IN_SUBJECT = listed("as that who which when while where in on at with and or but from to for by about like")
+_BREAK = re.compile(r"[;:—–\"“”()]")
+_CLAUSE_END = re.compile(
+    r",? (?:and|but|or) |, (?!\d)"
+    r"| (?:who|which|whose|whom|what|how|why|whether|than|when|while|as|if|although|though|where|that|until) "
+)
+_POINTS = re.compile(
+    r"\b(?:he|him|his|she|her|its?|they|them|their|this|that|these|those|there|here|I|me|my|we|us|our|you|your|such|same"
+    r"|others?|another|one|so|nobody|nothing|each|none|some(?:one|thing|body)|not|never|no|\w+sel(?:f|ves))\b",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(r"\?[\"'”’»)\]*_]*\s*$")
+_FIGURE = re.compile(r"(?<![\d.,])[1-9]\d{0,3}(?![\d.,]*\d)")
+
+
+def ask_whether(sentence: str) -> str:
+    """The question whether all of a sentence is so."""
+    return _WHETHER.format(sentence)
+
+
+def read_claim(question: str) -> str:
+    """The sentence that is asked about as a whole; nothing for any other question."""
+    return quoted.group(1) if (quoted := _IS_WHETHER.fullmatch(question)) else ""
+
+
+def ask_summary(given: judging.AskSummaryGiven) -> judging.SummaryQuestions:
+    """Whether each sentence is so that says something."""
+    return judging.SummaryQuestions(
+        sentences=[
+            judging.SentenceQuestions(id=one.id, questions=_claims(one.sentence) if given.at_most else [])
+            for one in given.sentences
+            if isinstance(one, judging.Told) and (not given.only or one.id in given.only)
+        ]
+    )
+
+
+def _claims(sentence: str) -> list[judging.SummaryQuestion]:
+    text = one_line(sentence)
+    if not states(text):
+        return []
+    return [judging.SummaryQuestion(question=ask_whether(text), answer=text, search="", importance=_IMPORTANCE)]
+
+
+def states(text: str) -> bool:
+    """Whether a text says that something is so; headings, questions and scraps do not."""
+    said = keys(text)
+    enough = len(said) >= _FEWEST_CLAIMED and any(map(carries, said))
+    return enough and not is_heading(text) and not _ASKS.search(text)
+
+
+def ask_document(given: judging.AskDocumentGiven) -> judging.DocumentQuestions:
+    """Questions on the sentences that matter most, from all stretches of the excerpt."""
+    left = list(_candidates(given.excerpt))
+    stretches = max(1, given.count // _QUESTIONS_A_STRETCH)
+    asked: list[_Candidate] = []
+    crowds: Counter[int] = Counter()
+    while left and len(asked) < given.count:
+        worth = [one.worth * _AGAIN_STRETCH ** crowds[int(one.place * stretches)] for one in left]
+        best = left.pop(worth.index(max(worth)))
+        crowds[int(best.place * stretches)] += 1
+        asked.append(best)
+    return judging.DocumentQuestions(questions=[one.question for one in sorted(asked, key=lambda one: -one.worth)])
+
+
+def rank_questions(given: judging.RankGiven) -> judging.Ranking:
+    """What the others speak of too first."""
+    worth = rank(SentenceVectors([f"{candidate.question} {candidate.answer}" for candidate in given.candidates]))
+    order = sorted(range(len(worth)), key=lambda at: (-worth[at], at))
+    return judging.Ranking(order=[given.candidates[at].id for at in order])
+
+
+def ask_typed(given: AskTypedGiven) -> TypedReply:
+    """A question with the answer that the paragraph has, or whether one of its sentences is so.
+
+    No question is put together from what a paragraph says, and none is known to have no answer: these are left out.
+    """
+    for one in ask_document(judging.AskDocumentGiven(excerpt=given.excerpt, count=_TRIED)).questions:
+        if given.type == "binary":
+            return _yes_or_no(one_line(one.quote))
+        if given.type == "extractive" and not read_claim(one.question) and count_words(one.answer) <= _LONGEST_ANSWER:
+            return TypedReply(question=one.question, answer=one.answer, reason="")
+    return TypedReply(question="", answer="", reason="")
+
+
+def _yes_or_no(sentence: str) -> TypedReply:
+    """Whether the sentence is so; where it has a figure, whether it is so with another."""
+    if (figure := _FIGURE.search(sentence)) is None:
+        return TypedReply(question=ask_whether(sentence), answer="yes", reason=sentence)
+    other = f"{sentence[: figure.start()]}{int(figure.group()) + 1}{sentence[figure.end() :]}"
+    return TypedReply(question=ask_whether(other), answer="no", reason=sentence)
+
+
+class _Candidate(NamedTuple):
+    """A question that can be asked, what it is worth, and where in the excerpt its sentence stands, from 0 to 1."""
+
+    question: judging.DocumentQuestion
+    worth: float
+    place: float
+
+
+def _candidates(excerpt: str) -> Iterator[_Candidate]:
+    """A question about each sentence that is understood by itself."""
+    found = standing_alone(read([excerpt], ENGLISH), ENGLISH)
+    worth = centrality(SentenceVectors([one.text for one in found]), found) if found else ()
+    spans = {finish(plain(excerpt[one.start : one.end])): one for one in sentences(excerpt)}
+    people = People([one.text for one in found if not one.spoken])
+    for one, own in zip(found, worth, strict=True):
+        span = spans.get(one.text)
+        if span is None or one.standing <= LAST_RESORT or one.words < _FEWEST_WORDS or not states(one.text):
+            continue
+        quote = excerpt[span.start : span.end]
+        told = one_line(quote)
+        question, answer = question_about(told, people) or (ask_whether(told), told)
+        kind: judging.Kind = "who" if question.startswith("Who") else "what"
+        asked = judging.DocumentQuestion(question=question, kind=kind, answer=answer, quote=quote)
+        yield _Candidate(asked, own * (_WHETHER_WORTH if answer == told else 1), span.start / len(excerpt))
+
+
+def question_about(sentence: str, people: People) -> tuple[str, str] | None:
+    """Who or what did what a sentence begins with, and the answer; None where that makes no good question."""
+    subject, predicate = ("", "") if _BREAK.search(sentence) else _parted(sentence.rstrip(".!?"))
+    end = _CLAUSE_END.search(predicate)
+    predicate = predicate[: end.start() if end else None]
+    telling = sum(map(carries, keys(predicate)))
+    long_enough = telling >= _FEWEST_TELLING and _FEWEST_ASKED <= len(predicate.split()) < _MOST_ASKED
+    if not long_enough or _POINTS.search(f"{subject} {predicate}"):
+        return None
+    head, article = subject.partition(" of ")[0].split()[-1], _ARTICLE.match(subject)
+    if people.gender(subject) or (article and _PERSON.fullmatch(head)):
+        return f"Who {predicate}?", subject
+    known = article and head.islower() and not _EITHER.fullmatch(head)
+    return (f"What {predicate}?", subject) if known else None
+
+
+def _parted(text: str) -> tuple[str, str]:
+    """The subject that a text begins with, and what is said of it; nothing where either is hard to tell."""
+    said = text.split(" ")
+    name = _NAME.match(text)
+    sizes = range(2, _LONGEST_SUBJECT) if _ARTICLE.match(text) else [len(name.group().split())] if name else []
+    for size in sizes:
+        verb = next((word for word in said[size:] if word not in _AUXILIARIES and not word.endswith("ly")), "")
+        if said[size - 1] in _NOT_IN_SUBJECT or said[size - 1].endswith(","):
+            break
+        if len(said) > size and (_is_past(said[size]) or (said[size] in _AUXILIARIES and _is_past(verb))):
+            return " ".join(said[:size]), " ".join(said[size:])
+    return "", ""
+
+
+@lru_cache(maxsize=20_000)
+def _is_past(word: str) -> bool:
+    """Whether a word may be a past tense or participle; an auxiliary like "was" is none by itself."""
+    if not (word.isascii() and word.isalpha() and word.islower()) or word in _AUXILIARIES:
+        return False
+    if word.endswith("ed") and not getAllLemmas(word):
+        return True
+    plain = getAllLemmas(word, upos="VERB").get("VERB", ())
+    return any(word in getInflection(one, tag) for one in plain for tag in ("VBD", "VBN"))

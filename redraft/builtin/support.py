@@ -1,0 +1,302 @@
+"""Holding a sentence against a text: borne out, contradicted, not there at all, or not to be told from its words.
+
+What is seen is seen in words: a sentence that the text has, or has nearly so, with another name, number or negation in
+its place; and a name or figure that the text does not have anywhere. What somebody says in words of their own may be
+right or wrong, and nobody can tell by counting: of that nothing is said.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property, lru_cache
+from itertools import accumulate
+from typing import Literal, NamedTuple
+
+from redraft.builtin.details import TITLES, Detail, DetailKind, amounts, details
+from redraft.text.cleaning import one_line
+from redraft.text.sentences import sentences
+from redraft.text.wording import Word, carries, is_negation, listed, pairs, words
+
+Verdict = Literal["borne out", "contradicted", "absent", "open"]
+Wrong = Literal["name", "number", "negation"]
+
+# The places looked at closely: those that share most with what is sought, where two neighbours say more than two words.
+_PLACES, _PAIR_WEIGHT = 5, 2.0
+# Two sentences of which one has this share of the other's words, in order, speak of the same thing; with the second
+# they say the same: so people find nine of ten.
+_SAME, _SAID = 0.6, 0.9
+# So many telling words are not all strange to a text that has to do with them.
+_FEWEST_STRANGE = 3
+# Names with so many first letters in common may be one.
+_ALIKE_FROM = 3
+_FEWEST_FIGURES = 2
+# What a negation brings with it, as in "he saw" and "he did not see".
+_HELPERS = listed(
+    "do does did be is are was were have has had will would can could may might must should any all every some ever"
+    " everybody everyone everything always somebody someone something anybody anyone anything"
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A sentence, of which of the texts it is one, and its words."""
+
+    text: str
+    of: int
+    words: list[Word]
+
+    @cached_property
+    def keys(self) -> list[str]:
+        """The keys of its words."""
+        return [word.key for word in self.words]
+
+    @cached_property
+    def details(self) -> list[Detail]:
+        """The names and numbers in it."""
+        return details(self.text, self.words)
+
+
+class Match(NamedTuple):
+    """A line laid beside what is sought, word by word; `steps` as `difflib` gives them."""
+
+    line: int
+    steps: Sequence[tuple[str, int, int, int, int]]
+    shared: int
+
+
+class Source:
+    """Some texts and what is in them. Looking something up costs time in proportion to the lines that share a word."""
+
+    def __init__(self, texts: Sequence[str], *, whole: bool = False) -> None:
+        """Read `texts`; with `whole`, each of them is one line."""
+        said = [(at, text) for at, text in enumerate(texts)]
+        if not whole:
+            said = [(at, text[span.start : span.end]) for at, text in said for span in sentences(text)]
+        self.lines = [Line(text, at, found) for at, text in said if (found := words(text))]
+        self.folded = "\n".join(texts).casefold()
+        self._by_term: dict[str | tuple[str, str], list[int]] = defaultdict(list)
+        for number, line in enumerate(self.lines):
+            for term in _terms(line.keys):
+                self._by_term[term].append(number)
+        self.keys = [key for line in self.lines for key in line.keys]
+        self._ends = list(accumulate(len(line.words) for line in self.lines))
+        self._joined = f" {' '.join(self.keys)} "
+        self.known = frozenset(self.keys)
+
+    def find(self, sought: Sequence[str]) -> int | None:
+        """The line in which these words, one behind the other, begin; None where the texts do not have them so."""
+        at = self._joined.find(f" {' '.join(sought)} ")
+        if at < 0 or not sought:
+            return None
+        return bisect_right(self._ends, self._joined.count(" ", 0, at))
+
+    def places(self, sought: Sequence[str]) -> list[int]:
+        """The lines that share most with `sought`, best first."""
+        votes: dict[int, float] = defaultdict(float)
+        for term in _terms(sought):
+            if holders := self._by_term.get(term):
+                weight = math.log(1 + len(self.lines) / len(holders)) * (1 if isinstance(term, str) else _PAIR_WEIGHT)
+                for number in holders:
+                    votes[number] += weight
+        return [number for number, _ in sorted(votes.items(), key=lambda vote: (-vote[1], vote[0]))[:_PLACES]]
+
+    def match(self, sought: Sequence[str]) -> Match | None:
+        """The line that has most of `sought`, in its order and with the fewest differences."""
+        best: Match | None = None
+        for number in self.places(sought):
+            steps = SequenceMatcher(None, sought, self.lines[number].keys, autojunk=False).get_opcodes()
+            shared = sum(end - first for step, first, end, _, _ in steps if step == "equal")
+            if best is None or (shared, -len(steps)) > (best.shared, -len(best.steps)):
+                best = Match(number, steps, shared)
+        return best
+
+
+class Held(NamedTuple):
+    """What a text has of a sentence."""
+
+    verdict: Verdict
+    line: int | None = None
+    """The line that says most of it."""
+    wrong: Wrong | None = None
+    own: str = ""
+    """What the sentence has in the place of what the text has."""
+    its: str = ""
+
+    @property
+    def is_accused(self) -> bool:
+        """Whether something is wrong with the sentence."""
+        return self.verdict in ("contradicted", "absent")
+
+
+class Ground:
+    """Some texts to hold sentences against."""
+
+    def __init__(self, texts: Sequence[str], *, whole: bool = False) -> None:
+        """Read `texts`; with `whole`, each of them is one line."""
+        self.source = Source(texts, whole=whole)
+
+    def text_of(self, held: Held) -> str:
+        """The line that was found, to the letter; nothing where none was."""
+        return "" if held.line is None else self.source.lines[held.line].text
+
+    def hold(self, sentence: str) -> Held:
+        """What the texts have of a sentence."""
+        found = words(sentence)
+        keys = [word.key for word in found]
+        if (line := self.source.find(keys)) is not None:
+            return Held("borne out", line)
+        known = [detail for detail in details(sentence, found) if detail.sure]
+        laid = self.source.match(keys)
+        if laid and laid.shared >= _SAME * len(keys) and (wrong := self._contradicted(sentence, keys, known, laid)):
+            return wrong
+        line = laid.line if laid else None
+        if strange := self._strange(sentence, found, known):
+            return Held("absent", line, own=strange)
+        return Held("borne out" if laid and laid.shared >= _SAID * len(keys) else "open", line)
+
+    def _contradicted(self, sentence: str, keys: Sequence[str], known: Sequence[Detail], laid: Match) -> Held | None:
+        """What a line that says the same has otherwise."""
+        line = self.source.lines[laid.line]
+        for here, there in _replaced(laid, len(keys)):
+            for own in known:
+                if its := self._instead(own, keys, here, line, there):
+                    said = sentence[own.start : own.end]
+                    return Held("contradicted", laid.line, own.kind, said, line.text[its.start : its.end])
+        if _is_denied(keys, line.keys, laid):
+            return Held("contradicted", laid.line, "negation", sentence, line.text)
+        return None
+
+    def _instead(self, own: Detail, keys: Sequence[str], here: range, line: Line, there: range) -> Detail | None:
+        """The name or number that a line has where the sentence has another, and nothing else differs there."""
+        said = _within(own, keys, here)
+        if not said or _says_more(keys, here, said):
+            return None
+        for its in line.details:
+            instead = _within(its, line.keys, there)
+            if not instead or its.kind != own.kind or _says_more(line.keys, there, instead):
+                continue
+            # "Mr. Crane" may be Matthias Crane, and is not Mrs. Crane.
+            if TITLES.issuperset(said) == TITLES.issuperset(instead) and not self._may_be_one(own.kind, said, instead):
+                return its
+        return None
+
+    def _may_be_one(self, kind: DetailKind, one: Sequence[str], other: Sequence[str]) -> bool:
+        """Whether two numbers are the same, or two names alike, or both in one name, as "Hester" and "Miss Vane"."""
+        if set(one) & set(other) or (kind == "number" and amounts(one) == amounts(other)):
+            return True
+        if kind == "number":
+            return False
+        if any(list(short) == [key[0] for key in long] for short, long in ((one, other), (other, one))):  # "J. R."
+            return True
+        long = [key[:_ALIKE_FROM] for key in other if len(key) >= _ALIKE_FROM]
+        if any(key[:_ALIKE_FROM] in long for key in one):
+            return True
+        first, second = set(one) - TITLES, set(other) - TITLES
+        return any(first & name and second & name for name in map(set, self._names))
+
+    @cached_property
+    def _names(self) -> list[list[str]]:
+        """The names of more than one word in the texts."""
+        return [
+            line.keys[one.first : one.last + 1]
+            for line in self.source.lines
+            for one in line.details
+            if one.kind == "name" and one.last > one.first
+        ]
+
+    def _strange(self, sentence: str, found: Sequence[Word], known: Sequence[Detail]) -> str:
+        """A name or figure of the sentence that the texts do not have; all of it where they have no word of it."""
+        telling = [word.key for word in found if carries(word.key) and not is_negation(word.key)]
+        if len(telling) >= _FEWEST_STRANGE and not self.source.known.intersection(telling):
+            return sentence
+        for one in known:
+            for at in range(one.first, one.last + 1):
+                spelt = sentence[found[at].start : found[at].end]
+                if self._lacks_figure(found[at].key) if one.kind == "number" else at and self._lacks_name(spelt):
+                    return sentence[one.start : one.end]
+        return ""
+
+    def _lacks_figure(self, key: str) -> bool:
+        """Whether a number of at least two figures is nowhere, be it in words, nor is part of one."""
+        return key.isdigit() and len(key) >= _FEWEST_FIGURES and key not in self._figures
+
+    def _lacks_name(self, spelt: str) -> bool:
+        """Whether no word begins as a name does, so that it is not spelt otherwise either."""
+        start = spelt.casefold()[: max(_ALIKE_FROM, len(spelt) // 2)]
+        return start not in self.source.folded and spelt.casefold() not in TITLES
+
+    @cached_property
+    def _figures(self) -> str:
+        """The texts, with the figures of their numbers in words."""
+        return f"{self.source.folded} {' '.join(amounts(self.source.keys))}"
+
+
+@lru_cache(maxsize=4)
+def ground_of(texts: tuple[str, ...], *, whole: bool = False) -> Ground:
+    """The texts read; those read last are kept, since one document is asked about again and again."""
+    return Ground(texts, whole=whole)
+
+
+def reason(held: Held) -> str:
+    """Why a verdict is as it is, in a sentence."""
+    if held.wrong == "negation":
+        return "One of the two denies what the other says."
+    if held.verdict == "contradicted":
+        return f"It has “{one_line(held.own)}”, the text has “{one_line(held.its)}”."
+    if held.verdict == "absent":
+        return f"The text does not have “{one_line(held.own)}” anywhere."
+    said = held.verdict == "borne out"
+    return "The text says the same." if said else "That is said in other words than the text's, if it says it."
+
+
+def _replaced(laid: Match, length: int) -> Iterator[tuple[range, range]]:
+    """Which words of the sentence stand where the line has which others; at either end, as many as the sentence has.
+
+    A sentence that leaves out how the line begins or goes on says nothing else for that.
+    """
+    for step, first, end, other_first, other_end in laid.steps:
+        if step == "replace":
+            size = max(end - first, 1)
+            if end == length:
+                other_end = min(other_end, other_first + size)
+            elif first == 0:
+                other_first = max(other_first, other_end - size)
+            yield range(first, end), range(other_first, other_end)
+
+
+def _within(detail: Detail, keys: Sequence[str], place: range) -> Sequence[str]:
+    """The words of a name or number that stand in a place."""
+    return keys[max(place.start, detail.first) : min(place.stop, detail.last + 1)]
+
+
+def _says_more(keys: Sequence[str], place: range, apart_from: Sequence[str]) -> bool:
+    """Whether there is more than little words besides, as where "Harry Kane" stands for "the English striker"."""
+    return any(carries(keys[at]) and keys[at] not in apart_from for at in place)
+
+
+def _is_denied(keys: Sequence[str], there: Sequence[str], laid: Match) -> bool:
+    """Whether one of the two says "not" where the other, in the same words, does not."""
+    equal = [step for step in laid.steps if step[0] == "equal"]
+    start, end = (equal[0][3], equal[-1][4]) if equal else (0, 0)
+    if (sum(map(is_negation, keys)) - sum(map(is_negation, there[start:end]))) % 2 == 0:
+        return False
+    for step, first, last, other_first, other_last in laid.steps:
+        sides = keys[first:last], there[other_first:other_last]
+        turned = step != "equal" and any(map(is_negation, sides[0])) != any(map(is_negation, sides[1]))
+        only = step == "replace" and any(len(side) == 1 and is_negation(side[0]) for side in sides)
+        if turned and start <= other_first and other_last <= end and (only or not any(map(_tells, sides))):
+            return True
+    return False
+
+
+def _tells(keys: Sequence[str]) -> bool:
+    return any(carries(key) and not is_negation(key) and key not in _HELPERS for key in keys)
+
+
+def _terms(keys: Sequence[str]) -> set[str | tuple[str, str]]:
+    return {*pairs(keys), *(key for key in keys if carries(key))}
