@@ -29,14 +29,13 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.common import DATA, table
 from redraft import Store
-from redraft.agreement.correlation import tau_b
+from redraft.agreement.correlation import between_systems, tau_b
 from redraft.agreement.formats.catalog import FORMATS
-from redraft.agreement.grouped import between_systems
 from redraft.agreement.people import Dataset, Item
-from redraft.agreement.saving import agreements
+from redraft.agreement.records import agreements
 from redraft.agreement.series import Series, baseline, filled
 from redraft.agreement.trial import Design, Outcome, tried
-from redraft.runs.bench import Bench
+from redraft.runs.experiment_runner import Bench
 from redraft.settings import EXTRACTIVE, Limits
 from redraft.store.agreements import Agreement
 

@@ -17,7 +17,7 @@ from contextlib import closing
 
 from benchmarks.common import fresh, prose, table
 from redraft import Document, built_keyfacts
-from redraft.agents.factfinder import FACTS_AT_ONCE
+from redraft.agents.fact_checker import FACTS_AT_ONCE
 from redraft.evaluators.base import statements_of
 from redraft.prompts.book import PromptBook
 from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES, AlignGiven, Fact, VerifyGiven

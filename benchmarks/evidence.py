@@ -26,9 +26,9 @@ from typing import Any
 from benchmarks.common import DATA, table, use_vocabulary
 from redraft.agents.evidence import EvidenceDesk, Wanted
 from redraft.agents.examiner import Examiner
-from redraft.agents.factfinder import Factfinder
+from redraft.agents.fact_checker import Factfinder
 from redraft.agents.judge import Judge, reply_tokens
-from redraft.agents.looking import NEAR
+from redraft.agents.retrieval import NEAR
 from redraft.domain import Document, content_id
 from redraft.models.base import Request
 from redraft.models.testing import FunctionModel, Line

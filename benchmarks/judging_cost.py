@@ -31,7 +31,7 @@ from redraft import Document, Workshop
 from redraft.agents.evidence import has_room
 from redraft.domain import Usage
 from redraft.graphs.plan import DEFAULT_WORDS
-from redraft.models import schemas
+from redraft.models import structured_output
 from redraft.models.base import Reply, Request, Sampling
 from redraft.prompts import factual, judging
 from redraft.prompts.contract import Given_, Value_
@@ -72,7 +72,9 @@ class Reader:
         if passages := getattr(request.given, "passages", None):
             self.read.append(list(passages))
         tokenizer = tokenizer_named(VOCABULARY_NAME)
-        usage = Usage(tokenizer.count(request.text) + tokenizer.count(schemas.said(request)), tokenizer.count(wire))
+        usage = Usage(
+            tokenizer.count(request.text) + tokenizer.count(structured_output.said(request)), tokenizer.count(wire)
+        )
         assert usage.completion_tokens <= (request.sampling.max_tokens or 0), request.prompt.name
         return Reply(cast(Value_, value), wire, usage)
 

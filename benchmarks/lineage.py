@@ -45,10 +45,8 @@ from benchmarks.lineage_texts import (
 from benchmarks.statistics import source_of
 from redraft.text.embeddings import Encoder, load_encoder
 from redraft.text.languages import tongues_in
-from redraft.text.origins.composing import Composed, Excerpt, Place, Text, compose
-from redraft.text.origins.index import indexed
-from redraft.text.origins.links import Traced
-from redraft.text.origins.tracing import Origins
+from redraft.text.origin_chains import Composed, Excerpt, Place, Text, compose
+from redraft.text.origins import Origins, Traced, indexed
 from redraft.text.sentences import worded
 
 LEVELS = (1, 2, 3)

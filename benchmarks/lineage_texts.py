@@ -17,7 +17,7 @@ from typing import Literal
 
 from redraft.domain import Span
 from redraft.text.sentences import sentences
-from redraft.text.wording import carries, listed, words
+from redraft.text.word_keys import carries, listed, words
 
 Kind = Literal["copied", "reworded", "fused", "invented"]
 KINDS: tuple[Kind, ...] = ("copied", "reworded", "fused")

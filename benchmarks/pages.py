@@ -23,7 +23,7 @@ from redraft.dossier.contents import CallEntry, Dossier, FindingEntry, Place, Se
 from redraft.dossier.reading import read_dossier
 from redraft.pages.dossier import dossier_page
 from redraft.readers.documents import load
-from redraft.runs.workshop import Workshop
+from redraft.runs.session import Workshop
 from redraft.settings import Judging, Refinement, Settings
 from tests.browser import browser, missing
 

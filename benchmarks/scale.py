@@ -23,8 +23,8 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 from benchmarks.common import table
-from redraft.batches.asked import pot_of
-from redraft.batches.standing import standing_of
+from redraft.batches.request import pot_of
+from redraft.batches.status import standing_of
 from redraft.domain import Document, Usage, content_id
 from redraft.settings import Limits, Settings
 from redraft.store.batches import Batch, NewItem

@@ -44,7 +44,7 @@ from langgraph.types import Send
 from typing_extensions import TypedDict
 
 from benchmarks.common import table
-from redraft.graphs.gate import MergeGate
+from redraft.graphs.merge_scheduler import MergeGate
 
 CONCURRENCY, PACE = 16, 0.1
 WAYS = ("scheduler", "task, one name", "task, own names", "task, fixed order", "Send")

@@ -26,7 +26,7 @@ from benchmarks.trust_sets import realsumm, references, summedits
 from benchmarks.trust_swaps import KINDS, swaps
 from redraft.builtin.facts import align_facts
 from redraft.builtin.support import Held, ground_of
-from redraft.evaluators.goals import LEAST_SHARE
+from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.prompts.factual import AlignGiven, Fact
 from redraft.prompts.judging import Statement
 from redraft.text.sentences import worded

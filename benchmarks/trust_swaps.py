@@ -8,7 +8,7 @@ from random import Random
 
 from redraft.builtin.details import Detail, details
 from redraft.builtin.questions import states
-from redraft.text.wording import keys, words
+from redraft.text.word_keys import keys, words
 from redraft.text.words import count_words
 
 KINDS = ("name", "number", "negation added", "negation removed")

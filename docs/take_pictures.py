@@ -23,7 +23,7 @@ from redraft.experiments.published import read_file_of_results  # noqa: E402
 from redraft.pages.comparison import comparison_page  # noqa: E402
 from redraft.pages.dossier import dossier_page  # noqa: E402
 from redraft.pages.report import report_page  # noqa: E402
-from redraft.runs.bench import Bench  # noqa: E402
+from redraft.runs.experiment_runner import Bench  # noqa: E402
 from redraft.settings import Limits  # noqa: E402
 from tests.browser import browser, missing  # noqa: E402
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from redraft import graphs
     from redraft.agents.judge import Judge
+    from redraft.batches.api import batch, resume_batch
     from redraft.batches.items import BatchItem
-    from redraft.batches.making import batch, resume_batch
     from redraft.batches.results import BatchResult, read_batch
     from redraft.domain import (
         Document,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from redraft.dossier.reading import read_dossier
     from redraft.errors import BudgetError, ModelError, RedraftError, RunError, UsageError
     from redraft.evaluators.base import Case, Evaluator
-    from redraft.evaluators.forecasting import Ahead, Stage
+    from redraft.evaluators.forecast import Ahead, Stage
     from redraft.events import (
         BatchProgress,
         CallAnswered,
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
         Waiting,
         event_json,
     )
-    from redraft.graphs.reviewing import ReviewAnswer, ReviewQuestion
+    from redraft.graphs.review import ReviewAnswer, ReviewQuestion
     from redraft.graphs.state import Options
     from redraft.history.changes import Difference, difference
     from redraft.history.citing import Citations, citations_of, cited
@@ -77,15 +77,15 @@ if TYPE_CHECKING:
     from redraft.prompts.tags import Item, Names
     from redraft.readers.documents import load
     from redraft.rulings import Lookup
-    from redraft.runs.driving import Reviewer
+    from redraft.runs.driver import Reviewer
+    from redraft.runs.session import Workshop
     from redraft.runs.tools import tools
-    from redraft.runs.workshop import Workshop
     from redraft.settings import Judging, Limits, ModelSettings, Price, Refinement, Settings
     from redraft.store.runs import Run
     from redraft.store.store import Store
 
 _HOMES = {
-    "Ahead": "redraft.evaluators.forecasting",
+    "Ahead": "redraft.evaluators.forecast",
     "BatchItem": "redraft.batches.items",
     "BatchProgress": "redraft.events",
     "BatchResult": "redraft.batches.results",
@@ -143,9 +143,9 @@ _HOMES = {
     "ReplyModel": "redraft.prompts.contract",
     "Request": "redraft.models.base",
     "Result": "redraft.history.results",
-    "ReviewAnswer": "redraft.graphs.reviewing",
-    "ReviewQuestion": "redraft.graphs.reviewing",
-    "Reviewer": "redraft.runs.driving",
+    "ReviewAnswer": "redraft.graphs.review",
+    "ReviewQuestion": "redraft.graphs.review",
+    "Reviewer": "redraft.runs.driver",
     "Round": "redraft.domain",
     "RoundSettled": "redraft.events",
     "Run": "redraft.store.runs",
@@ -158,7 +158,7 @@ _HOMES = {
     "ScriptedModel": "redraft.models.testing",
     "Settings": "redraft.settings",
     "Span": "redraft.domain",
-    "Stage": "redraft.evaluators.forecasting",
+    "Stage": "redraft.evaluators.forecast",
     "StageStarted": "redraft.events",
     "Store": "redraft.store.store",
     "Totals": "redraft.domain",
@@ -168,8 +168,8 @@ _HOMES = {
     "Usage": "redraft.domain",
     "UsageError": "redraft.errors",
     "Waiting": "redraft.events",
-    "Workshop": "redraft.runs.workshop",
-    "batch": "redraft.batches.making",
+    "Workshop": "redraft.runs.session",
+    "batch": "redraft.batches.api",
     "built": "redraft.history.results",
     "built_keyfacts": "redraft.history.results",
     "citations_of": "redraft.history.citing",
@@ -187,7 +187,7 @@ _HOMES = {
     "read_losses": "redraft.history.lost",
     "read_result": "redraft.history.results",
     "read_trace": "redraft.history.tracing",
-    "resume_batch": "redraft.batches.making",
+    "resume_batch": "redraft.batches.api",
     "tools": "redraft.runs.tools",
 }
 

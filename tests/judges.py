@@ -22,7 +22,7 @@ from redraft.errors import ModelError, UnreadableReply
 from redraft.evaluators.base import statements_of
 from redraft.events import Observer, unobserved
 from redraft.models.base import Model, Request
-from redraft.models.reading import NoValueError, read_value
+from redraft.models.reply_reader import NoValueError, read_value
 from redraft.models.testing import FunctionModel, Line
 from redraft.prompts.book import PromptBook
 from redraft.prompts.catalog import PROMPTS

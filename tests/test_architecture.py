@@ -60,12 +60,12 @@ RANKS: tuple[frozenset[str], ...] = (
 LATE_IMPORTS = {
     ("evaluators/similarity.py", "redraft.evaluators.rouge"),  # brings NLTK
     ("builtin/door.py", "redraft.builtin.model"),  # is not needed where every answer is known
-    ("runs/opening.py", "redraft.models.openai"),
-    ("runs/opening.py", "redraft.models.providers"),  # brings LangChain, which only its own models need
-    ("runs/savers.py", "redraft.store.postgres"),  # an extra, which may not be there
+    ("runs/models.py", "redraft.models.openai"),
+    ("runs/models.py", "redraft.models.providers"),  # brings LangChain, which only its own models need
+    ("runs/driver.py", "redraft.store.postgres"),  # an extra, which may not be there
     ("store/opening.py", "redraft.store.postgres"),  # the same
     ("store/schema.py", "sqlite_utils"),  # brings NumPy, and a database is seldom out of date
-    ("text/pretrained.py", "sentence_transformers"),  # an extra, which may not be there, and takes seconds
+    ("text/embeddings.py", "sentence_transformers"),  # an extra, which may not be there, and takes seconds
     ("text/retrieval.py", "bm25s"),  # only a document that is searched needs it, and it brings SciPy where that is
     ("text/tokens.py", "tiktoken"),
     ("text/words.py", "snowballstemmer"),  # brings the rules of thirty languages
@@ -291,8 +291,8 @@ FIRES: list[tuple[str, dict[str, str], str]] = [
     ("direction", {"text__words": "import redraft.agents.writer"}, "above"),
     ("direction", {"text__words": "from redraft.agents import writer"}, "above"),
     ("direction", {"domain": "from redraft.text.words import count_words"}, "above"),
-    ("direction", {"agents__writer": "from redraft.runs.workshop import Workshop"}, "above"),
-    ("direction", {"agents__writer": "def f():\n    from redraft.runs.workshop import Workshop"}, "above"),
+    ("direction", {"agents__writer": "from redraft.runs.session import Workshop"}, "above"),
+    ("direction", {"agents__writer": "def f():\n    from redraft.runs.session import Workshop"}, "above"),
     ("direction", {"text__words": "from redraft.prompts.book import PromptBook"}, "beside"),
     (
         "defining_modules",
@@ -331,7 +331,7 @@ ALLOWED: list[dict[str, str]] = [
     {"agents__writer": DOC + "from redraft.text.words import count_words\nfrom redraft.domain import Span"},
     {"agents__writer": DOC + "from redraft.agents.judge import Judge", "agents__judge": DOC},
     {"runs__workshop": DOC + "import redraft.agents.writer"},
-    {"cli__main": DOC + "def _f():\n    import redraft.runs.workshop"},
+    {"cli__main": DOC + "def _f():\n    import redraft.runs.session"},
     {"cli__commands/runs": DOC + "from redraft.cli.views.render import table", "cli__views/render": DOC},
     {"text__tokens": DOC + "def _f():\n    import tiktoken"},
     {"text__words": DOC + "def _f(): ...\nx = 1  # type: ignore[attr-defined]  # noqa: E501"},

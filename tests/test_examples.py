@@ -53,11 +53,11 @@ def test_an_example_uses_nothing_but_public_names(path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "name"),
     [
-        ("import redraft.runs.workshop", "redraft.runs.workshop"),
+        ("import redraft.runs.session", "redraft.runs.session"),
         ("from redraft.events import Noted", "redraft.events.Noted"),
         ("from redraft import runs", "redraft.runs"),
         ("import redraft\nredraft.runs", "redraft.runs"),
-        ("import redraft\nredraft.graphs.tree", "redraft.graphs.tree"),
+        ("import redraft\nredraft.graphs.tree", "redraft.graphs.hierarchical"),
         ("shop._floor", "shop._floor"),
     ],
 )

@@ -11,11 +11,10 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from redraft.agents.accounting import Account, Attempt, Entries, account
-from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.accounts import Account, Attempt, Entries, account
+from redraft.agents.evidence import EvidenceDesk, shown
 from redraft.agents.judge import Judge, batch_size, in_batches, labelled
-from redraft.agents.room import Entry
-from redraft.agents.shown import shown
+from redraft.agents.token_budget import Entry
 from redraft.domain import Finding, Span
 from redraft.prompts.ruling import RULE_ON_FINDINGS, Accused, RuledPoint, RuleGiven
 from redraft.rulings import Ruling

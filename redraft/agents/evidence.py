@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import BaseModel
 
-from redraft.agents.room import USUAL, Wording
+from redraft.agents.token_budget import USUAL, Wording
 from redraft.domain import WHOLE, Document, Evidence, Span
 from redraft.prompts.judging import Statement
 from redraft.settings import EvidenceName
@@ -235,3 +236,9 @@ def has_room(window: int, read: int) -> bool:
 def _cut(quote: str) -> str:
     """A quote of a sensible length; it ends with a word."""
     return quote if len(quote) <= 2 * _LONGEST_QUOTE else quote[: 2 * _LONGEST_QUOTE].rpartition(" ")[0]
+
+
+def shown(desk: EvidenceDesk, spans: Sequence[Span]) -> dict[str, Any]:
+    """The fields of a prompt that is given these places: the whole document is one text, and so called."""
+    texts = [desk.text(span) for span in spans]
+    return {"document": texts[0]} if texts == [desk.document.text] else {"passages": texts}

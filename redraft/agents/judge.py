@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from redraft.agents.accounting import FIRST, Account, Attempt
-from redraft.agents.room import USUAL, Entry, Wording
+from redraft.agents.accounts import FIRST, Account, Attempt
+from redraft.agents.token_budget import USUAL, Entry, Wording
 from redraft.builtin.door import IDENTITY, reads
 from redraft.errors import ReplyError
 from redraft.models.base import Model, Reply, Request, Sampling

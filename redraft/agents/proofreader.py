@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from redraft.agents.accounting import Account, Attempt, Entries, account
+from redraft.agents.accounts import Account, Attempt, Entries, account
 from redraft.agents.judge import Judge, batch_size, labelled
-from redraft.agents.room import USUAL, Entry
+from redraft.agents.token_budget import USUAL, Entry
 from redraft.domain import content_id
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import FIND_CONFUSION, Confusion, ConfusionGiven, ErrorType, SummarySentence

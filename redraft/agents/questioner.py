@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from redraft.agents.accounting import Account, Attempt, Entries, account
+from redraft.agents.accounts import Account, Attempt, Entries, account
 from redraft.agents.answers import is_answered
 from redraft.agents.judge import Judge, batch_size, in_batches, labelled
-from redraft.agents.room import Entry
+from redraft.agents.token_budget import Entry
 from redraft.domain import Document
 from redraft.prompts import typed
 from redraft.prompts.contract import UNSURE

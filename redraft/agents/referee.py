@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redraft.agents.accounting import Account, Attempt, Entries, account
+from redraft.agents.accounts import Account, Attempt, Entries, account
 from redraft.agents.judge import Judge
 from redraft.domain import Document, content_id
 from redraft.prompts.book import PromptBook

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from redraft.agents.accounting import Account, Attempt, Entries, account
-from redraft.agents.evidence import EvidenceDesk
-from redraft.agents.factfinder import VERIFICATION, Verified, verified
+from redraft.agents.accounts import Account, Attempt, Entries, account
+from redraft.agents.evidence import EvidenceDesk, shown
+from redraft.agents.fact_checker import VERIFICATION, Verified, verified
 from redraft.agents.judge import Judge, batch_size, labelled
-from redraft.agents.room import Entry
-from redraft.agents.shown import shown
+from redraft.agents.token_budget import Entry
 from redraft.domain import Span
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE

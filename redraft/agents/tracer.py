@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from redraft.agents.accounting import Account, Attempt, Entries, account
+from redraft.agents.accounts import Account, Attempt, Entries, account
 from redraft.agents.judge import Judge, batch_size, labelled
-from redraft.agents.room import Entry
+from redraft.agents.token_budget import Entry
 from redraft.prompts.judging import Statement
 from redraft.prompts.origins import TRACE_SENTENCES, Place, TraceGiven
 from redraft.text.tokens import Tokenizer

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from redraft.agents.pen import MAX_TRIES, MIN_WORDS, Flaw, Pen, Written, too_long, unfinished
+from redraft.agents.structured_writer import MAX_TRIES, MIN_WORDS, Flaw, Pen, Written, too_long, unfinished
 from redraft.domain import TextKind
 from redraft.errors import RefusedReply
 from redraft.prompts import drafting
 from redraft.prompts.outlining import Outline, outline_text
 from redraft.prompts.silence import after_sign, is_answer, is_sign
 from redraft.text.sentences import sentences
-from redraft.text.traces import needs_tidying
+from redraft.text.summary_checks import needs_tidying
 from redraft.text.words import count_words
 
 # Each further try asks for a little less.

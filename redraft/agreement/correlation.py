@@ -1,18 +1,19 @@
-"""How far two series of numbers go together: Kendall's tau-b with its interval and p-value, Spearman's and Pearson's.
-
-Nothing is said of a series that has one value throughout, or of fewer than two pairs.
-"""
+"""How far scores go together with people's figures, in all, within documents, and as classes."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
+from statistics import fmean
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
+from sklearn.metrics import balanced_accuracy_score, precision_recall_fscore_support, roc_auc_score, roc_curve
 
-from redraft.evaluators.resampling import SEED, Floats, Interval, Whole, draws, interval, places
+from redraft.evaluators.bootstrap import SEED, Floats, Interval, Whole, draws, interval, places, spread_of_mean
 
 PERMUTATIONS = 999
 """How many orders the p-value rests on, where there are more."""
@@ -127,3 +128,193 @@ def taus(x: Floats, y: Floats, groups: Whole, drawn: Floats) -> Floats:
     scale = np.sqrt(differs * others)
     found: Floats = np.divide(same, scale, out=np.full(len(drawn), np.nan), where=scale > 0)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class WithinDocuments:
+    """The mean of tau-b over documents, over those that have one."""
+
+    documents: int
+    of: int
+    """How many documents there are: one whose summaries are all alike to either says nothing."""
+    tau: float | None
+    interval: Interval | None
+
+
+def within_documents(ours: Sequence[float], people: Sequence[float], documents: Sequence[str]) -> WithinDocuments:
+    """Of each document alone, which of its summaries is better."""
+    places_of: dict[str, list[int]] = defaultdict(list)
+    for n, document in enumerate(documents):
+        places_of[document].append(n)
+    found = [tau_b([ours[n] for n in those], [people[n] for n in those]) for those in places_of.values()]
+    known = [one for one in found if one is not None]
+    spread = spread_of_mean(known)
+    whole = Interval(spread.low, spread.high) if spread else None
+    return WithinDocuments(len(known), len(found), fmean(known) if known else None, whole)
+
+
+def between_systems(
+    ours: Sequence[float], people: Sequence[float], systems: Sequence[str], documents: Sequence[str]
+) -> Correlation:
+    """The correlation of the systems' means. The interval is by drawing other documents, not other systems."""
+    system, document = places(systems), places(documents)
+    counts = np.zeros((int(document.max()) + 1, int(system.max()) + 1)) if len(system) else np.zeros((0, 0))
+    sums = np.zeros((2, *counts.shape))
+    np.add.at(counts, (document, system), 1)
+    for which, values in enumerate((ours, people)):
+        np.add.at(sums[which], (document, system), np.asarray(values, dtype=np.float64))
+    if counts.shape[1] < 2:
+        return Correlation(counts.shape[1])
+    means = sums.sum(axis=1) / counts.sum(axis=0)
+    drawn = draws(len(counts))
+    weights = drawn @ counts
+    resampled = [
+        np.divide(drawn @ part, weights, out=np.full_like(weights, np.nan), where=weights > 0) for part in sums
+    ]
+    tau = tau_b(*means.tolist())
+    if tau is None:
+        return Correlation(counts.shape[1])
+    return Correlation(
+        counts.shape[1],
+        tau,
+        interval(_taus(*resampled)) if len(counts) > 1 else None,
+        float(stats.kendalltau(*means).pvalue),
+        float(stats.spearmanr(*means).statistic),
+        float(stats.pearsonr(*means).statistic),
+    )
+
+
+def _taus(x: Floats, y: Floats) -> Floats:
+    """Tau-b along each row, by all pairs of columns; none where a column has no value."""
+    one, other = np.triu_indices(x.shape[1], 1)
+    dx, dy = np.sign(x[:, one] - x[:, other]), np.sign(y[:, one] - y[:, other])
+    scale = np.sqrt((dx * dx).sum(axis=1) * (dy * dy).sum(axis=1))
+    found: Floats = np.divide((dx * dy).sum(axis=1), scale, out=np.full(len(x), np.nan), where=scale > 0)
+    return found
+
+
+_FOLDS = 5
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class OfClass:
+    """Of what is said to be of a class, the share that is; of what is of it, the share that is said to be; and how many
+    people say are of it."""
+
+    precision: float | None
+    recall: float | None
+    there: int
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How well two classes are told apart."""
+
+    n: int
+    right: OfClass
+    wrong: OfClass
+    balanced: float | None = None
+    interval: Interval | None = None
+
+
+def told(said: Sequence[bool], people: Sequence[bool], groups: Sequence[str]) -> Told:
+    """Verdicts beside people's; the balanced accuracy wants both classes among people's."""
+    ours, theirs = np.asarray(said, dtype=bool), np.asarray(people, dtype=bool)
+    right, wrong = of_class(ours, theirs), of_class(~ours, ~theirs)
+    if not (right.there and wrong.there):
+        return Told(len(ours), right, wrong)
+    return Told(
+        len(ours),
+        right,
+        wrong,
+        float(balanced_accuracy_score(theirs, ours)),
+        _interval_of_classes(ours, theirs, groups),
+    )
+
+
+def of_class(said: Sequence[bool] | Flags, people: Sequence[bool] | Flags) -> OfClass:
+    """Of the class whose members are true; there is no share of nothing."""
+    precision, recall, _, _ = precision_recall_fscore_support(
+        people, said, pos_label=True, average="binary", zero_division=0.0
+    )
+    there = int(np.sum(people))
+    return OfClass(float(precision) if np.any(said) else None, float(recall) if there else None, there)
+
+
+def _interval_of_classes(said: Flags, people: Flags, groups: Sequence[str]) -> Interval | None:
+    """By drawing other groups: all that is added up is how many of each class there are and were found."""
+    place = places(groups)
+    if (count := int(place.max()) + 1) < 2:
+        return None
+    sums = np.zeros((4, count))
+    for which, those in enumerate((people & said, people, ~people & ~said, ~people)):
+        np.add.at(sums[which], place, those.astype(np.float64))
+    found, there, cleared, others = sums @ draws(count).T
+    both = (there > 0) & (others > 0)
+    halves = np.full(len(there), np.nan)
+    halves[both] = (found[both] / there[both] + cleared[both] / others[both]) / 2
+    return interval(halves)
+
+
+def area_under_curve(scores: Sequence[float], people: Sequence[bool]) -> float | None:
+    """How likely what is right has a higher score than what is wrong, half of the ties counted; None for one class."""
+    return float(roc_auc_score(people, scores)) if len(set(people)) == 2 else None
+
+
+def verdicts_by_cut(scores: Sequence[float], people: Sequence[bool], groups: Sequence[str]) -> list[bool] | None:
+    """Scores as verdicts: right from a cut on that is chosen on other groups, the one that tells the classes apart best
+    there. None where there are too few groups, or one class alone."""
+    values, theirs, place = np.asarray(scores, dtype=np.float64), np.asarray(people, dtype=bool), places(groups)
+    count = int(place.max()) + 1 if len(place) else 0
+    folds = np.random.default_rng(0).permutation(count) % min(_FOLDS, max(count, 1))
+    said = np.zeros(len(values), dtype=bool)
+    for fold in range(min(_FOLDS, count)):
+        out = folds[place] == fold
+        if len(set(theirs[~out].tolist())) < 2:
+            return None
+        said[out] = values[out] >= _cut(values[~out], theirs[~out])
+    return said.tolist() if count > 1 else None
+
+
+def _cut(scores: Floats, people: Flags) -> float:
+    false, true, cuts = roc_curve(people, scores, drop_intermediate=False)
+    return float(cuts[int(np.argmax(true - false))])
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Of the items on which a judge is at least so sure: how many they are of all, and how often it is wrong."""
+
+    least: float
+    coverage: float
+    risk: float | None
+
+
+def risk_against_coverage(wrong: Sequence[bool], sure: Sequence[float], of: int) -> list[Judged]:
+    """The curve of a judge that may abstain: of all items, how many it judges at each degree of being sure, and how
+    often it is wrong there. `of` are all the items, those without a verdict too; the surest come first."""
+    order = sorted(range(len(wrong)), key=lambda n: -sure[n])
+    curve: list[Judged] = []
+    mistakes = 0
+    for at, n in enumerate(order, 1):
+        mistakes += wrong[n]
+        if at == len(order) or sure[order[at]] < sure[n]:
+            curve.append(Judged(sure[n], at / of, mistakes / at))
+    return curve
+
+
+def area_of_risk(wrong: Sequence[bool], sure: Sequence[float]) -> float | None:
+    """The mean risk over all coverages that the verdicts reach, those that are equally sure in a random order."""
+    if not wrong:
+        return None
+    steps = risk_against_coverage(wrong, sure, len(wrong))
+    total, before, mistakes = 0.0, 0, 0.0
+    for step in steps:
+        count = round(step.coverage * len(wrong))
+        new = (step.risk or 0.0) * count - mistakes
+        # In a random order each of those that are equally sure is as likely to be wrong as the next.
+        share = new / (count - before)
+        total += sum((mistakes + share * k) / (before + k) for k in range(1, count - before + 1))
+        before, mistakes = count, mistakes + new
+    return total / len(wrong)

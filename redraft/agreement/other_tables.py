@@ -10,9 +10,8 @@ from statistics import fmean, pstdev
 
 import numpy as np
 
-from redraft.agreement.correlation import correlate, tau_b
-from redraft.agreement.grouped import between_systems
-from redraft.agreement.raters import Level, Ratings, cohens_kappa, equal_share, gwets_ac1, krippendorffs_alpha
+from redraft.agreement.correlation import between_systems, correlate, tau_b
+from redraft.agreement.people import Level, Ratings, cohens_kappa, equal_share, gwets_ac1, krippendorffs_alpha
 from redraft.agreement.series import series
 from redraft.agreement.sweep import SIMILARITY
 from redraft.agreement.tables import Row, basis

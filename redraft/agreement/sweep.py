@@ -18,7 +18,7 @@ from redraft.domain import Evaluation
 from redraft.errors import UsageError
 from redraft.evaluators.consensus import UNJUDGED, mean
 from redraft.evaluators.consistency import Consistency
-from redraft.evaluators.goals import LEAST_SHARE
+from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.evaluators.similarity import similarity
 from redraft.settings import Judging
 from redraft.text.embeddings import Encoder

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from redraft.agreement.classes import (
+from redraft.agreement.correlation import (
+    Correlation,
     OfClass,
     area_of_risk,
     area_under_curve,
+    between_systems,
+    correlate,
     of_class,
     risk_against_coverage,
+    tau_b,
     told,
     verdicts_by_cut,
+    within_documents,
 )
-from redraft.agreement.correlation import Correlation, correlate, tau_b
-from redraft.agreement.grouped import between_systems, within_documents
-from redraft.agreement.raters import cohens_kappa, gwets_ac1, krippendorffs_alpha
+from redraft.agreement.people import cohens_kappa, gwets_ac1, krippendorffs_alpha
 from redraft.agreement.series import BIGRAMS, Series, baseline, filled, sentence_series, series
 from redraft.agreement.trial import Outcome
-from redraft.evaluators.resampling import Interval
+from redraft.evaluators.bootstrap import Interval
 from redraft.reports.tables import Cell, Table
 
 Row = tuple[Cell, ...]

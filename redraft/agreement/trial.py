@@ -8,7 +8,7 @@ import asyncio
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from redraft.agents.together import together
+from redraft.agents.accounts import together
 from redraft.agreement.people import Dataset, Item
 from redraft.agreement.sweep import NO_SWEEP, Setting, Sweep, read_otherwise
 from redraft.agreement.verdicts import of_sentences
@@ -16,11 +16,9 @@ from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import BudgetError, StoreError, UsageError
 from redraft.events import PartDone, StageStarted
 from redraft.readers.documents import parse
-from redraft.runs.bench import Bench, Watch
-from redraft.runs.failures import Failure, failure
-from redraft.runs.locating import located
-from redraft.runs.preparing import Order
-from redraft.runs.staff import hire
+from redraft.runs.experiment_runner import Bench, Failure, Watch, failure
+from redraft.runs.model_pool import hire, located
+from redraft.runs.prepare import Order
 from redraft.settings import Evaluate, Judging, Settings
 from redraft.text.embeddings import Encoder, load_encoder
 from redraft.text.languages import reading

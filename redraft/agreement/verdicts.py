@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from redraft.agents.factfinder import SUPPORTED
+from redraft.agents.fact_checker import SUPPORTED
 from redraft.domain import Evaluation
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import CLEAR, Booookscore
 from redraft.evaluators.consensus import OPEN
 from redraft.evaluators.consistency import CONSISTENT, Consistency
 from redraft.evaluators.faithfulness import Faithfulness
-from redraft.evaluators.words import IN_PART
+from redraft.evaluators.metric_info import IN_PART
 
 Verdicts = dict[int, bool]
 """By the number of a sentence of ours whether it is right."""

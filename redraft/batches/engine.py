@@ -10,7 +10,7 @@ from redraft import plugins
 from redraft.batches.terms import Tell, Terms
 from redraft.errors import UsageError
 
-OWN = {"local": "redraft.batches.processes:Processes", "ray": "redraft.batches.actors:Actors"}
+OWN = {"local": "redraft.batches.local_engine:Processes", "ray": "redraft.batches.ray_engine:Actors"}
 """Each as an entry point would name it: only the one that is asked for is imported."""
 _KIND: plugins.Kind = "engines"
 _NEEDS = {"ray": ("ray",)}

@@ -9,11 +9,11 @@ from urllib.parse import quote
 
 from redraft.batches.dossiers import FOLDER, Told, unheard, write_pages
 from redraft.batches.items import SUMMARY, BatchItem, items_of, result_of
-from redraft.batches.standing import Standing, standing_of
+from redraft.batches.status import Standing, standing_of
 from redraft.batches.tables import report_on
-from redraft.batches.work import deliver
+from redraft.batches.worker import deliver
 from redraft.errors import UsageError
-from redraft.evaluators.goals import SELF_CHECK
+from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.files import write
 from redraft.reports.report import Report
 from redraft.reports.tables import figure, plain, unmarked

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from redraft.batches.items import BatchItem, items_of
-from redraft.batches.standing import Stage, Standing, standing_of
+from redraft.batches.status import Stage, Standing, standing_of
 from redraft.batches.tables import report_of
 from redraft.reports.report import Report
 from redraft.store.batches import Error

@@ -21,8 +21,8 @@ from redraft.batches.items import SUMMARY
 from redraft.domain import Document
 from redraft.errors import DocumentError, UsageError
 from redraft.readers.documents import finished, is_readable, load
-from redraft.readers.installed import how_to_read
-from redraft.runs.reading import document_of
+from redraft.readers.formats import how_to_read
+from redraft.runs.inputs import document_of
 from redraft.sources import STDIN
 from redraft.store.batches import NewItem
 from redraft.store.store import Store

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from math import sqrt
 
 from redraft.batches.items import BatchItem, items_of
-from redraft.batches.standing import Standing
+from redraft.batches.status import Standing
 from redraft.dossier.beside.sides import LEAST, interval_of_mean
-from redraft.evaluators.goals import NOT_QUALITY, SELF_CHECK
-from redraft.evaluators.resampling import RESAMPLES
+from redraft.evaluators.bootstrap import RESAMPLES
+from redraft.evaluators.metric_info import NOT_QUALITY, SELF_CHECK
 from redraft.reports.report import Report
 from redraft.reports.tables import Cell, Table
 from redraft.store.store import Store

@@ -11,11 +11,11 @@ from pkgutil import resolve_name
 from threading import Thread
 
 from redraft import sources
-from redraft.batches.work import Worker, share_of
+from redraft.batches.worker import Worker, share_of
 from redraft.errors import RedraftError, StoreError, StoreLost
 from redraft.events import Event, Noted
+from redraft.models.langsmith import tracing
 from redraft.models.prices import PriceTable
-from redraft.models.tracing import tracing
 from redraft.store.batches import LEASE_SECONDS
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line

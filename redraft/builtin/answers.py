@@ -16,7 +16,7 @@ from redraft.builtin.questions import read_claim
 from redraft.builtin.support import Ground, Line, ground_of
 from redraft.prompts import judging, typed
 from redraft.prompts.contract import UNSURE, Unsure
-from redraft.text.wording import Word, carries, is_negation, is_number, keys, words
+from redraft.text.word_keys import Word, carries, is_negation, is_number, keys, words
 
 # A line answers a question when it has all names and this share of what else the question says.
 _SUPPORT = 0.65

@@ -7,7 +7,7 @@ from redraft.prompts.origins import AllSources, Sources, TraceGiven
 from redraft.prompts.outlining import Outline, OutlineGiven
 from redraft.prompts.ruling import RuledPoint, RuledPoints, RuleGiven
 from redraft.text.languages import language_of
-from redraft.text.wording import telling
+from redraft.text.word_keys import telling
 
 _AS_WEAKEST_FIRST = "the built-in model decides as weakest-first does"
 # A sentence comes from a place that has this share of its telling words.

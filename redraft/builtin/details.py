@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
-from redraft.text.wording import DAYS, MONTHS, Word, carries, is_negation, is_number, listed
+from redraft.text.word_keys import DAYS, MONTHS, Word, carries, is_negation, is_number, listed
 
 DetailKind = Literal["name", "number"]
 

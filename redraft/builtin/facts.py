@@ -19,7 +19,7 @@ from redraft.text.cleaning import one_line
 from redraft.text.languages import language_of
 from redraft.text.sentences import ends_sentence
 from redraft.text.vectors import SentenceVectors
-from redraft.text.wording import keys, telling, words
+from redraft.text.word_keys import keys, telling, words
 from redraft.text.words import count_words
 
 # So many words of an excerpt give one main fact, with branches and leaves; about as many as people's trees have.

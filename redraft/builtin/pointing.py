@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from redraft.text.wording import DAYS, MONTHS, carries, listed
+from redraft.text.word_keys import DAYS, MONTHS, carries, listed
 
 Gender = Literal["he", "she"]
 

@@ -9,10 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from redraft.text.headings import is_heading
 from redraft.text.languages import ENGLISH, is_foreign
-from redraft.text.sentences import ends_sentence, paragraphs, sentences
-from redraft.text.wording import DAYS, MONTHS
+from redraft.text.sentences import ends_sentence, is_heading, paragraphs, sentences
+from redraft.text.word_keys import DAYS, MONTHS
 from redraft.text.words import count_words, word_ends
 
 LAST_RESORT = 1e-4

@@ -20,12 +20,11 @@ from redraft.builtin.prose import LAST_RESORT, finish, plain, read
 from redraft.prompts import judging
 from redraft.prompts.typed import AskTypedGiven, TypedReply
 from redraft.text.cleaning import one_line
-from redraft.text.headings import is_heading
 from redraft.text.languages import ENGLISH
 from redraft.text.ranking import rank
-from redraft.text.sentences import sentences
+from redraft.text.sentences import is_heading, sentences
 from redraft.text.vectors import SentenceVectors
-from redraft.text.wording import carries, keys, listed
+from redraft.text.word_keys import carries, keys, listed
 from redraft.text.words import count_words
 
 _WHETHER = "Is this so: “{}”?"

@@ -14,7 +14,7 @@ from redraft.text.languages import is_foreign, language_of
 from redraft.text.ranking import rank
 from redraft.text.sentences import ends_sentence, sentences
 from redraft.text.vectors import SentenceVectors
-from redraft.text.wording import keys, telling, words
+from redraft.text.word_keys import keys, telling, words
 from redraft.text.words import count_words
 
 

@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 from redraft.builtin.details import TITLES, Detail, DetailKind, amounts, details
 from redraft.text.cleaning import one_line
 from redraft.text.sentences import sentences
-from redraft.text.wording import Word, carries, is_negation, listed, pairs, words
+from redraft.text.word_keys import Word, carries, is_negation, listed, pairs, words
 
 Verdict = Literal["borne out", "contradicted", "absent", "open"]
 Wrong = Literal["name", "number", "negation"]

@@ -48,7 +48,7 @@ def carry_out(experiment: Experiment[D, O], documents: Sequence[Document], desig
     """Run an experiment under the options that were given, and deliver its report; returns the exit code."""
     from redraft.cli import given as asked
     from redraft.models.prices import price_table
-    from redraft.runs.bench import Bench
+    from redraft.runs.experiment_runner import Bench
     from redraft.store.store import Store
 
     limits, prices, quiet = asked.limits(given), price_table(given["prices"]), given["quiet"]

@@ -33,7 +33,7 @@ def fill_form(
     from redraft.cli.views.filled import closing
     from redraft.cli.views.summaries import deliver
     from redraft.models.prices import price_table
-    from redraft.runs.bench import Bench
+    from redraft.runs.experiment_runner import Bench
     from redraft.runs.forms import fill, form_paper
     from redraft.store.store import Store
 

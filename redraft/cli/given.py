@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from redraft.domain import Document, Finding
-    from redraft.readers.choosing import Choice
+    from redraft.readers.parts import Choice
     from redraft.settings import ModelSettings
     from redraft.store.store import Store
 
@@ -148,7 +148,7 @@ def draft(
 
 def findings(source: str | None, *, review: bool = False) -> tuple[Finding, ...]:
     """What is to be mended first, from a file; nothing where there is none."""
-    from redraft.runs.handing import read_findings
+    from redraft.runs.inputs import read_findings
 
     _check_review(["--findings"] if source == STDIN else [], review=review)
     return read_findings(source) if source else ()
@@ -170,7 +170,7 @@ def text(source: str, *, quiet: bool) -> str:
 
 def part(given: Given) -> Choice:
     """Which part of a document is to be read, and in which language it is."""
-    from redraft.readers.choosing import choice
+    from redraft.readers.parts import choice
 
     ranges = (given["chapters"] or "", given["pages"] or "")
     return choice(*ranges, given["skip"], given["source_language"] or "", partial=given["partial"])

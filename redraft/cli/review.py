@@ -17,9 +17,9 @@ from redraft.cli.views import findings as looks
 from redraft.cli.views import render
 from redraft.cli.views.progress import Display
 from redraft.domain import Finding
-from redraft.graphs.reviewing import ReviewQuestion
+from redraft.graphs.review import ReviewQuestion
 from redraft.history.results import document_read, read_result
-from redraft.runs.driving import Reviewer
+from redraft.runs.driver import Reviewer
 from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line
 from redraft.text.words import count_words

@@ -24,12 +24,12 @@ from redraft.cli.views.render import count
 from redraft.domain import Document
 from redraft.errors import RedraftError, UsageError
 from redraft.events import Event, RunStarted
+from redraft.models.langsmith import tracing
 from redraft.models.prices import PriceTable, price_table
-from redraft.models.tracing import tracing
-from redraft.runs.people import ModelLike
-from redraft.runs.preparing import Order
-from redraft.runs.spending import with_places
-from redraft.runs.workshop import Workshop
+from redraft.runs.forecast import with_places
+from redraft.runs.model_pool import ModelLike
+from redraft.runs.prepare import Order
+from redraft.runs.session import Workshop
 from redraft.settings import Limits, Settings
 from redraft.store.store import Store
 
@@ -158,7 +158,7 @@ def _spans(wanted: bool) -> AbstractContextManager[None]:
     """Send spans of what happens within, if that is wanted."""
     if not wanted:
         return nullcontext()
-    from redraft.telemetry.extra import check_spans
+    from redraft.telemetry.stages import check_spans
 
     check_spans("--send-spans")
     from redraft.telemetry.spans import sending

@@ -8,23 +8,21 @@ from dataclasses import asdict, dataclass, field
 from itertools import count
 from typing import Any
 
-from redraft.agents.together import together
+from redraft.agents.accounts import together
 from redraft.doctor.controls import expected, probed
 from redraft.doctor.expectations import Heard, Verdict
-from redraft.doctor.probes import HOLLOW, SHUFFLED, SUMMARY, WRONG, Probe, in_summary, probes
-from redraft.doctor.texts import texts
+from redraft.doctor.probes import HOLLOW, SHUFFLED, SUMMARY, WRONG, Probe, in_summary, probes, texts
 from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.events import PartDone, StageStarted
 from redraft.models.base import Model
-from redraft.runs.bench import Bench, Watch
-from redraft.runs.locating import located
-from redraft.runs.opening import resolve
-from redraft.runs.preparing import Order
-from redraft.runs.staff import hire
-from redraft.runs.workshop import Workshop
+from redraft.runs.experiment_runner import Bench, Watch
+from redraft.runs.model_pool import hire, located
+from redraft.runs.models import resolve
+from redraft.runs.prepare import Order
+from redraft.runs.session import Workshop
 from redraft.settings import Evaluate, Judging, ModelSettings, Settings
 from redraft.store.threads import off_loop
 

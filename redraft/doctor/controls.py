@@ -21,19 +21,24 @@ from redraft.doctor.expectations import (
 from redraft.doctor.probes import (
     ANOTHER,
     EMPTY,
+    HALVES,
     HOLLOW,
+    INVENTED,
     ITSELF,
+    KINDS,
     REFUSAL,
     SHUFFLED,
     SUMMARY,
+    WORDINGS,
     WRONG,
+    Wording,
     in_document,
     in_summary,
     planted,
+    texts,
 )
-from redraft.doctor.texts import HALVES, INVENTED, KINDS, WORDINGS, Wording, texts
 from redraft.evaluators.base import Evaluator
-from redraft.evaluators.known import MetricAim
+from redraft.evaluators.metric_info import MetricAim
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from redraft.history.lineage import DRIFTS, By, Lineage, Origin
 from redraft.history.tracing import Trace, Turn
 from redraft.rulings import PointAnswer
 from redraft.text.cleaning import one_line
-from redraft.text.headings import is_heading
 from redraft.text.positions import Mass, bins, density, shares, spread
+from redraft.text.sentences import is_heading
 
 _ORDER: tuple[State, ...] = ("open", "mended", "set aside")
 

@@ -18,16 +18,15 @@ from redraft.dossier.contents import (
 from redraft.dossier.findings import Record, positions, sentence_numbers, sentences
 from redraft.dossier.judged import calls, chapters, items, pieces, prompts, scores, trees
 from redraft.errors import RunError
-from redraft.evaluators.overruled import withdrawn
+from redraft.evaluators.panel import withdrawn
 from redraft.history.lineage import Lineage, read_lineage
 from redraft.history.results import Result, document_read
 from redraft.history.tracing import Trace, Turn, read_trace
 from redraft.settings import FIGURES
 from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line, scrubbed, scrubbed_all
-from redraft.text.detection import primary
 from redraft.text.embeddings import Encoder
-from redraft.text.languages import reading
+from redraft.text.languages import primary, reading
 from redraft.text.words import count_words
 
 _WITHOUT_DRAFT = ("pack", "keyfacts", "compare", "lineage")

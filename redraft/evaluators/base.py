@@ -12,17 +12,17 @@ from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge
 from redraft.domain import Document, Evaluation, Finding, KeyFacts, Pack, Perspective, Span, Tree
 from redraft.evaluators.consensus import Polled, Sitting, agreement, mean, spread
-from redraft.evaluators.forecasting import Ahead, Stage
-from redraft.evaluators.known import MetricAim
-from redraft.packs.citing import cited_for
+from redraft.evaluators.forecast import Ahead, Stage
+from redraft.evaluators.metric_info import MetricAim
 from redraft.packs.keyfacts import trees_for
+from redraft.packs.questions import cited_for
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.prompts.judging import Statement
 from redraft.settings import Judging
+from redraft.text.anchors import points_back
 from redraft.text.embeddings import Encoder
 from redraft.text.languages import language_of
-from redraft.text.references import points_back
 from redraft.text.sentences import worded
 from redraft.text.tokens import Tokenizer
 

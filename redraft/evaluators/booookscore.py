@@ -11,21 +11,21 @@ from math import ceil
 
 from typing_extensions import override
 
+from redraft.agents.accounts import together
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge, batch_size
 from redraft.agents.proofreader import CONFUSION, Confused, Proofreader, least_window
-from redraft.agents.together import together
 from redraft.domain import Evaluation, Evidence, Finding, Span, Task
 from redraft.errors import UsageError
 from redraft.evaluators.base import Case, Evaluator, concluded
 from redraft.evaluators.consensus import UNJUDGED, Polled, Sitting, objected, polled
-from redraft.evaluators.forecasting import A_NUMBER, Ahead, Stage
+from redraft.evaluators.forecast import A_NUMBER, Ahead, Stage
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION, ErrorType
 from redraft.prompts.judging import Statement
 from redraft.settings import Judging
 from redraft.text.embeddings import Encoder
-from redraft.text.headings import is_heading
+from redraft.text.sentences import is_heading
 from redraft.text.tokens import Tokenizer
 
 CLEAR, CONFUSING = "clear", "confusing"

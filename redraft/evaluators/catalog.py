@@ -9,8 +9,7 @@ from pkgutil import resolve_name
 from redraft import plugins
 from redraft.errors import UsageError
 from redraft.evaluators.base import Evaluator
-from redraft.evaluators.known import OWN
-from redraft.evaluators.words import PREFERENCE
+from redraft.evaluators.metric_info import OWN, PREFERENCE
 from redraft.prompts.catalog import PROMPTS
 from redraft.settings import Judging
 from redraft.text.embeddings import Encoder

@@ -9,7 +9,7 @@ from itertools import combinations
 from math import fsum
 from statistics import fmean, stdev
 
-from redraft.evaluators.words import IN_PART
+from redraft.evaluators.metric_info import IN_PART
 
 DISPUTED = "disputed"
 """The verdict on an item when no single one has more than half of the votes."""

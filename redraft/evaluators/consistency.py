@@ -8,18 +8,16 @@ from math import ceil
 
 from typing_extensions import override
 
-from redraft.agents.accounting import Account
-from redraft.agents.comparing import compared
+from redraft.agents.accounts import Account, together
 from redraft.agents.evidence import Wanted
-from redraft.agents.examiner import ANSWER, CLAIM, QUESTIONS_NEAR, Examiner, Remembered
+from redraft.agents.examiner import ANSWER, CLAIM, QUESTIONS_NEAR, Examiner, Remembered, compared
 from redraft.agents.judge import Judge
-from redraft.agents.together import together
 from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import Case, Evaluator, concluded
 from redraft.evaluators.consensus import UNJUDGED, Polled, Sitting, objected, polled
-from redraft.evaluators.forecasting import A_QUESTION, Ahead, Stage
+from redraft.evaluators.forecast import A_QUESTION, Ahead, Stage
+from redraft.evaluators.metric_info import IN_PART, UNSUPPORTED
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, share_borne_out, similarity
-from redraft.evaluators.words import IN_PART, UNSUPPORTED
 from redraft.prompts.book import PromptBook
 from redraft.prompts.judging import (
     ANSWER_FROM_DOCUMENT,

@@ -10,15 +10,14 @@ from functools import lru_cache
 
 from typing_extensions import override
 
-from redraft.agents.comparing import Compared, compared
+from redraft.agents.accounts import together
 from redraft.agents.evidence import Wanted
-from redraft.agents.examiner import ANSWER, Examiner
+from redraft.agents.examiner import ANSWER, Compared, Examiner, compared
 from redraft.agents.judge import Judge
-from redraft.agents.together import together
 from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import Case, Evaluator, concluded
 from redraft.evaluators.consensus import UNJUDGED, Polled, Sitting, mean, objected, polled
-from redraft.evaluators.forecasting import A_QUESTION, Ahead, Stage
+from redraft.evaluators.forecast import A_QUESTION, Ahead, Stage
 from redraft.evaluators.similarity import is_same
 from redraft.packs.keyfacts import bin_of
 from redraft.prompts.judging import (
@@ -34,8 +33,8 @@ from redraft.prompts.judging import (
 from redraft.settings import Judging
 from redraft.text.embeddings import Encoder
 from redraft.text.overlap import quoted
-from redraft.text.units import Indexed, indexed, units
-from redraft.text.wording import telling
+from redraft.text.word_keys import telling
+from redraft.text.words import Indexed, indexed, units
 
 UNANSWERED, ANSWERED, CONTRADICTED = "unanswered", "answered", "contradicted"
 _SAME, _OPEN = Compared("agrees", ""), Compared("unclear", "")

@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from redraft.agents.factfinder import SENTENCES_NEAR, SUPPORTED, VERIFICATION, Factfinder, Verified
+from redraft.agents.accounts import together
+from redraft.agents.fact_checker import SENTENCES_NEAR, SUPPORTED, VERIFICATION, Factfinder, Verified
 from redraft.agents.judge import Judge
-from redraft.agents.together import together
 from redraft.domain import Evaluation, Finding, Span
-from redraft.evaluators.alignment import align
 from redraft.evaluators.base import Case, Evaluator, concluded
 from redraft.evaluators.consensus import DISPUTED, UNJUDGED, Polled, Sitting, mean, objected, polled, total
-from redraft.evaluators.forecasting import A_NUMBER, Ahead, Stage
-from redraft.evaluators.words import NONE
+from redraft.evaluators.forecast import A_NUMBER, Ahead, Stage
+from redraft.evaluators.keyfact_recall import align
+from redraft.evaluators.metric_info import NONE
 from redraft.packs.keyfacts import ALL, LEVELS, Item, items_of
 from redraft.prompts.factual import FACTUAL, VERIFY_SENTENCES
 from redraft.prompts.judging import Statement

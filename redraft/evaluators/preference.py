@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from redraft.agents.accounts import together
 from redraft.agents.referee import Heard, Referee
-from redraft.agents.together import together
 from redraft.domain import Document, Evaluation
 from redraft.evaluators.consensus import DISPUTED, Ballot, agreement, majority
-from redraft.evaluators.words import PREFERENCE
+from redraft.evaluators.metric_info import PREFERENCE
 from redraft.prompts.coherence import ASPECTS, Aspect, Choice, Preferred
 from redraft.prompts.contract import UNSURE, Unsure
 

@@ -11,12 +11,10 @@ from typing import Any
 from redraft.domain import Evaluation
 from redraft.evaluators.base import Case, Evaluator
 from redraft.text.languages import Tongue, language_of, tongues_in
-from redraft.text.overlap import extractive, longest_matches, novel
-from redraft.text.repetition import redundancy, repeated
+from redraft.text.overlap import extractive, longest_matches, novel, redundancy, repeated
+from redraft.text.positions import uniformity
 from redraft.text.sentences import sentences
-from redraft.text.uniformity import uniformity
-from redraft.text.units import Indexed, indexed, units, words
-from redraft.text.words import count_words, has_words
+from redraft.text.words import Indexed, count_words, has_words, indexed, units, words
 
 _SIZES = (1, 2, 3, 4)
 

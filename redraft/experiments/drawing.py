@@ -6,20 +6,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from redraft.evaluators.goals import LEAST_SHARE
+from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.experiments.context.changes import ALL_STEPS, ANYWHERE, FATES, PLACES, REFERENCE
 from redraft.experiments.hamlet.records import FIFTHS, LEVEL_COLUMNS, WHOLE
 from redraft.experiments.tables import Record, different, melted, number, records_of
 from redraft.packs.keyfacts import ALL
 from redraft.plots.costs import Contestant, ScoreAgainstCost
-from redraft.plots.curves import Reading
-from redraft.plots.densities import Curve, Densities
+from redraft.plots.curves import Curve, Densities, Reading, Trend, Trends
 from redraft.plots.differences import Difference, Differences
 from redraft.plots.grids import Grid, Grids
 from redraft.plots.parts import Part, Parts
 from redraft.plots.picture import Plot
 from redraft.plots.shares import Shares, Split
-from redraft.plots.trends import Trend, Trends
 from redraft.reports.tables import Cell, Table
 
 Draw = Callable[[Table], Mapping[str, Plot]]

@@ -11,7 +11,7 @@ from redraft.errors import BudgetError
 from redraft.models.prices import PriceTable
 from redraft.reports.report import Report
 from redraft.reports.tables import Table, plain
-from redraft.runs.bench import Bench
+from redraft.runs.experiment_runner import Bench
 
 
 class Outcome(Protocol):

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from math import ceil
 
 from redraft.domain import Document, Usage
-from redraft.evaluators.forecasting import Stage
+from redraft.evaluators.forecast import Stage
 from redraft.models.prices import PriceTable
 from redraft.reports.tables import Cell, Table
-from redraft.runs.opening import price_of, reasoning_reserve
+from redraft.runs.models import price_of, reasoning_reserve
 from redraft.settings import Settings
 
 USUAL_REPLY = 0.6

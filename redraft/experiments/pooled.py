@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from redraft.evaluators.resampling import RESAMPLES, Interval, draws, interval
+from redraft.evaluators.bootstrap import RESAMPLES, Interval, draws, interval
 from redraft.reports.tables import Cell
 
 FEWEST = 5

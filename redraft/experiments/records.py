@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Protocol
 
 from redraft.domain import Totals
-from redraft.runs.failures import Failure
+from redraft.runs.experiment_runner import Failure
 
 
 class HasStatus(Protocol):

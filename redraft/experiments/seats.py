@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
-from redraft.models.addresses import base_url, home_of_the_key, server_at
-from redraft.models.names import OPENAI, provider_of
-from redraft.runs.bench import Bench
-from redraft.runs.opening import resolve
-from redraft.runs.staff import hire
+from redraft.models.addresses import OPENAI, base_url, home_of_the_key, provider_of, server_at
+from redraft.runs.experiment_runner import Bench
+from redraft.runs.model_pool import hire
+from redraft.runs.models import resolve
 from redraft.settings import NO_KEY, Judging, ModelSettings, ReplyForm, Settings
 
 _OF_ITS_PLACE = {"base_url", "key_env", "price"}

@@ -11,7 +11,7 @@ from redraft.domain import Document
 from redraft.errors import DocumentError
 from redraft.experiments.data.reading import LINES, SUFFIXES, examples_of, form_suffix
 from redraft.readers.documents import finished, is_readable, load
-from redraft.readers.installed import how_to_read, installed_for
+from redraft.readers.formats import how_to_read, installed_for
 from redraft.sources import STDIN, is_no_path
 
 _PATTERN = frozenset("*?[")

@@ -9,7 +9,7 @@ from typing import TypeVarTuple
 
 from redraft.domain import Totals
 from redraft.dossier.beside.sides import LEAST, interval_of_mean
-from redraft.evaluators.resampling import RESAMPLES
+from redraft.evaluators.bootstrap import RESAMPLES
 from redraft.reports.tables import Cell, Table, mean
 
 Ts = TypeVarTuple("Ts")

@@ -14,12 +14,11 @@ from redraft.errors import BudgetError, RedraftError, StoreError
 from redraft.events import PartDone
 from redraft.experiments.records import status_of
 from redraft.history.results import Result
-from redraft.runs.bench import Bench, Watch
-from redraft.runs.failures import Failure, failure
-from redraft.runs.jobs import wording
-from redraft.runs.preparing import Order, Prepared
-from redraft.runs.recording import on_record
-from redraft.runs.staff import Staff, Worker, at_work, hire
+from redraft.runs.experiment_runner import Bench, Failure, Watch, failure
+from redraft.runs.job import wording
+from redraft.runs.manager import on_record
+from redraft.runs.model_pool import Staff, Worker, at_work, hire
+from redraft.runs.prepare import Order, Prepared
 from redraft.settings import Judging, Settings
 from redraft.store.runs import Run
 from redraft.text.languages import reading

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from redraft.domain import Document
 from redraft.evaluators.catalog import metrics
 from redraft.experiments.work import RunBatch
-from redraft.runs.failures import Failure
-from redraft.runs.preparing import Order
+from redraft.runs.experiment_runner import Failure
+from redraft.runs.prepare import Order
 from redraft.settings import YARDSTICKS, Judging, PackPart, Settings
 
 PART_NAMES: Mapping[PackPart, str] = {"questions": "questions", "keyfacts": "key facts"}

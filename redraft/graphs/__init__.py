@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from redraft.graphs.assembly import draft, judge, refine, summarizer
     from redraft.graphs.job import Job
+    from redraft.graphs.node import Shop, node
     from redraft.graphs.plan import Plan, Planner
     from redraft.graphs.state import Drafting, Options, Outcome, State, Task, Update, Verdict
     from redraft.graphs.strategies import Strategy
-    from redraft.graphs.working import Shop, node
 
 _HOMES = {
     "Drafting": "state",

@@ -15,12 +15,12 @@ from langgraph.runtime import Runtime, get_runtime
 
 from redraft.errors import UsageError
 from redraft.events import StageStarted
-from redraft.graphs.candidates import choose
-from redraft.graphs.judging import add_judging
+from redraft.graphs.evaluation import add_judging
+from redraft.graphs.final_comparison import choose
+from redraft.graphs.node import Node, Shop, node, shop_of, watched
 from redraft.graphs.refinement import add_refinement
 from redraft.graphs.state import Outcome, Scope, State, Task, Update
 from redraft.graphs.strategies import STRATEGIES, strategy_named
-from redraft.graphs.working import Node, Shop, node, shop_of, watched
 from redraft.settings import AUTO
 
 Graph = StateGraph[State, Any, Task, Outcome]

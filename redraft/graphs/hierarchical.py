@@ -1,15 +1,420 @@
-"""Hierarchical merging: chunks are summarized, and their summaries merged, until one is left, which is tidied."""
+"""Hierarchical merging: chunks are summarized, and their summaries merged by a tree that is built level by level and all levels at once."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Coroutine, Iterator, Sequence
+from enum import Enum
+from functools import cached_property
+from itertools import zip_longest
 from typing import Any
 
+import numpy as np
 from langgraph.graph import START, StateGraph
 
+from redraft.agents.structured_writer import MIN_WORDS, Stage, tolerated
+from redraft.domain import Chunk, Document, Parent, Piece, Span, Usage
+from redraft.errors import EmptyReply, IncompleteError, NotShrinkingError, RedraftError, RejectedRequest, ReplyError
+from redraft.events import Noted
 from redraft.graphs.job import Job
+from redraft.graphs.merge_scheduler import MergeGate
+from redraft.graphs.node import Shop, node
+from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
 from redraft.graphs.state import Drafting, Update
-from redraft.graphs.tree import SummaryTree
-from redraft.graphs.working import Shop, node
+from redraft.prompts.outlining import Outline, outline_text
+from redraft.settings import LEVEL_RATIO
+from redraft.store.threads import off_loop
+from redraft.text.languages import tongues_of
+from redraft.text.retrieval import Ranker
+from redraft.text.sentences import paragraphs, sentences
+from redraft.text.tokens import Meter, Tokenizer
+from redraft.text.words import count_words
+
+# A longer paragraph is shown in parts of so many tokens, that end with a sentence.
+_LONGEST = 300
+# As many of the paragraphs that are nearest to a sentence are looked at.
+_NEAREST = 8
+# What shares less than this part of what the nearest one shares has to do with other things.
+_NEAR_ENOUGH = 0.5
+# What stands between two paragraphs.
+_BETWEEN = 2
+
+
+class SourceParagraphs:
+    """The paragraphs of one document, to be found by the summaries of its chunks."""
+
+    def __init__(self, document: Document, tokenizer: Tokenizer) -> None:
+        self._document, self._tokenizer = document, tokenizer
+
+    def under(self, summaries: Sequence[tuple[str, Span]], room: int) -> list[list[Span]]:
+        """For each of some summaries, with the place that it is of, the paragraphs there that it rests on, in the
+        document's order: the nearest of each, then the next of each, as far as there is room for them."""
+        chosen: list[list[Span]] = [[] for _ in summaries]
+        for row in zip_longest(*(self._nearest(summary, within) for summary, within in summaries)):
+            for own, place in zip(chosen, row, strict=True):
+                if place is None:
+                    continue
+                needed = self._meter.tokens(*place) + _BETWEEN
+                if needed <= room:
+                    own.append(place)
+                    room -= needed
+        return [sorted(own) for own in chosen]
+
+    def _nearest(self, summary: str, within: Span) -> list[Span]:
+        """The paragraphs that a summary shares its rarest words with: the nearest to each of its sentences, then the
+        second to each."""
+        places = list(self._paragraphs(within))
+        if not places:
+            return []
+        text = self._document.text
+        read_by = [self._language(place) for place in places]
+        ranker = Ranker([text[place.start : place.end] for place in places], read_by)
+        orders = [self._order(ranker, summary[span.start : span.end]) for span in sentences(summary)]
+        return [places[at] for at in dict.fromkeys(at for row in zip_longest(*orders) for at in row if at is not None)]
+
+    def text(self, places: Sequence[Span]) -> str:
+        """What stands at some places, one after another."""
+        return "\n\n".join(self._document.text[place.start : place.end] for place in places)
+
+    def _order(self, ranker: Ranker, sentence: str) -> list[int]:
+        scores = ranker.scores(sentence)
+        least = max(scores, default=0.0) * _NEAR_ENOUGH
+        return [
+            int(at) for at in np.argsort(-scores, kind="stable")[:_NEAREST] if scores[at] > 0 and scores[at] >= least
+        ]
+
+    def _language(self, place: Span) -> str:
+        tongues = tongues_of(self._document)
+        return next((one.language for one in tongues if place.start < one.span.end), tongues[-1].language)
+
+    @cached_property
+    def _meter(self) -> Meter:
+        return self._tokenizer.measure(self._document.text)
+
+    def _paragraphs(self, within: Span) -> Iterator[Span]:
+        text = self._document.text[within.start : within.end]
+        for one in paragraphs(text):
+            stripped = text[one.start : one.end].strip()
+            if not stripped:
+                continue
+            start = within.start + text.index(stripped, one.start)
+            yield from self._parts(Span(start, start + len(stripped)))
+
+    def _parts(self, paragraph: Span) -> Iterator[Span]:
+        """The paragraph, or where it is long as many of its sentences at a time as make a paragraph."""
+        if self._meter.tokens(*paragraph) <= _LONGEST:
+            yield paragraph
+            return
+        begin = end = paragraph.start
+        for one in sentences(self._document.text, paragraph):
+            if end > begin and self._meter.tokens(begin, one.end) > _LONGEST:
+                yield Span(begin, end)
+                begin = one.start
+            end = one.end
+        if end > begin:
+            yield Span(begin, end)
+
+
+# A merge says everything that it is given in fewer words, or it is no summary.
+_MERGE_RATIO = 0.9
+# What a prompt says of an outline, in tokens.
+_AROUND_OUTLINE = 60
+
+
+class _Signal(Enum):
+    """What may follow the last piece of a level."""
+
+    END = "that was all"
+    ABANDONED = "the level failed; merge what can be merged, and stop"
+
+
+_Stream = asyncio.Queue[Piece | _Signal]
+
+
+class SummaryTree:
+    """One run's tree. `build` returns the piece at its top."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._top: asyncio.Future[Piece] = asyncio.get_running_loop().create_future()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._source = SourceParagraphs(job.document, job.tokenizer)
+        self._gate = MergeGate(job.run.limits.at_once)
+        self._totals: dict[int, int] = {-1: job.plan.document_words}
+        self._leaf_texts: list[str] = []
+        self._outline: asyncio.Task[Outline | None] | None = None
+        """Under way when all chunks are summarized. Only the top merge waits for it: which of the others begin before
+        it is there would be another one each time that the run is gone on with."""
+        self._silent = 0
+        """How many chunks have nothing to say to the question."""
+        self.pieces: dict[str, int] = {}
+        """How many summaries there are, by level."""
+
+    async def build(self) -> Piece:
+        """Summarize all chunks and merge until one summary is left."""
+        await off_loop(self._job.store.runs.drop_merges, self._job.run.id)
+        try:
+            leaves: _Stream = asyncio.Queue()
+            self._spawn(self._leaves(leaves))
+            self._spawn(self._gather(1, leaves))
+            return await self._top
+        except RedraftError:
+            # Calls under way have been paid for: let them end, and store what they bring.
+            while unfinished := [task for task in self._tasks if not task.done()]:
+                await asyncio.gather(*unfinished, return_exceptions=True)
+            raise
+        finally:
+            tasks = [*self._tasks, *([self._outline] if self._outline else [])]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run a level beside the others; its failure is the failure of the whole."""
+        task = asyncio.create_task(work)
+        self._tasks.append(task)
+        task.add_done_callback(self._settle)
+
+    def _settle(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) and not self._top.done():
+            self._top.set_exception(error)
+
+    async def _leaves(self, out: _Stream) -> None:
+        """Summarize every chunk, side by side; hand the summaries on in the order of the document.
+
+        A chunk that fails does not stop the others: what they cost is not lost, and they are not asked for again.
+        """
+        tasks = [asyncio.create_task(self._leaf_in_turn(chunk)) for chunk in self._job.chunks]
+        try:
+            await self._hand_on(tasks, out)
+            await self._require_some()
+            self._require_shorter(0)
+            if len(self._leaf_texts) > 1:
+                self._outline = asyncio.create_task(self._job.outlined(self._leaf_texts))
+            await out.put(_Signal.END)
+        except RedraftError:
+            await out.put(_Signal.ABANDONED)
+            await asyncio.gather(*tasks, return_exceptions=True)
+            raise
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _hand_on(self, tasks: Sequence[asyncio.Task[Piece | None]], out: _Stream) -> None:
+        for task in tasks:
+            piece = await task
+            if piece is not None:
+                self._totals[0] = self._totals.get(0, 0) + piece.words
+                self._leaf_texts.append(piece.text)
+                await out.put(piece)
+
+    async def _require_some(self) -> None:
+        if 0 not in self._totals:
+            raise await self._job.nothing_written()
+        if self._silent:
+            self._job.observe(Noted(f"{self._silent} of {len(self._job.chunks)} chunks have nothing on the question"))
+
+    async def _leaf_in_turn(self, chunk: Chunk) -> Piece | None:
+        await self._gate.enter()
+        try:
+            return await self._leaf(chunk)
+        finally:
+            self._gate.leave()
+
+    async def _leaf(self, chunk: Chunk) -> Piece | None:
+        job = self._job
+        if job.run.settings.by_chapter:
+            return await self._chapter(chunk)
+        excerpt = job.excerpt(chunk)
+        words = count_words(excerpt)
+        if not words:
+            # Scene breaks and blank pages: nothing to say, nothing to ask.
+            return None
+        limit = min(job.plan.levels[0].words, max(MIN_WORDS, int(words * LEVEL_RATIO)))
+        place = f"chunk {chunk.index + 1}/{len(job.chunks)}"
+        try:
+            written = await job.writer.summarize_chunk(
+                excerpt, limit, place, self._most(limit, "leaf"), place=job.place(chunk), before=job.before(chunk)
+            )
+            if not written.text:
+                raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
+        except (ReplyError, RejectedRequest) as error:
+            await job.gap(chunk.index, error)
+            return None
+        await job.close_gap(chunk.index)
+        if job.writer.says_nothing(written.text):
+            self._silent += 1
+            return None
+        self._count(0)
+        return await job.piece(written, 0, chunk.index, (chunk.index, chunk.index), limit, [job.part(chunk)])
+
+    async def _chapter(self, chunk: Chunk) -> Piece | None:
+        """The summary of a chapter, which another run has made; none where that came to nothing."""
+        pieces = await off_loop(self._job.store.runs.pieces, self._job.run.id)
+        found = next((one for one in pieces if (one.level, one.index) == (0, chunk.index)), None)
+        if found is not None:
+            self._count(0)
+        return found
+
+    async def _gather(self, level: int, below: _Stream) -> None:
+        """Merge what comes from the level below, as many at a time as fit; the last level's only merge is the top."""
+        limits = self._limits(level)
+        group: list[Piece] = []
+        merged: list[Piece] = []
+        above: _Stream = asyncio.Queue()
+        silent = 0
+
+        async def merge_group() -> None:
+            nonlocal silent
+            before = merged[-1] if merged else None
+            piece = await self._merge(level, len(merged) + silent, group, before, limits.words)
+            group.clear()
+            if piece is None:
+                silent += 1
+                return
+            merged.append(piece)
+            await above.put(piece)
+            if len(merged) == 1:
+                self._spawn(self._gather(level + 1, above))
+
+        try:
+            while isinstance(piece := await below.get(), Piece):
+                room = limits.room - self._context_tokens(merged[-1] if merged else None, limits)
+                if level == 1:
+                    self._foresee(piece, [*group, piece], room)
+                if group and self._size([*group, piece]) > room:
+                    await merge_group()
+                group.append(piece)
+            if piece is _Signal.ABANDONED:
+                await above.put(piece)
+            elif merged:
+                await merge_group()
+                self._require_shorter(level)
+                await above.put(_Signal.END)
+            else:
+                await self._finish(level, group, limits, silent)
+        except RedraftError:
+            await above.put(_Signal.ABANDONED)
+            raise
+
+    def _foresee(self, latest: Piece, group: Sequence[Piece], room: int) -> None:
+        """Tell the gate when the current group is likely to be full, if summaries go on to be as long as they are."""
+        size = self._size(group)
+        more = max(0, room - size) * len(group) // max(1, size) + 1
+        self._gate.expect_merge(min(latest.first_chunk + 1 + more, len(self._job.chunks)))
+
+    async def _finish(self, level: int, group: list[Piece], limits: Level, silent: int) -> None:
+        """All that is left fits into one merge, so it may use the whole limit, as far as the window has room for it.
+
+        Merges before it that had nothing to say to the question are counted, and no more than that.
+        """
+        if len(group) == 1:
+            self._top.set_result(group[0])
+            return
+        plan = self._job.plan
+        spare = limits.room + limits.reply_tokens - self._size(group)
+        words = max(limits.words, min(plan.words, int(spare / plan.tokens_per_word) - 1))
+        outline = await self._outline if self._outline else None
+        left = spare - int(min(tolerated(words, "merge"), plan.words) * plan.tokens_per_word) - _AROUND_OUTLINE
+        if outline is not None and self._job.tokenizer.count(outline_text(outline)) > left:
+            outline = None
+        top = await self._merge(level, silent, group, None, words, outline)
+        if top is None:
+            raise await self._job.nothing_written()
+        if top.words > plan.words:
+            # What is as short as was asked for need not be shorter than what it is made of.
+            self._require_shorter(level)
+        self._top.set_result(top)
+
+    async def _merge(
+        self,
+        level: int,
+        index: int,
+        group: list[Piece],
+        previous: Piece | None,
+        words: int,
+        outline: Outline | None = None,
+    ) -> Piece | None:
+        """The merged summary of a group; nothing where there is nothing in it that the question asks for."""
+        job = self._job
+        total = sum(piece.words for piece in group)
+        limit = min(words, max(MIN_WORDS, int(total * _MERGE_RATIO)))
+        place = f"level {level} merge {index + 1}"
+        before = self._shortened(previous, self._limits(level)) if previous else ""
+        shown = await asyncio.to_thread(self._shown, group, self._limits(level))
+        sources = [self._source.text(spans) for spans in shown]
+        most = self._most(limit, "merge")
+        with self._gate.merging():
+            texts = [piece.text for piece in group]
+            written = await job.writer.merge(texts, before, limit, place, most, outline=outline, sources=sources)
+        if not written.text:
+            raise IncompleteError(
+                "every reply to a merge was empty", place=place, hint="try another --model, then resume the run"
+            )
+        if job.writer.says_nothing(written.text):
+            first, last = group[0].first_chunk + 1, group[-1].last_chunk + 1
+            job.observe(Noted(f"{place}: chunks {first} to {last} have nothing on the question"))
+            return None
+        context = [Parent.of_piece(previous, "context", len(before))] if previous and before else []
+        read = [Parent("evidence", job.document.id, span) for spans in shown for span in spans]
+        parents: list[Parent | Piece] = [*context, *group, *read]
+        piece = await job.piece(written, level, index, (group[0].first_chunk, group[-1].last_chunk), limit, parents)
+        self._totals[level] = self._totals.get(level, 0) + piece.words
+        self._count(level)
+        return piece
+
+    def _shown(self, group: Sequence[Piece], limits: Level) -> list[list[Span]]:
+        """What of the document each summary of a merge rests on, as far as there is room for it; nothing where that is
+        not to be in view."""
+        room, chunks = limits.sources - len(group) * self._job.plan.label_tokens, self._job.chunks
+        if room <= 0:
+            return []
+        within = [Span(chunks[one.first_chunk].span.start, chunks[one.last_chunk].span.end) for one in group]
+        shown = self._source.under([(one.text, place) for one, place in zip(group, within, strict=True)], room)
+        return shown if any(shown) else []
+
+    def _most(self, limit: int, stage: Stage) -> int:
+        """The most words of a summary that is to have `limit`. Which will be the result is not known, so none has more
+        than that may have."""
+        return min(tolerated(limit, stage), self._job.plan.words)
+
+    def _count(self, level: int) -> None:
+        self.pieces[str(level)] = self.pieces.get(str(level), 0) + 1
+
+    def _limits(self, level: int) -> Level:
+        """The plan's limits; a level beyond the plan, which over-long replies can make necessary, has the top's."""
+        if level > MAX_LEVELS:
+            raise NotShrinkingError(
+                "the summaries do not get fewer", hint="use a larger --context-tokens, or a model that keeps to limits"
+            )
+        levels = self._job.plan.levels
+        return levels[min(level, len(levels) - 1)]
+
+    def _size(self, pieces: Sequence[Piece]) -> int:
+        return sum(piece.tokens + self._job.plan.label_tokens for piece in pieces)
+
+    def _context_tokens(self, previous: Piece | None, limits: Level) -> int:
+        return 0 if previous is None else min(previous.tokens, int(limits.room * CONTEXT_SHARE))
+
+    def _shortened(self, previous: Piece, limits: Level) -> str:
+        """The preceding summary, cut at a sentence to its share of the room; nothing where no sentence fits."""
+        room = int(limits.room * CONTEXT_SHARE)
+        if previous.tokens <= room:
+            return previous.text
+        ends = [0, *(span.end for span in sentences(previous.text))]
+        while self._job.tokenizer.count(previous.text[: ends[-1]]) > room:
+            ends.pop()
+        return previous.text[: ends[-1]]
+
+    def _require_shorter(self, level: int) -> None:
+        below, here = self._totals[level - 1], self._totals[level]
+        if here >= below:
+            what = "the document" if level == 0 else f"the summaries below ({below:,} words)"
+            raise NotShrinkingError(
+                f"the summaries of level {level} have {here:,} words, no fewer than {what}",
+                hint="the model ignores its word limits: try another model, --prompts simple, or larger --chunk-tokens",
+            )
 
 
 class Tree(Drafting, total=False):

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from redraft.agents.arbiter import Arbiter
 from redraft.agents.decider import Decider
 from redraft.agents.outliner import Outliner
-from redraft.agents.pen import Written
 from redraft.agents.referee import Referee
 from redraft.agents.reviser import Reviser
+from redraft.agents.structured_writer import Written
 from redraft.agents.writer import Writer
+from redraft.builtin.door import shortened
 from redraft.domain import (
     GIVEN,
     REVISION_OF,
@@ -27,7 +28,7 @@ from redraft.domain import (
     Span,
 )
 from redraft.errors import CutThought, IncompleteError, NothingSaidError, RedraftError, RunError
-from redraft.evaluators.jury import Jury
+from redraft.evaluators.panel import Jury
 from redraft.events import Noted, Observer, PieceDone
 from redraft.graphs.plan import LINES_BEFORE, Plan
 from redraft.prompts.outlining import Outline
@@ -245,3 +246,40 @@ class Job:
 def _made_from(parents: Sequence[Parent | Piece]) -> list[Parent]:
     """A partial summary has been shown as a whole, unless it is said otherwise."""
     return [Parent.of_piece(one) if isinstance(one, Piece) else one for one in parents]
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """The best text so far, and how many chunks of the document it covers."""
+
+    text: str
+    covered: int
+    pieces: tuple[Piece, ...]
+    """What it was made of."""
+
+
+def best_so_far(pieces: Sequence[Piece], words: int) -> Partial | None:
+    """The summary that the highest pieces make together, within the limit; None when there is no piece.
+
+    Where they are too long together, sentences are chosen among theirs: every word is still the model's own.
+    """
+    cover = highest(pieces)
+    if not cover:
+        return None
+    texts = [piece.text for piece in cover]
+    text = "\n\n".join(texts)
+    if count_words(text) > words:
+        text = shortened(texts, words)
+    return Partial(text, sum(one.last_chunk - one.first_chunk + 1 for one in cover), cover)
+
+
+def highest(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    """The highest pieces that together are about as many chunks as there are summaries of, each about its own."""
+    cover: list[Piece] = []
+    taken: set[int] = set()
+    for piece in sorted(pieces, key=lambda one: (-one.level, -one.last_chunk, -one.step)):
+        chunks = set(range(piece.first_chunk, piece.last_chunk + 1))
+        if not chunks & taken:
+            cover.append(piece)
+            taken |= chunks
+    return tuple(sorted(cover, key=lambda one: one.first_chunk))

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from redraft.agents.outliner import LEAST_WINDOW, REPLY_TOKENS
-from redraft.agents.pen import tolerated
+from redraft.agents.structured_writer import tolerated
 from redraft.domain import Chunk, Document, Span
 from redraft.errors import PlanError
 from redraft.prompts import drafting
@@ -20,8 +20,7 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.prompts.outlining import OUTLINE
 from redraft.settings import AUTO, GIVEN_STRATEGY, LEVEL_RATIO, MERGING, Settings, reads_prompts
-from redraft.text.genre import kind_by_form
-from redraft.text.matter import Body, body_of
+from redraft.text.document_form import Body, body_of, kind_by_form
 from redraft.text.places import part_of
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from redraft.domain import REVIEW, Evaluation, Finding
-from redraft.evaluators.goals import standing
-from redraft.evaluators.known import MetricAim
+from redraft.evaluators.metric_info import MetricAim, standing
 from redraft.settings import FIGURES, PolicyName, Refinement
 
 Scores = Mapping[str, float | None]

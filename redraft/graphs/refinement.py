@@ -1,4 +1,9 @@
-"""Refining: settle whether a revision is taken, decide what to mend, let a person look, revise, and judge again."""
+"""Keeping the result to its limit of words: between rounds a draft may be a little over it, in the end none may.
+
+A revision that is three words too long is worth more than none, and the next one may take the words out again. Where
+there is no next one, a round of its own only shortens. Until then what the run would hand out, were it stopped, is the
+latest draft that keeps to the limit.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +14,17 @@ from typing import Any, NamedTuple
 from langgraph.graph import StateGraph
 from langgraph.types import interrupt
 
-from redraft.agents.arbiter import Plea
+from redraft.agents.arbiter import Arbiter, Plea
 from redraft.agents.decider import Board, Decider
-from redraft.agents.reviser import INSTRUCTION
+from redraft.agents.reviser import INSTRUCTION, Order
+from redraft.builtin.door import shortened
 from redraft.domain import NO_REVISION_OF, REVIEW, REVISION_OF, Draft, Evaluation, Finding, Parent, Round, Span
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import Noted, RoundSettled, StageStarted
-from redraft.graphs import shortening
-from redraft.graphs.ending import compare
+from redraft.graphs import refinement
+from redraft.graphs.final_comparison import compare
 from redraft.graphs.job import Job
+from redraft.graphs.node import Shop, node
 from redraft.graphs.policy import (
     FINDINGS_AT_ONCE,
     POLICIES,
@@ -26,6 +33,7 @@ from redraft.graphs.policy import (
     Ruling,
     aim,
     findings_in,
+    held_by,
     in_turn,
     reason_to_stop,
     requests_open,
@@ -37,14 +45,122 @@ from redraft.graphs.policy import (
     unmet,
     unsure,
 )
-from redraft.graphs.reviewing import ReviewAnswer, ReviewQuestion, answered, question, requests, reviewed
-from redraft.graphs.second_look import confirm, contest, contested
+from redraft.graphs.review import ReviewAnswer, ReviewQuestion, answered, question, requests, reviewed
 from redraft.graphs.state import State, Update
-from redraft.graphs.working import Shop, node
 from redraft.prompts.outlining import outline_text
 from redraft.rulings import PointAnswer
 from redraft.store.threads import off_loop
 from redraft.text.sentences import worded
+
+
+async def ending(state: State, job: Job) -> Update:
+    """Where to go once nothing more is to be mended: to the end, or to a round that shortens the best draft first."""
+    if job.keeps_to_the_limit(await job.draft(state["best"])):
+        return {"next": "finish"}
+    return {"next": "revise", "shortening": True, "aims": [], "findings": [], "instruction": "", "by_hand": False}
+
+
+def order(base: Draft, judged: Mapping[str, Evaluation], state: State, job: Job) -> Order:
+    """What such a round asks for."""
+    keep = tuple(held_by(judged, job.judges.aims, state["dropped"]))
+    return Order(base.text, (too_long(base.words, job.plan.words),), keep, job.plan.words, state["round"] + 1)
+
+
+def too_long(words: int, limit: int) -> Finding:
+    """All that such a round is for."""
+    said = (
+        f"The summary counts {words} words, {max(1, words - limit)} more than it may have (a range such as 3-4 is two)."
+    )
+    asked = "Say the same in fewer words, or leave out what matters least, and change nothing else."
+    return Finding("limit", "too long", "change", f"{said} {asked}")
+
+
+def by_sentences(base: Draft, job: Job) -> tuple[str, str]:
+    """The draft without the sentences that matter least, and a note: for one that the model has not shortened."""
+    return shortened([base.text], job.plan.words), "sentences were left out to keep to the limit of words"
+
+
+async def ruled(state: State, job: Job, policy: Policy) -> tuple[Ruling, str]:
+    """Whether the shortened draft is handed out, or the latest one before it that keeps to the limit, and which it is.
+
+    It has to be the better of the two: what was gained by being too long may have been lost again.
+    """
+    fitting = await job.latest_within_limit()
+    if fitting is None:
+        return Ruling(True, "shortened to the limit of words"), state["best"]
+    goals, tolerance = job.refinement.goals, job.refinement.tolerance
+    before, start, after = [await job.judged(one) for one in (fitting, state["first"], state["draft"])]
+    ruling = rule(policy, list(goals), goals, job.judges.aims, before, start, after, tolerance)
+    reason = f"shortened to the limit of words{'' if policy.follows else f': {ruling.reason}'}"
+    return Ruling(ruling.accepted, reason), fitting
+
+
+_ACCUSING = ("remove", "correct")
+
+
+def is_accusing(finding: Finding) -> bool:
+    """Whether a finding says that the document does not say what the draft says; a person's request does not."""
+    return finding.task in _ACCUSING and finding.metric != REVIEW
+
+
+def arbiter_of(job: Job) -> Arbiter | None:
+    """Who takes second looks; nobody where the policy takes every finding as it is."""
+    return None if POLICIES[job.refinement.policy].follows else job.arbiter
+
+
+async def confirm(state: State, job: Job) -> Update:
+    """Take a second look at what the next revision is to remove or to correct, and at all else of the kind.
+
+    Whoever has read the document for some of a metric's findings has read it for the others, too.
+    """
+    onward: Update = {"next": "review" if job.refinement.review else "revise"}
+    arbiter, judged = arbiter_of(job), await job.judged(state["best"])
+    if arbiter is None:
+        return onward
+    chosen = findings_in(judged, state["findings"])
+    metrics = dict.fromkeys(one.metric for one in chosen if is_accusing(one))
+    beside = [one for metric in metrics for one in judged[metric].findings]
+    known = await off_loop(job.store.rulings.of, job.document.id)
+    gone = {*state["tried"], *state["dropped"]}
+    due = {one.id: one for one in (*chosen, *beside) if is_accusing(one) and one.id not in {*known, *gone}}
+    pleas = [Plea(one) for one in due.values()]
+    ruled = await ruled_on(state, job, arbiter, pleas, f"second look before revision {state['round'] + 1}")
+    return {**ruled, "next": "decide"} if ruled else onward
+
+
+async def contest(state: State, job: Job) -> Update:
+    """Hand the sentences that the reviser has kept back to a judge, with the words of the document that it quotes."""
+    rounds = await off_loop(job.store.judgments.rounds, job.run.id)
+    kept = {one.finding: one.said for one in rounds[-1].answers if one.became == "kept"}
+    judged = await job.judged(state["best"])
+    pleas = [Plea(one, kept[one.id]) for one in findings_in(judged, list(kept))]
+    return {"next": "judge", **await contested(state, job, pleas, f"what revision {state['round']} contests")}
+
+
+async def contested(state: State, job: Job, pleas: Sequence[Plea], label: str) -> Update:
+    """Rule on findings that somebody contests with words of the document; the same words are heard once."""
+    arbiter = arbiter_of(job)
+    if arbiter is None or not pleas:
+        return {}
+    known = await off_loop(job.store.rulings.of, job.document.id)
+    heard = {(one.finding, one.contested) for one in known.values()}
+    new = [one for one in pleas if is_accusing(one.finding) and (one.finding.id, one.against) not in heard]
+    return await ruled_on(state, job, arbiter, new, label)
+
+
+async def ruled_on(state: State, job: Job, arbiter: Arbiter, pleas: Sequence[Plea], label: str) -> Update:
+    """Rule on findings, and withdraw those that are overruled; nothing where none is."""
+    if not pleas:
+        return {}
+    rulings = [replace(one, run=job.run.id, round=state["round"]) for one in await arbiter.rule(pleas, label)]
+    await off_loop(job.store.rulings.keep, rulings)
+    if overruled := [one for one in rulings if one.overruled]:
+        of = f"{len(overruled)} of {len(pleas)} finding{'s' * (len(pleas) != 1)}"
+        job.observe(Noted(f"{label}: {of} withdrawn, for the document says so"))
+    best = state["best"]
+    changed = [await job.judges.apply_rulings(draft) for draft in dict.fromkeys((best, state["first"]))]
+    return {**stands(await job.judged(best), job.refinement)} if any(changed) else {}
+
 
 NO_DOCUMENT = (
     "the document does not fit into the window of the model that revises: it reads the passages around what was found"
@@ -63,7 +179,7 @@ async def settle(state: State, job: Job) -> Update:
         return {"best": draft, "accepted": True, "reason": "the first draft", **its}
     policy, best = POLICIES[settings.policy], state["best"]
     if state.get("shortening"):
-        ruling, otherwise = await shortening.ruled(state, job, policy)
+        ruling, otherwise = await refinement.ruled(state, job, policy)
     else:
         ruling, otherwise = await _ruled(state, job, policy), best
     accepted, reason = ruling.accepted, ruling.reason
@@ -133,7 +249,7 @@ async def decide(state: State, job: Job) -> Update:
     if chosen is None or stop:
         if chosen is not None and chosen.metrics == (REVIEW,):
             job.observe(Noted("no rounds are left for all that was asked for (--rounds N for more)"))
-        end = await shortening.ending(state, job)
+        end = await refinement.ending(state, job)
         # Once it has been shortened there may be something to mend again.
         reason = {"stop": stop or "nothing_to_fix"} if end["next"] == "finish" else {}
         return {"why": "", **reason, **end}
@@ -153,7 +269,7 @@ async def _led(state: State, job: Job, decider: Decider, judged: Mapping[str, Ev
         # The scoreboard is another one now.
         return {**contests, "next": "decide"}
     if found.stop:
-        return {"stop": "decided", **await shortening.ending(state, job), "why": found.why}
+        return {"stop": "decided", **await refinement.ending(state, job), "why": found.why}
     if not found.findings:
         why = f"{found.why}; so it is decided as weakest-first does"
         job.observe(Noted(f"revision {number + 1}: {why}"))
@@ -198,7 +314,7 @@ async def review(state: State, job: Job) -> Update:
     )
     answer = _ask(asked)
     if answer.stop or not answer.go:
-        return {"stop": "cancelled", "findings": [], "why": "", **await shortening.ending(state, job)}
+        return {"stop": "cancelled", "findings": [], "why": "", **await refinement.ending(state, job)}
     if answer.edited is not None:
         await job.go_on_from(state["round"], best)
         edited = await job.add_draft(answer.edited, "edited by hand", number, parents=[Parent.of_draft(draft)])
@@ -237,7 +353,7 @@ async def revise(state: State, job: Job) -> Update:
         job.observe(Noted(f"revision {number} is of no use: {note}"))
         text, read = base.text, ()
         if state.get("shortening"):
-            text, note = shortening.by_sentences(base, job)
+            text, note = refinement.by_sentences(base, job)
             job.observe(Noted(note))
     # What the reviser had no room to read has not been tried, and is there to be mended in another round.
     findings = state["findings"][: len(state["findings"]) - unread]
@@ -269,7 +385,7 @@ async def _revision(base: Draft, state: State, job: Job, number: int) -> _Revisi
     judged = await job.judged(base.id)
     outline = await job.outline()
     reviser = replace(job.reviser, outline=outline_text(outline) if outline else None)
-    order = shortening.order(base, judged, state, job)
+    order = refinement.order(base, judged, state, job)
     if state.get("shortening"):
         reviser = replace(reviser, strict=True)
     else:

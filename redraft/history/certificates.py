@@ -14,8 +14,7 @@ from typing import Any
 
 from redraft.builtin.door import IDENTITY
 from redraft.domain import Evaluation, content_id
-from redraft.evaluators.goals import SELF_CHECK, self_checks
-from redraft.evaluators.known import known
+from redraft.evaluators.metric_info import SELF_CHECK, known, self_checks
 from redraft.settings import EXTRACTIVE, FIGURES, Judging
 from redraft.store.agreements import Agreement, Standing
 from redraft.store.runs import Run

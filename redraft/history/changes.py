@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from pydantic_core import to_jsonable_python
 
 from redraft.domain import REVIEW, Finding
-from redraft.evaluators.known import aim_of
+from redraft.evaluators.metric_info import aim_of
 from redraft.history.tracing import Turn
 from redraft.text.sentences import worded
 

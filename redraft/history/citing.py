@@ -22,9 +22,9 @@ from redraft.history.lineage import By, Lineage, Origin, Sentence, read_lineage
 from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line
 from redraft.text.embeddings import Encoder
-from redraft.text.headings import is_heading
 from redraft.text.languages import tongues_of
 from redraft.text.places import on_pages
+from redraft.text.sentences import is_heading
 from redraft.text.words import is_unspaced
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from redraft.domain import GIVEN, OTHER, Draft, Evaluation
 from redraft.errors import RunError
-from redraft.evaluators.words import PREFERENCE
+from redraft.evaluators.metric_info import PREFERENCE
 from redraft.history.certificates import Certificate
 from redraft.history.results import Result, count_sentences, figures
 from redraft.store.runs import Run

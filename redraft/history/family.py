@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from redraft.domain import GIVEN, NO_REVISION_OF, REVISION_OF, Draft, Parent, Piece, Span, content_id
 from redraft.errors import RunError
-from redraft.graphs.partial import highest
+from redraft.graphs.job import highest
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line

@@ -27,12 +27,11 @@ from redraft.store.parents import Ancestry
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line
 from redraft.text.embeddings import Embeddings, Encoder
-from redraft.text.headings import is_heading
 from redraft.text.languages import is_foreign, reading, tongues_of
-from redraft.text.origins.composing import Composed, Drift, Excerpt, Known, Place, Text, compose, drift
-from redraft.text.origins.links import Link, Method, Traced, links_read, links_written
-from redraft.text.origins.tracing import Origins
+from redraft.text.origin_chains import Composed, Drift, Excerpt, Known, Place, Text, compose, drift
+from redraft.text.origins import Link, Method, Origins, Traced, links_read, links_written
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
+from redraft.text.sentences import is_heading
 from redraft.text.words import has_words
 
 # Half of the room, and nothing that a cosine would show.

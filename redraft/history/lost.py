@@ -16,9 +16,8 @@ from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.embeddings import Encoder
 from redraft.text.languages import reading
-from redraft.text.origins.composing import Composed
-from redraft.text.origins.links import Link
-from redraft.text.origins.tracing import Origins
+from redraft.text.origin_chains import Composed
+from redraft.text.origins import Link, Origins
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 
 

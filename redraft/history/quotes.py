@@ -12,7 +12,7 @@ from typing import Any
 
 from redraft.domain import Document, Evaluation, Pack, Span
 from redraft.errors import StoreError
-from redraft.evaluators.words import FINE, LACKING
+from redraft.evaluators.metric_info import FINE, LACKING
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line

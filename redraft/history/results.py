@@ -24,9 +24,8 @@ from redraft.domain import (
     Totals,
 )
 from redraft.errors import RunError
-from redraft.evaluators.goals import standing
-from redraft.evaluators.overruled import withdrawn
-from redraft.evaluators.words import PREFERENCE
+from redraft.evaluators.metric_info import PREFERENCE, standing
+from redraft.evaluators.panel import withdrawn
 from redraft.history.certificates import Certificate, certificates, self_checked
 from redraft.rulings import FinalComparison
 from redraft.settings import FIGURES, STATISTICS, Settings

@@ -9,7 +9,7 @@ from pydantic_core import to_jsonable_python
 
 from redraft.domain import REVIEW, Document, Draft, Evaluation, Finding, Round
 from redraft.errors import RunError
-from redraft.evaluators.overruled import withdrawn
+from redraft.evaluators.panel import withdrawn
 from redraft.history.certificates import Certificate, certificates
 from redraft.history.results import Result, comparison_json, figures, finding_json, read_result
 from redraft.rulings import Lookup

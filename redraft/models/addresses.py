@@ -1,14 +1,35 @@
-"""Where a model is served, without any credentials: addresses become part of a run's record."""
+"""Where a model is served, without any credentials, and what its name says of that."""
 
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
 from collections.abc import Sequence
 from urllib.parse import urlsplit, urlunsplit
 
 from redraft.errors import UsageError
 from redraft.models.secrets import check_key
+
+OPENAI = "openai"
+_ADDRESS = re.compile(r"@(?=https?://)")
+
+
+def provider_of(model: str) -> str:
+    """Who serves a model of this name; nothing for the built-in one, and for a name that says nothing of it."""
+    return model.partition(":")[0] if ":" in model else ""
+
+
+def address_in(model: str) -> str | None:
+    """The address in the identity of a model that was handed over: `provider:name@address`."""
+    parts = _ADDRESS.split(model, maxsplit=1)
+    return parts[1] if len(parts) > 1 else None
+
+
+def name_of(model: str) -> str:
+    """The model's name without its provider, and without the address that an identity has."""
+    return _ADDRESS.split(model, maxsplit=1)[0].partition(":")[2]
+
 
 _KEY_VARIABLE = "OPENAI_API_KEY"
 DEFAULT_BASE_URL = "https://api.openai.com/v1"

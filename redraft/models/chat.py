@@ -1,16 +1,17 @@
-"""Any LangChain chat model as a redraft model: one attempt a call, everything kept, typed failures."""
+"""What the class of a chat model declares: who it is, where it is, and by which names it takes its parameters."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
-from typing import Any, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, SecretStr, ValidationError
 
 from redraft.domain import Usage
 from redraft.errors import (
@@ -26,26 +27,116 @@ from redraft.errors import (
     UnreadableReply,
     UsageError,
 )
-from redraft.models import schemas
-from redraft.models.addresses import is_openais
+from redraft.models import structured_output
+from redraft.models.addresses import is_openais, plain_address
 from redraft.models.base import BROKEN_OFF, Model, Reply, Request, Sampling
 from redraft.models.envelope import as_reply, finish_of, oddities, text_of, usage_of
 from redraft.models.failures import status_of, translate
-from redraft.models.modes import Mode, Modes, modes_for
-from redraft.models.reading import NoValueError, is_exact, read_value, whole_entries
 from redraft.models.reasoning import ThinkingRoom, refuses_drawing, thought_tokens, usual_room
-from redraft.models.secrets import message_without
-from redraft.models.thoughts import declines, without_thoughts
-from redraft.models.traits import traits_of
+from redraft.models.reply_reader import NoValueError, declines, is_exact, read_value, whole_entries, without_thoughts
+from redraft.models.secrets import LEAST_SECRET, check_key, header_secrets, message_without
+from redraft.models.structured_output import Mode, Modes, modes_for
 from redraft.prompts.book import neutralize
 from redraft.prompts.contract import Given_, Value_
 from redraft.text.cleaning import clean
-from redraft.text.remains import ends_in_loop
+from redraft.text.reply_cleanup import ends_in_loop
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+
+# As the integrations of the various providers call the most tokens of a reply.
+_LIMITS = ("max_tokens", "max_output_tokens", "num_predict", "max_completion_tokens", "max_new_tokens")
+_ADDRESSES = re.compile(r"(?:base_url|api_base|api_url|endpoint|endpoint_url|host)$")
+_OPENAI_PACKAGE = "langchain_openai"
+_HEADERS = ("default_headers", "additional_headers", "headers")
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """A chat model as its class describes it. What it does not declare it is never given."""
+
+    provider: str
+    name: str
+    address: str | None
+    temperature: str | None
+    """The field of the temperature."""
+    top_p: str | None
+    """The field of the share of likely words that are drawn from."""
+    limit: str | None
+    """The field of the most tokens of a reply."""
+    window: int | None
+    """The tokens of a prompt that LangChain knows it to have room for."""
+    speaks_openai: bool
+    """Whether requests and answers have OpenAI's form, and take whatever else is put into `extra_body`."""
+    thinking: int | None
+    """The tokens that the chat model has itself been told to think for."""
+    secrets: tuple[str, ...]
+    """What no message may show."""
+
+    @property
+    def identity(self) -> str:
+        """What tells the model from others: `provider:name@address`, as far as these are known."""
+        named = f"{self.provider}:{self.name}" if self.name else self.provider
+        return f"{named}@{self.address}" if self.address else named
+
+
+def traits_of(chat: BaseChatModel) -> Traits:
+    """What a chat model's fields say of it."""
+    told, fields = chat._get_ls_params(), type(chat).model_fields
+    values = {field: getattr(chat, field, None) for field in fields}
+    hidden = {field: value.get_secret_value() for field, value in values.items() if isinstance(value, SecretStr)}
+    for field, value in hidden.items():
+        if field.endswith("key"):
+            check_key(value, f"the {field} of {type(chat).__name__}")
+    secrets = [*hidden.values(), *(secret for field in _HEADERS for secret in header_secrets(values.get(field)))]
+    return Traits(
+        provider=told.get("ls_provider") or type(chat).__name__,
+        name=str(told.get("ls_model_name") or ""),
+        address=_address(chat),
+        temperature="temperature" if "temperature" in fields else None,
+        top_p="top_p" if "top_p" in fields else None,
+        limit=next((field for field in _LIMITS if field in fields), None),
+        window=_window(chat),
+        speaks_openai=any(kind.__module__.partition(".")[0] == _OPENAI_PACKAGE for kind in type(chat).__mro__),
+        thinking=_thinking(values),
+        secrets=tuple(secret for secret in secrets if len(secret) >= LEAST_SECRET),
+    )
+
+
+def _window(chat: BaseChatModel) -> int | None:
+    found = (getattr(chat, "profile", None) or {}).get("max_input_tokens")
+    return found if isinstance(found, int) and found > 0 else None
+
+
+def _thinking(values: dict[str, Any]) -> int | None:
+    """What a field says of thinking, as Anthropic's `thinking` and Google's `thinking_budget` do."""
+    told = values.get("thinking")
+    said = told.get("budget_tokens") if isinstance(told, dict) else values.get("thinking_budget")
+    return said if isinstance(said, int) and said >= 0 else None
+
+
+def _address(chat: Any) -> str | None:
+    # LangChain's OpenAI models leave it to the client to know the address that the environment or nobody names.
+    client = getattr(chat, "root_async_client", None)
+    found = [getattr(client, "base_url", None), *(getattr(chat, field, None) for field in _address_fields(chat))]
+    for value in found:
+        if value is not None and "://" in str(value):
+            try:
+                return plain_address(str(value))
+            except UsageError:
+                continue
+    return None
+
+
+def _address_fields(chat: Any) -> list[str]:
+    return [field for field in type(chat).model_fields if _ADDRESSES.search(field)]
+
 
 # What a reply without a limit is taken to cost at most: more than models write at once.
 _UNLIMITED = 131_072
 # What a provider may refuse to take, and can be done without.
-_FEATURES = ("temperature", "top_p", schemas.LIMITS, schemas.NAMES, "max_completion_tokens")
+_FEATURES = ("temperature", "top_p", structured_output.LIMITS, structured_output.NAMES, "max_completion_tokens")
 # By these a server says that it cannot make out a request, or breaks down over it.
 _REFUSALS, _FAULTS = frozenset({400, 422}), frozenset({500, 501})
 _NO_WAY = "the provider refuses this in every way of asking for a structured reply (--replies); see its message"
@@ -226,9 +317,9 @@ class ChatModel:
     def _used(self, mode: Mode | None, sampling: Sampling) -> frozenset[str]:
         used: set[str] = self._takes | ({mode} if mode and not self._modes.is_last(mode) else set())
         if mode not in ("json_schema", "tools"):
-            used.discard(schemas.LIMITS)
+            used.discard(structured_output.LIMITS)
         if mode != "json_schema":
-            used.discard(schemas.NAMES)
+            used.discard(structured_output.NAMES)
         if sampling.top_p is None:
             used.discard("top_p")
         return frozenset(used)
@@ -265,7 +356,7 @@ class ChatModel:
                 f"the prompt {request.prompt.name} was not filled in",
                 hint="ask through a RecordedModel, which renders the prompt and keeps the reply",
             )
-        form = f"Reply with one JSON object that fits this JSON Schema, and with nothing else:\n{schemas.said(request)}"
+        form = f"Reply with one JSON object that fits this JSON Schema, and with nothing else:\n{structured_output.said(request)}"
         if mode and not self._modes.is_proven(mode):
             text += f"\n\n{form}"
         messages: list[BaseMessage] = [HumanMessage(text)]
@@ -293,9 +384,9 @@ class ChatModel:
         chat = self._chat.model_copy(update=fields) if fields else self._chat
         runnable = cast(Runnable[Any, BaseMessage], chat)
         if mode == "tools":
-            runnable = _with_tool(chat, schemas.called(request, mode, self._takes))
+            runnable = _with_tool(chat, structured_output.called(request, mode, self._takes))
         elif mode == "json_schema":
-            tool = schemas.called(request, mode, self._takes)["function"]
+            tool = structured_output.called(request, mode, self._takes)["function"]
             schema = {"name": tool["name"], "schema": tool["parameters"], "strict": True}
             extra["response_format"] = {"type": "json_schema", "json_schema": schema}
         if extra:

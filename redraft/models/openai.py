@@ -15,13 +15,13 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 from typing_extensions import override
 
-from redraft.models.bounded import bound
 from redraft.models.chat import ChatModel
 from redraft.models.envelope import ODD, mended
+from redraft.models.http_client import bound
 from redraft.models.jobs.office import JobTransport, Office, shared_office
 from redraft.models.jobs.wanted import ByJob
-from redraft.models.modes import modes_for
 from redraft.models.reasoning import THOUGHTS
+from redraft.models.structured_output import modes_for
 from redraft.settings import ReplyForm
 
 

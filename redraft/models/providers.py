@@ -13,12 +13,11 @@ from pydantic import ValidationError
 from redraft import plugins
 from redraft.errors import RedraftError, UsageError
 from redraft.models.base import Model
-from redraft.models.chat import ChatModel, wrapped
+from redraft.models.chat import ChatModel, traits_of, wrapped
 from redraft.models.failures import redact
-from redraft.models.modes import modes_for
-from redraft.models.redirects import stay_where_they_are
+from redraft.models.http_client import stay_where_they_are
 from redraft.models.secrets import environment_keys
-from redraft.models.traits import traits_of
+from redraft.models.structured_output import modes_for
 from redraft.settings import Settings
 
 

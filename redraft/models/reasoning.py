@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from redraft.domain import Usage
 from redraft.errors import CutThought
 from redraft.models.base import Request
-from redraft.models.thoughts import without_thoughts
+from redraft.models.reply_reader import without_thoughts
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage

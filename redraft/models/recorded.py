@@ -29,16 +29,25 @@ from redraft.errors import (
     UnreadableReply,
 )
 from redraft.events import CallAnswered, CallFailed, CallStarted, Noted, Observer, unobserved
-from redraft.models import schemas
-from redraft.models.base import Complaint, Model, Reply, Request, Sampling, Thinker
+from redraft.models import structured_output
+from redraft.models.base import (
+    Complaint,
+    Model,
+    Reply,
+    Request,
+    Sampling,
+    Thinker,
+    bytes_beside,
+    bytes_of,
+    most_tokens_of,
+)
 from redraft.models.budget import Budget
 from redraft.models.envelope import counted
 from redraft.models.jobs.wanted import ATTEMPT
-from redraft.models.limiter import Limiter
-from redraft.models.patience import Patience, Tries
 from redraft.models.prices import FREE
+from redraft.models.rate_limiter import Limiter
+from redraft.models.retry import Patience, Tries
 from redraft.models.secrets import environment_keys, without
-from redraft.models.sizes import bytes_beside, bytes_of, most_tokens_of
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Value_
 from redraft.prompts.tags import Tags, Wire
@@ -169,7 +178,7 @@ class RecordedModel:
             self.identity,
             request.prompt.name,
             request.text,
-            schemas.whole(request) or "text",
+            structured_output.whole(request) or "text",
             sampling.temperature,
             sampling.max_tokens,
             sampling.sample,
@@ -383,7 +392,7 @@ class RecordedModel:
     def _most_in(self, request: Request[Any, Any]) -> int:
         """The most tokens that what goes out may have."""
         count = most_tokens_of if self._tokenizer is None else self._tokenizer.count
-        schema = schemas.longest(request)
+        schema = structured_output.longest(request)
         tokens = _FRAME_TOKENS + count(request.text)
         if schema:
             tokens += _TOOL_TOKENS + 2 * count(schema)

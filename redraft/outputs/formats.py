@@ -1,15 +1,76 @@
-"""The formats in which a paper is written: which a file's name means, and how each is made."""
+"""A paper as text, as Markdown, and as bullets."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import PurePath
 from typing import Literal, get_args
 
-from redraft.outputs import plain
+from redraft.outputs import formats
 from redraft.outputs.docx import docx
 from redraft.outputs.html import html
-from redraft.outputs.paper import Paper
+from redraft.outputs.paper import Block, Paper, Part
+from redraft.text.cleaning import one_line
+from redraft.text.sentences import sentences
+
+# What makes links, images, notes and HTML of a text that may have been written for other readers. Everything else of
+# Markdown is the summary's own.
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_LINK = re.compile(r"(\\*)\](?=[(\[:])")
+
+
+def text(paper: Paper) -> str:
+    """The texts as they are, each under its heading."""
+    return _joined(paper, lambda part: part.text.strip(), lambda part: one_line(part.heading))
+
+
+def markdown(paper: Paper) -> str:
+    """The same as Markdown, in which nothing leads anywhere."""
+    return _joined(paper, lambda part: harmless(part.text.strip()), _headed)
+
+
+def bullets(paper: Paper) -> str:
+    """One sentence a bullet; headings stay where they are."""
+    return "\n".join(_lines(paper)) + "\n"
+
+
+def harmless(said: str) -> str:
+    """Markdown without links, images, notes and HTML: what would make them stands there as it is written."""
+    return _LINK.sub(_escaped, _TAG.sub(r"\\<", said))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    # After an odd number of backslashes it is escaped already.
+    return found[0] if len(found[1]) % 2 else f"{found[1]}\\]"
+
+
+def _joined(paper: Paper, said: Callable[[Part], str], headed: Callable[[Part], str]) -> str:
+    title = [headed(Part("", paper.title))] if paper.is_titled else []
+    stretches = [*title] + [
+        one for part in paper.parts for one in ((headed(part) if part.heading else ""), said(part)) if one
+    ]
+    return "\n\n".join(stretches) + "\n"
+
+
+def _headed(part: Part) -> str:
+    return f"{'#' * part.level} {harmless(one_line(part.heading))}"
+
+
+def _lines(paper: Paper) -> list[str]:
+    lines: list[str] = [f"# {harmless(one_line(paper.title))}"] if paper.is_titled else []
+    for block in paper.blocks:
+        if block.kind == "heading":
+            lines += [*([""] if lines else []), f"{'#' * block.level} {harmless(block.text)}", ""]
+        else:
+            lines += [f"- {harmless(one)}" for one in _sentences(block, paper.language or None)]
+    return lines
+
+
+def _sentences(block: Block, language: str | None) -> list[str]:
+    said = block.text
+    return [said[one.start : one.end] for one in sentences(said, language=language)]
+
 
 Format = Literal["text", "markdown", "bullets", "json", "html", "docx"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -24,9 +85,9 @@ _ENDINGS: dict[str, Format] = {
     ".docx": "docx",
 }
 _WRITERS: dict[Format, Callable[[Paper], str | bytes]] = {
-    "text": plain.text,
-    "markdown": plain.markdown,
-    "bullets": plain.bullets,
+    "text": formats.text,
+    "markdown": formats.markdown,
+    "bullets": formats.bullets,
     "html": html,
     "docx": docx,
 }

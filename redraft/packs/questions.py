@@ -1,29 +1,53 @@
-"""Building a document's pack: questions asked stretch by stretch, then ranked so that no part of it goes unasked."""
+"""The places that the questions of a pack cite: they are read for a claim that such a question is about."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import zip_longest
 from math import ceil, sqrt
 
-from redraft.agents.accounting import FIRST, Attempt
+import numpy as np
+
+from redraft.agents.accounts import FIRST, Attempt, together
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.examiner import QUESTION, Examiner
 from redraft.agents.judge import Judge
-from redraft.agents.together import together
 from redraft.domain import Chunk, Evidence, Pack, PackQuestion, Span, content_id
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import Noted, Observer
-from redraft.packs.misses import Misses
+from redraft.packs.keyfact_builder import Misses
 from redraft.prompts.judging import ASK_DOCUMENT, RANK_QUESTIONS, Candidate, DocumentQuestion
 from redraft.prompts.outlining import Outline, outline_text
 from redraft.text.chunks import MIN_BUDGET, chunk
 from redraft.text.cleaning import one_line
-from redraft.text.matter import body_of
+from redraft.text.document_form import body_of
+from redraft.text.languages import language_of
+from redraft.text.retrieval import Ranker
 from redraft.text.sentences import halves
 from redraft.text.words import count_words
+
+_NEAREST = 2
+"""So many questions of the pack are taken to be about the same."""
+
+
+def cited_for(text: str, pack: Pack | None) -> tuple[Span, ...]:
+    """The places that those questions of a pack cite which have most to do with a question or a claim."""
+    if pack is None or not pack.questions:
+        return ()
+    scores = _ranker(pack.questions).scores(text)
+    order = [int(at) for at in np.argsort(-scores, kind="stable")[:_NEAREST] if scores[at] > 0]
+    spans = (pack.questions[at].evidence.span for at in order)
+    return tuple(dict.fromkeys(span for span in spans if span is not None))
+
+
+@lru_cache(maxsize=8)
+def _ranker(questions: tuple[PackQuestion, ...]) -> Ranker:
+    texts = [f"{one.text} {one.answer}" for one in questions]
+    return Ranker(texts, [language_of("\n".join(texts))] * len(texts))
+
 
 # As many as in the paper, for a document of up to so many tokens.
 _FEWEST, _MOST_AT_FIRST = 6, 12

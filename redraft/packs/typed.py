@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from redraft.agents.accounts import together
 from redraft.agents.evidence import EvidenceDesk, Wanted
 from redraft.agents.examiner import Examiner
 from redraft.agents.judge import Judge
 from redraft.agents.questioner import Questioner
-from redraft.agents.together import together
 from redraft.domain import Span, content_id
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import Noted, Observer
-from redraft.packs.misses import Misses
+from redraft.packs.keyfact_builder import Misses
 from redraft.prompts.judging import ANSWER_FROM_DOCUMENT
 from redraft.prompts.silence import is_answer
 from redraft.prompts.typed import ASK_TYPED, TypedReply, yes_or_no

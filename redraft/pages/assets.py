@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from redraft.plots.styles import STYLES
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+
+from redraft.pages.formatting import FILTERS
+from redraft.plots.picture import STYLES
 
 # Where each stands alone it is one text: what a module takes from others stands before it.
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w-]+\.js)";\n', re.MULTILINE)
@@ -67,3 +70,22 @@ def policy(*, styles: Inline, script: Inline) -> str:
         "form-action": "'none'",
     }
     return "; ".join(f"{name} {value}" for name, value in parts.items())
+
+
+def template(name: str) -> Template:
+    """One of the templates."""
+    return _environment().get_template(name)
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=PackageLoader("redraft.pages", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.filters.update(FILTERS)
+    return made

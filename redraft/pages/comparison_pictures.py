@@ -9,10 +9,10 @@ from markupsafe import Markup
 
 from redraft.dossier.beside.contents import Contestant, FifthDifference, RunsBeside
 from redraft.pages.comparison_tables import measure_said, metrics
-from redraft.pages.wording import capitalized, spaced
+from redraft.pages.formatting import capitalized, spaced
 from redraft.plots.costs import Contestant as Priced
 from redraft.plots.costs import ScoreAgainstCost
-from redraft.plots.densities import Curve, Densities
+from redraft.plots.curves import Curve, Densities
 from redraft.plots.differences import Difference, Differences
 from redraft.plots.figure import figure
 from redraft.plots.picture import Plot

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from redraft.dossier.beside.contents import Contestant, Difference, Range, RunsBeside
 from redraft.dossier.beside.pairing import SEEN, SHARE
-from redraft.evaluators.goals import SELF_CHECK
-from redraft.pages.tables import Rows
-from redraft.pages.wording import many, score, spaced
+from redraft.evaluators.metric_info import SELF_CHECK
+from redraft.pages.formatting import Rows, many, score, spaced
 
 
 def used(beside: RunsBeside) -> Rows:

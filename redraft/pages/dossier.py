@@ -10,12 +10,9 @@ from markupsafe import Markup
 
 from redraft.domain import STOPS
 from redraft.dossier.contents import Dossier, PieceEntry, Sentence
-from redraft.pages.assets import policy, script, styles
-from redraft.pages.packing import packed, page_data
+from redraft.pages.assets import policy, script, styles, template
+from redraft.pages.formatting import calls_by_prompt, facts_by_level, many, packed, page_data
 from redraft.pages.pictures import pictures
-from redraft.pages.tables import calls_by_prompt, facts_by_level
-from redraft.pages.templates import template
-from redraft.pages.wording import many
 from redraft.settings import FIGURES
 from redraft.text.cleaning import clean
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from redraft.dossier.contents import Dossier, FindingEntry, Place, RoundEntry, Sentence
-from redraft.evaluators.goals import SELF_CHECK
+from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.history.lineage import came_up
-from redraft.pages.wording import capitalized, certainty, many, score, shortened, spaced
+from redraft.pages.formatting import capitalized, certainty, many, score, shortened, spaced
 from redraft.reports.tables import unmarked
 from redraft.settings import FIGURES
 from redraft.text.places import on_pages, place_said

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from redraft.dossier.contents import Dossier, Item, Positions, RoundEntry
-from redraft.pages.wording import spaced
-from redraft.plots.densities import Curve, Densities
+from redraft.pages.formatting import spaced
+from redraft.plots.curves import Curve, Densities
 from redraft.plots.figure import figure
 from redraft.plots.parts import Part, Parts
 from redraft.plots.picture import NARROW, WIDE, Plot

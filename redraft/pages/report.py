@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from redraft.pages.assets import policy, script, styles
+from redraft.pages.assets import policy, script, styles, template
 from redraft.pages.dossier import Assets
-from redraft.pages.templates import template
-from redraft.pages.wording import many
+from redraft.pages.formatting import many
 from redraft.plots.figure import figure
 from redraft.plots.picture import Plot
 from redraft.reports.tables import Cell, Table

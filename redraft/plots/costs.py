@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redraft.plots.axes import Frame, frame
+from redraft.plots.axes import Frame, Linear, Log, frame, upright, whisker
 from redraft.plots.canvas import SMALL, Canvas, Point, text_width
-from redraft.plots.labels import apart, isolated
-from redraft.plots.numbers import Number, finite, interval
-from redraft.plots.picture import WIDE, Look, Picture, data
-from redraft.plots.placing import Box, beside
-from redraft.plots.scales import Linear, Log
-from redraft.plots.series import series
-from redraft.plots.whiskers import upright, whisker
+from redraft.plots.label_layout import Box, beside
+from redraft.plots.picture import WIDE, Look, Number, Picture, apart, data, finite, interval, isolated, series
 
 _HEIGHT = 280
 # Costs that are further apart than so many times are told apart by powers of ten only.

@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redraft.plots.axes import level_axis
-from redraft.plots.canvas import MARGIN, SMALL, Canvas, text_width
-from redraft.plots.labels import isolated
-from redraft.plots.legend import legend, marker_entry
-from redraft.plots.numbers import Number, finite, signed
-from redraft.plots.picture import WIDE, Data, Look, Picture, data
-from redraft.plots.rows import MOST, Rows, left_out, rows
-from redraft.plots.scales import Linear
-from redraft.plots.series import Series
-from redraft.plots.whiskers import whisker
+from redraft.plots.axes import Linear, level_axis, whisker
+from redraft.plots.canvas import MARGIN, SMALL, Canvas, legend, marker_entry, text_width
+from redraft.plots.label_layout import MOST, Rows, left_out, rows
+from redraft.plots.picture import WIDE, Data, Look, Number, Picture, Series, data, finite, isolated, signed
 
 _LOOK = Series(1, "", "square", "plain")
 

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from redraft.plots.axes import Bands, Linear
 from redraft.plots.canvas import MARGIN, NORMAL, SMALL, Canvas, text_width
-from redraft.plots.labels import apart, isolated
-from redraft.plots.numbers import Number, finite, shown
-from redraft.plots.picture import WIDE, Look, Picture, data
-from redraft.plots.scales import Bands, Linear
+from redraft.plots.picture import WIDE, Look, Number, Picture, apart, data, finite, isolated, shown
 
 _ROW, _CELL, _WIDEST_CELL, _HEAD = 26.0, 44.0, 80.0, 66.0
 # The darkest shade still leaves the number in it readable on light and on dark paper.

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from redraft.domain import Span
-from redraft.plots.axes import level_axis
+from redraft.plots.axes import Linear, level_axis
 from redraft.plots.canvas import MARGIN, NORMAL, SMALL, Canvas, text_width
-from redraft.plots.numbers import count, percent, written
-from redraft.plots.picture import WIDE, Look, Picture, data
-from redraft.plots.scales import Linear
-from redraft.plots.series import Hatch, Series
+from redraft.plots.picture import WIDE, Hatch, Look, Picture, Series, count, data, percent, written
 
 State = Literal["covered", "lost", "wrong"]
 

@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redraft.plots.axes import level_axis
-from redraft.plots.canvas import MARGIN, SMALL, Canvas, text_width
-from redraft.plots.labels import isolated
-from redraft.plots.legend import Entry, box_entry, legend, marker_entry
-from redraft.plots.numbers import Number, count, finite, interval, shown
-from redraft.plots.picture import WIDE, Data, Look, Picture, data
-from redraft.plots.rows import MOST, Rows, left_out, rows
-from redraft.plots.scales import Linear
-from redraft.plots.series import Series, series
-from redraft.plots.whiskers import whisker
+from redraft.plots.axes import Linear, level_axis, whisker
+from redraft.plots.canvas import MARGIN, SMALL, Canvas, Entry, box_entry, legend, marker_entry, text_width
+from redraft.plots.label_layout import MOST, Rows, left_out, rows
+from redraft.plots.picture import (
+    WIDE,
+    Data,
+    Look,
+    Number,
+    Picture,
+    Series,
+    count,
+    data,
+    finite,
+    interval,
+    isolated,
+    series,
+    shown,
+)
 
 _BAR = 16.0
 _INK = series(0)

@@ -1,15 +1,288 @@
-"""What comes of plotting: a picture, what it shows in words, and the table behind it."""
+"""What a plot is made of: styles, labels, numbers, the look of series, and the picture with its table."""
 
 from __future__ import annotations
 
+import math
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from itertools import takewhile
+from typing import Literal, NamedTuple, Protocol
 
-from redraft.plots.labels import plain
-from redraft.plots.numbers import finite
-from redraft.plots.styles import FILE_STYLES
+from redraft.text.cleaning import clean, one_line
+
+
+class Colour(NamedTuple):
+    """One colour on light and on dark paper."""
+
+    light: str
+    dark: str
+
+
+COLOURS: dict[str, Colour] = {
+    "paper": Colour("#ffffff", "#15161a"),
+    "ink": Colour("#1a1b1f", "#ececef"),
+    "muted": Colour("#565960", "#b4b7bf"),
+    "axis": Colour("#767982", "#8b8e97"),
+    "grid": Colour("#e3e4e8", "#34373e"),
+    # Blue, vermilion, green, purple, ochre and grey, after Okabe and Ito, each with three times the contrast it needs
+    # to be seen. No two series differ by colour alone.
+    "1": Colour("#0072b2", "#56b4e9"),
+    "2": Colour("#c85200", "#ff8a3d"),
+    "3": Colour("#00795a", "#2fc094"),
+    "4": Colour("#a8407f", "#e08fbf"),
+    "5": Colour("#876200", "#e6c229"),
+    "6": Colour("#5a5d66", "#a9adb8"),
+}
+SERIES = 6
+"""How many colours series have."""
+
+
+def _colours(which: Literal["light", "dark", "both"]) -> str:
+    """The colours by names of our own, each of them the page's where the page sets it."""
+    return "".join(f"--p-{name}:var(--plot-{name},{_value(colour, which)});" for name, colour in COLOURS.items())
+
+
+def _value(colour: Colour, which: Literal["light", "dark", "both"]) -> str:
+    if which == "both":
+        return f"light-dark({colour.light},{colour.dark})"
+    return colour.light if which == "light" else colour.dark
+
+
+_BY_READER = (
+    f".plot-svg{{{_colours('light')}}}\n@media (prefers-color-scheme:dark){{.plot-svg{{{_colours('dark')}}}}}\n"
+)
+# Not every browser knows it; where it is known the colours follow the page, and not only the reader's system.
+_BY_PAGE = f"@supports (color:light-dark(#000,#fff)){{.plot-svg{{{_colours('both')}}}}}\n"
+_CLASSES = """\
+.plot-svg{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
+.plot-ink{fill:var(--p-ink)}
+.plot-muted{fill:var(--p-muted)}
+.plot-paper{fill:var(--p-paper)}
+.plot-halo{paint-order:stroke;stroke:var(--p-paper);stroke-width:3px;stroke-linejoin:round}
+.plot-under{stroke:var(--p-paper)}
+.plot-axis{stroke:var(--p-axis)}
+.plot-grid{stroke:var(--p-grid)}
+.plot-rule{stroke:var(--p-ink)}
+""" + "".join(
+    f".plot-f{at}{{fill:var(--p-{at})}}\n.plot-s{at}{{stroke:var(--p-{at})}}\n" for at in range(1, SERIES + 1)
+)
+_FIGURE = """\
+.plot{container-type:inline-size;margin:0}
+.plot svg{display:block;width:100%;height:auto;max-width:45rem}
+.plot .plot-narrow{display:none}
+@container (max-width:32rem){.plot .plot-wide{display:none}.plot .plot-narrow{display:block}}
+.plot-numbers{overflow-x:auto}
+.plot-numbers table{border-collapse:collapse;font-variant-numeric:tabular-nums}
+.plot-numbers th,.plot-numbers td{padding:.2em .7em;text-align:start}
+.plot-numbers .plot-number{text-align:end}
+"""
+
+STYLES = _BY_READER + _BY_PAGE + _CLASSES + _FIGURE
+"""For the stylesheet of a page with pictures in it."""
+FILE_STYLES = ":root{color-scheme:light dark}\n" + _BY_READER + _CLASSES
+"""What a picture that is a file of its own has in it. A server with a strict policy allows it by its checksum."""
+
+
+LONGEST = 300
+"""More of a name is not told anywhere."""
+
+_LONGEST_SENTENCE = 4000
+# XML has no place for them; what else is harmful is taken out of any text.
+_NO_TEXT = re.compile("[\ufffe\uffff\U0001fffe\U0001ffff]")
+_NARROW, _WIDE = frozenset("fijlrtI.,:;'|!()[]{}/ -·"), frozenset("mwMW@%—…")
+_FIRST_STRONG, _END = "\u2068", "\u2069"
+_NO_WIDTH = frozenset((_FIRST_STRONG, _END))
+_ISOLATES = re.compile(f"([{_FIRST_STRONG}{_END}])")
+_SPACES = re.compile(r"\s+")
+
+
+def plain(text: str) -> str:
+    """Foreign text as one harmless line; not as markup, which is seen to where it is written."""
+    return one_line(_NO_TEXT.sub(" ", text), LONGEST)
+
+
+def isolated(text: str) -> str:
+    """Foreign text within a sentence: whichever way it is read, the words around it stay where they are."""
+    return f"{_FIRST_STRONG}{plain(text)}{_END}"
+
+
+def composed(text: str) -> str:
+    """A sentence of ours with names in it, harmless as a whole, with its names as isolated as they were."""
+    kept, open_ = [], 0
+    for part in _ISOLATES.split(text[:_LONGEST_SENTENCE]):
+        if part == _END and not open_:
+            continue
+        open_ += (part == _FIRST_STRONG) - (part == _END)
+        kept.append(part if _ISOLATES.fullmatch(part) else clean(_NO_TEXT.sub(" ", part)))
+    return _SPACES.sub(" ", "".join(kept)).strip() + _END * open_
+
+
+def width(text: str, size: float) -> float:
+    """About how wide a line of text is at a font size."""
+    return size * sum(map(_width, text))
+
+
+def fitted(text: str, room: float, size: float) -> str:
+    """As much of a line as there is room for, with an ellipsis where it is not all."""
+    if width(text, size) <= room:
+        return text
+    used = _width("…") * size
+    for at, character in enumerate(text):
+        used += _width(character) * size
+        if used > room:
+            return text[:at].rstrip() + "…"
+    return text
+
+
+def apart(names: Iterable[str]) -> dict[str, str]:
+    """Names by which something is told apart where there is no room for all of them: without the words with which all
+    of them begin."""
+    words = {name: name.split(" ") for name in names}
+    columns = zip(*(one[:-1] for one in words.values()), strict=False)
+    shared = sum(1 for _ in takewhile(lambda column: len({*column}) == 1, columns)) if len(words) > 1 else 0
+    return {name: "…" * bool(shared) + " ".join(one[shared:]) for name, one in words.items()}
+
+
+def wrapped(text: str, room: float, size: float, lines: int) -> list[str]:
+    """A text in at most so many lines, the last of them cut where that is not enough."""
+    found: list[str] = []
+    words = text.split(" ")
+    while words and len(found) < lines - 1:
+        taken = 1
+        while taken < len(words) and width(" ".join(words[: taken + 1]), size) <= room:
+            taken += 1
+        found.append(fitted(" ".join(words[:taken]), room, size))
+        words = words[taken:]
+    return [*found, fitted(" ".join(words), room, size)] if words else found
+
+
+def _width(character: str) -> float:
+    if character in _NARROW:
+        return 0.37
+    if character in _WIDE or unicodedata.east_asian_width(character) in "WF":
+        return 1.02
+    if character in _NO_WIDTH:
+        return 0.0
+    if unicodedata.combining(character):
+        # It takes no room, but a thousand of them are no name.
+        return 0.1
+    return 0.72 if character.isupper() else 0.6
+
+
+Number = float | None
+"""None is what was not measured. It leaves a hole, and is never drawn as zero."""
+
+_MINUS = "−"
+# Beyond these a number is told by its power of ten.
+_LARGEST, _SMALLEST = 1e15, 1e-4
+_GROUPED = 1000
+_FINEST = 0.0005
+
+
+def finite(value: Number) -> Number:
+    """The value if it is a number that can be drawn; what is not a number, or without bounds, was not measured."""
+    return float(value) if value is not None and math.isfinite(value) else None
+
+
+def written(value: float) -> str:
+    """A coordinate, at two decimals at most."""
+    text = f"{value:.2f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def shown(value: Number) -> str:
+    """A value for a reader, at three digits; a dash where there is none."""
+    value = finite(value)
+    if value is None:
+        return "–"
+    size = abs(value)
+    if size >= _LARGEST or 0 < size < _SMALLEST:
+        text = f"{value:.3g}"
+    elif size >= _GROUPED:
+        text = f"{value:,.0f}"
+    elif 0 < size < _FINEST:
+        text = f"{value:.1g}"
+    else:
+        text = f"{value or 0.0:.3f}" if size < 1 else f"{value:.3g}"
+        text = text.rstrip("0").rstrip(".") if "." in text else text
+    return text.replace("-", _MINUS)
+
+
+def signed(value: Number) -> str:
+    """A difference for a reader, with its sign."""
+    value = finite(value)
+    if value is None or not _FINEST <= abs(value) < _GROUPED:
+        text = shown(value)
+        return f"+{text}" if value is not None and value > 0 else text
+    return f"{value:+.3f}".replace("-", _MINUS)
+
+
+def percent(share: Number) -> str:
+    """A share for a reader, in whole percent; what is there, if ever so little, is not nothing."""
+    share = finite(share)
+    if share is None:
+        return "–"
+    if abs(share) >= _GROUPED:
+        return f"{shown(share * 100)} %"
+    return "< 1 %" if 0 < share < 0.005 else f"{round(share * 100)} %".replace("-", _MINUS)
+
+
+def count(number: int, one: str, many: str = "") -> str:
+    """So many of something, in words: "1 call", "2 calls"."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def interval(value: Number, low: Number, high: Number) -> str:
+    """A value with its interval, as far as they are known."""
+    low, high = finite(low), finite(high)
+    return shown(value) if low is None or high is None else f"{shown(value)} [{shown(low)}, {shown(high)}]"
+
+
+Marker = Literal["circle", "square", "triangle", "diamond", "wedge", "hexagon"]
+Hatch = Literal["plain", "rising", "dots", "crossed", "falling", "level"]
+
+_MARKERS: tuple[Marker, ...] = ("circle", "square", "triangle", "diamond", "wedge", "hexagon")
+_DASHES = ("", "7 3", "2 2.5", "9 3 2 3", "12 4", "5 2 1.5 2 1.5 2")
+_HATCHES: tuple[Hatch, ...] = ("plain", "rising", "dots", "crossed", "falling", "level")
+GOAL = "5 4"
+"""The dashes of what is no series: a goal, an even spread."""
+# Corners by their angle, in parts of a full turn from the top, and how far out they lie.
+_CORNERS: dict[Marker, tuple[tuple[float, ...], float]] = {
+    "square": ((0.125, 0.375, 0.625, 0.875), 1.25),
+    "triangle": ((0, 1 / 3, 2 / 3), 1.4),
+    "diamond": ((0, 0.25, 0.5, 0.75), 1.35),
+    "wedge": ((0.5, 5 / 6, 1 / 6), 1.4),
+    "hexagon": ((0, 1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6), 1.15),
+}
+
+
+class Series(NamedTuple):
+    """The look of one series."""
+
+    colour: int
+    dash: str
+    marker: Marker
+    hatch: Hatch
+
+
+def series(at: int) -> Series:
+    """The look of a series by its number. The same colour comes again after six, with another dash and marker."""
+    turn = at // SERIES
+    dash, marker = _DASHES[(at + turn) % len(_DASHES)], _MARKERS[(at + 2 * turn) % len(_MARKERS)]
+    return Series(at % SERIES + 1, dash, marker, _HATCHES[(at + turn) % len(_HATCHES)])
+
+
+def corners(marker: Marker, x: float, y: float, radius: float) -> list[tuple[float, float]]:
+    """The corners of a marker; a circle has none."""
+    if marker == "circle":
+        return []
+    angles, far = _CORNERS[marker]
+    return [
+        (x + radius * far * math.sin(math.tau * turn), y - radius * far * math.cos(math.tau * turn)) for turn in angles
+    ]
+
 
 Cell = str | int | float | None
 """None is what was not measured."""

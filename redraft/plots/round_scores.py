@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redraft.plots.axes import Frame, frame
-from redraft.plots.canvas import SMALL, Canvas, text_width
-from redraft.plots.labels import isolated
-from redraft.plots.legend import Entry, legend, line_entry, marker_entry, rule_entry
-from redraft.plots.numbers import Number, count, finite, shown
-from redraft.plots.picture import WIDE, Data, Look, Picture, data
-from redraft.plots.scales import Bands, Linear
-from redraft.plots.series import GOAL, Series, series
-from redraft.plots.spacing import spaced
+from redraft.plots.axes import Bands, Frame, Linear, frame
+from redraft.plots.canvas import SMALL, Canvas, Entry, legend, line_entry, marker_entry, rule_entry, text_width
+from redraft.plots.label_layout import spaced
+from redraft.plots.picture import (
+    GOAL,
+    WIDE,
+    Data,
+    Look,
+    Number,
+    Picture,
+    Series,
+    count,
+    data,
+    finite,
+    isolated,
+    series,
+    shown,
+)
 
 _HEIGHT = 220
 _GOALS = 66.0

@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redraft.plots.axes import level_axis
-from redraft.plots.canvas import SMALL, Canvas, text_width
-from redraft.plots.labels import isolated
-from redraft.plots.legend import box_entry, legend, rule_entry
-from redraft.plots.numbers import Number, finite, percent
-from redraft.plots.picture import WIDE, Look, Picture, data
-from redraft.plots.rows import MOST, Rows, left_out, rows
-from redraft.plots.scales import Linear
-from redraft.plots.series import GOAL, series
+from redraft.plots.axes import Linear, level_axis
+from redraft.plots.canvas import SMALL, Canvas, box_entry, legend, rule_entry, text_width
+from redraft.plots.label_layout import MOST, Rows, left_out, rows
+from redraft.plots.picture import GOAL, WIDE, Look, Number, Picture, data, finite, isolated, percent, series
 
 _BAR = 20.0
 

@@ -1,27 +1,39 @@
-"""The calls of a run over time, each a bar in a row of its own, and of many calls so many in a row.
-
-Sorting is the dearest part of it. Rows and the steps of time that are told apart are bounded, and so is the picture.
-"""
+"""How many of some spans of time are under way at once, step by step."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, groupby, pairwise
 from typing import NamedTuple
 
-from redraft.plots.axes import level_axis
-from redraft.plots.canvas import MARGIN, SMALL, Canvas, path, text_width
-from redraft.plots.clock import Clock
-from redraft.plots.concurrency import under_way
-from redraft.plots.labels import isolated, plain
-from redraft.plots.legend import Entry, box_entry, legend
-from redraft.plots.numbers import count, finite, written
-from redraft.plots.picture import WIDE, Cell, Data, Look, Picture, data
-from redraft.plots.scales import Linear
-from redraft.plots.series import series
+from redraft.plots.axes import Clock, Linear, level_axis
+from redraft.plots.canvas import MARGIN, SMALL, Canvas, Entry, box_entry, legend, path, text_width
+from redraft.plots.picture import WIDE, Cell, Data, Look, Picture, count, data, finite, isolated, plain, series, written
+
+_ENDS, _BEGINS, _ENDS_AT_ONCE = range(3)
+
+
+def under_way(spans: Iterable[tuple[float, float]], step_of: Callable[[float], int], steps: int) -> list[int]:
+    """The most that are under way within each step of time, told by the number of the step of a moment.
+
+    Of two, one of which ends when the other begins, only one is under way.
+    """
+    events: list[tuple[float, int]] = []
+    for start, end in spans:
+        events += [(start, _BEGINS), (end, _ENDS if end > start else _ENDS_AT_ONCE)]
+    most, now, before = [0] * steps, 0, 0
+    for moment, event in sorted(events):
+        step = step_of(moment)
+        for at in range(before + 1, step + 1):
+            most[at] = now
+        now += 1 if event == _BEGINS else -1
+        most[step] = max(most[step], now)
+        before = step
+    return most
+
 
 ROWS, STEPS, KINDS = 48, 200, 8
 """At most so many rows and steps of time are drawn, and so many kinds told apart."""

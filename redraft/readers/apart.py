@@ -9,8 +9,8 @@ import subprocess
 import sys
 
 from redraft.errors import DocumentError
+from redraft.readers.builder import Reading
 from redraft.readers.formats import MOST_SECONDS, TOO_SLOW, Format, too_large
-from redraft.readers.reading import Reading
 
 # The child looks for modules where we do, and not in the directory that we happen to be in.
 _START = (

@@ -9,9 +9,9 @@ from contextlib import suppress
 
 from redraft.errors import DocumentError
 from redraft.readers import docx, epub, html, odt, rtf
+from redraft.readers.builder import Reading
 from redraft.readers.formats import MOST_SECONDS, Format, most_memory, too_large
 from redraft.readers.pdf import file as pdf
-from redraft.readers.reading import Reading
 
 with suppress(ImportError):  # there is none on Windows
     import resource

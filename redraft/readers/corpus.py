@@ -10,13 +10,12 @@ from pathlib import Path, PurePath
 from redraft.document import Document, Section, Span, content_id
 from redraft.errors import UsageError
 from redraft.marks import Mark
-from redraft.readers.choosing import Choice
+from redraft.readers.builder import TITLE_WIDTH
 from redraft.readers.documents import load
-from redraft.readers.reading import TITLE_WIDTH
+from redraft.readers.parts import Choice
 from redraft.sources import STDIN
 from redraft.text.cleaning import one_line
-from redraft.text.detection import primary
-from redraft.text.languages import own_language
+from redraft.text.languages import own_language, primary
 
 _BETWEEN = "\n\n\f\n\n"
 """No text that was read has a form feed. So the same words in one document are another text, and have another id."""

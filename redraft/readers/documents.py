@@ -10,14 +10,13 @@ from typing import NamedTuple
 from redraft.document import Document
 from redraft.errors import DocumentError, UsageError
 from redraft.readers.apart import read_apart
-from redraft.readers.choosing import Choice, chosen
-from redraft.readers.decoding import decode, without_nul
+from redraft.readers.builder import TITLE_WIDTH, Reading
+from redraft.readers.encoding import decode, without_nul
 from redraft.readers.extent import check
-from redraft.readers.formats import BY_SUFFIX, Format, format_of
-from redraft.readers.installed import SUFFIXES, how_to_read, installed_for, read_installed
+from redraft.readers.formats import BY_SUFFIX, SUFFIXES, Format, format_of, how_to_read, installed_for, read_installed
 from redraft.readers.matter import recognised
+from redraft.readers.parts import Choice, chosen
 from redraft.readers.plain import headings, title_of
-from redraft.readers.reading import TITLE_WIDTH, Reading
 from redraft.sources import STDIN, is_no_path, read_file, read_stdin
 from redraft.text.cleaning import cleaned, one_line
 from redraft.text.languages import said_to_be, settled

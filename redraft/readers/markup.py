@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 from lxml import etree, html
 
 from redraft.errors import DocumentError
-from redraft.readers.decoding import decode
+from redraft.readers.encoding import decode
 from redraft.readers.extent import Extent
 from redraft.readers.recovery import tree
 from redraft.readers.tokens import RAW, Token, size, tokens

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from redraft.document import Document, Section, Span
 from redraft.marks import Mark
-from redraft.readers.chapters import chapters
+from redraft.readers.parts import chapters
 from redraft.text.sentences import ends_sentence
 from redraft.text.words import count_words
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from redraft.readers.builder import TITLE_WIDTH, Heading
 from redraft.readers.matter import CREDIT
-from redraft.readers.reading import TITLE_WIDTH, Heading
 from redraft.text.cleaning import one_line
 
 _NUMBER = (

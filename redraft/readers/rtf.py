@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from striprtf.striprtf import destinations, rtf_to_text
 
 from redraft.errors import DocumentError
+from redraft.readers.builder import Builder, Reading
 from redraft.readers.extent import Extent
-from redraft.readers.reading import Builder, Reading
 from redraft.readers.tokens import size
 
 _TITLE = re.compile(rb"\{\\title ([^{}\\]{1,200})\}")

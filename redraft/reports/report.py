@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from redraft.plots.picture import Plot
-from redraft.reports.items import items_csv, items_jsonl
-from redraft.reports.tables import Table
+from redraft.reports.tables import Table, items_csv, items_jsonl
 
 NO_PICTURES: Mapping[str, Plot] = {}
 

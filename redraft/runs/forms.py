@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from itertools import count
 
-from redraft.agents.together import together
+from redraft.agents.accounts import together
 from redraft.domain import Document, Totals
 from redraft.errors import BudgetError, NothingSaidError, PromptError, StoreError, UsageError
 from redraft.events import Noted, PartDone
@@ -20,10 +20,9 @@ from redraft.history.results import Result, read_result
 from redraft.models.prices import PriceTable
 from redraft.outputs.paper import Paper, Part, lacks, with_basis, writer_of
 from redraft.outputs.template import Section, Template
-from redraft.runs.bench import Bench, Watch
-from redraft.runs.failures import Failure, failure
-from redraft.runs.preparing import Order
-from redraft.runs.spending import Spending, spending_of, with_places
+from redraft.runs.experiment_runner import Bench, Failure, Watch, failure
+from redraft.runs.forecast import Spending, spending_of, with_places
+from redraft.runs.prepare import Order
 from redraft.settings import EXTRACTIVE, Purpose, Settings
 from redraft.store.store import Store
 from redraft.store.threads import off_loop

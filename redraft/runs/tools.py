@@ -11,14 +11,14 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.v1 import ValidationError as OldValidationError
 
-from redraft.agents import library
+from redraft.agents import decider
 from redraft.domain import Draft, Finding
 from redraft.errors import RedraftError, UsageError
-from redraft.evaluators.goals import self_checks
-from redraft.graphs.judging import in_short
+from redraft.evaluators.metric_info import self_checks
+from redraft.graphs.evaluation import in_short
 from redraft.history.results import document_read
-from redraft.runs import turns
-from redraft.runs.workshop import Workshop
+from redraft.runs import job
+from redraft.runs.session import Workshop
 from redraft.settings import FIGURES, Judging, Refinement
 from redraft.store.runs import Run as StoredRun
 from redraft.store.threads import off_loop
@@ -41,11 +41,11 @@ class OfRun(_Given):
     """The run that is meant."""
 
 
-class SearchOf(_Given, library.Search):
+class SearchOf(_Given, decider.Search):
     """What to look for in the document of the run."""
 
 
-class PlaceOf(_Given, library.Place):
+class PlaceOf(_Given, decider.Place):
     """A place in the document of the run."""
 
 
@@ -72,7 +72,7 @@ class Passages(BaseModel):
     """What was found, the nearest first."""
 
     run: str
-    passages: list[library.Passage]
+    passages: list[decider.Passage]
 
 
 class Findings(BaseModel):
@@ -189,11 +189,11 @@ class _Bench:
     def _found(self, run: StoredRun, given: SearchOf) -> Passages:
         document = document_read(self._shop.store, run)
         index = DocumentPassages(document, tokenizer_named(run.tokenizer))
-        return Passages(run=run.id, passages=library.find_passages(document, index, given))
+        return Passages(run=run.id, passages=decider.find_passages(document, index, given))
 
-    async def read(self, given: PlaceOf) -> library.Passage:
+    async def read(self, given: PlaceOf) -> decider.Passage:
         run = await off_loop(self._shop.store.runs.get, given.run)
-        return library.read_span(await off_loop(self._shop.store.documents.get, run.document), given)
+        return decider.read_span(await off_loop(self._shop.store.documents.get, run.document), given)
 
     async def findings(self, given: Which) -> Findings:
         shown = await self._best(given.run)
@@ -225,7 +225,7 @@ class _Bench:
     def judging(self, metric: str) -> Callable[[OfRun], Awaitable[Judged]]:
         async def judge(given: OfRun) -> Judged:
             async with self._shop.visiting(given.run) as foreman:
-                said = await turns.judge(foreman, metric)
+                said = await job.judge(foreman, metric)
                 itself = _judges_itself(foreman.run, (await self._best(given.run)).round, [metric])
                 short = in_short(said)
                 return Judged(run=foreman.run.id, metric=metric, reason=said.reason, self_check=itself, **short)
@@ -235,7 +235,7 @@ class _Bench:
     async def revise(self, given: Mending) -> Revised:
         run = (await self._best(given.run)).run
         async with self._turns[run], self._shop.visiting(run) as foreman:
-            state = await turns.revise(foreman, given.findings, given.instruction)
+            state = await job.revise(foreman, given.findings, given.instruction)
             itself = _judges_itself(foreman.run, state["round"], state["scores"])
         return Revised(
             run=run,

@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 from redraft.errors import RedraftError
 from redraft.pages.assets import static
-from redraft.runs.workshop import Workshop
+from redraft.runs.session import Workshop
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
 from redraft.studio import batch_pages, pages

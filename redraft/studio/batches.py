@@ -9,7 +9,7 @@ from math import ceil
 from pathlib import PurePath
 from typing import Any
 
-from redraft.batches.standing import Standing, pace_of, standing_of
+from redraft.batches.status import Standing, pace_of, standing_of
 from redraft.batches.tables import report_on
 from redraft.errors import RunError
 from redraft.history.certificates import self_checked

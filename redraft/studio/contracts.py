@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from redraft.batches.standing import Stage as BatchStage
+from redraft.batches.status import Stage as BatchStage
 from redraft.domain import Piece
 from redraft.dossier.contents import FindingEntry, Sentence
-from redraft.evaluators.forecasting import Stage
-from redraft.graphs.reviewing import ReviewQuestion
+from redraft.evaluators.forecast import Stage
+from redraft.graphs.review import ReviewQuestion
 from redraft.history.summaries import RunSummary
 from redraft.settings import ModelSettings
 from redraft.store.agreements import Opinion

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from redraft.agreement.sheets.opinions import ABOUT, answers
-from redraft.agreement.sheets.questions import What, questions
+from redraft.agreement.sheets.questions import ABOUT, What, answers, questions
 from redraft.agreement.sheets.sheet import written
 from redraft.dossier.contents import Dossier
 from redraft.dossier.reading import read_dossier

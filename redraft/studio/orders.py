@@ -10,11 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from redraft import plugins
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import check_goals, metrics, names
-from redraft.evaluators.goals import refuse_self_check
+from redraft.evaluators.metric_info import refuse_self_check
 from redraft.fields import checked, same
 from redraft.graphs.strategies import STRATEGIES
-from redraft.runs.preparing import Order
-from redraft.runs.spending import with_places
+from redraft.runs.forecast import with_places
+from redraft.runs.prepare import Order
 from redraft.settings import (
     DEFAULT_GOALS,
     EXTRACTIVE,

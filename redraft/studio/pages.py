@@ -17,9 +17,9 @@ from redraft.errors import RedraftError, UsageError
 from redraft.fields import checked
 from redraft.history.certificates import self_checked
 from redraft.pages import comparison
+from redraft.pages.assets import template
 from redraft.pages.dossier import view
-from redraft.pages.packing import packed, page_data
-from redraft.pages.templates import template
+from redraft.pages.formatting import packed, page_data
 from redraft.settings import DEFAULT_GOALS
 from redraft.store.store import Store
 from redraft.store.threads import off_loop

@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from redraft.errors import RedraftError
 from redraft.fields import complaint
-from redraft.pages.templates import template
+from redraft.pages.assets import template
 
 _log = logging.getLogger("redraft")
 _STATUS = {

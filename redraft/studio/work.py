@@ -7,14 +7,14 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from redraft.batches.making import worked_on
-from redraft.batches.opening import open_again
+from redraft.batches.api import worked_on
+from redraft.batches.request import open_again
 from redraft.domain import Document
 from redraft.errors import RedraftError, RunError
-from redraft.runs.failures import described
-from redraft.runs.preparing import Order
-from redraft.runs.streaming import streaming
-from redraft.runs.workshop import Workshop
+from redraft.runs.driver import streaming
+from redraft.runs.experiment_runner import described
+from redraft.runs.prepare import Order
+from redraft.runs.session import Workshop
 from redraft.settings import Settings
 from redraft.store.batches import Batch
 from redraft.store.threads import off_loop

@@ -1,10 +1,13 @@
-"""What a call is for, in one of a few words: by the module that defines its prompt."""
+"""Whether the libraries for metrics and spans are there, which are an extra; and where spans are to go."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from importlib.util import find_spec
 from types import ModuleType
 
+from redraft.errors import UsageError
 from redraft.prompts import (
     coherence,
     deciding,
@@ -19,6 +22,39 @@ from redraft.prompts import (
     typed,
 )
 from redraft.prompts.contract import Prompt
+
+_ADDRESSES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+_PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+_HTTP = "http/protobuf"
+
+
+def check_metrics(option: str) -> None:
+    """Refuse to offer metrics where they cannot be."""
+    _check(option, "prometheus_client", "prometheus-client")
+
+
+def check_spans(option: str) -> None:
+    """Refuse to send spans where they cannot be, or where nobody has said to whom."""
+    _check(option, "opentelemetry", "opentelemetry-api")
+    _check(option, "opentelemetry.sdk", "opentelemetry-sdk")
+    _check(option, "opentelemetry.exporter.otlp.proto.http", "opentelemetry-exporter-otlp-proto-http")
+    if not any(os.environ.get(name) for name in _ADDRESSES):
+        raise UsageError(
+            f"{option} needs to know where spans go",
+            hint="set OTEL_EXPORTER_OTLP_ENDPOINT, such as http://127.0.0.1:4318",
+        )
+    protocol = next(filter(None, map(os.environ.get, _PROTOCOLS)), _HTTP)
+    if protocol != _HTTP:
+        raise UsageError(
+            f"{option} sends spans by {_HTTP}, and OTEL_EXPORTER_OTLP_PROTOCOL says {protocol}",
+            hint="name an address that takes that, mostly the one with port 4318, and leave the variable out",
+        )
+
+
+def _check(option: str, module: str, package: str) -> None:
+    if find_spec(module) is None:
+        raise UsageError(f"{option} needs {package}, which is not installed", hint='pip install "redraft[telemetry]"')
+
 
 OTHER = "other"
 """Of prompts that a package or an application brings."""

@@ -1,8 +1,4 @@
-"""What of a text stays the same in whatever language it is told: its numbers and its names.
-
-Names are told by their capitals, or by the syllables in which Japanese writes them, and go by their consonants from one
-script to another: Vane is Вейн and ヴェイン. Of a text in a script that has neither only the numbers can be looked for.
-"""
+"""Words that point back to something said before. Known for English only; other texts are taken as they stand."""
 
 from __future__ import annotations
 
@@ -12,7 +8,20 @@ from collections.abc import Iterator
 from itertools import groupby
 from math import ceil
 
+from redraft.text.languages import ENGLISH, is_foreign
 from redraft.text.sentences import sentences
+
+_POINTING = re.compile(
+    r"\b(?:he|she|they|him|her|them|his|hers|their|theirs|himself|herself|themselves)\b"
+    r"|^\W*(?:it|its|this|that|these|those|such|here|there|both|neither|another|the (?:other|latter|former|same))\b",
+    re.IGNORECASE,
+)
+
+
+def points_back(sentence: str, language: str = ENGLISH) -> bool:
+    """Whether a sentence of a text in a language may need those before it to be understood."""
+    return not is_foreign(language) and bool(_POINTING.search(sentence))
+
 
 # Of so many names and numbers of one text one has to be in the other.
 _ONE_OF = 10

@@ -1,19 +1,107 @@
-"""Cutting a document into chunks that fit a token budget and end where a sentence ends."""
+"""Cutting a text into windows of whole sentences that overlap."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
 from redraft.document import Chunk, Document, Span
 from redraft.errors import UsageError
-from redraft.text.ends import Ends
 from redraft.text.places import starts_of
-from redraft.text.sentences import paragraph_seams, sentences
+from redraft.text.sentences import is_heading, paragraph_seams, sentences
 from redraft.text.tokens import Meter, Tokenizer, tokenizer_named
+
+
+def windows(block: Sequence[Span], meter: Meter, most: int, following: Callable[[int, int], int]) -> Iterator[Span]:
+    """As many sentences as fit into `most` tokens, and again from another one.
+
+    `following` says from which, by the first of the window and the one after its last; it lies behind the first.
+    """
+    first, after = 0, 0
+    while True:
+        after = max(after, first + 1)
+        while after < len(block) and meter.tokens(block[first].start, block[after].end) <= most:
+            after += 1
+        yield Span(block[first].start, block[after - 1].end)
+        if after == len(block):
+            return
+        first = following(first, after)
+
+
+def overlapping(block: Sequence[Span], meter: Meter, most: int, overlap: int) -> Iterator[Span]:
+    """Windows of `most` tokens each of which begins with at most `overlap` tokens of the one before it."""
+
+    def following(first: int, after: int) -> int:
+        first += 1
+        while first < after and meter.tokens(block[first].start, block[after - 1].end) > overlap:
+            first += 1
+        return first
+
+    return windows(block, meter, most, following)
+
+
+def pieces(text: str, sentence: Span, meter: Meter, longest: int, size: int) -> Iterator[Span]:
+    """The sentence, or where it has more than `longest` tokens pieces of `size`, that end between words where there
+    are any."""
+    start, end = sentence
+    while meter.tokens(start, end) > longest:
+        limit = min(end, max(meter.reach(start, size), start + 1))
+        space = max(text.rfind(" ", start, limit), text.rfind("\n", start, limit))
+        piece = text[start : space if space > start else limit].rstrip()
+        yield Span(start, start + len(piece))
+        start += len(piece)
+        while start < end and text[start].isspace():
+            start += 1
+    if start < end:
+        yield Span(start, end)
+
+
+# A chunk may be shorter by so much of its room for a chapter or a scene, and by so much for a paragraph.
+_FOR_A_SCENE, _FOR_A_PARAGRAPH = 0.4, 0.25
+_SCENE = re.compile(r"[ \t]*(?:[*#•·⁂※~_=—–-][ \t]*){1,12}\n?[ \t]*\Z")
+_SPEAKS = re.compile(r"[\s>*_]*[\"“„«「『‘—–―]")
+_LONGEST_LINE = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Places in their order: where chapters and scenes begin, and where paragraphs do that answer no speech."""
+
+    scenes: Sequence[int]
+    paragraphs: Sequence[int]
+
+    @classmethod
+    def of(cls, text: str, sections: Sequence[int] = ()) -> Ends:
+        """Those of a text, in which these are known to begin sections. It is looked through once."""
+        starts = [0, *paragraph_seams(text), len(text)]
+        known, scenes, calm = frozenset(sections), list[int](), list[int]()
+        before = ""
+        for start, end in pairwise(starts):
+            line = text[start : min(end, start + _LONGEST_LINE)].strip()
+            heads = start in known or (end - start <= _LONGEST_LINE and is_heading(line))
+            if (heads and not _is_heading(before)) or _SCENE.fullmatch(before):
+                scenes.append(start)
+            if not (_SPEAKS.match(before) and _SPEAKS.match(line)) and not _is_heading(before):
+                calm.append(start)
+            before = line
+        return cls(scenes, calm)
+
+    def last(self, start: int, limit: int) -> int | None:
+        """The last place at which a stretch from `start` that may go on to `limit` had better end."""
+        for places, share in ((self.scenes, _FOR_A_SCENE), (self.paragraphs, _FOR_A_PARAGRAPH)):
+            at = bisect_right(places, limit) - 1
+            if at >= 0 and places[at] > start and places[at] >= limit - share * (limit - start):
+                return places[at]
+        return None
+
+
+def _is_heading(line: str) -> bool:
+    return bool(line) and is_heading(line)
+
 
 MIN_BUDGET = 16
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from redraft.document import Document, Span
-from redraft.text.cutting import pieces, windows
+from redraft.text.chunks import pieces, windows
 from redraft.text.embeddings import Encoder
 from redraft.text.languages import tongues_of, unshown
-from redraft.text.origins.index import indexed
-from redraft.text.origins.stretches import Stretches
+from redraft.text.origin_chains import Stretches
+from redraft.text.origins import indexed
 from redraft.text.places import starts_of
 from redraft.text.retrieval import Windows
 from redraft.text.tokens import Meter, Tokenizer

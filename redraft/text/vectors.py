@@ -11,8 +11,7 @@ import numpy.typing as npt
 from stop_words import LANGUAGE_MAPPING, get_stop_words
 
 from redraft.patterns import pattern
-from redraft.text.detection import primary
-from redraft.text.languages import ENGLISH, is_foreign, language_of
+from redraft.text.languages import ENGLISH, is_foreign, language_of, primary
 
 Weights = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft.agents.accounting import Account, Attempt, Entries, account
+from redraft.agents.accounts import Account, Attempt, Entries, account
 from redraft.domain import Usage
 from redraft.errors import (
     BudgetError,

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from redraft.agents.factfinder import ALIGNMENT, OPINION, SUPPORT, facts_at_once
-from redraft.agents.room import Wording
+from redraft.agents.fact_checker import ALIGNMENT, OPINION, SUPPORT, facts_at_once
+from redraft.agents.token_budget import Wording
 from redraft.domain import Document, KeyFacts
 from redraft.errors import JudgingError
 from redraft.events import Event, Noted
 from redraft.history.results import Result
-from redraft.models.reading import read_value
+from redraft.models.reply_reader import read_value
 from redraft.packs.keyfacts import UNJUDGED
 from redraft.prompts.factual import Query, Verifications
 from redraft.readers.documents import parse

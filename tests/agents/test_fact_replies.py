@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from redraft.agents.evidence import EvidenceDesk
-from redraft.agents.factfinder import Factfinder, Told
+from redraft.agents.fact_checker import Factfinder, Told
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Evidence, KeyFact
 from redraft.evaluators.base import Case, Yardstick, statements_of

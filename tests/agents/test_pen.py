@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from redraft.agents.pen import MAX_TRIES, Pen, Written
+from redraft.agents.structured_writer import MAX_TRIES, Pen, Written
 from redraft.domain import Usage
 from redraft.errors import EmptyReply
 from redraft.models.base import Reply, Request

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from redraft.agents.judge import Judge
 from redraft.agents.proofreader import CONFUSION, Confused, Proofreader, least_window
-from redraft.agents.room import Wording
+from redraft.agents.token_budget import Wording
 from redraft.domain import Usage
 from redraft.evaluators.base import statements_of
 from redraft.models.base import Reply, Request, Sampling

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from redraft.agents.evidence import EvidenceDesk
-from redraft.agents.pen import Pen, Written
 from redraft.agents.reviser import Order, Reviser, _point
+from redraft.agents.structured_writer import Pen, Written
 from redraft.domain import Document, Evidence, Finding
 from redraft.models.testing import FunctionModel
 from redraft.text.passages import Passages

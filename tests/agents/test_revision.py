@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft.agents.revision import RevisionReply, read_reply, revision_of
+from redraft.agents.reviser import RevisionReply, read_reply, revision_of
 
 REPLY = """<points>
 bdfg: mended

@@ -13,7 +13,7 @@ import pytest
 from benchmarks.languages import LANGUAGES
 from benchmarks.reply_rooms import FORMS, room_for, sizes
 from redraft.agents.judge import Judge
-from redraft.agents.room import Wording, wording_of
+from redraft.agents.token_budget import Wording, wording_of
 from redraft.domain import Usage
 from redraft.errors import CutReply, CutThought, JudgingError
 from redraft.history.results import built

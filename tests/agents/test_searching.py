@@ -8,10 +8,9 @@ from itertools import pairwise
 
 import pytest
 
-from redraft.agents.accounting import Account, Entries
+from redraft.agents.accounts import Account, Entries
 from redraft.agents.evidence import EvidenceDesk, Placed, Scope, Wanted
-from redraft.agents.looking import Looks
-from redraft.agents.searching import Reading, Search
+from redraft.agents.retrieval import Looks, Reading, Search
 from redraft.domain import Document, Span
 from redraft.text.passages import Passages
 from redraft.text.tokens import EstimatingTokenizer

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from redraft.agents.pen import MAX_TRIES, Pen
+from redraft.agents.structured_writer import MAX_TRIES, Pen
 from redraft.agents.writer import COMPRESSION_TOLERANCE, Writer, is_nothing
 from redraft.domain import Usage
 from redraft.errors import EmptyReply

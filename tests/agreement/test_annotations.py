@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from redraft.agreement.annotations import CLEAR, Annotations, Entry, Verdict, read_annotations, read_summaries
-from redraft.agreement.placing import Placed, place
+from redraft.agreement.sentence_match import Placed, place
 from redraft.errors import UsageError
 from redraft.evaluators.base import statements_of
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from redraft.agreement.choosing import chosen, format_named, human_field
 from redraft.agreement.formats.catalog import FORMATS
 from redraft.agreement.people import Dataset
+from redraft.agreement.plan import chosen, format_named, human_field
 from redraft.errors import UsageError
 
 DATA = Path(os.environ.get("REDRAFT_DATA", Path(__file__).parents[2].parent / "shared" / "data"))

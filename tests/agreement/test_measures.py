@@ -8,17 +8,20 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from redraft.agreement.classes import (
+from redraft.agreement.correlation import (
     area_of_risk,
     area_under_curve,
+    between_systems,
+    correlate,
     risk_against_coverage,
+    tau_b,
+    taus,
     told,
     verdicts_by_cut,
+    within_documents,
 )
-from redraft.agreement.correlation import correlate, tau_b, taus
-from redraft.agreement.grouped import between_systems, within_documents
-from redraft.agreement.raters import cohens_kappa, equal_share, gwets_ac1, krippendorffs_alpha
-from redraft.evaluators.resampling import draws, interval, places
+from redraft.agreement.people import cohens_kappa, equal_share, gwets_ac1, krippendorffs_alpha
+from redraft.evaluators.bootstrap import draws, interval, places
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), sections C and D: four observers, twelve units,
 # gaps. The paper has 0.743 (nominal), 0.815 (ordinal) and 0.849 (interval).

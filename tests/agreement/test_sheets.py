@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft.agreement.sheets.questions import Around, Question
-from redraft.agreement.sheets.sampling import drawn, margin_of, needed, share_of
+from redraft.agreement.sheets.questions import Around, Question, drawn, margin_of, needed, share_of
 from redraft.agreement.sheets.sheet import majority, read_sheets, written
 from redraft.domain import Document
 from redraft.errors import UsageError

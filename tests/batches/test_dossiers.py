@@ -14,13 +14,13 @@ import pytest
 
 import redraft
 from redraft import Limits, RedraftError, Settings, UsageError, Workshop
-from redraft.batches.asked import Asked
 from redraft.batches.dossiers import wanted_in, write_page, write_pages
 from redraft.batches.folder import add_dossiers, folder_named, write_folder
+from redraft.batches.request import Asked
 from redraft.batches.results import read_batch, results
 from redraft.batches.sources import check, file_name, put_in
-from redraft.batches.standing import standing_of
-from redraft.batches.work import Worker
+from redraft.batches.status import standing_of
+from redraft.batches.worker import Worker
 from redraft.store.batches import Batch
 from redraft.store.store import Store
 from tests.support import story
@@ -156,7 +156,7 @@ def test_no_document_fails_for_its_dossier(store: Store, tmp_path: Path, monkeyp
         raise ZeroDivisionError
 
     with monkeypatch.context() as patch:
-        patch.setattr("redraft.batches.work.write_page", broken)
+        patch.setattr("redraft.batches.worker.write_page", broken)
         worked(store, limits)
     assert store.batches.counts("b").done == 1
     assert written(tmp_path) == {}

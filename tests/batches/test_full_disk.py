@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from redraft.batches.crew import Crew
 from redraft.batches.engine import Ended, Place
-from redraft.batches.processes import Processes
+from redraft.batches.local_engine import Processes
 from redraft.batches.terms import Tell, Terms
+from redraft.batches.worker_pool import Crew
 from redraft.errors import RedraftError, StoreError
 from redraft.models.budget import Budget
 from redraft.store.bookings import Booking, Bookings

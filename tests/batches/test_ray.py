@@ -17,10 +17,10 @@ from typing import Any
 import pytest
 
 from redraft.batches import crew as crews
-from redraft.batches.asked import pot_of
-from redraft.batches.crew import Crew
 from redraft.batches.engine import Engine, engine_named
+from redraft.batches.request import pot_of
 from redraft.batches.terms import Terms
+from redraft.batches.worker_pool import Crew
 from redraft.errors import RedraftError, UsageError
 from redraft.store.store import Store
 from tests.batches.test_work import documents, opened, states

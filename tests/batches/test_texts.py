@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from redraft.batches.sources import put_in
-from redraft.batches.texts import count_files, keep_texts, text_of
-from redraft.readers.choosing import Choice
+from redraft.batches.worker import count_files, keep_texts, text_of
 from redraft.readers.documents import load
+from redraft.readers.parts import Choice
 from redraft.store.store import Store
 from tests.batches.test_work import documents, opened, states, worked
 from tests.batches.test_work import folder as folder

@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from redraft.batches.asked import Asked, pot_of
-from redraft.batches.crew import Crew
-from redraft.batches.processes import Processes
+from redraft.batches.local_engine import Processes
+from redraft.batches.request import Asked, pot_of
 from redraft.batches.results import results
 from redraft.batches.sources import put_in
-from redraft.batches.standing import standing_of
+from redraft.batches.status import standing_of
 from redraft.batches.terms import Terms
-from redraft.batches.work import Worker
+from redraft.batches.worker import Worker
+from redraft.batches.worker_pool import Crew
 from redraft.models.jobs import office
 from redraft.models.prices import PriceTable
 from redraft.settings import Limits, Settings

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 
 from redraft.builtin.details import details
-from redraft.text.wording import keys, words
+from redraft.text.word_keys import keys, words
 from tests.text.hostile import raw_texts
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft.batches.opening import of_use
+from redraft.batches.request import of_use
 from redraft.settings import Limits
 from redraft.store.store import Store
 from tests.chatserver import ChatServer

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft.doctor.planning import TOOK
+from redraft.doctor.plan import TOOK
 from redraft.doctor.probes import SHUFFLED
 from tests.chatserver import ChatServer, Seen
 from tests.cli.inside import MODEL, Inside

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from redraft import plugins
-from redraft.graphs.direct import direct_graph
 from redraft.graphs.plan import Planner
-from redraft.graphs.strategies import Strategy
+from redraft.graphs.strategies import Strategy, direct_graph
 from redraft.prompts import drafting
 from tests.cli.inside import Inside, keepers_court
 from tests.judges import Keepers, Said, Sheet

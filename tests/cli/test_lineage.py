@@ -102,7 +102,7 @@ def test_a_model_is_asked_where_words_do_not_tell(tmp_path: Path) -> None:
         read = command.run("lineage", run, "--trace", "openai:m", "--dry-run", "--json").json["plan"]
         assert (read["sentences"], read["calls"]) == (0, 0), "the document is too short for its share to hold a prompt"
 
-        with patch("redraft.runs.lineages.SHARE", 10.0):
+        with patch("redraft.runs.lineage.SHARE", 10.0):
             assert command.run("lineage", run, "--trace", "openai:m", "--dry-run", "--json").json["plan"]["calls"] == 1
             done = command.run("lineage", run, "--trace", "openai:m", "--json")
         assert done.code == 0, done.err
@@ -134,7 +134,7 @@ def test_a_model_looks_for_what_words_alone_call_lost(tmp_path: Path) -> None:
         run = command.run("evaluate", "book.md", "poor.md", "--metric", "consistency", "--json").json["run"]
         lost = len(command.run("lineage", run, "--lost", "--json").json["lost"])
         assert lost
-        with patch("redraft.runs.lineages.SHARE", 10.0):
+        with patch("redraft.runs.lineage.SHARE", 10.0):
             words = ("lineage", run, "--lost", "--trace", "openai:m")
             plan = command.run(*words, "--dry-run")
             assert " facts in " in plan.out

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from redraft.models import nearby, patience
-from redraft.models.nearby import Port
+from redraft.models import retry, servers
+from redraft.models.servers import Port
 from redraft.store.store import Store
 from tests.chatserver import Answer, ChatServer, Fault, Reply, Seen
 from tests.cli.inside import Inside
 
-USUAL = nearby.USUAL
+USUAL = servers.USUAL
 LIGHT = json.dumps({"who": "Mara", "hour": 7})
 
 
@@ -30,7 +30,7 @@ def ports(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Nobody else's servers: those of the test are at the ports where servers are looked for."""
 
     def at(*found: Port) -> None:
-        monkeypatch.setattr(nearby, "USUAL", found)
+        monkeypatch.setattr(servers, "USUAL", found)
 
     at(Port("vLLM", free_port()))
     return at
@@ -240,7 +240,7 @@ def test_one_that_cannot_work_hides_no_others_and_the_commands_are_the_ones_to_t
 
 
 def test_a_run_that_reaches_nobody_names_the_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(retry, "FIRST_PAUSE", 0.001)
     (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
     away = f"http://127.0.0.1:{free_port()}/v1"
     done = Inside(tmp_path, away).run("summarize", "book.md", "-m", "openai:m", "-w", "60")

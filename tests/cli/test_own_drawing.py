@@ -10,7 +10,7 @@ import pytest
 from redraft.agreement.annotations import Summaries
 from redraft.experiments.booookscore.scoring import CoherenceDesign, measured, seats_of
 from redraft.experiments.seats import judged_by
-from redraft.runs.staff import hire
+from redraft.runs.model_pool import hire
 from redraft.settings import NO_KEY, Judging, Limits, ModelSettings, Settings
 from tests.chatserver import ChatServer, Seen
 from tests.cli.inside import Inside

@@ -8,7 +8,7 @@ import pytest
 
 from redraft import Judging, Refinement, Settings
 from redraft.errors import UsageError
-from redraft.evaluators.goals import refuse_self_check, self_checks
+from redraft.evaluators.metric_info import refuse_self_check, self_checks
 from tests.cli.inside import Inside, keepers_court
 
 REFINE = ("refine", "book.md", "poor.md", "-m", "extractive", "-g", "coverage=0.1", "-w", "100", "--rounds", "1")

@@ -14,17 +14,21 @@ from pydantic import BaseModel
 
 from redraft.doctor.probes import (
     ANOTHER,
+    HALVES,
     HOLLOW,
+    INVENTED,
     ITSELF,
+    KINDS,
     REFUSAL,
     SHUFFLED,
+    WORDINGS,
     in_document,
     in_summary,
+    texts,
 )
-from redraft.doctor.texts import HALVES, INVENTED, KINDS, WORDINGS, texts
 from redraft.evaluators.base import statements_of
 from redraft.models.base import Request
-from redraft.models.reading import read_value
+from redraft.models.reply_reader import read_value
 from redraft.models.testing import FunctionModel, Line
 from redraft.prompts.book import PromptBook
 from tests.judges import Json, Sheet, sentence_of

@@ -9,15 +9,14 @@ import pytest
 
 from redraft.doctor.checkup import Check, Patient, check_aims, examine
 from redraft.doctor.controls import controls, expected
-from redraft.doctor.probes import EMPTY, HOLLOW, ITSELF, probes
-from redraft.doctor.texts import texts
+from redraft.doctor.probes import EMPTY, HOLLOW, ITSELF, probes, texts
 from redraft.domain import Evaluation
 from redraft.errors import UnreadableReply, UsageError
 from redraft.evaluators.base import Case, Evaluator, statements_of
 from redraft.evaluators.catalog import BUILT_IN
-from redraft.evaluators.known import MetricAim
+from redraft.evaluators.metric_info import MetricAim
 from redraft.models.testing import FunctionModel
-from redraft.runs.bench import Bench
+from redraft.runs.experiment_runner import Bench
 from redraft.settings import Limits
 from redraft.store.store import Store
 from tests.doctor.oracle import Oracle

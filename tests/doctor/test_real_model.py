@@ -13,7 +13,7 @@ from redraft.doctor.checkup import Patient, examine
 from redraft.doctor.controls import controls, expected
 from redraft.doctor.probes import EMPTY, HOLLOW
 from redraft.evaluators.catalog import BUILT_IN
-from redraft.runs.bench import Bench
+from redraft.runs.experiment_runner import Bench
 from redraft.settings import Limits, Settings
 from redraft.store.store import Store
 from tests.realserver import NAME, missing, real_model

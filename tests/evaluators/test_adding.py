@@ -28,7 +28,7 @@ MOOD = Prompt("mood", MoodGiven, Mood, "mood: is it cheerful?", 0.0)
     "prompts/templates/simple/mood.md": "{{ summary }}\n\nCheerful?\n",
     "evaluators/mood.py": """
 from redraft.evaluators.base import Evaluator
-from redraft.evaluators.forecasting import Stage
+from redraft.evaluators.forecast import Stage
 from redraft.prompts.mood import MOOD, MoodGiven
 
 class Mood(Evaluator):

@@ -18,7 +18,7 @@ from redraft.prompts.coherence import ERROR_TYPES
 from redraft.prompts.contract import UNSURE
 from redraft.readers.documents import parse
 from redraft.runs.forecast import forecast
-from redraft.runs.preparing import Order, prepare
+from redraft.runs.prepare import Order, prepare
 from redraft.settings import Evaluate, Judging
 from tests.agents.test_holes import FREE, Holey, spoiled
 from tests.judges import (

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from redraft.domain import Evaluation, Evidence, Finding, Span
-from redraft.evaluators.conflicts import without_conflicts
 from redraft.evaluators.coverage import wrong_sentence
+from redraft.evaluators.panel import without_conflicts
 from redraft.prompts.judging import Statement, SummaryAnswer
 
 QUOTE = Evidence("He hid the ledger in the lighthouse.", Span(10, 46))

@@ -11,10 +11,10 @@ import pytest
 from redraft import Workshop, load
 from redraft.agreement.verdicts import of_sentences
 from redraft.cli.views.findings import evaluation
-from redraft.doctor.sentences import said_of
+from redraft.doctor.expectations import said_of
 from redraft.domain import Evaluation
 from redraft.evaluators.consensus import Sitting, objected, polled
-from redraft.evaluators.words import IN_PART
+from redraft.evaluators.metric_info import IN_PART
 from tests.command import Command
 from tests.support import SAMPLE
 

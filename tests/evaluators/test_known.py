@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from redraft.evaluators.catalog import BUILT_IN
-from redraft.evaluators.known import OWN
+from redraft.evaluators.metric_info import OWN
 
 
 @pytest.mark.parametrize("name", OWN)
@@ -22,7 +22,7 @@ def test_a_metric_is_as_it_is_listed(name: str) -> None:
 def test_what_is_known_by_name_needs_no_judge() -> None:
     program = (
         "import sys\n"
-        "from redraft.evaluators.known import aim_of\n"
+        "from redraft.evaluators.metric_info import aim_of\n"
         "assert aim_of('coverage') == 'content'\n"
         "assert not {'numpy', 'redraft.evaluators.coverage', 'redraft.agents.judge'} & set(sys.modules)\n"
     )

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from redraft.domain import Evaluation, Finding
-from redraft.evaluators.overruled import withdrawn, without_overruled
+from redraft.evaluators.panel import withdrawn, without_overruled
 from redraft.rulings import Ruling
 
 ONE = Finding("consistency", "unsupported", "remove", "The document does not say this.", sentence="Ann came.")

@@ -18,17 +18,17 @@ from redraft.domain import Evaluation, Finding
 from redraft.errors import BudgetError, ProviderError, StoreError, TransientError, UsageError
 from redraft.evaluators.base import Case, Evaluator, PackPart
 from redraft.evaluators.catalog import BUILT_IN, TAKEN, check_goals, evaluators, names
-from redraft.evaluators.forecasting import Ahead, Stage
-from redraft.evaluators.jury import Jury
-from redraft.evaluators.known import MetricAim, aim_of
+from redraft.evaluators.forecast import Ahead, Stage
+from redraft.evaluators.metric_info import MetricAim, aim_of
+from redraft.evaluators.panel import Jury
 from redraft.events import Event, Noted
-from redraft.graphs.reviewing import REVIEW
+from redraft.graphs.review import REVIEW
 from redraft.history.tracing import read_trace
 from redraft.models.testing import FunctionModel, ScriptError
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel
 from redraft.runs.forecast import forecast
-from redraft.runs.preparing import Order, prepare, recall, record
+from redraft.runs.prepare import Order, prepare, recall, record
 from redraft.settings import Judging, Limits, PolicyName, Refinement, with_draft
 from redraft.store.runs import Run
 from redraft.text.passages import Passages

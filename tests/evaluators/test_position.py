@@ -12,7 +12,7 @@ import pytest
 from redraft.cli.views.figures import brief, lines
 from redraft.domain import Document, Evaluation
 from redraft.errors import UsageError
-from redraft.evaluators.spread import UNTOLD
+from redraft.evaluators.position import UNTOLD
 from redraft.readers.documents import parse
 from tests.command import Command
 from tests.judges import Court

@@ -21,7 +21,7 @@ from redraft.evaluators.preference import Verdict, Winner, settled, winner_of
 from redraft.models.testing import FunctionModel
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ASPECTS, Preferred
-from redraft.runs.preparing import prepare
+from redraft.runs.prepare import prepare
 from redraft.settings import Judging, Limits
 from redraft.text.tokens import EstimatingTokenizer
 from tests.chatserver import Answer, ChatServer, Fault, Seen

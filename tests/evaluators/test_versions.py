@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redraft.agents.evidence import EvidenceDesk, Wanted
-from redraft.agents.looking import Looks
+from redraft.agents.retrieval import Looks
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.readers.documents import load
 from redraft.text.passages import Passages

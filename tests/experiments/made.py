@@ -7,7 +7,7 @@ from typing import Any
 
 from redraft.domain import Perspective
 from redraft.experiments.hamlet.records import HamletItem, HamletScore, PooledShare
-from redraft.runs.failures import Failure
+from redraft.runs.experiment_runner import Failure
 
 Pair = tuple[int, int]
 LOST = Failure("drafting", "rejected", "the provider refused")

@@ -28,13 +28,12 @@ from redraft.agreement.annotations import (
     read_summaries,
 )
 from redraft.errors import RunError, UsageError
-from redraft.evaluators.resampling import spread_of_mean
+from redraft.evaluators.bootstrap import spread_of_mean
 from redraft.experiments.booookscore.scoring import CoherenceDesign, CoherenceOutcome, Reading, judged, measured
 from redraft.experiments.booookscore.tables import EXPERIMENT
 from redraft.reports.report import Report
 from redraft.reports.tables import Table
-from redraft.runs.bench import Bench
-from redraft.runs.failures import Failure
+from redraft.runs.experiment_runner import Bench, Failure
 from redraft.text import tokens
 from redraft.text.languages import language_of
 from redraft.text.sentences import worded

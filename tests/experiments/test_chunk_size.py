@@ -21,7 +21,7 @@ from redraft.experiments.chunk_size.tables import EXPERIMENT
 from redraft.models.prices import PriceTable
 from redraft.prompts.factual import ChunkMarks
 from redraft.readers.documents import parse
-from redraft.runs.bench import Bench
+from redraft.runs.experiment_runner import Bench
 from redraft.settings import ModelSettings, Price
 from tests.chatserver import Answer, ChatServer, Fault, Seen
 from tests.experiments.made import LOST, rows

@@ -15,7 +15,7 @@ from redraft.experiments.context.planning import plan_table
 from redraft.experiments.context.tables import EXPERIMENT
 from redraft.experiments.seats import Seat
 from redraft.models.prices import PriceTable
-from redraft.runs.bench import Bench
+from redraft.runs.experiment_runner import Bench
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
 from tests.experiments.made import rows
 from tests.experiments.world import serving

@@ -28,8 +28,7 @@ from redraft.experiments.context.steps import Step, read_steps, steps_of
 from redraft.experiments.context.tables import cost_table, densities_table, failure_table, halves_table, positions_table
 from redraft.experiments.drawing import drawn
 from redraft.experiments.seats import Seat
-from redraft.runs.bench import Bench
-from redraft.runs.failures import Failure
+from redraft.runs.experiment_runner import Bench, Failure
 from redraft.text.likeness import ByWords
 from tests.experiments.made import rows
 

@@ -36,7 +36,7 @@ from redraft.experiments.seats import Seat
 from redraft.models.prices import PriceTable
 from redraft.readers.documents import parse
 from redraft.reports.report import Report
-from redraft.runs.bench import Bench
+from redraft.runs.experiment_runner import Bench
 from redraft.settings import Judging, Price, Refinement
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
 from tests.experiments.made import rows

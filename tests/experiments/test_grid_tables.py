@@ -30,7 +30,7 @@ from redraft.experiments.longsumeval.tables import (
 )
 from redraft.experiments.ready import Ready
 from redraft.reports.tables import Table
-from redraft.runs.failures import Failure
+from redraft.runs.experiment_runner import Failure
 from tests.experiments.grids import (
     contestant,
     design,

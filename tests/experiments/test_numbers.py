@@ -23,7 +23,7 @@ from redraft.experiments.hamlet.tables import (
     size_table,
     summary_table,
 )
-from redraft.runs.failures import Failure
+from redraft.runs.experiment_runner import Failure
 from tests.experiments.made import LOST, faithful, item, recall, rows
 
 LEVELS = ("root", "branch", "leaf", "whole")

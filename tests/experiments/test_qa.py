@@ -25,7 +25,7 @@ from redraft.experiments.qa.experiment import QaOutcome, qa
 from redraft.experiments.qa.tables import EXPERIMENT
 from redraft.experiments.seats import Seat
 from redraft.reports.tables import Table
-from redraft.runs.bench import Bench
+from redraft.runs.experiment_runner import Bench
 from tests.chatserver import Answer, ChatServer, Fault, Seen, asked, text_of
 from tests.experiments.valley import book, over_wire, paragraph
 from tests.experiments.world import serving

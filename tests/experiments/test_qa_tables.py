@@ -29,7 +29,7 @@ from redraft.experiments.qa.tables import (
 )
 from redraft.questions import QuestionType, TypedQuestion, TypedQuestions, third_of
 from redraft.reports.tables import Table
-from redraft.runs.failures import Failure
+from redraft.runs.experiment_runner import Failure
 
 
 def question(number: int, of_type: QuestionType, start: int) -> TypedQuestion:

@@ -21,7 +21,7 @@ from redraft.experiments.hamlet.experiment import Design, HamletOutcome, hamlet
 from redraft.experiments.hamlet.tables import EXPERIMENT
 from redraft.experiments.seats import Seat
 from redraft.models.prices import PriceTable
-from redraft.runs.bench import Bench
+from redraft.runs.experiment_runner import Bench
 from tests.chatserver import Answer, ChatServer, Fault, Seen, asked, text_of
 from tests.judges import KEY, Keepers, Said, island, seen_on, told
 

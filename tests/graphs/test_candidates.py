@@ -13,14 +13,14 @@ import pytest
 from redraft import Judging, Refinement, Settings
 from redraft.cli.views.histories import trace_lines
 from redraft.errors import ProviderError, UsageError
-from redraft.graphs.candidates import attainment
+from redraft.graphs.final_comparison import attainment
 from redraft.history.tracing import read_trace
 from redraft.models.base import Request
 from redraft.models.prices import PriceTable
 from redraft.models.testing import Line
 from redraft.prompts.coherence import Preferred
-from redraft.runs.preparing import Order
-from redraft.runs.spending import spending_of
+from redraft.runs.forecast import spending_of
+from redraft.runs.prepare import Order
 from redraft.settings import Evaluate
 from tests.judges import Court, Keepers, Said, Sheet, told
 from tests.support import Desk, obedient, prose, story

@@ -9,8 +9,8 @@ import pytest
 from redraft import Settings, graphs
 from redraft.domain import Document
 from redraft.models.testing import FunctionModel
-from redraft.runs.preparing import prepare
-from redraft.text.genre import kind_by_form
+from redraft.runs.prepare import prepare
+from redraft.text.document_form import kind_by_form
 from tests.support import SAMPLE, Desk, obedient, story
 
 STORY = Document.from_text(SAMPLE.read_text("utf-8"), "The Salt Ledger")

@@ -12,7 +12,7 @@ from redraft.domain import Usage
 from redraft.errors import ModelError, RefusedReply, RejectedRequest
 from redraft.models.base import Request
 from redraft.models.testing import Line
-from redraft.runs.preparing import prepare
+from redraft.runs.prepare import prepare
 from redraft.text.words import count_words
 from tests.support import Desk, betraying, obedient, prose, story
 

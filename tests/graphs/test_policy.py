@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redraft.domain import Evaluation, Finding
-from redraft.evaluators.known import MetricAim
+from redraft.evaluators.metric_info import MetricAim
 from redraft.graphs.policy import POLICIES, Aim, Ruling, aim, held_by, reason_to_stop, room_for_more, rule, unmet
-from redraft.graphs.reviewing import REVIEW
+from redraft.graphs.review import REVIEW
 
 COVERAGE, CONSISTENCY = "coverage", "consistency"
 AIMS: dict[str, MetricAim | None] = {COVERAGE: "content", CONSISTENCY: "truth"}

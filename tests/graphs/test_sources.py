@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from redraft.domain import Document, Span
+from redraft.graphs.hierarchical import SourceParagraphs
 from redraft.graphs.plan import SOURCE_SHARE
-from redraft.graphs.sources import SourceParagraphs
 from redraft.models.base import Request
 from redraft.models.testing import Line
 from redraft.readers.documents import parse
-from redraft.runs.preparing import prepare
+from redraft.runs.prepare import prepare
 from redraft.settings import Settings
 from redraft.text.tokens import EstimatingTokenizer
 from tests.support import Desk, obedient, prose, story

@@ -13,8 +13,8 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from redraft import Limits, Result, Workshop, graphs
 from redraft.events import Event, StageStarted
-from redraft.graphs.reviewing import ReviewQuestion
-from redraft.runs import driving, savers
+from redraft.graphs.review import ReviewQuestion
+from redraft.runs import driver
 from redraft.settings import Settings
 from tests.judges import Court, Json, Keepers, Said, Sheet, told
 from tests.runs.test_refining import stories
@@ -195,7 +195,7 @@ async def test_that_no_node_is_next_is_not_yet_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     """The tests above see what they are for: whoever takes this for the end loses what comes after."""
-    monkeypatch.setattr(driving, "_at_its_end", lambda snapshot: snapshot.created_at and snapshot.next == ())
+    monkeypatch.setattr(driver, "_at_its_end", lambda snapshot: snapshot.created_at and snapshot.next == ())
     writes, work = Writes(monkeypatch, AsyncSqliteSaver), Work(kind, tmp_path)
     with pytest.raises(KeyError):
         await writes.at_each(work, work.begin)
@@ -213,7 +213,7 @@ async def test_nor_does_one_where_somebody_else_drives_the_graph(
 ) -> None:
     writes = Writes(monkeypatch, Saver)
     undisturbed, work = Work(kind, tmp_path / "whole"), Work(kind, tmp_path / "stopped")
-    savers = {undisturbed: Saver(), work: Saver()}
+    driver = {undisturbed: Saver(), work: Saver()}
 
     async def driven(work: Work) -> Result:
         build = {"draft": graphs.draft, "evaluate": graphs.judge, "refine": graphs.summarizer}[work.kind]
@@ -242,7 +242,7 @@ async def test_a_thread_that_was_begun_with_the_saver_as_it_comes_is_gone_on_wit
     undisturbed, work = Work(kind, tmp_path / "whole"), Work(kind, tmp_path / "stopped")
     expected = outcome(await whole(undisturbed, undisturbed.begin))
     with monkeypatch.context() as before:
-        before.setattr(savers, "FileSaver", AsyncSqliteSaver)
+        before.setattr(driver, "FileSaver", AsyncSqliteSaver)
         writes = Writes(before, AsyncSqliteSaver)
         writes.stop(7)
         with pytest.raises(Stop):

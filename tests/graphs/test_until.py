@@ -8,7 +8,7 @@ import pytest
 
 from redraft import Judging, Refinement, read_lineage
 from redraft.errors import UsageError
-from redraft.runs.preparing import prepare
+from redraft.runs.prepare import prepare
 from redraft.settings import Settings
 from redraft.text.chunks import beginning, chunk
 from redraft.text.tokens import EstimatingTokenizer

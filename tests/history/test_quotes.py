@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from redraft.agents import factfinder
+from redraft.agents import fact_checker
 from redraft.domain import Document, Evaluation, Evidence, Pack, PackQuestion, Span
-from redraft.evaluators import alignment, consistency, coverage
-from redraft.evaluators.words import FINE, LACKING
+from redraft.evaluators import consistency, coverage, keyfact_recall
+from redraft.evaluators.metric_info import FINE, LACKING
 from redraft.history.quotes import held_of, quotes_of
 from redraft.store.store import Store
 from tests.store.support import run
@@ -38,11 +38,11 @@ def test_the_words_of_verdicts_are_those_of_the_metrics() -> None:
     assert FINE == {
         "coverage": coverage.ANSWERED,
         "consistency": consistency.CONSISTENT,
-        "keyfact_recall": alignment.STATED,
-        "faithfulness": factfinder.SUPPORTED,
+        "keyfact_recall": keyfact_recall.STATED,
+        "faithfulness": fact_checker.SUPPORTED,
     }
     assert LACKING["coverage"] == {coverage.UNANSWERED, coverage.CONTRADICTED}
-    assert LACKING["keyfact_recall"] == {alignment.MISSING}
+    assert LACKING["keyfact_recall"] == {keyfact_recall.MISSING}
 
 
 def test_only_what_bears_a_sentence_out_is_quoted_for_it(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from redraft.builtin.drafting import compose
 from redraft.domain import Document, Span
 from redraft.evaluators.statistics import measures
 from redraft.history.results import read_result
-from redraft.readers.choosing import Choice
 from redraft.readers.corpus import load_all
-from redraft.runs.parting import chapter_of
+from redraft.readers.parts import Choice
+from redraft.runs.request import chapter_of
 from redraft.store.store import Store
 from redraft.text.languages import (
     foreign_in,
@@ -28,7 +28,7 @@ from redraft.text.languages import (
     tongues_in,
     unshown,
 )
-from redraft.text.origins.tracing import Origins
+from redraft.text.origins import Origins
 from redraft.text.passages import Passages
 from redraft.text.places import document_of
 from redraft.text.quotes import locate

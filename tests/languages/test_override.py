@@ -17,13 +17,12 @@ from redraft.evaluators.base import statements_of
 from redraft.evaluators.similarity import exact
 from redraft.prompts.drafting import TidyGiven
 from redraft.prompts.revising import Point, ReviseGiven
-from redraft.runs.preparing import recall
+from redraft.runs.prepare import recall
 from redraft.store.store import Store
-from redraft.text.detection import shown_by
-from redraft.text.languages import foreign_in, language_of, reading
+from redraft.text.languages import foreign_in, language_of, reading, shown_by
+from redraft.text.positions import uniformity
 from redraft.text.sentences import sentences, worded
-from redraft.text.uniformity import uniformity
-from redraft.text.units import indexed, units
+from redraft.text.words import indexed, units
 from tests.cli.inside import Inside
 
 HERE = Path(__file__).parent

@@ -19,7 +19,7 @@ from redraft.errors import ProviderError, RedraftError, RefusedReply, UsageError
 from redraft.models.chat import ChatModel
 from redraft.models.secrets import without
 from redraft.models.testing import ScriptedModel
-from redraft.runs.opening import open_model
+from redraft.runs.models import open_model
 from redraft.settings import Settings
 from tests.chatserver import Answer, ChatServer, Fault
 from tests.command import Command

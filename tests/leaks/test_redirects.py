@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from redraft.errors import ProviderError
-from redraft.runs.opening import open_model, resolve
+from redraft.runs.models import open_model, resolve
 from redraft.settings import Settings
 from tests.leaks.listener import Listener
 from tests.models.support import KEY, Desk, make_book, story

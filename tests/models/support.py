@@ -17,13 +17,13 @@ from redraft.events import Event
 from redraft.models.addresses import base_url
 from redraft.models.base import Model, Request, Sampling
 from redraft.models.budget import Budget
-from redraft.models.limiter import Limiter
 from redraft.models.prices import FREE
+from redraft.models.rate_limiter import Limiter
 from redraft.models.recorded import RecordedModel
 from redraft.prompts.book import PromptBook
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import GivenModel, Prompt
-from redraft.runs.opening import open_model
+from redraft.runs.models import open_model
 from redraft.settings import Price, Settings
 from redraft.store.store import Store
 from tests.chatserver import ChatServer

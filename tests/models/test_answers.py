@@ -8,8 +8,7 @@ import pytest
 
 from redraft.errors import RefusedReply
 from redraft.models.base import Complaint
-from redraft.models.reading import NoValueError, read_value
-from redraft.models.thoughts import declines, without_thoughts
+from redraft.models.reply_reader import NoValueError, declines, read_value, without_thoughts
 from redraft.prompts.judging import CompareGiven, Comparisons, Pair
 from redraft.prompts.tags import Tags
 from tests.chatserver import Answer, ChatServer

@@ -17,11 +17,10 @@ import pytest
 
 from redraft.domain import Usage
 from redraft.errors import BudgetError, ModelError
-from redraft.models.base import Complaint, Reply, Request, Sampling
+from redraft.models.base import Complaint, Reply, Request, Sampling, most_tokens_of
 from redraft.models.budget import Budget
 from redraft.models.chat import Mode
-from redraft.models.limiter import Limiter
-from redraft.models.sizes import most_tokens_of
+from redraft.models.rate_limiter import Limiter
 from redraft.models.testing import FunctionModel
 from redraft.settings import Price
 from redraft.store.store import Store
@@ -179,7 +178,7 @@ _ASKING = """
 import asyncio, sys
 from pathlib import Path
 from redraft.models.budget import Budget
-from redraft.models.limiter import Limiter
+from redraft.models.rate_limiter import Limiter
 from redraft.store.store import Store
 import pytest
 from tests.chatserver import ChatServer

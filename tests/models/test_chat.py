@@ -14,7 +14,7 @@ from redraft.domain import Usage
 from redraft.errors import CutReply, EmptyReply, RefusedReply, UnreadableReply
 from redraft.models.addresses import base_url
 from redraft.models.chat import ChatModel
-from redraft.runs.opening import open_model
+from redraft.runs.models import open_model
 from redraft.settings import ReplyForm, Settings
 from tests.chatserver import Answer, ChatServer, Fault, Reply
 from tests.models.support import KEY, RED, Desk, colour, make_book, story

@@ -26,8 +26,8 @@ from redraft.errors import (
 )
 from redraft.models.addresses import base_url
 from redraft.models.failures import redact, translate
-from redraft.models.limiter import Limiter
-from redraft.runs.opening import open_model, resolve
+from redraft.models.rate_limiter import Limiter
+from redraft.runs.models import open_model, resolve
 from redraft.settings import Settings
 from tests.chatserver import Answer, ChatServer, Fault, Seen
 from tests.models.support import KEY, RED, Desk, colour, story

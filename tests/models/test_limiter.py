@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redraft.models import limiter as module
-from redraft.models.limiter import Limiter, shared_limiter
+from redraft.models.rate_limiter import Limiter, shared_limiter
 
 
 async def hold(limiter: Limiter, seconds: float, tokens: int = 1) -> float:

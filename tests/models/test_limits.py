@@ -17,12 +17,11 @@ from langchain_openai import ChatOpenAI
 from pydantic import BaseModel, SecretStr
 
 from redraft.errors import UnreadableReply
-from redraft.models import schemas
+from redraft.models import structured_output
 from redraft.models.base import Request, Sampling
 from redraft.models.chat import ChatModel
-from redraft.models.forms import Form
-from redraft.models.modes import modes_for
-from redraft.models.schemas import whole
+from redraft.models.reply_forms import Form
+from redraft.models.structured_output import modes_for, whole
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import FactTree, GrowGiven
@@ -219,9 +218,9 @@ def test_what_identifies_a_reply_does_not_know_of_limits_and_tags(name: str) -> 
 @pytest.mark.parametrize("name", sorted(name for name, prompt in PROMPTS.items() if prompt.returns is not str))
 def test_what_is_booked_has_room_for_the_schema_as_it_goes_out(name: str) -> None:
     request = Request(CASES[name].prompt, CASES[name].given)
-    sent = json.dumps(schemas.called(request, "json_schema", ("maxItems", "enum"))["function"]["parameters"])
+    sent = json.dumps(structured_output.called(request, "json_schema", ("maxItems", "enum"))["function"]["parameters"])
     for part in re.findall(r'"maxItems": \d+|"enum": \[.*?\]', sent):
-        assert part in schemas.longest(request)
+        assert part in structured_output.longest(request)
 
 
 def fields_of(case: Case) -> list[str]:

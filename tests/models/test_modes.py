@@ -9,8 +9,8 @@ import pytest
 
 from redraft.errors import ProviderError, RedraftError, RejectedRequest, TransientError, UsageError
 from redraft.models.addresses import base_url
-from redraft.models.modes import modes_for
-from redraft.runs.opening import open_model
+from redraft.models.structured_output import modes_for
+from redraft.runs.models import open_model
 from redraft.settings import ReplyForm, Settings
 from tests.chatserver import Answer, ChatServer, Fault, Json, Seen
 from tests.models.support import RED, Desk, colour, story

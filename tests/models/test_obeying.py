@@ -8,7 +8,7 @@ import pytest
 
 from redraft.errors import CutReply
 from redraft.models.addresses import base_url
-from redraft.runs.opening import open_model
+from redraft.runs.models import open_model
 from redraft.settings import ReplyForm, Settings
 from redraft.store.models import Manners
 from tests.chatserver import Answer, ChatServer, Seen

@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler
 import pytest
 
 from redraft.errors import OversizeReply
-from redraft.models import bounded
+from redraft.models import http_client
 from tests.chatserver import ChatServer
 from tests.models.support import Desk, story
 
@@ -79,7 +79,7 @@ class Flood:
 @pytest.mark.slow
 @pytest.mark.parametrize("layers", [0, 1, 2], ids=["endless", "packed", "packed twice"])
 async def test_an_answer_that_is_too_long_is_cut_off(desk: Desk, layers: int) -> None:
-    desk.monkeypatch.setattr(bounded.bound, "__defaults__", (LIMIT,))
+    desk.monkeypatch.setattr(http_client.bound, "__defaults__", (LIMIT,))
     flood = Flood(bomb(layers) if layers else b"", layers)
     with flood.serving() as url:
         server = ChatServer()

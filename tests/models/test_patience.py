@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from redraft.agents.accounting import Attempt, Entries, account
+from redraft.agents.accounts import Attempt, Entries, account
 from redraft.domain import Usage
 from redraft.errors import LateReply, ModelError, TimedOut
 from redraft.models.base import Request
-from redraft.models.limiter import Limiter
+from redraft.models.rate_limiter import Limiter
 from redraft.models.testing import FunctionModel, ScriptedModel
 from tests.chatserver import ChatServer, Fault
 from tests.models.support import RED, Desk, colour, story

@@ -9,7 +9,7 @@ import pytest
 from redraft.domain import Usage
 from redraft.errors import UsageError
 from redraft.models.prices import FREE, builtin_prices, price_table
-from redraft.runs.opening import price_of, resolve
+from redraft.runs.models import price_of, resolve
 from redraft.settings import Price, Settings
 
 

@@ -23,7 +23,7 @@ from redraft.models.base import Sampling
 from redraft.models.chat import ChatModel, wrapped
 from redraft.models.prices import FREE, PriceTable
 from redraft.models.testing import FunctionModel
-from redraft.runs.opening import open_model, price_of, resolve
+from redraft.runs.models import open_model, price_of, resolve
 from tests.chatserver import ChatServer, Fault
 from tests.models.support import KEY, RED, Desk, colour, story
 
@@ -402,7 +402,7 @@ def test_a_model_that_was_handed_over_is_not_looked_for_elsewhere() -> None:
 @pytest.mark.slow
 def test_langchain_is_imported_for_none_but_its_own_models() -> None:
     code = (
-        "import sys, redraft.runs.opening as o; from redraft.settings import Settings;"
+        "import sys, redraft.runs.models as o; from redraft.settings import Settings;"
         " o.resolve(Settings(model='openai:m')); o.resolve(Settings());"
         " print([name for name in ('langchain', 'langchain_core', 'openai') if name in sys.modules])"
     )

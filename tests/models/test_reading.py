@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from redraft.models.reading import NoValueError, read_value
-from redraft.models.thoughts import without_thoughts
+from redraft.models.reply_reader import NoValueError, read_value, without_thoughts
 
 
 class Box(BaseModel):

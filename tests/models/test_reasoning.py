@@ -11,11 +11,11 @@ import pytest
 from redraft.domain import Usage
 from redraft.errors import CutReply, CutThought, RejectedRequest, UnreadableReply
 from redraft.models.addresses import base_url
+from redraft.models.base import LateModel
 from redraft.models.chat import ChatModel
-from redraft.models.late import LateModel
 from redraft.models.reasoning import MOST, START, refuses_drawing, usual_room
 from redraft.models.testing import FunctionModel
-from redraft.runs.opening import open_model, reasoning_reserve
+from redraft.runs.models import open_model, reasoning_reserve
 from redraft.settings import Settings
 from tests.chatserver import Answer, ChatServer, Fault, Reply, Seen
 from tests.models.support import KEY, RED, Desk, colour, story

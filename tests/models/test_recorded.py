@@ -16,7 +16,7 @@ from redraft.errors import BudgetError, CutReply, ModelError, ProviderError, Ref
 from redraft.events import CallAnswered, CallFailed, CallStarted
 from redraft.models.base import Complaint, Reply, Request
 from redraft.models.budget import Budget
-from redraft.models.limiter import Limiter
+from redraft.models.rate_limiter import Limiter
 from redraft.models.recorded import RecordedModel
 from redraft.models.testing import FunctionModel, Line, ScriptedModel
 from redraft.prompts.catalog import PROMPTS

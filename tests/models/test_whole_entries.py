@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from redraft.models.base import BROKEN_OFF, Request, Sampling
-from redraft.models.reading import whole_entries
+from redraft.models.reply_reader import whole_entries
 from redraft.prompts.factual import FactTree, GrowGiven
 from redraft.prompts.judging import (
     COMPARE_ANSWERS,

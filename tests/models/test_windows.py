@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from redraft.models.serving import Server
-from redraft.models.windows import window_at, window_of_family
+from redraft.models.servers import Server, window_at, window_of_family
 from tests.chatserver import ChatServer
 
 VLLM = {"/v1/models": {"data": [{"id": "other", "max_model_len": 9}, {"id": "m", "max_model_len": 32_768}]}}

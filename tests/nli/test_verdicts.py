@@ -14,7 +14,7 @@ import pytest
 
 from redraft.agents.evidence import EvidenceDesk, Wanted
 from redraft.agents.examiner import Examiner
-from redraft.agents.factfinder import Factfinder
+from redraft.agents.fact_checker import Factfinder
 from redraft.agents.judge import Judge
 from redraft.agents.splitter import Splitter
 from redraft.domain import Document, Span
@@ -28,7 +28,7 @@ from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import UNSURE as UNSURE_SAID
 from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES, AlignGiven, Fact, VerifyGiven
 from redraft.prompts.judging import ANSWER_FROM_DOCUMENT, AnswerFromDocumentGiven, Asked, Statement
-from redraft.runs.opening import price_of, resolve
+from redraft.runs.models import price_of, resolve
 from redraft.settings import Settings
 from redraft.store.store import Store
 from redraft.text.languages import reading

@@ -17,7 +17,7 @@ from redraft.domain import Document, Span
 from redraft.history.citing import Citations, cited
 from redraft.history.family import Member
 from redraft.history.lineage import Lineage, Origin, Sentence
-from redraft.outputs import plain
+from redraft.outputs import formats
 from redraft.outputs.formats import FORMATS, format_of, written
 from redraft.outputs.paper import Note, Paper, Part
 from redraft.readers.child import READERS
@@ -77,13 +77,13 @@ def test_a_name_says_the_format(name: str, form: str) -> None:
 
 
 def test_text_is_the_summary_as_it_is_and_markdown_leads_nowhere() -> None:
-    assert plain.text(paper()) == plain.markdown(paper()) == SUMMARY + "\n"
-    said = plain.markdown(paper("![a](http://b) [[c]](d) \\](e) \\\\](f) [g]: h <i> a < b [sic] [^1]: j"))
+    assert formats.text(paper()) == formats.markdown(paper()) == SUMMARY + "\n"
+    said = formats.markdown(paper("![a](http://b) [[c]](d) \\](e) \\\\](f) [g]: h <i> a < b [sic] [^1]: j"))
     assert said == ("![a\\](http://b) [[c]\\](d) \\](e) \\\\\\](f) [g\\]: h \\<i> a < b [sic] [^1\\]: j\n")
 
 
 def test_bullets_are_one_sentence_each_and_headings_stay() -> None:
-    assert plain.bullets(paper()).splitlines() == [
+    assert formats.bullets(paper()).splitlines() == [
         "## How it *began*",
         "",
         "- Ines kept the light on the cape.",

@@ -14,8 +14,7 @@ from redraft.domain import Document, Pack
 from redraft.errors import PackError, RedraftError, RunError
 from redraft.history.results import built
 from redraft.packs.exchange import Packed, choose, import_pack
-from redraft.packs.exported import pack_json
-from redraft.packs.file import read_pack_file
+from redraft.packs.pack_file import pack_json, read_pack_file
 from redraft.packs.questions import pack_id
 from redraft.readers.documents import parse
 from redraft.settings import Judging

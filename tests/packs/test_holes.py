@@ -18,7 +18,7 @@ from redraft.events import Event, Noted
 from redraft.history.results import Result, built
 from redraft.history.tracing import read_trace
 from redraft.packs.exchange import import_pack
-from redraft.packs.exported import pack_json
+from redraft.packs.pack_file import pack_json
 from tests.judges import Court, Keepers, Said, Sheet, asked_of, island, told
 from tests.store.support import pack as some_pack
 

@@ -22,7 +22,7 @@ from redraft.events import unobserved
 from redraft.models.base import Request
 from redraft.models.testing import FunctionModel
 from redraft.packs.exchange import Packed, choose, import_pack
-from redraft.packs.exported import pack_json
+from redraft.packs.pack_file import pack_json
 from redraft.packs.questions import pack_id
 from redraft.packs.typed import TypedBuilder, flaw_of, in_order, paragraphs, slots, typed_id
 from redraft.prompts.book import PromptBook
@@ -30,8 +30,8 @@ from redraft.prompts.judging import AnswerFromDocumentGiven, DocumentAnswer, Doc
 from redraft.prompts.typed import AskTypedGiven, TypedReply, yes_or_no
 from redraft.questions import THIRDS, TYPES, TypedQuestion, TypedQuestions, third_of
 from redraft.readers.documents import parse
-from redraft.runs.jobs import desk_of
-from redraft.runs.preparing import prepare
+from redraft.runs.job import desk_of
+from redraft.runs.prepare import prepare
 from redraft.settings import Settings
 from redraft.store.store import Store
 from tests.experiments.valley import book

@@ -8,8 +8,7 @@ import re
 
 from redraft.plots.figure import figure, table
 from redraft.plots.parts import Part, Parts
-from redraft.plots.picture import data
-from redraft.plots.styles import STYLES
+from redraft.plots.picture import STYLES, data
 from redraft.reports.tables import Table
 
 PLOT = Parts([Part("<I>", 0.5, 8, 2), Part("II", None, 0, 1234)])

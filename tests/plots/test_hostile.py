@@ -9,19 +9,15 @@ import pytest
 
 from redraft.domain import Span
 from redraft.plots.costs import Contestant, ScoreAgainstCost
-from redraft.plots.curves import Reading
-from redraft.plots.densities import Curve, Densities
+from redraft.plots.curves import Curve, Densities, Reading, Trend, Trends
 from redraft.plots.differences import Difference, Differences
-from redraft.plots.figure import figure
+from redraft.plots.figure import Sparkline, figure
 from redraft.plots.grids import Grid, Grids
-from redraft.plots.labels import apart, composed, fitted, isolated, plain, width, wrapped
 from redraft.plots.minimap import Minimap, Stretch
 from redraft.plots.parts import Part, Parts
-from redraft.plots.picture import NARROW, WIDE, Plot
+from redraft.plots.picture import NARROW, WIDE, Plot, apart, composed, fitted, isolated, plain, width, wrapped
 from redraft.plots.round_scores import Metric, RoundScores
 from redraft.plots.shares import Shares, Split
-from redraft.plots.sparkline import Sparkline
-from redraft.plots.trends import Trend, Trends
 from redraft.plots.waterfall import Call, Waterfall
 from tests.plots.reading import SVG, Read
 

@@ -9,17 +9,15 @@ import pytest
 
 from redraft.domain import Span
 from redraft.plots.costs import Contestant, ScoreAgainstCost
-from redraft.plots.curves import Reading
-from redraft.plots.densities import Curve, Densities
+from redraft.plots.curves import Curve, Densities, Reading, Trend, Trends
 from redraft.plots.differences import Difference, Differences
+from redraft.plots.figure import Sparkline
 from redraft.plots.grids import Grid, Grids
 from redraft.plots.minimap import Minimap, Stretch
 from redraft.plots.parts import Part, Parts
 from redraft.plots.picture import NARROW, WIDE, Look
 from redraft.plots.round_scores import Metric, RoundScores
 from redraft.plots.shares import Shares, Split
-from redraft.plots.sparkline import Sparkline
-from redraft.plots.trends import Trend, Trends
 from tests.plots.reading import Mark, Read
 
 NAN = float("nan")

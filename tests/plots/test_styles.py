@@ -7,9 +7,19 @@ from itertools import pairwise
 
 import pytest
 
-from redraft.plots.picture import NARROW, WIDE, Look, Picture, data
-from redraft.plots.series import corners, series
-from redraft.plots.styles import COLOURS, FILE_STYLES, SERIES, STYLES
+from redraft.plots.picture import (
+    COLOURS,
+    FILE_STYLES,
+    NARROW,
+    SERIES,
+    STYLES,
+    WIDE,
+    Look,
+    Picture,
+    corners,
+    data,
+    series,
+)
 from tests.plots.reading import Read
 from tests.plots.samples import SAMPLES
 

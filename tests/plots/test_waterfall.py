@@ -6,9 +6,8 @@ import random
 
 import pytest
 
-from redraft.plots.concurrency import under_way
 from redraft.plots.picture import NARROW, WIDE
-from redraft.plots.waterfall import KINDS, ROWS, STEPS, Call, Waterfall
+from redraft.plots.waterfall import KINDS, ROWS, STEPS, Call, Waterfall, under_way
 from tests.plots.reading import Mark, Read
 from tests.plots.samples import calls
 

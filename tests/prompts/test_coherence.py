@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from redraft.agents.proofreader import CONFUSION
-from redraft.agents.room import Wording
-from redraft.models.reading import read_value
+from redraft.agents.token_budget import Wording
+from redraft.models.reply_reader import read_value
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import (
     ASPECTS,

@@ -8,9 +8,8 @@ import pytest
 
 from redraft.domain import Document, Span
 from redraft.errors import UsageError
-from redraft.readers.chapters import chapters, number_of
-from redraft.readers.choosing import Choice, choice, chosen
 from redraft.readers.documents import load_bytes, parse
+from redraft.readers.parts import Choice, chapters, choice, chosen, number_of
 from redraft.text.places import chapter_of, pages_of
 from tests.readers import makers
 from tests.support import SAMPLE

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from redraft.domain import Document, Span
 from redraft.errors import DocumentError, UsageError
-from redraft.readers.choosing import choice
 from redraft.readers.corpus import load_all, together
 from redraft.readers.documents import load, parse
-from redraft.readers.parting import parted
+from redraft.readers.parts import choice, parted
 from redraft.text.chunks import chunk
 from redraft.text.passages import Passages
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of

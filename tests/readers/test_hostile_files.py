@@ -14,11 +14,11 @@ from redraft.domain import Document
 from redraft.errors import DocumentError
 from redraft.readers import apart, archive, child
 from redraft.readers.apart import read_apart
-from redraft.readers.choosing import Choice
 from redraft.readers.documents import load_bytes
 from redraft.readers.extent import check
 from redraft.readers.formats import too_large
-from redraft.readers.pdf.streams import damaged_streams
+from redraft.readers.parts import Choice
+from redraft.readers.pdf.file import damaged_streams
 from tests.readers import makers
 
 CHAPTERS = [(f"Chapter {at}", [f"The salt of year {at} was white.", "It was sold. " * 20]) for at in range(1, 5)]

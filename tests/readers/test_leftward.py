@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from redraft.readers.documents import load
-from redraft.readers.pdf.leftward import Letter, Stretch, is_leftward, joined, parted, rows, word
+from redraft.readers.pdf.lines import Letter, Stretch, is_leftward, joined, parted, rows, word
 from tests.browser import browser, need_browser
 
 ARABIC = (Path(__file__).parent.parent / "languages" / "arabic.md").read_text("utf-8")

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from redraft.agents.accounting import _settled
-from redraft.models.reading import NoValueError, read_value
+from redraft.agents.accounts import _settled
+from redraft.models.reply_reader import NoValueError, read_value
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.coherence import Confusion
 from tests.replies.prompts import CASES, NAMES, Case

@@ -34,13 +34,13 @@ from redraft.cli.views.histories import trace_lines
 from redraft.domain import Usage
 from redraft.errors import EmptyReply, RefusedReply
 from redraft.events import CallAnswered, Event, Noted, unobserved
-from redraft.graphs.reviewing import ReviewQuestion
+from redraft.graphs.review import ReviewQuestion
 from redraft.history.tracing import read_trace
 from redraft.models.chat import ChatModel
 from redraft.prompts.book import PromptBook
 from redraft.prompts.deciding import DECIDE
 from redraft.runs.forecast import forecast
-from redraft.runs.preparing import Order, prepare
+from redraft.runs.prepare import Order, prepare
 from redraft.settings import Judging, Refine
 from redraft.text.tokens import EstimatingTokenizer
 from tests.chatserver import Answer

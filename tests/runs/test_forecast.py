@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from redraft.runs.forecast import Forecast, forecast
-from redraft.runs.preparing import Order, prepare
+from redraft.runs.prepare import Order, prepare
 from redraft.settings import BuildKeyfacts, BuildQuestions, Evaluate, Judging, Purpose, Settings
 from tests.judges import Court, Keepers, Said, Sheet, island, keepers_in, told, tree_of
 

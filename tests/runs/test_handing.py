@@ -10,9 +10,9 @@ import pytest
 from redraft import Document, Evidence, Finding, Workshop, read_losses
 from redraft.domain import REVIEW, Span
 from redraft.errors import UsageError
-from redraft.graphs.reviewing import requests, reviewed
+from redraft.graphs.review import requests, reviewed
 from redraft.readers.documents import parse
-from redraft.runs.handing import handed_over, read_findings
+from redraft.runs.inputs import handed_over, read_findings
 from tests.cli.inside import Inside
 
 LINES = [

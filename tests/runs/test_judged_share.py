@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from redraft.domain import Evaluation, Finding
-from redraft.evaluators.goals import founded, standing
+from redraft.evaluators.metric_info import founded, standing
 from redraft.events import Event, RoundSettled
 from tests.judges import Court, Keepers, Said, Sheet, asked_of, told
 

@@ -14,9 +14,9 @@ from redraft.history.lineage import Lineage, read_lineage
 from redraft.models.base import Request
 from redraft.models.testing import FunctionModel, Line
 from redraft.prompts.origins import AllSources, Sources
-from redraft.runs import lineages
-from redraft.runs.preparing import prepare
-from redraft.runs.tracing_plan import foreseen
+from redraft.runs import lineage
+from redraft.runs.lineage import foreseen
+from redraft.runs.prepare import prepare
 from tests.history.test_lineage import INVENTED, KEEPERS, WEATHER, chronicle, faithful
 from tests.support import Desk
 
@@ -81,7 +81,7 @@ def by_text(found: Lineage) -> dict[str, Any]:
 @pytest.fixture
 def plenty(monkeypatch: pytest.MonkeyPatch) -> None:
     """The replies of these writers are too short to leave room for much."""
-    monkeypatch.setattr(lineages, "SHARE", 10.0)
+    monkeypatch.setattr(lineage, "SHARE", 10.0)
 
 
 @pytest.mark.usefixtures("plenty")
@@ -140,7 +140,7 @@ async def test_it_takes_no_more_than_its_share_of_the_drafting(tmp_path: Path) -
     desk, run = await drafted(tmp_path)
     spent = desk.store.calls.totals(run)
     # What this model writes is all that is counted of it.
-    assert lineages.room_for(desk.store, run, 10**6) == int(0.12 * (spent.prompt_tokens + spent.completion_tokens))
+    assert lineage.room_for(desk.store, run, 10**6) == int(0.12 * (spent.prompt_tokens + spent.completion_tokens))
     reader, notes = Reader(), list[str]()
     async with desk.shop(
         model=FunctionModel(reader, "reader"), observer=lambda event: notes.append(str(event))
@@ -158,8 +158,8 @@ async def test_of_a_run_that_has_drafted_nothing_the_document_is_the_measure(
     desk = Desk(tmp_path, reworded)
     async with desk.shop() as shop:
         given = await shop.evaluate(chronicle(), LOST_AT_SEA, metrics=["statistics"])
-    assert lineages.room_for(desk.store, given.run.id, 5000) == 600
-    monkeypatch.setattr(lineages, "SHARE", 10.0)
+    assert lineage.room_for(desk.store, given.run.id, 5000) == 600
+    monkeypatch.setattr(lineage, "SHARE", 10.0)
     reader = Reader()
     async with desk.shop(model=FunctionModel(reader, "reader")) as shop:
         found = await shop.lineage(given.run.id, ask=True)

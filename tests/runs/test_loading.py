@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redraft import Judging, Refinement
-from redraft.runs import loading
+from redraft.runs import manager
 from tests.judges import KEY, Court, island, told
 from tests.runs.courts import Open
 
@@ -18,7 +18,7 @@ def loaded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def watch(monkeypatch: pytest.MonkeyPatch, loaded: list[int], opened: Court) -> None:
-    monkeypatch.setattr(loading, "load_openai", lambda: loaded.append(len(opened.sheets)))
+    monkeypatch.setattr(manager, "load_openai", lambda: loaded.append(len(opened.sheets)))
 
 
 @pytest.mark.slow

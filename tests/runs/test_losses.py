@@ -11,9 +11,9 @@ from redraft.history.lost import Losses, read_losses
 from redraft.models.base import Request
 from redraft.models.testing import FunctionModel, Line
 from redraft.prompts.origins import AllSources, Sources
-from redraft.runs import lineages
-from redraft.runs.preparing import prepare
-from redraft.runs.tracing_plan import foreseen
+from redraft.runs import lineage
+from redraft.runs.lineage import foreseen
+from redraft.runs.prepare import prepare
 from redraft.settings import Settings
 from tests.history.test_lineage import KEEPERS, WEATHER, chronicle, faithful
 from tests.history.test_lost import known
@@ -58,7 +58,7 @@ async def asked(desk: Desk, run: str, reader: Reader) -> Losses:
 
 @pytest.fixture
 def plenty(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lineages, "SHARE", 10.0)
+    monkeypatch.setattr(lineage, "SHARE", 10.0)
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redraft.errors import UsageError
-from redraft.runs.preparing import Order
+from redraft.runs.prepare import Order
 from redraft.settings import Compare, Evaluate, Judging, Part, Purpose, Refine, Refinement, Settings, Summarize
 from tests.judges import Court
 

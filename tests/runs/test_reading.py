@@ -10,7 +10,7 @@ import pytest
 from redraft import Document, Store, UsageError, Workshop, graphs
 from redraft.domain import content_id
 from redraft.errors import DocumentError
-from redraft.runs.reading import document_of
+from redraft.runs.inputs import document_of
 from tests.support import story
 
 SECRET = "Nobody but the two of them knew of it"

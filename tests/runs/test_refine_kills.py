@@ -18,15 +18,15 @@ from langgraph.runtime import Runtime
 
 from redraft import Limits, Refinement, Settings, Store, Workshop
 from redraft.events import CallAnswered, Event, StageStarted, unobserved
-from redraft.graphs import assembly, judging, refinement
-from redraft.graphs.reviewing import ReviewQuestion
+from redraft.graphs import assembly, evaluation, refinement
+from redraft.graphs.review import ReviewQuestion
 from redraft.history.results import Result
 from tests.chatserver import ChatServer, asked
 from tests.judges import KEY, Court, Json, island, told
 
 # Of this one consistency is mended first, and coverage then: it comes past every node three times, and revises twice.
 POOR = told(1, wrong={2: "Bob"})
-HOMES = {"begin": assembly, "finish": assembly, "judge": judging, "metric": judging, "gather": judging}
+HOMES = {"begin": assembly, "finish": assembly, "judge": evaluation, "metric": evaluation, "gather": judging}
 NODES = (
     "begin",
     "judge",

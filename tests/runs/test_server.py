@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from redraft.errors import BudgetError
-from redraft.runs.copying import copy_store
-from redraft.runs.workshop import Workshop
+from redraft.runs.session import Workshop
+from redraft.runs.store_copy import copy_store
 from redraft.settings import Limits, Settings
 from redraft.store.store import Store
 from tests import postgres

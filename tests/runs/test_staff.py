@@ -21,10 +21,8 @@ from redraft.models.prices import price_table
 from redraft.models.testing import FunctionModel
 from redraft.prompts.book import PromptBook
 from redraft.readers.documents import parse
-from redraft.runs.locating import located
-from redraft.runs.people import people
-from redraft.runs.preparing import Order, prepare, record
-from redraft.runs.staff import Staff, at_work, by_identity, hire, under_settings
+from redraft.runs.model_pool import Staff, at_work, by_identity, hire, located, people, under_settings
+from redraft.runs.prepare import Order, prepare, record
 from redraft.settings import Judging, Refinement, with_draft
 
 LOCAL = "http://localhost:8000/v1"

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from redraft import ModelSettings, Settings
-from redraft.runs.preparing import Order
-from redraft.runs.roles import judging_under, least_window
-from redraft.runs.windows import known_window, told_window, with_windows
+from redraft.runs.models import judging_under, least_window
+from redraft.runs.prepare import Order
+from redraft.runs.roster import known_window, told_window, with_windows
 from redraft.settings import Evaluate, Judging
 from tests.chatserver import ChatServer
 from tests.cli.inside import Inside

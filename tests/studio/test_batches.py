@@ -14,10 +14,10 @@ import pytest
 
 import redraft
 from redraft import Limits, Settings, Workshop
-from redraft.batches.asked import Asked
+from redraft.batches.request import Asked
 from redraft.batches.results import read_batch
 from redraft.batches.sources import put_in
-from redraft.batches.work import Worker
+from redraft.batches.worker import Worker
 from redraft.reports.tables import Table
 from redraft.store.batches import Batch, NewItem
 from redraft.store.store import Store

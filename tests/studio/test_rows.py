@@ -11,7 +11,7 @@ import httpx
 import pytest
 from blockbuster import blockbuster_ctx
 
-from redraft.batches.asked import Asked
+from redraft.batches.request import Asked
 from redraft.batches.sources import put_in
 from redraft.domain import Chunk, Document, Span
 from redraft.settings import Compare, Evaluate, Judging, Part, Refine, Refinement, Settings

@@ -17,9 +17,9 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from redraft import FunctionModel, Workshop
-from redraft.batches.asked import Asked, pot_of
+from redraft.batches.request import Asked, pot_of
 from redraft.batches.sources import put_in
-from redraft.batches.work import Worker
+from redraft.batches.worker import Worker
 from redraft.errors import UsageError
 from redraft.models.prices import price_table
 from redraft.prompts.catalog import PROMPTS

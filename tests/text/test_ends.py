@@ -9,7 +9,7 @@ import pytest
 from redraft.domain import Document, Span
 from redraft.readers.documents import parse
 from redraft.text.chunks import chunk
-from redraft.text.matter import body_of
+from redraft.text.document_form import body_of
 from redraft.text.tokens import EstimatingTokenizer
 from tests.support import SAMPLE
 

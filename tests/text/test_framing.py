@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft.text.framing import unframed
+from redraft.text.reply_cleanup import unframed
 
 TEXT = "Hester keeps the lamp at the harbour. In 1924 the bank fails, and the keepers leave."
 JAPANESE = "ヘスターは港で灯台を守っている。1924年に銀行が破綻し、灯台守たちは島を去った。"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft.text.headings import is_heading
+from redraft.text.sentences import is_heading
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 
 from benchmarks.languages import LANGUAGES, chapter
 from redraft.errors import UsageError
-from redraft.readers.choosing import Choice, choice
 from redraft.readers.documents import load_bytes
+from redraft.readers.parts import Choice, choice
 from redraft.text.columns import columns, fitted, lines_of, padded
-from redraft.text.detection import primary
-from redraft.text.languages import is_foreign, language_of, settled
+from redraft.text.languages import is_foreign, language_of, primary, settled
 from redraft.text.sentences import sentences
 from redraft.text.vectors import stop_words, terms
-from redraft.text.wording import carries, keys
+from redraft.text.word_keys import carries, keys
 
 HERE = Path(__file__).parent.parent / "languages"
 CODES = {"English": "en", "German": "de", "Russian": "ru", "Japanese": "ja"}

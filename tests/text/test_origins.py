@@ -12,12 +12,9 @@ from hypothesis import strategies as st
 from redraft.domain import Span
 from redraft.text.embeddings import Embeddings
 from redraft.text.languages import Tongue
-from redraft.text.origins.composing import Composed, Excerpt, Text, compose, drift
-from redraft.text.origins.index import Index
-from redraft.text.origins.links import MOST, Link, Traced
-from redraft.text.origins.stretches import Stretches
-from redraft.text.origins.tracing import Origins
-from redraft.text.wording import keys, words
+from redraft.text.origin_chains import Composed, Excerpt, Stretches, Text, compose, drift
+from redraft.text.origins import MOST, Index, Link, Origins, Traced
+from redraft.text.word_keys import keys, words
 from tests.text.hostile import raw_texts
 
 relaxed = settings(max_examples=100, deadline=None)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redraft.domain import Span
-from redraft.text.origins.links import Link, Traced
+from redraft.text.origins import Link, Traced
 from redraft.text.positions import (
     Mass,
     bins,

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from redraft.text.remains import ends_in_loop
+from redraft.text.reply_cleanup import ends_in_loop
 
 ENTRY = {"question": "Who keeps the lamp?", "kind": "who", "answer": "Hester", "quote": "Hester keeps the lamp."}
 

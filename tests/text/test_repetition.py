@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redraft.text import repetition
-from redraft.text.repetition import common_length, redundancy, repeated
-from redraft.text.units import ngrams, units
+from redraft.text import overlap
+from redraft.text.overlap import common_length, redundancy, repeated
+from redraft.text.words import ngrams, units
 from tests.vocabularies import DATA
 
 WORDS = st.integers(1, 4).flatmap(lambda size: st.lists(st.sampled_from("abcd"[:size]), max_size=80))
@@ -62,9 +62,9 @@ def test_of_an_endless_sentence_the_beginning_is_compared() -> None:
 
 def test_of_many_pairs_some_are_taken_and_their_mean_is_that_of_all() -> None:
     sentences = [["the", f"w{n % 3}", f"v{n % 7}", f"u{n}"] for n in range(900)]
-    chosen = [(first, other) for first, others in repetition._pairs(900) for other in others]
+    chosen = [(first, other) for first, others in overlap._pairs(900) for other in others]
 
-    assert len(chosen) == len(set(chosen)) == repetition._PAIRS
+    assert len(chosen) == len(set(chosen)) == overlap._PAIRS
     assert all(0 <= first < other < 900 for first, other in chosen)
     assert fmean(first for first, _ in chosen) == pytest.approx(899 / 3, rel=0.01)
     assert fmean(other for _, other in chosen) == pytest.approx(899 * 2 / 3, rel=0.01)
@@ -75,8 +75,8 @@ def test_of_many_pairs_some_are_taken_and_their_mean_is_that_of_all() -> None:
 
 @pytest.mark.parametrize("count", [2, 3, 200, 201, 202, 1000, 1415])
 def test_no_pair_is_taken_twice(count: int) -> None:
-    chosen = [(first, other) for first, others in repetition._pairs(count) for other in others]
-    assert len(set(chosen)) == len(chosen) == min(count * (count - 1) // 2, repetition._PAIRS)
+    chosen = [(first, other) for first, others in overlap._pairs(count) for other in others]
+    assert len(set(chosen)) == len(chosen) == min(count * (count - 1) // 2, overlap._PAIRS)
     assert all(0 <= first < other < count for first, other in chosen)
 
 

@@ -16,7 +16,7 @@ import httpx2
 from redraft.cli import terminal
 from redraft.prompts import book
 from redraft.readers import documents
-from redraft.runs import driving
+from redraft.runs import driver
 from redraft.store.bookings import Booking, Bookings
 from redraft.store.calls import Call
 from redraft.store.checkpoints import SqliteCheckpoints
@@ -45,7 +45,7 @@ def unresumable() -> None:
     async def entry(*_: Any) -> None:
         raise KeyError("draft")
 
-    driving.Driver._entry = entry  # type: ignore
+    driver.Driver._entry = entry  # type: ignore
 
 
 def spendthrift() -> None:

@@ -24,8 +24,8 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from redraft.errors import ModelError
-from redraft.models.limiter import Limiter
 from redraft.models.openai import open_openai
+from redraft.models.rate_limiter import Limiter
 from redraft.models.recorded import RecordedModel
 from redraft.prompts.book import PromptBook
 from redraft.store.store import Store

@@ -20,7 +20,7 @@ from typing import Any
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from redraft.cli.main import main
-from redraft.models import patience
+from redraft.models import retry
 from tests.torture.broken import BREAKS
 
 PATIENCE = 90.0
@@ -38,7 +38,7 @@ _PROCESSES.set_forkserver_preload(
         "redraft.graphs.assembly",
         "redraft.models.openai",
         "redraft.models.providers",
-        "redraft.runs.workshop",
+        "redraft.runs.session",
         "redraft.text.vectors",
     ]
 )
@@ -97,7 +97,7 @@ class Running:
 
     def end(self, patience: float = PATIENCE) -> Ended:
         """Wait until it is over; one that is not by then is killed."""
-        self.process.join(patience)
+        self.process.join(retry)
         hung = self.process.is_alive()
         if hung:
             self.kill()
@@ -145,7 +145,7 @@ def _live(
 
 def _arrange(fate: Fate) -> None:
     # Pauses after failures are for providers that are far away.
-    patience.FIRST_PAUSE, patience._LONGEST_PAUSE = 0.01, 0.05
+    retry.FIRST_PAUSE, retry._LONGEST_PAUSE = 0.01, 0.05
     if fate.largest_file:
         resource.setrlimit(resource.RLIMIT_FSIZE, (fate.largest_file, fate.largest_file))
     if fate.memory:

@@ -22,15 +22,15 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from redraft.agents.accounting import Account
+from redraft.agents.accounts import Account
 from redraft.agents.evidence import EvidenceDesk, Wanted
 from redraft.agents.examiner import Examiner
-from redraft.agents.factfinder import Factfinder
+from redraft.agents.fact_checker import Factfinder
 from redraft.agents.judge import Judge
 from redraft.agents.proofreader import Proofreader
 from redraft.domain import Evidence, KeyFact
 from redraft.models.chat import ChatModel
-from redraft.models.limiter import Limiter
+from redraft.models.rate_limiter import Limiter
 from redraft.models.recorded import RecordedModel
 from redraft.prompts.book import PromptBook
 from redraft.prompts.judging import Pair, Statement

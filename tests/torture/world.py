@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from redraft.agents.pen import MAX_TRIES
+from redraft.agents.structured_writer import MAX_TRIES
 from tests.chatserver import FORM, Answer, ChatServer, Reply, Seen, summarizer, text_of
 from tests.judges import Keepers, island, seen_on, told
 from tests.torture.processes import PATIENCE, Ended, Fate, Running, start

@@ -11,7 +11,7 @@ from redraft.agreement.annotations import entries_of, lists_every_sentence
 from redraft.agreement.entries import Entry, Library, UnreadableError, list_at, mapping, text_at
 from redraft.agreement.formats.format import Format
 from redraft.agreement.people import Field, Item
-from redraft.agreement.placing import place
+from redraft.agreement.sentence_match import place
 from redraft.errors import UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import sentences_of

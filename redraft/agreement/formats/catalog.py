@@ -1,20 +1,79 @@
-"""The formats of annotations that can be read, by name."""
+"""JSONL of one's own: a line is a summary with its figures, a summary with its sentences and their labels, or a claim
+with its label."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
+from redraft.agreement.entries import Entry, Library, UnreadableError, list_at, mapping, number, optional, text_at
 from redraft.agreement.formats.booookscore import BOOOOKSCORE
-from redraft.agreement.formats.fables import FABLES
+from redraft.agreement.formats.datasets import FABLES, FRANK, QAGS, RANK19, REALSUMM, SUMMEDITS, SUMMEVAL, UNISUMEVAL
 from redraft.agreement.formats.format import Format
-from redraft.agreement.formats.frank import FRANK
-from redraft.agreement.formats.generic import GENERIC
-from redraft.agreement.formats.qags import QAGS
-from redraft.agreement.formats.rank19 import RANK19
-from redraft.agreement.formats.realsumm import REALSUMM
-from redraft.agreement.formats.summedits import SUMMEDITS
-from redraft.agreement.formats.summeval import SUMMEVAL
-from redraft.agreement.formats.unisumeval import UNISUMEVAL
+from redraft.agreement.people import Field, Item
+from redraft.domain import content_id
+
+LABEL = "label"
+
+
+def _items(entry: Entry, known: Library) -> list[Item]:
+    content = mapping(entry.content)
+    text = text_at(content, "text", "source", "document")
+    here = "" if text in known else text
+    document = optional(content, "document_id") or (content_id(here)[:12] if here else text)
+    sentences, labels = _sentences(content)
+    people = _figures(content) or _share(labels)
+    if not people:
+        raise UnreadableError("people say nothing of it: there is no `human` with numbers, no `label`, no `sentences`")
+    return [
+        Item(
+            optional(content, "id"),
+            document,
+            " ".join(sentences) or text_at(content, "summary", "claim"),
+            people,
+            source=here,
+            system=optional(content, "system", "model"),
+            sentences=sentences,
+            labels=labels,
+            pair=optional(content, "pair"),
+        )
+    ]
+
+
+def _figures(content: Mapping[str, Any]) -> dict[str, float]:
+    """What stands under `human`, by field, or the one label."""
+    named = content.get("human")
+    said = named if isinstance(named, Mapping) else {LABEL: content.get(LABEL, named)}
+    return {str(name): found for name, value in said.items() if (found := number(value)) is not None}
+
+
+def _sentences(content: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[bool | None, ...]]:
+    if "sentences" not in content:
+        return (), ()
+    parts = [mapping(one) for one in list_at(content, "sentences")]
+    if not parts:
+        raise UnreadableError("the summary has no sentence")
+    labels = [number(one.get(LABEL)) for one in parts]
+    if any(label not in (None, 0.0, 1.0) for label in labels):
+        raise UnreadableError("a sentence's `label` is neither true nor false")
+    found = tuple(None if label is None else bool(label) for label in labels)
+    return tuple(text_at(one, "sentence", "text") for one in parts), found
+
+
+def _share(labels: tuple[bool | None, ...]) -> dict[str, float]:
+    said = [label for label in labels if label is not None]
+    return {LABEL: sum(said) / len(said)} if said else {}
+
+
+GENERIC = Format(
+    "jsonl",
+    "own annotations",
+    {LABEL: Field(1.0)},
+    _items,
+    beside=("documents.jsonl", "{stem}.documents.jsonl"),
+    any_field=True,
+)
+
 
 FORMATS: Mapping[str, Format] = {
     one.name: one

@@ -1,24 +1,74 @@
-"""What a sheet asks people about runs: each row a thing that a judge has said, without what it has said."""
+"""How large a sample has to be, and how far off a share of one may be (Cochran, 1977, with the finite population)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from math import ceil, sqrt
+from random import Random
+from statistics import NormalDist
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
-from redraft.agents.factfinder import SUPPORTED
-from redraft.domain import Document, Evaluation, KeyFacts, Span, Tree, content_id
+from redraft.agents.fact_checker import SUPPORTED
+from redraft.domain import Document, Evaluation, Finding, KeyFacts, Span, Tree, content_id
 from redraft.errors import RunError, UsageError
-from redraft.evaluators.alignment import STATED
 from redraft.evaluators.base import statements_of
+from redraft.evaluators.bootstrap import Interval
 from redraft.evaluators.consensus import OPEN
 from redraft.evaluators.consistency import CONSISTENT, Consistency
 from redraft.evaluators.faithfulness import Faithfulness
-from redraft.evaluators.keyfact_recall import KeyfactRecall
+from redraft.evaluators.keyfact_recall import STATED, KeyfactRecall
 from redraft.history.results import Result, document_read, read_result
 from redraft.store.store import Store
 from redraft.text.passages import Passages, joined
 from redraft.text.tokens import tokenizer_named
+
+CONFIDENCE = 0.95
+MARGINS = (0.03, 0.05, 0.1)
+# A share of a half is the hardest to tell.
+_HALF = 0.5
+
+T = TypeVar("T")
+
+
+def drawn(everything: Sequence[T], size: int, seed: int) -> list[T]:
+    """So many at random, in their order; the same for the same seed."""
+    if size >= len(everything):
+        return list(everything)
+    return [everything[n] for n in sorted(Random(seed).sample(range(len(everything)), size))]
+
+
+def needed(population: int, margin: float, confidence: float = CONFIDENCE) -> int:
+    """How many of a population have to be looked at, so that a share is off by no more than a margin."""
+    z = _z(confidence)
+    of_many = z * z * _HALF * (1 - _HALF) / margin**2
+    # Half a thing cannot be looked at; what is over by the last bits is no other thing.
+    return min(population, ceil(round(of_many / (1 + (of_many - 1) / population), 6)))
+
+
+def margin_of(size: int, population: int, confidence: float = CONFIDENCE) -> float | None:
+    """By how much a share of a sample may be off; None of nothing, 0 where everything was looked at."""
+    if not size:
+        return None
+    z = _z(confidence)
+    left = (population - size) / (population - 1) if population > 1 else 0.0
+    return z * sqrt(_HALF * (1 - _HALF) / size * max(0.0, left))
+
+
+def share_of(part: int, whole: int) -> tuple[float | None, Interval | None]:
+    """A share with its interval (Wilson's); none of nothing."""
+    if not whole:
+        return None, None
+    share, z = part / whole, _z(CONFIDENCE)
+    middle, half = share + z * z / (2 * whole), z * sqrt(share * (1 - share) / whole + (z / (2 * whole)) ** 2)
+    low, high = ((middle + side) / (1 + z * z / whole) for side in (-half, half))
+    return share, Interval(low if part else 0.0, high if part < whole else 1.0)
+
+
+def _z(confidence: float) -> float:
+    """By how many standard deviations a normal figure may be off, with this confidence."""
+    return NormalDist().inv_cdf((1 + confidence) / 2)
+
 
 What = Literal["facts", "queries", "alignment", "verification", "claims"]
 KINDS: tuple[What, ...] = get_args(What)
@@ -183,3 +233,37 @@ _NEEDS: Mapping[What, str] = {
     "verification": "name a run that was judged by faithfulness",
     "claims": "name a run that was judged by consistency",
 }
+
+
+class _Same(NamedTuple):
+    """How a finding of a metric and a row of a sheet are known to be about the same."""
+
+    metric: str
+    shown: tuple[str, ...]
+    found: Callable[[Finding], tuple[str, ...]]
+
+
+ABOUT: Mapping[What, _Same] = {
+    "claims": _Same(
+        Consistency.name, ("sentence", "question", "answer"), lambda one: (one.sentence, one.question, one.found)
+    ),
+    "verification": _Same(Faithfulness.name, ("sentence",), lambda one: (one.sentence,)),
+    "alignment": _Same(KeyfactRecall.name, ("fact",), lambda one: (one.expected,)),
+}
+"""The kinds of sheets that findings are about: by the metric that has found them."""
+
+
+def answers(store: Store, runs: Sequence[str], what: What, questions: Sequence[Question]) -> dict[str, str]:
+    """By row of a sheet what a person has said of the finding behind it, where somebody has."""
+    if what not in ABOUT:
+        return {}
+    same, said = ABOUT[what], dict[tuple[str, tuple[str, ...]], str]()
+    for key in runs:
+        result = read_result(store, key)
+        opinions = store.opinions.of(result.run.id)
+        judged = result.evaluations.get(same.metric)
+        for one in judged.findings if judged and opinions else ():
+            if one.id in opinions:
+                said[result.run.id, same.found(one)] = "no" if opinions[one.id].agrees else "yes"
+    rows = ((one.id, (one.id.partition("/")[0], tuple(one.shown[name] for name in same.shown))) for one in questions)
+    return {row: said[about] for row, about in rows if about in said}

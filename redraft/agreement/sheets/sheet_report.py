@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from redraft.agreement.classes import told
-from redraft.agreement.raters import equal_share, gwets_ac1, krippendorffs_alpha
-from redraft.agreement.sheets.questions import ASKED, Question, What, questions
-from redraft.agreement.sheets.sampling import MARGINS, margin_of, needed, share_of
+from redraft.agreement.correlation import told
+from redraft.agreement.people import equal_share, gwets_ac1, krippendorffs_alpha
+from redraft.agreement.sheets.questions import ASKED, MARGINS, Question, What, margin_of, needed, questions, share_of
 from redraft.agreement.sheets.sheet import Answers, majority
 from redraft.agreement.tables import Row, ends
 from redraft.errors import UsageError

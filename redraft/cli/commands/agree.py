@@ -120,12 +120,11 @@ def with_(
     reading(file, quiet=quiet)
     require_agreement("redraft agree")
     from redraft.agreement.agree_report import agree_report
-    from redraft.agreement.choosing import chosen, format_named
-    from redraft.agreement.planning import plan_table
-    from redraft.agreement.saving import saved
+    from redraft.agreement.plan import chosen, format_named, plan_table
+    from redraft.agreement.records import saved
     from redraft.agreement.trial import tried
     from redraft.models.prices import price_table
-    from redraft.runs.bench import Bench
+    from redraft.runs.experiment_runner import Bench
     from redraft.store.store import Store
 
     limits, table = asked.limits(given), price_table(given["prices"])
@@ -150,7 +149,7 @@ def with_(
 
 
 def _design(dataset: Dataset, given: Mapping[str, Any]) -> Design:
-    from redraft.agreement.choosing import human_field
+    from redraft.agreement.plan import human_field
     from redraft.agreement.sweep import sweep_of
     from redraft.agreement.trial import Design
 
@@ -216,9 +215,7 @@ Examples:
 @options.quiet
 def sheet(runs: tuple[str, ...], output: str | None, db: str | None, quiet: bool, **given: Any) -> int:
     """Write a sheet, as CSV, on which people say of what RUNs have built or judged whether it is right."""
-    from redraft.agreement.sheets.opinions import answers
-    from redraft.agreement.sheets.questions import questions
-    from redraft.agreement.sheets.sampling import drawn, margin_of
+    from redraft.agreement.sheets.questions import answers, drawn, margin_of, questions
     from redraft.agreement.sheets.sheet import written
 
     with store_to_read(db) as store:

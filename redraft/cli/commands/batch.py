@@ -25,8 +25,8 @@ from redraft.sources import allowed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from redraft.batches.asked import Asked
     from redraft.batches.engine import Engine
+    from redraft.batches.request import Asked
     from redraft.batches.results import Row
     from redraft.store.store import Store
 
@@ -140,8 +140,7 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
     """
     reading(*sources[:3], *(["..."] if len(sources) > 3 else []), quiet=given["quiet"])
     from redraft.batches.folder import folder_named
-    from redraft.batches.opening import open_batch
-    from redraft.batches.planning import plan_table
+    from redraft.batches.request import open_batch, plan_table
     from redraft.batches.sources import check
     from redraft.models.prices import price_table
     from redraft.store.store import Store
@@ -171,7 +170,7 @@ def resume(name: str, **given: Any) -> int:
 
     It keeps the settings that it began with, and its folder. Limits given here replace its own.
     """
-    from redraft.batches.opening import open_again
+    from redraft.batches.request import open_again
 
     with asked_for.store_to_read(given["db"]) as store:
         limits = asked_for.limits(given, Limits.model_validate(store.batches.get(name).limits))
@@ -182,7 +181,7 @@ def resume(name: str, **given: Any) -> int:
 
 def _asked(given: Mapping[str, Any]) -> Asked:
     """What is asked of every document. What is about a single one is refused."""
-    from redraft.batches.asked import Asked
+    from redraft.batches.request import Asked
 
     if stray := [option for name, option in _ABOUT_ONE.items() if given[name]]:
         raise UsageError(f"{stray[0]} is about one document", hint="leave it out: each document has its own")
@@ -193,7 +192,7 @@ def _asked(given: Mapping[str, Any]) -> Asked:
 def _engine(store: Store, given: Mapping[str, Any]) -> Engine:
     """The engine that is asked for. Without it, or what else is asked for and not installed, no batch is opened."""
     from redraft.batches.engine import engine_named
-    from redraft.telemetry.extra import check_metrics, check_spans
+    from redraft.telemetry.stages import check_metrics, check_spans
 
     if given["send_spans"]:
         check_spans("--send-spans")
@@ -204,8 +203,8 @@ def _engine(store: Store, given: Mapping[str, Any]) -> Engine:
 
 def _worked(store: Store, engine: Engine, name: str, limits: Limits, given: Mapping[str, Any]) -> int:
     """Work on an open batch to its end, and show what came of it; returns the exit code."""
-    from redraft.batches.asked import Asked
-    from redraft.batches.standing import drive
+    from redraft.batches.request import Asked
+    from redraft.batches.status import drive
     from redraft.batches.terms import Terms
     from redraft.cli.running import StoppedError
     from redraft.cli.views.batches import finish, going_on, open_watch
@@ -239,8 +238,8 @@ def _worked(store: Store, engine: Engine, name: str, limits: Limits, given: Mapp
 
 def _keep_texts(store: Store, name: str, *, quiet: bool) -> None:
     """Read what is a file here, where the workers may be on other machines."""
-    from redraft.batches.asked import Asked
-    from redraft.batches.texts import count_files, keep_texts
+    from redraft.batches.request import Asked
+    from redraft.batches.worker import count_files, keep_texts
     from redraft.cli.views.render import count
 
     if files := count_files(store, name):
@@ -253,7 +252,7 @@ def _metrics(store: Store, name: str, given: Mapping[str, Any]) -> AbstractConte
     """Offer metrics while the batch is worked on, if that is wanted."""
     if (port := given["metrics_port"]) is None:
         return nullcontext()
-    from redraft.batches.asked import pot_of
+    from redraft.batches.request import pot_of
     from redraft.telemetry.batch import address, served
 
     if not given["quiet"]:
@@ -267,7 +266,7 @@ def _interrupt() -> None:
 
 def _workers(wanted: int | None, engine: Engine, limits: Limits, left: int) -> int:
     """As many as are wanted and are of use."""
-    from redraft.batches.opening import of_use
+    from redraft.batches.request import of_use
 
     # One worker gathers the requests of all documents for the provider's jobs.
     return of_use(wanted, 1 if limits.provider_batch else engine.room(), limits, left)
@@ -286,7 +285,7 @@ Examples:
 @options.as_json
 def status(name: str | None, db: str | None, as_json: bool) -> int:
     """Show how the batch NAME stands, with tables of what came of it so far; or without it, all batches."""
-    from redraft.batches.standing import standing_of
+    from redraft.batches.status import standing_of
     from redraft.cli.views.batches import batch_lines, show
     from redraft.cli.views.render import echo_json
 
@@ -327,7 +326,7 @@ def status(name: str | None, db: str | None, as_json: bool) -> int:
 def results(name: str, form: str, output: str | None, dossiers: bool, db: str | None, quiet: bool) -> int:
     """Print what came of each document of the batch NAME: its summary, its scores, its run, or why there is none."""
     from redraft.batches.results import results as rows_of
-    from redraft.reports.items import items_csv
+    from redraft.reports.tables import items_csv
 
     check_output(output)
     with store_to_read(db) as store:

@@ -49,8 +49,8 @@ def compare(sources: tuple[str, ...], first: str, second: str, **given: Any) -> 
     quiet = given["quiet"]
     reading(*sources, first, second, quiet=quiet)
     from redraft.cli.running import carry_out
-    from redraft.runs.comparing import check_summaries
-    from redraft.runs.preparing import Order
+    from redraft.runs.execute import check_summaries
+    from redraft.runs.prepare import Order
 
     if [*sources, first, second].count(STDIN) > 1:
         raise UsageError("only one of SOURCE, A and B can be stdin", hint="give the others as files")

@@ -82,9 +82,9 @@ def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
     reading("the controls", quiet=quiet)
     from redraft.cli.views.checkup import show
     from redraft.doctor.checkup import examine_all
-    from redraft.doctor.planning import plan_table
+    from redraft.doctor.plan import plan_table
     from redraft.models.prices import price_table
-    from redraft.runs.bench import Bench
+    from redraft.runs.experiment_runner import Bench
     from redraft.store.store import Store
 
     patients, limits, table = _patients(given), asked.limits(given), price_table(given["prices"])

@@ -48,7 +48,7 @@ def evaluate(sources: tuple[str, ...], summary: str, reference: str | None, **gi
     quiet = given["quiet"]
     reading(*sources, summary, quiet=quiet)
     from redraft.cli.running import carry_out
-    from redraft.runs.preparing import Order
+    from redraft.runs.prepare import Order
 
     settings, judged = asked.settings(given), asked.judging(given)
     asked.check_query(given, judged)

@@ -16,7 +16,7 @@ from redraft.settings import Judging
 if TYPE_CHECKING:
     from redraft.history.lineage import Lineage
     from redraft.history.lost import Losses
-    from redraft.runs.workshop import Workshop
+    from redraft.runs.session import Workshop
     from redraft.text.embeddings import Encoder
 
 _EPILOG = """\b
@@ -91,9 +91,8 @@ def _traced(run_id: str, model: str, *, lost: bool, dry_run: bool, db: str | Non
     from redraft.cli.views import lineages
     from redraft.cli.views.render import show
     from redraft.models.prices import price_table
-    from redraft.runs.lineages import to_trace
-    from redraft.runs.preparing import prepare
-    from redraft.runs.tracing_plan import foreseen
+    from redraft.runs.lineage import foreseen, to_trace
+    from redraft.runs.prepare import prepare
 
     with asked.store_to_read(db) as store:
         run = store.runs.get(run_id)

@@ -82,7 +82,7 @@ def models(check: str | None, db: str | None, prices: str | None, as_json: bool,
     """
     from redraft.cli.views.render import show
     from redraft.cli.views.roster import nearby_lines, seat_lines
-    from redraft.models import nearby
+    from redraft.models import servers
     from redraft.models.prices import price_table
     from redraft.runs.roster import roster
     from redraft.store.store import Store
@@ -101,7 +101,7 @@ def models(check: str | None, db: str | None, prices: str | None, as_json: bool,
         if check:
             held = [seat for seat in seats if seat.role]
             return _checked(held, store, given["timeout"], as_json=as_json, alone=False)
-    found = nearby.nearby(nearby.USUAL)
+    found = servers.nearby(servers.USUAL)
     here = [{"kind": one.port.kind, "base_url": one.port.url, "models": one.models} for one in found]
     content = {"models": [seat.to_json() for seat in seats], "nearby": here}
     show(content, (*seat_lines(seats), "", *nearby_lines(found)), as_json=as_json)
@@ -114,7 +114,7 @@ def _checked(seats: Sequence[Seat], store: Store, timeout: float | None, *, as_j
 
     from redraft.cli.views.render import echo_json
     from redraft.cli.views.roster import check_lines
-    from redraft.runs.checking import check
+    from redraft.runs.model_check import check
 
     done = []
     for seat in seats:

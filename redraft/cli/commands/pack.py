@@ -71,7 +71,7 @@ def build_pack(sources: tuple[str, ...], **given: Any) -> int:
     """
     reading(*sources, quiet=given["quiet"])
     from redraft.cli.running import carry_out
-    from redraft.runs.preparing import Order
+    from redraft.runs.prepare import Order
 
     order = Order(BuildQuestions(judging=asked.judging_no_draft(given)))
     return carry_out(asked.document_at(sources, given), asked.settings(given), order, given)
@@ -153,7 +153,7 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
     """
     from redraft.cli.views.render import echo_json
     from redraft.packs.exchange import import_pack as store_pack
-    from redraft.packs.file import read_pack_file
+    from redraft.packs.pack_file import read_pack_file
     from redraft.store.store import Store
 
     if not files:

@@ -55,7 +55,7 @@ def refine(
     quiet = given["quiet"]
     reading(*sources, summary, quiet=quiet)
     from redraft.cli.running import carry_out
-    from redraft.runs.preparing import Order
+    from redraft.runs.prepare import Order
 
     to = target(output, form, as_json=given["as_json"])
     settings, refinement = asked.settings(given), asked.refinement(given)

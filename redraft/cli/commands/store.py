@@ -37,7 +37,7 @@ def copy(source: str, target: str, as_json: bool, quiet: bool) -> int:
     import asyncio
 
     from redraft.cli.views.render import count, echo_json
-    from redraft.runs.copying import copy_store
+    from redraft.runs.store_copy import copy_store
     from redraft.store.places import shown
     from redraft.store.store import Store
 

@@ -72,8 +72,8 @@ def studio(
 ) -> int:
     """Serve pages on the database: look at runs, compare, begin and review them. What is limited is each run."""
     require("the studio", "studio", "starlette", "uvicorn", "python_multipart")
+    from redraft.models.langsmith import tracing
     from redraft.models.prices import price_table
-    from redraft.models.tracing import tracing
     from redraft.store.sqlite import IN_MEMORY
     from redraft.studio.house import Told
     from redraft.studio.serving import serve

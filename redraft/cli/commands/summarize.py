@@ -65,7 +65,7 @@ def summarize(sources: tuple[str, ...], output: str | None, form: Format | None,
     reading(*sources, quiet=given["quiet"])
     from redraft.cli.filling import fill_form
     from redraft.cli.running import carry_out
-    from redraft.runs.preparing import Order
+    from redraft.runs.prepare import Order
 
     to = target(output, form, as_json=given["as_json"])
     judging, refinement = asked.refined(given, "the summary")

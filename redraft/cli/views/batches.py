@@ -12,13 +12,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 from redraft.batches.folder import write_folder
-from redraft.batches.standing import Pace, Standing, Watcher
+from redraft.batches.status import Pace, Standing, Watcher
 from redraft.batches.tables import report_on
 from redraft.cli import hints, terminal
 from redraft.cli.terminal import say
 from redraft.cli.views.render import aligned, count, echo_json, over
 from redraft.errors import BudgetError
-from redraft.pages.wording import lasting
+from redraft.pages.formatting import lasting
 from redraft.reports.report import Report
 from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line

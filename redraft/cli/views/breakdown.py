@@ -8,7 +8,7 @@ from typing import Any
 from redraft.cli.terminal import width, wrapped
 from redraft.cli.views import render
 from redraft.domain import Evaluation
-from redraft.evaluators.words import NONE
+from redraft.evaluators.metric_info import NONE
 from redraft.packs.keyfacts import ALL, LEVELS
 from redraft.text.cleaning import one_line
 

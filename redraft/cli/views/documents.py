@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from redraft.cli.terminal import wrapped
 from redraft.cli.views.render import count
 from redraft.domain import Document, Section
-from redraft.readers.chapters import chapters
-from redraft.readers.choosing import MATTER
+from redraft.readers.parts import MATTER, chapters
 from redraft.text.cleaning import one_line
 from redraft.text.places import pages_of, starts_of
 from redraft.text.words import count_words

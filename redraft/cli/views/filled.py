@@ -9,10 +9,10 @@ import click
 from redraft.cli import hints
 from redraft.cli.terminal import say
 from redraft.cli.views.render import count, echo_json, score, usage
-from redraft.evaluators.goals import SELF_CHECK
+from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.outputs.template import Template
+from redraft.runs.forecast import Spending
 from redraft.runs.forms import Filled, Form
-from redraft.runs.spending import Spending
 from redraft.text.cleaning import one_line
 
 _TITLE = 60

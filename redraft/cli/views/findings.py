@@ -9,9 +9,8 @@ from redraft.cli.views import figures
 from redraft.cli.views.breakdown import breakdown
 from redraft.cli.views.render import count, score, spaced
 from redraft.domain import Document, Evaluation, Finding
-from redraft.evaluators.goals import SELF_CHECK
-from redraft.evaluators.overruled import withdrawn
-from redraft.evaluators.words import UNSUPPORTED, in_part, is_unheard
+from redraft.evaluators.metric_info import SELF_CHECK, UNSUPPORTED, in_part, is_unheard
+from redraft.evaluators.panel import withdrawn
 from redraft.history.certificates import Certificate
 from redraft.text.cleaning import one_line
 from redraft.text.places import place_of

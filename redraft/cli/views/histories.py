@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from redraft.cli import hints, terminal
 from redraft.cli.views import figures, findings, render
 from redraft.domain import Document, Finding, Round
-from redraft.evaluators.overruled import withdrawn
-from redraft.evaluators.words import in_part, is_unheard
+from redraft.evaluators.metric_info import in_part, is_unheard
+from redraft.evaluators.panel import withdrawn
 from redraft.history.changes import Change, Difference, changes_between
 from redraft.history.results import Result
 from redraft.history.tracing import Trace, Turn

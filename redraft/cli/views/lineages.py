@@ -11,11 +11,11 @@ from redraft.history.family import GIVEN_SAID
 from redraft.history.lineage import DRIFTS, Lineage, Origin, Sentence, Stop, came_up
 from redraft.history.lost import Loss, Losses, step_said
 from redraft.text.cleaning import one_line
-from redraft.text.headings import is_heading
 from redraft.text.places import on_pages, place_said
+from redraft.text.sentences import is_heading
 
 if TYPE_CHECKING:
-    from redraft.runs.tracing_plan import TracingPlan
+    from redraft.runs.lineage import TracingPlan
 
 _QUOTE = 200
 _MARGIN = " " * 6

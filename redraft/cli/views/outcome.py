@@ -12,7 +12,7 @@ from redraft.cli.views.summaries import hand_over
 from redraft.domain import Document, Pack
 from redraft.history.comparison import compared
 from redraft.history.results import Result, built, built_keyfacts, document_read
-from redraft.packs.exported import keyfacts_json, pack_json
+from redraft.packs.pack_file import keyfacts_json, pack_json
 from redraft.settings import EXTRACTIVE
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line

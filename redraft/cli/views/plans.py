@@ -10,9 +10,9 @@ from redraft.cli.terminal import say
 from redraft.cli.views.render import count, echo_json, in_words
 from redraft.domain import Document
 from redraft.models.prices import PriceTable
-from redraft.runs.preparing import Order, Prepared
-from redraft.runs.roles import under_name
-from redraft.runs.spending import Spending, spending_of
+from redraft.runs.forecast import Spending, spending_of
+from redraft.runs.models import under_name
+from redraft.runs.prepare import Order, Prepared
 from redraft.settings import Judging, Limits, Settings, reads_prompts
 from redraft.text.cleaning import one_line
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from redraft.cli.terminal import indented, wrapped
 from redraft.models.addresses import DEFAULT_BASE_URL
-from redraft.models.nearby import Nearby
-from redraft.runs.checking import Answered, Checked
+from redraft.models.servers import Nearby
+from redraft.runs.model_check import Answered, Checked
 from redraft.runs.roster import Seat
 from redraft.settings import EXTRACTIVE, is_entailment, reads_prompts
 from redraft.text.cleaning import one_line

@@ -26,11 +26,11 @@ from redraft.dossier.beside.pairing import (
 )
 from redraft.dossier.beside.sides import LEAST, Side, interval_of_mean, left_out, read_side
 from redraft.errors import UsageError
-from redraft.evaluators.resampling import RESAMPLES
+from redraft.evaluators.bootstrap import RESAMPLES
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line, scrubbed
-from redraft.text.detection import primary
 from redraft.text.embeddings import Encoder
+from redraft.text.languages import primary
 
 _LIST_RUNS = "`redraft runs` lists them"
 _HOLDS = (

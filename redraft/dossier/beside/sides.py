@@ -15,7 +15,7 @@ from redraft.dossier.contents import Item, Places, Positions
 from redraft.dossier.findings import positions, sentence_numbers
 from redraft.dossier.judged import items, scores
 from redraft.errors import UsageError
-from redraft.evaluators.resampling import draws, interval
+from redraft.evaluators.bootstrap import draws, interval
 from redraft.history.certificates import standing_of
 from redraft.history.lineage import Lineage, read_lineage
 from redraft.history.results import Result, document_read, read_result

@@ -6,14 +6,14 @@ from math import ceil
 
 from redraft.agents.judge import batch_size, reply_tokens
 from redraft.agents.proofreader import CONFUSION
-from redraft.evaluators.forecasting import A_NUMBER
+from redraft.evaluators.forecast import A_NUMBER
 from redraft.experiments.booookscore.scoring import CoherenceOutcome, Seat, Summary, seats_of
 from redraft.experiments.planning import Step, Told, step_of, table_of
 from redraft.experiments.stages import JUDGING
 from redraft.models.prices import PriceTable
 from redraft.prompts.coherence import FIND_CONFUSION
 from redraft.reports.tables import Table
-from redraft.runs.jobs import wording
+from redraft.runs.job import wording
 
 _ABOUT = (
     "Each time is one summary before one judge. The first figures are what it comes to at most. The expected ones are a"

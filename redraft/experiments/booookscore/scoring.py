@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from redraft.agents.accounts import together
 from redraft.agents.judge import Judge, reply_tokens
 from redraft.agents.proofreader import CONFUSION, Confused, Proofreader, least_window
-from redraft.agents.together import together
 from redraft.agreement.annotations import Annotations, Summaries, Verdict
-from redraft.agreement.placing import place
+from redraft.agreement.sentence_match import place
 from redraft.domain import Document, Evaluation, Totals, content_id
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import Booookscore, sentences_of
-from redraft.evaluators.goals import LEAST_SHARE
+from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.events import StageStarted
 from redraft.experiments.seats import JudgesDesign, check_seats
 from redraft.experiments.stages import JUDGING
@@ -25,18 +25,16 @@ from redraft.history.certificates import Certificate, certificate
 from redraft.models.base import Model
 from redraft.prompts.coherence import FIND_CONFUSION
 from redraft.prompts.judging import Statement
-from redraft.runs.bench import Bench
-from redraft.runs.failures import Failure
-from redraft.runs.jobs import wording
-from redraft.runs.locating import located
-from redraft.runs.preparing import Order, Prepared, prepare
+from redraft.runs.experiment_runner import Bench, Failure
+from redraft.runs.job import wording
+from redraft.runs.model_pool import located
+from redraft.runs.prepare import Order, Prepared, prepare
 from redraft.settings import EXTRACTIVE, Judging, Part, Settings
 from redraft.text.cleaning import one_line
 from redraft.text.languages import language_of, reading
-from redraft.text.repetition import repeated
+from redraft.text.overlap import repeated
 from redraft.text.tokens import Tokenizer, tokenizer_named
-from redraft.text.units import units
-from redraft.text.words import count_words
+from redraft.text.words import count_words, units
 
 VOCABULARY = "cl100k_base"
 """By which the paper counts tokens."""

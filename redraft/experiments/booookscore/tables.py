@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from redraft.agreement.annotations import Verdict
-from redraft.agreement.classes import of_class
-from redraft.agreement.raters import cohens_kappa, equal_share
+from redraft.agreement.correlation import of_class
+from redraft.agreement.people import cohens_kappa, equal_share
 from redraft.evaluators.booookscore import UNTYPED
-from redraft.evaluators.resampling import RESAMPLES, SEED, spread_of_mean
+from redraft.evaluators.bootstrap import RESAMPLES, SEED, spread_of_mean
 from redraft.experiments.booookscore.planning import plan_table
 from redraft.experiments.booookscore.scoring import BOOOOKSCORE, CoherenceOutcome, Reading, Summary, System, judged
 from redraft.experiments.experiment import Experiment

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass, replace
 from math import ceil
 from random import Random
 
-from redraft.agents.factfinder import Factfinder
+from redraft.agents.accounts import together
+from redraft.agents.fact_checker import Factfinder
 from redraft.agents.judge import Judge
-from redraft.agents.together import together
 from redraft.domain import Chunk, Document, Evaluation, Totals
 from redraft.errors import BudgetError, UsageError
 from redraft.events import StageStarted
@@ -20,10 +20,9 @@ from redraft.experiments.seats import JudgesDesign, check_seats
 from redraft.experiments.work import Attempt, RunBatch, part_at_work
 from redraft.history.certificates import Certificate, certificate
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkMarks
-from redraft.runs.bench import Bench
-from redraft.runs.failures import Failure
-from redraft.runs.locating import located
-from redraft.runs.preparing import Order, Prepared, prepare
+from redraft.runs.experiment_runner import Bench, Failure
+from redraft.runs.model_pool import located
+from redraft.runs.prepare import Order, Prepared, prepare
 from redraft.settings import Judging, Part, Settings
 from redraft.text.words import count_words
 

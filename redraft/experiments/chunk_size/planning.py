@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from redraft.agents.factfinder import MARKS_TOKENS
+from redraft.agents.fact_checker import MARKS_TOKENS
 from redraft.domain import Document
 from redraft.experiments.chunk_size.marking import Batch, SizeDesign, batches_of
 from redraft.experiments.planning import Step, step_of, table_of
 from redraft.models.prices import PriceTable
 from redraft.prompts.factual import JUDGE_CHUNK
 from redraft.reports.tables import Table
-from redraft.runs.staff import hire
+from redraft.runs.model_pool import hire
 from redraft.settings import Limits
 
 _ABOUT = (

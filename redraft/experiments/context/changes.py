@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from redraft.evaluators.goals import LEAST_SHARE
+from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.experiments.context.records import Compared, ContextItem, Fact
 
 Stretch = tuple[float, float]

@@ -11,9 +11,9 @@ from redraft.experiments.seats import Seat, check_seats, keyed, seated
 from redraft.graphs.plan import fitting_words
 from redraft.prompts.facts import SPLIT_FACTS
 from redraft.prompts.factual import FACTUAL
-from redraft.runs.bench import Bench
-from redraft.runs.opening import resolve, tokenizer_of
-from redraft.runs.preparing import Order
+from redraft.runs.experiment_runner import Bench
+from redraft.runs.models import resolve, tokenizer_of
+from redraft.runs.prepare import Order
 from redraft.settings import Judging, Part, Settings
 from redraft.text.chunks import beginning
 from redraft.text.embeddings import Encoder, load_encoder

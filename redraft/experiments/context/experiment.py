@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from redraft.agents.together import together
+from redraft.agents.accounts import together
 from redraft.domain import Document, Evaluation
 from redraft.errors import BudgetError, RedraftError
 from redraft.evaluators.faithfulness import Faithfulness
@@ -20,17 +20,16 @@ from redraft.experiments.stages import DRAFTING
 from redraft.experiments.work import Attempt, RunBatch, used_by
 from redraft.history.certificates import Certificate, certificate
 from redraft.history.lineage import read_lineage
-from redraft.runs.bench import Bench
-from redraft.runs.failures import failure
-from redraft.runs.preparing import Order, prepare
+from redraft.runs.experiment_runner import Bench, failure
+from redraft.runs.prepare import Order, prepare
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
+from redraft.text.anchors import points_back
 from redraft.text.cleaning import one_line
 from redraft.text.embeddings import Encoder
-from redraft.text.headings import is_heading
 from redraft.text.languages import language_of, reading
-from redraft.text.origins.tracing import Origins
-from redraft.text.references import points_back
+from redraft.text.origins import Origins
+from redraft.text.sentences import is_heading
 from redraft.text.words import count_words
 
 

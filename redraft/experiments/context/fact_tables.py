@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from redraft.evaluators.goals import LEAST_SHARE
+from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.experiments.context.changes import (
     ALL_STEPS,
     ANYWHERE,

@@ -9,20 +9,19 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TypeVar
 
+from redraft.agents.accounts import together
 from redraft.agents.evidence import EvidenceDesk
-from redraft.agents.factfinder import SUPPORTED, Factfinder
+from redraft.agents.fact_checker import SUPPORTED, Factfinder
 from redraft.agents.splitter import Splitter
-from redraft.agents.together import together
 from redraft.domain import Document, Span
 from redraft.errors import BudgetError
 from redraft.experiments.context.design import Design
 from redraft.experiments.context.records import Compared, ContextItem, Course, Fact, Reference, Told, series
 from redraft.experiments.work import Attempt, judge_of, part_at_work, used_by
 from redraft.prompts.judging import Statement
-from redraft.runs.bench import Bench
-from redraft.runs.failures import Failure
-from redraft.runs.jobs import desk_of
-from redraft.runs.preparing import prepare
+from redraft.runs.experiment_runner import Bench, Failure
+from redraft.runs.job import desk_of
+from redraft.runs.prepare import prepare
 from redraft.text.likeness import Likeness
 
 T = TypeVar("T")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import ceil
 
-from redraft.agents.factfinder import ALIGNMENT, FACT_TOKENS, VERIFICATION, facts_at_once
+from redraft.agents.fact_checker import ALIGNMENT, FACT_TOKENS, VERIFICATION, facts_at_once
 from redraft.agents.judge import batch_size, reply_tokens
-from redraft.agents.room import USUAL
 from redraft.agents.splitter import FACTS, FACTS_AT_ONCE, SENTENCES_AT_ONCE
+from redraft.agents.token_budget import USUAL
 from redraft.domain import Document
 from redraft.experiments.context.design import Design
 from redraft.experiments.context.records import Course
@@ -18,7 +18,7 @@ from redraft.models.prices import PriceTable
 from redraft.prompts.facts import SPLIT_FACTS
 from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES
 from redraft.reports.tables import Table
-from redraft.runs.preparing import Prepared, prepare
+from redraft.runs.prepare import Prepared, prepare
 from redraft.text.passages import WINDOW
 
 _WORDS_A_SENTENCE = 20

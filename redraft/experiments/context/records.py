@@ -10,7 +10,7 @@ from typing import NamedTuple
 from redraft.domain import Span, Totals
 from redraft.experiments.context.steps import Step
 from redraft.experiments.records import json_of, status_of
-from redraft.runs.failures import Failure
+from redraft.runs.experiment_runner import Failure
 from redraft.text.positions import Mass
 
 LOWER, UPPER = "lower half", "upper half"

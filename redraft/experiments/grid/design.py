@@ -11,9 +11,9 @@ from redraft.evaluators.catalog import metrics
 from redraft.experiments.ready import Ready
 from redraft.experiments.seats import Seat, check_seats, judged_by, keyed
 from redraft.experiments.yardsticks import parts_for
-from redraft.runs.bench import Bench
-from redraft.runs.locating import located
-from redraft.runs.preparing import Order
+from redraft.runs.experiment_runner import Bench
+from redraft.runs.model_pool import located
+from redraft.runs.prepare import Order
 from redraft.settings import (
     BuildKeyfacts,
     BuildQuestions,

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from redraft.agents.together import together
+from redraft.agents.accounts import together
 from redraft.domain import Document, Evaluation
 from redraft.evaluators.catalog import metrics
-from redraft.evaluators.words import PREFERENCE
+from redraft.evaluators.metric_info import PREFERENCE
 from redraft.events import StageStarted
 from redraft.experiments.grid.design import GRID, Contestant, Design, Yardsticks
 from redraft.experiments.grid.records import (
@@ -33,9 +33,8 @@ from redraft.experiments.stages import DRAFTING, JUDGING
 from redraft.experiments.work import RunBatch, refuse_if_none_fits, taken_by
 from redraft.experiments.yardsticks import Yardstick, yardstick
 from redraft.prompts.coherence import ASPECTS
-from redraft.runs.bench import Bench
-from redraft.runs.failures import Failure
-from redraft.runs.preparing import Order, check_judging, prepare
+from redraft.runs.experiment_runner import Bench, Failure
+from redraft.runs.prepare import Order, check_judging, prepare
 from redraft.settings import STATISTICS
 from redraft.store.store import Store
 

@@ -13,7 +13,7 @@ from redraft.evaluators.preference import Winner
 from redraft.experiments.grid.design import Contestant, Design
 from redraft.experiments.records import json_of, plain_json, status_of
 from redraft.prompts.coherence import Aspect
-from redraft.runs.failures import Failure
+from redraft.runs.experiment_runner import Failure
 from redraft.text.words import count_words
 
 

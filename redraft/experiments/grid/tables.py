@@ -9,9 +9,9 @@ from statistics import fmean
 from typing import TypeVar
 
 from redraft.agreement.correlation import tau_b
-from redraft.agreement.raters import cohens_kappa, equal_share, krippendorffs_alpha
+from redraft.agreement.people import cohens_kappa, equal_share, krippendorffs_alpha
 from redraft.domain import Totals
-from redraft.evaluators.goals import NOT_QUALITY
+from redraft.evaluators.metric_info import NOT_QUALITY
 from redraft.experiments.experiment import Experiment
 from redraft.experiments.grid.design import GRID, Contestant, Design
 from redraft.experiments.grid.experiment import grid

@@ -9,7 +9,7 @@ from functools import partial
 from random import Random
 from typing import get_args
 
-from redraft.agents.together import together
+from redraft.agents.accounts import together
 from redraft.domain import Document, Evaluation, KeyFacts, Perspective, Tree
 from redraft.errors import BudgetError
 from redraft.evaluators.faithfulness import Faithfulness
@@ -21,10 +21,10 @@ from redraft.experiments.stages import DRAFTING, JUDGING
 from redraft.experiments.work import Made, RunBatch, refuse_if_none_fits, used_by
 from redraft.history.certificates import Certificate, certificate
 from redraft.packs.keyfacts import ALL, trees_for
-from redraft.runs.bench import Bench
-from redraft.runs.locating import located
-from redraft.runs.opening import tokenizer_of
-from redraft.runs.preparing import Order, prepare
+from redraft.runs.experiment_runner import Bench
+from redraft.runs.model_pool import located
+from redraft.runs.models import tokenizer_of
+from redraft.runs.prepare import Order, prepare
 from redraft.settings import BuildKeyfacts, Evaluate, Judging, ModelSettings, PerspectiveName, Settings
 
 HAMLET = "hamlet"

@@ -12,9 +12,9 @@ from redraft.experiments.stages import DRAFTING, JUDGING
 from redraft.models.prices import PriceTable
 from redraft.reports.tables import Table
 from redraft.runs.forecast import forecast
-from redraft.runs.opening import resolve
-from redraft.runs.preparing import Order, prepare
-from redraft.runs.staff import hire, under_settings
+from redraft.runs.model_pool import hire, under_settings
+from redraft.runs.models import resolve
+from redraft.runs.prepare import Order, prepare
 from redraft.settings import Evaluate, Judging, Limits
 
 _TREES = "finding key facts"

@@ -13,7 +13,7 @@ from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.experiments.records import json_of, status_of
 from redraft.experiments.stages import JUDGING
 from redraft.packs.keyfacts import ALL, LEVELS, bin_of, share
-from redraft.runs.failures import Failure
+from redraft.runs.experiment_runner import Failure
 from redraft.text.cleaning import one_line
 
 KEYFACTS = "key facts"

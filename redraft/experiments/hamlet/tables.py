@@ -10,7 +10,7 @@ from statistics import StatisticsError, correlation
 from typing import Literal
 
 from redraft.domain import KeyFact, Perspective, Totals, Tree
-from redraft.evaluators.words import NONE
+from redraft.evaluators.metric_info import NONE
 from redraft.experiments.experiment import Experiment
 from redraft.experiments.hamlet.experiment import HAMLET, Design, HamletOutcome, hamlet
 from redraft.experiments.hamlet.planning import plan_table

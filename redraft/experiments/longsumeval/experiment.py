@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from redraft.agents.together import together
+from redraft.agents.accounts import together
 from redraft.domain import Document, Evaluation
 from redraft.events import StageStarted
 from redraft.experiments.longsumeval.design import LONGSUMEVAL, Design, Way
@@ -16,9 +16,8 @@ from redraft.experiments.stages import DRAFTING
 from redraft.experiments.work import RunBatch, taken_by
 from redraft.experiments.yardsticks import Yardstick, yardstick
 from redraft.history.results import Result
-from redraft.runs.bench import Bench
-from redraft.runs.failures import Failure
-from redraft.runs.preparing import Order
+from redraft.runs.experiment_runner import Bench, Failure
+from redraft.runs.prepare import Order
 from redraft.store.store import Store
 from redraft.text.words import count_words
 

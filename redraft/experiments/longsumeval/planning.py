@@ -13,7 +13,7 @@ from redraft.experiments.stages import DRAFTING
 from redraft.models.prices import PriceTable
 from redraft.reports.tables import Table
 from redraft.runs.forecast import forecast
-from redraft.runs.preparing import prepare
+from redraft.runs.prepare import prepare
 from redraft.settings import YARDSTICKS, Refine
 
 _ABOUT = (

@@ -9,7 +9,7 @@ from redraft.domain import Totals
 from redraft.errors import BudgetError
 from redraft.experiments.longsumeval.design import Design, Way
 from redraft.experiments.records import json_of, status_of
-from redraft.runs.failures import Failure
+from redraft.runs.experiment_runner import Failure
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
-from redraft.evaluators.goals import NOT_QUALITY
+from redraft.evaluators.metric_info import NOT_QUALITY
 from redraft.experiments.experiment import Experiment
 from redraft.experiments.longsumeval.design import LONGSUMEVAL, Design, Way
 from redraft.experiments.longsumeval.experiment import longsumeval

@@ -15,10 +15,10 @@ from redraft.experiments.seats import Seat, check_seats, keyed, seated
 from redraft.graphs.strategies import strategy_named
 from redraft.packs.typed import BUILDING, PER_THIRD
 from redraft.prompts.typed import ANSWER_QUESTIONS, JUDGE_ANSWERS
-from redraft.runs.bench import Bench
-from redraft.runs.jobs import wording
-from redraft.runs.opening import tokenizer_of
-from redraft.runs.preparing import Order, Prepared, prepare
+from redraft.runs.experiment_runner import Bench
+from redraft.runs.job import wording
+from redraft.runs.models import tokenizer_of
+from redraft.runs.prepare import Order, Prepared, prepare
 from redraft.settings import Judging, Part, Settings, SimilarityName, is_entailment, reads_prompts
 from redraft.text.embeddings import load_encoder
 from redraft.text.words import count_words

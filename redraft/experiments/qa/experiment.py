@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
+from redraft.agents.accounts import together
 from redraft.agents.judge import Judge
 from redraft.agents.questioner import Judged, Questioner
-from redraft.agents.together import together
 from redraft.domain import Document
 from redraft.errors import BudgetError
 from redraft.events import Noted, StageStarted
@@ -22,10 +22,10 @@ from redraft.experiments.work import Attempt, RunBatch, judge_of, part_at_work, 
 from redraft.packs.typed import TypedBuilder
 from redraft.prompts.typed import AnswerPair
 from redraft.questions import TypedQuestions
-from redraft.runs.bench import Bench, Watch
-from redraft.runs.jobs import desk_of
-from redraft.runs.preparing import Order, Prepared, prepare
-from redraft.runs.staff import Staff
+from redraft.runs.experiment_runner import Bench, Watch
+from redraft.runs.job import desk_of
+from redraft.runs.model_pool import Staff
+from redraft.runs.prepare import Order, Prepared, prepare
 from redraft.settings import Settings
 from redraft.store.runs import Run
 from redraft.store.threads import off_loop

@@ -9,7 +9,7 @@ from typing import Any
 
 from redraft.agents.judge import batch_size, reply_tokens
 from redraft.agents.questioner import ANSWER, QUESTION, VERDICT
-from redraft.agents.room import USUAL
+from redraft.agents.token_budget import USUAL
 from redraft.domain import Document, Usage
 from redraft.errors import PlanError
 from redraft.experiments.planning import USUAL_REPLY, cost_of
@@ -23,7 +23,7 @@ from redraft.prompts.judging import ANSWER_FROM_DOCUMENT
 from redraft.prompts.typed import ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS
 from redraft.questions import THIRDS, TYPES
 from redraft.reports.tables import Cell, Table
-from redraft.runs.preparing import Prepared, prepare
+from redraft.runs.prepare import Prepared, prepare
 from redraft.settings import Settings
 
 # As a rule: the tokens of a question with its answer, of an answer, of a verdict, and of a paragraph with what stands

@@ -13,7 +13,7 @@ from redraft.experiments.context.steps import Step
 from redraft.experiments.records import json_of, status_of
 from redraft.prompts.typed import AnswerPair, yes_or_no
 from redraft.questions import Third, TypedQuestion, TypedQuestions, third_of
-from redraft.runs.failures import Failure
+from redraft.runs.experiment_runner import Failure
 
 QUESTIONS, ANSWERS, VERDICTS = "questions", "answers", "verdicts"
 """The stages of the experiment."""

@@ -9,7 +9,7 @@ from itertools import combinations, pairwise, product
 from statistics import fmean
 from typing import NamedTuple
 
-from redraft.agreement.raters import cohens_kappa
+from redraft.agreement.people import cohens_kappa
 from redraft.domain import Totals
 from redraft.experiments.experiment import Experiment
 from redraft.experiments.pooled import interval_of_share

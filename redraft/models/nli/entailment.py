@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from redraft.text.pretrained import load, not_loaded
+from redraft.text.embeddings import load, not_loaded
 from redraft.text.sentences import sentences
 
 WHAT = "the entailment model"

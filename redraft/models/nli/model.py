@@ -11,8 +11,7 @@ from typing import Any, cast
 
 from redraft.domain import Usage
 from redraft.errors import ProviderError
-from redraft.models.base import Model, Reply, Request, Sampling
-from redraft.models.late import LateModel
+from redraft.models.base import LateModel, Model, Reply, Request, Sampling
 from redraft.models.nli.entailment import WHAT, Entailment, load_entailment
 from redraft.models.nli.verdicts import Held, hold, nearest_sentence
 from redraft.prompts.contract import UNSURE, Given_, ReplyModel, Value_
@@ -44,7 +43,7 @@ from redraft.prompts.judging import (
     Told,
 )
 from redraft.text.cleaning import one_line
-from redraft.text.pretrained import check_name, folder_of
+from redraft.text.embeddings import check_name, folder_of
 
 VERSION = 2
 """Part of what identifies a stored answer: raise it with every change after which an answer may differ."""

@@ -9,7 +9,7 @@ from typing import Literal
 
 from redraft.models.nli.entailment import Entailment, Odds
 from redraft.text.sentences import sentences
-from redraft.text.units import words
+from redraft.text.words import words
 
 SURE = 0.8
 """How likely a class has to be at least to be said. Set beforehand, and fitted to no data."""

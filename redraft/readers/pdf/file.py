@@ -1,9 +1,10 @@
-"""PDF: running text in the order of reading, with the pages as they are printed and the outline as sections."""
+"""The compressed streams of a PDF file: how many are damaged or end too early, of which PDFium says nothing."""
 
 from __future__ import annotations
 
 import ctypes
 import re
+import zlib
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
@@ -11,16 +12,55 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
 from redraft.errors import DocumentError
+from redraft.readers.builder import TITLE_WIDTH, Anchor, Builder, Reading, Run
 from redraft.readers.extent import Extent
 from redraft.readers.formats import MOST_ENTRIES
-from redraft.readers.pdf.columns import Line, in_order
-from redraft.readers.pdf.flow import Paragraph, paragraphs
-from redraft.readers.pdf.heads import Edges
+from redraft.readers.pdf.layout import Edges, Line, Paragraph, in_order, paragraphs
 from redraft.readers.pdf.lines import PageText
-from redraft.readers.pdf.streams import damaged_streams
-from redraft.readers.reading import TITLE_WIDTH, Anchor, Builder, Reading, Run
 from redraft.readers.tokens import size
 from redraft.text.cleaning import one_line
+
+_STREAM = re.compile(rb">>\s*stream\r?\n")
+_LONGEST_HEAD = 2_000
+# What is no page's text: pictures, fonts, and the tables of the file itself.
+_OTHER = re.compile(
+    rb"/Subtype\s*/Image|/Length[123]\b|/FunctionType|/Type\s*/(?:XRef|Metadata|EmbeddedFile)|/ICCBased|/N\s+\d"
+)
+_FLATE = re.compile(rb"/Filter\s*(?:\[\s*)?/(?:FlateDecode|Fl)\b")
+_BLOCK, _MOST = 100_000, 400_000_000
+
+
+def damaged_streams(data: bytes) -> tuple[int, int]:
+    """How many streams that may hold text cannot be unpacked to their end, of how many."""
+    if b"/Encrypt" in data:
+        return 0, 0
+    damaged = found = 0
+    left = _MOST
+    for match in _STREAM.finditer(data):
+        head = data[max(0, match.start() - _LONGEST_HEAD) : match.start()].rpartition(b" obj")[2]
+        if _OTHER.search(head) or not _FLATE.search(head):
+            continue
+        found += 1
+        end = data.find(b"endstream", match.end())
+        is_whole, size = _unpacked(data[match.end() : end if end >= 0 else len(data)], left)
+        damaged += not is_whole
+        left -= size
+        if left <= 0:
+            break
+    return damaged, found
+
+
+def _unpacked(packed: bytes, most: int) -> tuple[bool, int]:
+    """Whether a stream unpacks to its end, and to how many bytes."""
+    unpacking, size = zlib.decompressobj(), 0
+    try:
+        while packed and not unpacking.eof and size < most:
+            size += len(unpacking.decompress(packed, _BLOCK))
+            packed = unpacking.unconsumed_tail
+    except zlib.error:
+        return False, size
+    return unpacking.eof or size >= most, size
+
 
 _ERRORS = {
     raw.FPDF_ERR_PASSWORD: ("it needs a password", "save it without a password first"),

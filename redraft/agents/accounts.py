@@ -1,0 +1,190 @@
+"""Asks about items in batches, side by side, until each has a verdict or is known to have none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar, cast
+
+from redraft.errors import RejectedRequest, ReplyError, UnreadableReply
+
+Result_ = TypeVar("Result_")
+
+
+async def together(tasks: Iterable[Coroutine[Any, Any, Result_]]) -> list[Result_]:
+    """The results of all tasks in order. When one fails the others go on to their end, and then its error is raised.
+
+    Whoever stops the whole stops each of them.
+    """
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return [result for result in results if not isinstance(result, BaseException)]
+
+
+class Once:
+    """Makes a thing once, whoever asks first, side by side with whatever else is going on.
+
+    Who asks while it is made waits for it; where that fails, they fail alike, and who asks later has it tried again.
+    """
+
+    def __init__(self) -> None:
+        self._made: dict[str, asyncio.Task[Any]] = {}
+
+    async def made(self, name: str, make: Callable[[], Coroutine[Any, Any, Result_]]) -> Result_:
+        """The thing of this name."""
+        task = self._made.get(name)
+        if task is None or (task.done() and (task.cancelled() or task.exception())):
+            task = self._made[name] = asyncio.create_task(make())
+        try:
+            return cast(Result_, await asyncio.shield(task))
+        except asyncio.CancelledError:
+            # Whoever is stopped stops all that is going on.
+            task.cancel()
+            raise
+
+
+Verdict_ = TypeVar("Verdict_")
+
+
+@dataclass(frozen=True, slots=True)
+class Entries(Generic[Verdict_]):
+    """What a reply says: an item's number and its verdict, None where the entry holds none."""
+
+    found: Iterable[tuple[int, Verdict_ | None]]
+    repaired: bool = False
+    """Whether the reply was itself the second, so that there shall be no third."""
+    broken_off: bool = False
+    """Whether it was cut, so that what is missing is not passed over, but has had no room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account(Generic[Verdict_]):
+    """The verdicts by number, and what went wrong where there are none."""
+
+    verdicts: dict[int, Verdict_] = field(default_factory=dict)
+    trouble: str = ""
+
+    def open(self, numbers: Iterable[int]) -> list[int]:
+        """The items that have no verdict."""
+        return [number for number in numbers if number not in self.verdicts]
+
+    def decided(self, is_verdict: Callable[[Verdict_], bool]) -> Account[Verdict_]:
+        """The same without what a judge has said that it cannot tell: that is no verdict, and no trouble either."""
+        return replace(self, verdicts={n: one for n, one in self.verdicts.items() if is_verdict(one)})
+
+
+_CUT = "the reply was cut off at the token limit"
+MOST_TIMES = 4
+"""How many times the usual room an entry may have at most: whoever fills that writes without end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """How something is asked: whether for the second time, with how many times the usual room for the reply, and
+    whether it is `loosely` drawn, because the likeliest words have come to follow themselves without an end."""
+
+    again: bool = False
+    times: int = 1
+    loosely: bool = False
+
+    def roomier(self) -> Attempt | None:
+        """The same with twice the room; None where that is more than there can be any use for."""
+        return replace(self, times=2 * self.times) if 2 * self.times <= MOST_TIMES else None
+
+
+FIRST = Attempt()
+"""As something is asked first."""
+
+Ask = Callable[[Sequence[int], Attempt], Awaitable[Entries[Verdict_]]]
+"""Asks about some items."""
+
+
+async def account(batches: Sequence[Sequence[int]], ask: Ask[Verdict_]) -> Account[Verdict_]:
+    """Ask about all batches at once, and again about what each of them leaves out."""
+    return _joined(await together(_batch(batch, ask, FIRST) for batch in batches))
+
+
+def _joined(accounts: Sequence[Account[Verdict_]]) -> Account[Verdict_]:
+    verdicts = {number: verdict for one in accounts for number, verdict in one.verdicts.items()}
+    return Account(verdicts, next((one.trouble for one in accounts if one.trouble), ""))
+
+
+async def _batch(
+    numbers: Sequence[int], ask: Ask[Verdict_], attempt: Attempt, strangers_before: int = 0
+) -> Account[Verdict_]:
+    try:
+        entries = await ask(numbers, attempt)
+    except (ReplyError, RejectedRequest) as error:
+        return await _after(error, numbers, ask, attempt)
+    verdicts, strangers = _settled(entries.found, numbers)
+    strangers += strangers_before
+    missing = [number for number in numbers if number not in verdicts]
+    if missing and entries.broken_off:
+        following = _with_room(attempt, single=len(missing) == 1)
+        more = await _in_parts(missing, ask, following) if following else Account(trouble=_CUT)
+        return Account(verdicts | more.verdicts, more.trouble)
+    if not missing or entries.repaired or (attempt.again and not verdicts):
+        return Account(verdicts, _left_open(missing, strangers))
+    more = await _batch(missing, ask, replace(attempt, again=True), strangers)
+    return Account(verdicts | more.verdicts, more.trouble)
+
+
+async def _after(
+    error: ReplyError | RejectedRequest, numbers: Sequence[int], ask: Ask[Verdict_], attempt: Attempt
+) -> Account[Verdict_]:
+    """What comes of asking for less, for more room or once more; nothing where the reply was of no use."""
+    if isinstance(error, UnreadableReply) and error.nameless and len(numbers) > 1:
+        # What a reply to one item is about is certain, whatever that calls it.
+        return _joined(await together(_batch([number], ask, attempt) for number in numbers))
+    following = _following(error, attempt, single=len(numbers) == 1)
+    return await _in_parts(numbers, ask, following) if following else Account(trouble=str(error))
+
+
+async def _in_parts(numbers: Sequence[int], ask: Ask[Verdict_], attempt: Attempt) -> Account[Verdict_]:
+    middle = len(numbers) // 2
+    parts = [numbers[:middle], numbers[middle:]] if middle else [numbers]
+    return _joined(await together(_batch(part, ask, attempt) for part in parts))
+
+
+def _following(error: ReplyError | RejectedRequest, attempt: Attempt, *, single: bool) -> Attempt | None:
+    """How half of the items, or a `single` one, are asked about after this; None where that would be of no use."""
+    if isinstance(error, ReplyError) and error.loops and not attempt.loosely:
+        return replace(attempt, loosely=True)
+    if isinstance(error, ReplyError) and error.fills_any_room:
+        return None if single else attempt
+    if isinstance(error, ReplyError) and error.wants_room:
+        return _with_room(attempt, single=single)
+    if isinstance(error, RejectedRequest) or (isinstance(error, UnreadableReply) and not error.text.strip()):
+        # Nobody has answered: it may have been too much, or an accident of the way.
+        return (None if attempt.again else replace(attempt, again=True)) if single else attempt
+    return None
+
+
+def _with_room(attempt: Attempt, *, single: bool) -> Attempt | None:
+    """How half of the items, or a `single` one, are asked about for want of room; None where there has been enough."""
+    return attempt.roomier() or (None if single else attempt)
+
+
+def _settled(found: Iterable[tuple[int, Verdict_ | None]], numbers: Sequence[int]) -> tuple[dict[int, Verdict_], int]:
+    """The verdicts on the items, and how many entries speak of none of them."""
+    wanted, strangers = set(numbers), 0
+    verdicts: dict[int, Verdict_] = {}
+    disputed: set[int] = set()
+    for number, verdict in found:
+        strangers += number not in wanted
+        if number not in wanted or verdict is None:
+            continue
+        if number in verdicts and verdicts[number] != verdict:
+            disputed.add(number)
+        verdicts[number] = verdict
+    return {number: verdict for number, verdict in verdicts.items() if number not in disputed}, strangers
+
+
+def _left_open(missing: Sequence[int], strangers: int) -> str:
+    if not missing:
+        return ""
+    said = f"the judge passed over {len(missing)} of the items, twice"
+    return f"{said}; {strangers} of its entries named no item that there is" if strangers else said

@@ -1,0 +1,268 @@
+"""The factfinder: finds key facts in a text, validates them, and holds a summary against them and the document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from pydantic import BaseModel
+
+from redraft.agents.accounts import Account, Attempt, Entries, account, together
+from redraft.agents.evidence import EvidenceDesk, Placed, Wanted, shown
+from redraft.agents.judge import Judge, batch_size, labelled, window_of
+from redraft.agents.retrieval import Looks, Reading, Search
+from redraft.agents.token_budget import Entry
+from redraft.domain import KeyFact, Level, Perspective, Span
+from redraft.prompts import factual
+from redraft.prompts.contract import UNSURE, Prompt, Unsure
+from redraft.prompts.judging import Statement
+from redraft.text.cleaning import one_line
+from redraft.text.tokens import Tokenizer
+
+# What a fact may need in a prompt, and what one entry of a reply may hold.
+FACT_TOKENS = 40
+OPINION = Entry(frame=30, words=20)
+SUPPORT = Entry(frame=36, words=20, sentences=1)
+ALIGNMENT = Entry(frame=48)
+VERIFICATION = Entry(frame=38, words=36, sentences=1)
+# And what a whole reply may need that is one of a kind.
+QUERY_TOKENS = 150
+MARKS_TOKENS = 150
+# Whoever has more facts than this before them at once begins to pass some over.
+FACTS_AT_ONCE = 60
+# Sentences are held against shared passages: the fewer at once, the less there is to read past.
+SENTENCES_NEAR = 12
+_LONGEST_REASON = 400
+_SHARE_OF_WINDOW = 0.5
+_PROMPT_TOKENS = 450
+# What is said around a fact to name its level.
+_LEVEL_TOKENS = 20
+
+SUPPORTED = "none"
+"""The category of a sentence with which nothing is wrong."""
+NOT_SAID = "out_of_article"
+"""And that of one of which the document says nothing."""
+
+
+class Vetted(BaseModel):
+    """Whether a fact passes in one dimension, why, and the words that bear on it where there are any."""
+
+    passed: bool | None
+    """None where the judge cannot tell."""
+    reason: str
+    quote: str = ""
+
+
+class Verified(Placed):
+    """What is wrong with a sentence, as it is remembered: with the place that comes closest to it."""
+
+    category: factual.Category | Unsure
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Whether a summary states a fact, and the numbers of those sentences that are said to."""
+
+    stated: bool | None
+    """None where the judge cannot tell."""
+    sentences: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Factfinder:
+    """Asks a judge about key facts."""
+
+    judge: Judge
+
+    async def grow(
+        self, excerpt: str, perspective: Perspective, label: str, attempt: Attempt | None = None
+    ) -> factual.FactTree:
+        """The key facts of an excerpt as a tree. Who says which attempt it is asks for less where the reply is cut."""
+        given, room = factual.GrowGiven(excerpt=excerpt), self.judge.reply_tokens
+        return (await self.judge.ask(factual.GROWING[perspective], given, room, label, attempt)).value
+
+    async def vet(self, excerpt: str, facts: Sequence[KeyFact], label: str) -> Mapping[str, Account[Vetted]]:
+        """What is to be said for and against each fact, by dimension."""
+        accounts = await together(
+            [
+                self._supported(excerpt, facts, f"faithfulness of {label}"),
+                self._opinions(factual.FACTS_OBJECTIVE, excerpt, facts, f"objectivity of {label}"),
+                self._opinions(factual.FACTS_SIGNIFICANT, excerpt, facts, f"significance of {label}"),
+            ]
+        )
+        return dict(zip(("faithfulness", "objectivity", "significance"), accounts, strict=True))
+
+    async def _supported(self, excerpt: str, facts: Sequence[KeyFact], label: str) -> Account[Vetted]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Vetted]:
+            given = _to_vet(excerpt, facts, numbers)
+            room = len(numbers) * self.judge.needs(SUPPORT)
+            reply = await self.judge.ask(factual.FACTS_FAITHFUL, given, room, labelled(label, numbers), attempt)
+            vetted = ((one.id - 1, _support(one)) for one in reply.value.facts)
+            return Entries(list(vetted), reply.repaired, reply.broken_off)
+
+        return (await account(self._batches(len(facts), SUPPORT), ask)).decided(lambda one: one.passed is not None)
+
+    async def _opinions(
+        self, prompt: Prompt[factual.VetGiven, factual.Opinions], excerpt: str, facts: Sequence[KeyFact], label: str
+    ) -> Account[Vetted]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Vetted]:
+            given = _to_vet(excerpt, facts, numbers)
+            room = len(numbers) * self.judge.needs(OPINION)
+            reply = await self.judge.ask(prompt, given, room, labelled(label, numbers), attempt)
+            vetted = (
+                (one.id - 1, Vetted(passed=one.verdict == "pass", reason=_reason(one.reason)))
+                for one in reply.value.facts
+            )
+            return Entries(list(vetted), reply.repaired, reply.broken_off)
+
+        return await account(self._batches(len(facts), OPINION), ask)
+
+    async def query(
+        self, excerpt: str, facts: Sequence[KeyFact], perspective: Perspective, label: str, desk: EvidenceDesk
+    ) -> str:
+        """The question that these facts of an excerpt answer. Where it does not fit in beside them it is left out."""
+        room = desk.window - _PROMPT_TOKENS - QUERY_TOKENS
+        main = _main(facts, room, desk.tokenizer)
+        room -= sum(desk.tokenizer.count(fact.text) + _LEVEL_TOKENS for fact in main)
+        listed = [factual.LevelledFact(id=n, level=fact.level, fact=fact.text) for n, fact in enumerate(main, 1)]
+        beside = excerpt if desk.tokenizer.count(excerpt) <= room else None
+        given = factual.QueryGiven(excerpt=beside, facts=listed)
+        reply = await self.judge.ask(factual.QUERYING[perspective], given, QUERY_TOKENS, label)
+        return one_line(reply.value.query)
+
+    async def align(self, statements: Sequence[Statement], facts: Sequence[str], desk: EvidenceDesk) -> Account[Told]:
+        """Whether the summary states each fact, and by which sentences.
+
+        A summary too long for one prompt is read in parts, and only all of them together can be silent.
+        """
+        parts = await together(self._align_with(part, facts) for part in desk.parts(statements))
+        verdicts: dict[int, Told] = {}
+        for n in range(len(facts)):
+            said = [part.verdicts[n] for part in parts if n in part.verdicts]
+            stated = any(one.stated for one in said)
+            if stated or (len(said) == len(parts) and all(one.stated is False for one in said)):
+                verdicts[n] = Told(stated, frozenset().union(*(one.sentences for one in said)))
+        return Account(verdicts, next((part.trouble for part in parts if part.trouble), ""))
+
+    async def _align_with(self, statements: Sequence[Statement], facts: Sequence[str]) -> Account[Told]:
+        known = {statement.id for statement in statements}
+
+        def told(one: factual.Alignment) -> Told:
+            """The verdict is the answer alone, as in the paper; which sentences state the fact may be left open."""
+            stated = None if one.stated == UNSURE else one.stated == "yes"
+            return Told(stated, frozenset(known.intersection(one.sentences)) if stated else frozenset())
+
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Told]:
+            given = factual.AlignGiven(sentences=list(statements), facts=_numbered(facts, numbers))
+            room = len(numbers) * self.judge.needs(ALIGNMENT)
+            reply = await self.judge.ask(factual.ALIGN_FACTS, given, room, labelled("aligned", numbers), attempt)
+            return Entries([(one.id - 1, told(one)) for one in reply.value.facts], reply.repaired, reply.broken_off)
+
+        return await account(self._batches(len(facts), ALIGNMENT), ask)
+
+    async def verify(
+        self, statements: Sequence[Statement], desk: EvidenceDesk, within: Span | None
+    ) -> Account[Verified]:
+        """What is wrong with each sentence, going by the document, or by the part of it that the summary is about."""
+
+        async def ask(reading: Reading) -> Entries[Verified]:
+            some, spans = reading.numbers, reading.spans
+            asked = [statements[n].model_copy(update={"id": n + 1}) for n in some]
+            given = factual.VerifyGiven(**shown(desk, spans), sentences=asked)
+            label = labelled("read more for" if reading.wide else "verified", some)
+            room = len(some) * self.judge.needs(VERIFICATION)
+            reply = await self.judge.ask(factual.VERIFY_SENTENCES, given, room, label, reading.attempt)
+            return Entries(
+                [(one.id - 1, verified(one, desk, spans)) for one in reply.value.sentences],
+                reply.repaired,
+                reply.broken_off,
+            )
+
+        fitting = batch_size(self.judge.reply_tokens, self.judge.needs(VERIFICATION))
+        sought = [Wanted(f"{one.before} “{one.sentence}”") for one in statements]
+        looks = Looks(desk, sought, self.judge.needs(VERIFICATION), min(fitting, SENTENCES_NEAR), fitting, within)
+        search = Search(looks, ask, _is_faulty, objects=_is_contradicted, unsure=_is_unsure)
+        found = await self.judge.remembered(
+            factual.VERIFY_SENTENCES,
+            Verified,
+            [[desk.name, within, one.before, one.sentence] for one in statements],
+            search.verdicts,
+        )
+        return found.decided(lambda one: one.category != UNSURE)
+
+    async def mark(self, excerpt: str, label: str) -> factual.ChunkMarks:
+        """How well a chunk lends itself to drawing key facts from it."""
+        given = factual.ChunkGiven(excerpt=excerpt)
+        return (await self.judge.ask(factual.JUDGE_CHUNK, given, MARKS_TOKENS, label)).value
+
+    def _batches(self, count: int, entry: Entry) -> list[Sequence[int]]:
+        size = facts_at_once(self.judge.reply_tokens, self.judge.needs(entry))
+        return [range(at, min(at + size, count)) for at in range(0, count, size)]
+
+
+def facts_at_once(room: int, tokens: int) -> int:
+    """How many facts to ask about at once, when each takes so many tokens of the reply, for which there is this room.
+
+    What they are held against takes half of the window; they, the reply and what is said around them, the rest.
+    """
+    left = int(window_of(room) * _SHARE_OF_WINDOW) - _PROMPT_TOKENS
+    return max(1, min(FACTS_AT_ONCE, batch_size(room, tokens), left // (tokens + FACT_TOKENS)))
+
+
+def _main(facts: Sequence[KeyFact], room: int, tokenizer: Tokenizer) -> list[KeyFact]:
+    """As many of the facts as there is room for, in their order: leaves are the first to be left out, roots the last.
+
+    The first of all is never left out.
+    """
+    kept: set[int] = set()
+    for n in sorted(range(len(facts)), key=lambda n: get_args(Level).index(facts[n].level)):
+        room -= tokenizer.count(facts[n].text) + _LEVEL_TOKENS
+        if kept and room < 0:
+            break
+        kept.add(n)
+    return [facts[n] for n in sorted(kept)]
+
+
+def _to_vet(excerpt: str, facts: Sequence[KeyFact], numbers: Sequence[int]) -> factual.VetGiven:
+    listed = [factual.TreeFact(id=n + 1, level=facts[n].level, fact=facts[n].text) for n in numbers]
+    return factual.VetGiven(excerpt=excerpt, facts=listed)
+
+
+def _numbered(facts: Sequence[str], numbers: Sequence[int]) -> list[factual.Fact]:
+    return [factual.Fact(id=n + 1, fact=facts[n]) for n in numbers]
+
+
+def _support(one: factual.Support) -> Vetted:
+    passed = None if one.verdict == UNSURE else one.verdict == "pass"
+    return Vetted(passed=passed, reason=_reason(one.reason), quote=one.quote)
+
+
+def _reason(text: str) -> str:
+    return one_line(text, _LONGEST_REASON)
+
+
+def _is_contradicted(verified: Verified) -> bool:
+    return bool(verified.evidence) and verified.category not in (SUPPORTED, NOT_SAID, UNSURE)
+
+
+def _is_unsure(verified: Verified) -> bool:
+    return verified.category == UNSURE
+
+
+def _is_faulty(verified: Verified) -> bool:
+    return verified.category != SUPPORTED
+
+
+def verified(one: factual.Verification, desk: EvidenceDesk, spans: Sequence[Span]) -> Verified:
+    """What was said of a sentence, with the words of the passages that it rests on where these can be found."""
+    evidence = desk.quoted(one.quote, spans)
+    span = evidence.span
+    return Verified(
+        category=one.category,
+        reason=_reason(one.reason),
+        evidence=evidence.text,
+        start=span.start if span else None,
+        end=span.end if span else None,
+    )

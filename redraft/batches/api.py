@@ -1,0 +1,248 @@
+"""Batches for applications: begun, gone on with, and worked on in this process or by others."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import secrets
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from typing_extensions import Unpack
+
+from redraft import sources as given_sources
+from redraft.batches.engine import engine_named
+from redraft.batches.folder import folder_named, write_folder
+from redraft.batches.request import Asked, of_use, open_again, open_batch
+from redraft.batches.results import BatchResult, read_batch
+from redraft.batches.sources import check, of_document
+from redraft.batches.status import Pace, Standing, Watcher, Watching, drive, standing_of
+from redraft.batches.terms import Terms
+from redraft.batches.worker import Worker
+from redraft.errors import UsageError
+from redraft.evaluators.base import Evaluator
+from redraft.events import BatchProgress, Noted, Observer, guarded, harmless
+from redraft.graphs.state import Options
+from redraft.models.langsmith import tracing
+from redraft.runs.inputs import Source
+from redraft.runs.session import Workshop
+from redraft.settings import Judging, Limits, Refinement, Settings
+from redraft.store.batches import Batch, NewItem
+from redraft.store.store import Store
+from redraft.store.threads import off_loop
+
+_ID = re.compile(r"[0-9a-f]{64}")
+_ABOUT_ONE = ("pack", "keyfacts", "reference")
+_MEMORY = ":memory:"
+_ENGINE = "local"
+_LOOK_AGAIN = 1.0
+
+
+async def batch(
+    shop: Workshop,
+    sources: Sequence[Source],
+    *,
+    name: str | None = None,
+    folder: str | Path | None = None,
+    dossiers: bool = False,
+    workers: int | None = None,
+    metrics: Sequence[str | Evaluator] = (),
+    settings: Settings | None = None,
+    judging: Judging | None = None,
+    refinement: Refinement | None = None,
+    **options: Unpack[Options],
+) -> BatchResult:
+    """Summarize any number of documents, as `redraft batch` does, with a workshop's store, people and limits.
+
+    A source is what the command takes: a file, a folder, a pattern, a `.jsonl` file; or a `Document`, or the id of one
+    in the store. `metrics`, `settings`, `judging`, `refinement` and `options` are as for `Workshop.summarize`, and hold
+    for each document. The limits of the workshop hold for all of them together. The summaries go into `folder`, too,
+    where one is named, and with `dossiers` the dossier of each. It is worked on within this process, or by as many
+    processes as there are `workers`; those know models and metrics by their names only. The same sources under the same
+    settings, or the same `name`, are the same batch, which goes on where it stopped; what failed is tried again.
+
+    Raises a `UsageError` for what cannot be meant, or a `DocumentError` for a source that is not there, before anything
+    is paid for; a `RedraftError` where no worker can be started. What goes wrong with a document is in its item, and
+    what stands in the way of all of them, such as a used-up budget, is the `error` of the result. Cancelling it hands
+    back what is at work: nothing is lost, and the same call, or `resume_batch`, goes on. The workshop's observer is
+    told `BatchProgress` whenever something has changed, and without `workers` also what happens in the runs.
+    """
+    asked, limits = _asked(shop, metrics, settings, judging, refinement, options), shop.terms.limits or Limits()
+    _check_workers(shop, workers)
+    meant = await off_loop(_meant, shop.store, sources)
+    await off_loop(check, meant, folder)
+    named = await off_loop(folder_named, folder, dossiers=dossiers)
+    opened = await off_loop(open_batch, shop.store, meant, asked, limits, folder=named, name=name)
+    return await worked_on(shop, opened, workers)
+
+
+async def resume_batch(
+    shop: Workshop, name: str, *, limits: Limits | None = None, workers: int | None = None
+) -> BatchResult:
+    """Go on with the batch of this name, as `redraft batch resume` does; what failed or was set aside is tried again.
+
+    It keeps the settings that it began with, and its folder; `limits` replace its own. The rest is as for `batch`.
+    Raises a `RunError` where there is none of that name.
+    """
+    _check_workers(shop, workers)
+    return await worked_on(shop, await off_loop(open_again, shop.store, name, limits), workers)
+
+
+async def worked_on(shop: Workshop, opened: Batch, workers: int | None = None) -> BatchResult:
+    """Work on an open batch to its end, and put what came of it into its folder."""
+    tell = harmless(shop.observer)
+    told: list[BatchProgress] = []
+
+    def watch(standing: Standing, pace: Pace) -> None:
+        now = _progress(standing, pace)
+        if not told or told[-1].moved(now):
+            told[:] = [now]
+            tell(now)
+
+    if workers is None:
+        standing = await _here(shop, opened, guarded(shop.observer), watch)
+    else:
+        standing = await _by_processes(shop, opened, workers, tell, watch)
+    watch(standing, Pace(0, 0.0, 0))
+    result = await off_loop(read_batch, shop.store, opened.name)
+    await off_loop(write_folder, shop.store, result.standing, result.report)
+    return result
+
+
+async def _here(shop: Workshop, opened: Batch, observer: Observer, watch: Watcher) -> Standing:
+    """Work on a batch until there is nothing left to do, or it is not open any more.
+
+    Whoever is cancelled meanwhile has handed back what was at work when this returns.
+    """
+    limits = Limits.model_validate(opened.limits)
+    name = f"{os.getpid()}-{secrets.token_hex(4)}"
+    worker = Worker(shop.store, opened.name, name, limits, shop.terms.prices, observer, shop=shop)
+    watching = await off_loop(Watching, shop.store, opened.name)
+    with tracing(shop.terms.traced):
+        working = asyncio.create_task(worker.work())
+    try:
+        while not working.done():
+            watch(*await off_loop(watching.look))
+            await asyncio.wait([working], timeout=_LOOK_AGAIN)
+        await working
+    finally:
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
+    return await off_loop(standing_of, shop.store, opened.name)
+
+
+async def _by_processes(shop: Workshop, opened: Batch, workers: int, tell: Observer, watch: Watcher) -> Standing:
+    """Have processes work on a batch, which are ended when whoever waits for them is cancelled."""
+    counts = await off_loop(shop.store.batches.counts, opened.name)
+    terms = Terms(
+        db=shop.store.address,
+        batch=opened.name,
+        worker="",
+        number=0,
+        of=of_use(workers, workers, Limits.model_validate(opened.limits), counts.left),
+        max_source=given_sources.allowed(),
+        traced=shop.terms.traced,
+        keys=Asked.from_json(opened.asked).keys(),
+    )
+    loop, stopping = asyncio.get_running_loop(), threading.Event()
+
+    def seen(standing: Standing, pace: Pace) -> None:
+        if stopping.is_set():
+            raise _StoppedError
+        loop.call_soon_threadsafe(watch, standing, pace)
+
+    def noted(said: str) -> None:
+        loop.call_soon_threadsafe(tell, Noted(said))
+
+    def worked() -> Standing:
+        with engine_named(_ENGINE, None, terms.db) as engine:
+            return drive(shop.store, engine, terms, noted, seen)
+
+    driving = asyncio.ensure_future(asyncio.to_thread(worked))
+    try:
+        return await asyncio.shield(driving)
+    except asyncio.CancelledError:
+        stopping.set()
+        with suppress(_StoppedError):
+            await driving
+        raise
+
+
+class _StoppedError(Exception):
+    """Nobody waits for the workers any more."""
+
+
+def _asked(
+    shop: Workshop,
+    metrics: Sequence[str | Evaluator],
+    settings: Settings | None,
+    judging: Judging | None,
+    refinement: Refinement | None,
+    options: Options,
+) -> Asked:
+    """What is asked of every document. What is about a single one, or asks a person, is refused."""
+    own, order = shop.order(metrics, settings, judging, refinement, options)
+    if order.judging is not None and (stray := [one for one in _ABOUT_ONE if getattr(order.judging, one)]):
+        raise UsageError(f"{stray[0]} is about one document", hint="leave it out: each document has its own")
+    if order.refinement is not None and order.refinement.review:
+        raise UsageError(
+            "nobody can be asked about all documents of a batch",
+            hint="leave out review; a summary can be refined with it afterwards",
+        )
+    return Asked(own, order.judging, order.refinement)
+
+
+def _check_workers(shop: Workshop, workers: int | None) -> None:
+    """Refuse workers that would know nothing of what this process has."""
+    if workers is None:
+        return
+    if workers < 1:
+        raise UsageError(f"{workers} workers do nothing", hint="give 1 or more, or leave workers out")
+    terms, hint = shop.terms, "leave workers out, and the batch is worked on in this process"
+    if terms.people.objects or terms.own:
+        which = next(iter({**terms.people.objects, **terms.own}))
+        raise UsageError(f"{which} is an object of this process, and other workers know names only", hint=hint)
+    if terms.prices is not None:
+        raise UsageError(
+            "a table of prices is an object of this process, and other workers do not have it",
+            hint=f"give the price of a model in its ModelSettings, or {hint}",
+        )
+    if shop.store.address == _MEMORY:
+        raise UsageError("nobody else sees a database in memory", hint=f"name a file, or {hint}")
+
+
+def _meant(store: Store, sources: Sequence[Source]) -> list[str | NewItem]:
+    """The sources as a batch has them: documents that were handed over are in the store from here on."""
+    listed = [sources] if isinstance(sources, str | Path) else sources
+    if not listed:
+        raise UsageError("no document was given", hint="give the path of one, or of several")
+    return [_in_store(store, one) for one in listed]
+
+
+def _in_store(store: Store, source: Source) -> str | NewItem:
+    if not isinstance(source, str | Path):
+        return of_document(store, source)
+    path = str(source)
+    known = _ID.fullmatch(path) and store.documents.has(path)
+    return of_document(store, store.documents.get(path)) if known else path
+
+
+def _progress(standing: Standing, pace: Pace) -> BatchProgress:
+    counts = standing.counts
+    return BatchProgress(
+        batch=standing.batch.name,
+        status=standing.stage,
+        all=counts.all,
+        done=counts.done,
+        short=counts.short,
+        failed=counts.failed,
+        aside=counts.aside,
+        at_work=counts.leased,
+        calls=standing.calls,
+        cost_usd=standing.cost_usd,
+        a_minute=pace.a_minute,
+        seconds_left=pace.seconds_left,
+    )

@@ -1,0 +1,170 @@
+"""What all items of a batch are made under, as it is stored; opening a batch, and what it costs at most."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from redraft.batches.sources import documents_in, put_in
+from redraft.domain import content_id
+from redraft.errors import RedraftError, UsageError
+from redraft.evaluators.metric_info import refuse_self_check
+from redraft.models.prices import PriceTable
+from redraft.readers.documents import load
+from redraft.readers.parts import Choice
+from redraft.reports.tables import Cell, Table
+from redraft.runs.forecast import Spending, spending_of
+from redraft.runs.prepare import Order
+from redraft.settings import Judging, Limits, Refinement, Settings, with_draft
+from redraft.store.batches import Batch, NewItem
+from redraft.store.store import Store
+
+BATCH = "batch"
+"""What the runs of a batch are on record as made for."""
+_NAME_LENGTH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How each document is read, summarized, judged and redrafted."""
+
+    settings: Settings
+    judging: Judging | None = None
+    refinement: Refinement | None = None
+    reading: Choice = field(default_factory=Choice)
+
+    @property
+    def order(self) -> Order:
+        """What each run is for."""
+        return Order(with_draft(self.judging, self.refinement), experiment=BATCH)
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is stored: what nobody has set is not in it, and is found out for each run."""
+        return {
+            "settings": self.settings.model_dump(mode="json", exclude_unset=True),
+            "judging": self.judging.model_dump(mode="json") if self.judging else None,
+            "refinement": self.refinement.model_dump(mode="json") if self.refinement else None,
+            "reading": asdict(self.reading) | {"skip": list(self.reading.skip)},
+        }
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Asked:
+        """As it was stored."""
+        reading = stored["reading"]
+        return cls(
+            Settings.model_validate(stored["settings"]),
+            Judging.model_validate(stored["judging"]) if stored["judging"] else None,
+            Refinement.model_validate(stored["refinement"]) if stored["refinement"] else None,
+            Choice(**reading | {"skip": tuple(reading["skip"])}),
+        )
+
+    def keys(self) -> list[str]:
+        """The environment variables that the settings name for keys."""
+        return sorted(set(_key_variables(self.to_json())))
+
+    def name(self, sources: Sequence[str], folder: str) -> str:
+        """What a batch of these sources is called where nobody has named it: the same for the same command."""
+        asked = self.to_json()
+        if asked["refinement"]:
+            # Whether its goals count makes no other batch of it.
+            del asked["refinement"]["allow_self_check"]
+        return content_id(json.dumps([asked, list(sources), folder], sort_keys=True))[:_NAME_LENGTH]
+
+
+def pot_of(batch: str) -> str:
+    """What all workers of a batch draw their budget from."""
+    return content_id(f"{BATCH}\n{batch}")
+
+
+def _key_variables(asked: Any) -> Iterator[str]:
+    """Whatever stands under `key_env`, of whichever model."""
+    if isinstance(asked, Mapping):
+        for name, value in asked.items():
+            if name == "key_env" and value:
+                yield value
+            else:
+                yield from _key_variables(value)
+    elif isinstance(asked, list):
+        for one in asked:
+            yield from _key_variables(one)
+
+
+def open_batch(
+    store: Store, sources: Sequence[str | NewItem], asked: Asked, limits: Limits, *, folder: str, name: str | None
+) -> Batch:
+    """Open a batch of these documents, or open it again: what failed or was set aside is tried anew."""
+    refuse_self_check(asked.settings, asked.judging, asked.refinement)
+    called = name or asked.name([_called(one) for one in sources], folder)
+    store.batches.open(Batch(called, asked.to_json(), limits.model_dump(mode="json"), folder))
+    store.batches.try_again(called)
+    put_in(store, called, sources)
+    return store.batches.get(called)
+
+
+def open_again(store: Store, name: str, limits: Limits | None = None) -> Batch:
+    """Open a batch that there is, for what is left of it; what failed or was set aside is tried anew.
+
+    It keeps what is asked of it, and its folder. Other limits replace its own.
+    """
+    known = store.batches.get(name)
+    bounds = known.limits if limits is None else limits.model_dump(mode="json")
+    store.batches.open(Batch(name, known.asked, bounds, known.folder))
+    store.batches.try_again(name)
+    return store.batches.get(name)
+
+
+def of_use(wanted: int | None, usual: int, limits: Limits, left: int) -> int:
+    """As many workers as are wanted and have something to do; without a wish as many as is usual, or as are left.
+
+    One without a document, or without a request of its own, has nothing to do.
+    """
+    return max(1, min(wanted or usual, limits.concurrency, left))
+
+
+def _called(source: str | NewItem) -> str:
+    return source if isinstance(source, str) else source.document or source.source
+
+
+def plan_table(sources: Sequence[str], asked: Asked, prices: PriceTable) -> Table:
+    """All documents added up: each is read, one after the other, and forgotten again."""
+    sums: Counter[str] = Counter()
+    dollars: float | None = 0.0
+    troubles: Counter[str] = Counter()
+    for _, source in documents_in(sources):
+        try:
+            document = load(source, wanted=asked.reading) if isinstance(source, str) else source
+            one = spending_of(document, asked.settings, asked.order, prices)
+        except UsageError:
+            raise
+        except RedraftError as error:
+            troubles[error.message] += 1
+            continue
+        sums.update(_numbers(one))
+        cost = one.cost(with_reasoning=True)
+        dollars = None if dollars is None or cost is None else dollars + cost
+    rows: list[tuple[Cell, ...]] = [*sums.items(), ("USD", dollars)]
+    rows += [(f"cannot be read: {message}", n) for message, n in troubles.most_common()]
+    return Table(
+        "plan",
+        "What it comes to",
+        "At most, where the same was never asked before.",
+        "Nothing was asked and nothing stored. Replies that must be asked for again come on top.",
+        ("what", "all documents"),
+        tuple(rows),
+    )
+
+
+def _numbers(one: Spending) -> dict[str, int]:
+    plan = one.prepared.plan
+    return {
+        "documents": 1,
+        "words": plan.document_words,
+        "chunks": plan.chunks,
+        "calls": one.calls,
+        "prompt tokens": one.prompt_tokens,
+        "reply tokens": one.completion_tokens,
+        "tokens to think": one.reasoning,
+    }

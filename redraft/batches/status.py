@@ -1,0 +1,125 @@
+"""How a batch stands: how many items are done, what they have cost, and how it goes on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic_core import to_jsonable_python
+
+from redraft.batches.engine import Engine
+from redraft.batches.request import pot_of
+from redraft.batches.terms import Tell, Terms
+from redraft.batches.worker_pool import Crew
+from redraft.store.batches import Batch, Counts
+from redraft.store.store import Store
+
+Stage = Literal["done", "paused", "cancelled", "stopped", "working", "idle"]
+"""`working` is a batch that is open and that somebody works on, `idle` one that nobody does."""
+_LOOK_AGAIN = 1.0
+_LATELY = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A batch at one moment."""
+
+    batch: Batch
+    counts: Counts
+    calls: int
+    cost_usd: float | None
+    """What it has taken from its budget, calls in flight at their most; None where a price is not known."""
+    over_usd: float = 0.0
+    """What it has taken beyond its limit."""
+
+    @property
+    def stage(self) -> Stage:
+        """In a word."""
+        if self.counts.ended == self.counts.all:
+            return "done"
+        if self.batch.status != "open":
+            return self.batch.status
+        return "working" if self.counts.leased else "idle"
+
+    @property
+    def complete(self) -> bool:
+        """Whether every item is done, and none fell short."""
+        return self.counts.done == self.counts.all and not self.counts.short
+
+    def to_json(self) -> dict[str, object]:
+        """The contract of a batch in `--json`."""
+        return {
+            "batch": self.batch.name,
+            "status": self.stage,
+            "items": to_jsonable_python(self.counts),
+            "calls": self.calls,
+            "cost_usd": self.cost_usd,
+            "over_usd": self.over_usd,
+            "error": self.batch.error,
+            "folder": self.batch.folder or None,
+            "created": self.batch.created,
+        }
+
+
+def standing_of(store: Store, name: str) -> Standing:
+    """How a batch stands now."""
+    batch = store.batches.get(name)
+    calls, cost = store.bookings.used(pot_of(name))
+    over = store.bookings.over(pot_of(name), batch.limits.get("max_cost"))
+    return Standing(batch, store.batches.counts(name), calls, cost, over)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast a batch has come on since somebody began to watch."""
+
+    ended: int
+    seconds: float
+    left: int
+
+    @property
+    def a_minute(self) -> float | None:
+        """Items a minute; None before the first has come to its end."""
+        return 60 * self.ended / self.seconds if self.ended and self.seconds > 0 else None
+
+    @property
+    def seconds_left(self) -> float | None:
+        """If it goes on so."""
+        return self.seconds / self.ended * self.left if self.ended else None
+
+
+def pace_of(store: Store, standing: Standing) -> Pace:
+    """How fast a batch has come on of late, as its runs have it on record: for whoever has not watched it."""
+    counts = standing.counts
+    return Pace(*store.batches.lately(standing.batch.name, _LATELY), counts.all - counts.ended)
+
+
+Watcher = Callable[[Standing, Pace], object]
+
+
+class Watching:
+    """Looks at a batch from a moment on."""
+
+    def __init__(self, store: Store, name: str) -> None:
+        self._store = store
+        self._name = name
+        self._began = time.monotonic()
+        self._first = standing_of(store, name).counts.ended
+
+    def look(self) -> tuple[Standing, Pace]:
+        """How it stands, and how fast it has come on since that moment."""
+        now = standing_of(self._store, self._name)
+        ended = now.counts.ended
+        return now, Pace(ended - self._first, time.monotonic() - self._began, now.counts.all - ended)
+
+
+def drive(store: Store, engine: Engine, terms: Terms, tell: Tell, watch: Watcher) -> Standing:
+    """Have the workers of an engine work on a batch until there is nothing left to do, or it is not open any more."""
+    watching = Watching(store, terms.batch)
+    with Crew(store, engine, terms, tell) as crew:
+        while crew.mend():
+            watch(*watching.look())
+            time.sleep(_LOOK_AGAIN)
+    return standing_of(store, terms.batch)

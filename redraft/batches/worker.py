@@ -1,0 +1,275 @@
+"""The texts of items: in the database, or read from a file; and files read ahead, for workers who cannot see them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+from redraft.batches.dossiers import page_in, wanted_in, write_page
+from redraft.batches.items import SUMMARY
+from redraft.batches.request import Asked, pot_of
+from redraft.domain import Document
+from redraft.errors import (
+    BudgetError,
+    DocumentError,
+    ProviderError,
+    RunError,
+    StoreError,
+    StoreLost,
+    Unreached,
+)
+from redraft.events import Event, Observer, RunStarted, unobserved
+from redraft.files import write
+from redraft.history.results import Result
+from redraft.models.budget import Budget
+from redraft.models.prices import PriceTable
+from redraft.readers.documents import load
+from redraft.readers.parts import Choice
+from redraft.runs.experiment_runner import Bench, Watch, described
+from redraft.runs.session import Workshop
+from redraft.settings import Limits
+from redraft.store.batches import LEASE_SECONDS, Batch, Item, NewItem
+from redraft.store.store import Store
+from redraft.store.threads import off_loop
+
+_AT_ONCE = 50
+"""So many texts are held in memory, and go into the database in one transaction."""
+_LOST_TEXT = "its text is not in the database any more"
+
+
+def text_of(store: Store, item: Item, reading: Choice) -> Document:
+    """The document of an item."""
+    return store.documents.get(item.document) if item.document is not None else _read(item, reading)
+
+
+def count_files(store: Store, batch: str) -> int:
+    """How many items of a batch wait that are files, and not in the database yet."""
+    return sum(1 for _ in _files(store, batch))
+
+
+def keep_texts(store: Store, batch: str, reading: Choice) -> None:
+    """Put into the database what are files of this machine, side by side. One that cannot be read has failed."""
+    files = _files(store, batch)
+    with ThreadPoolExecutor() as readers:
+        while some := list(islice(files, _AT_ONCE)):
+            read = list(readers.map(partial(_attempt, reading=reading), some))
+            with store.at_once():
+                store.batches.add(batch, [_kept(store, *one) for one in zip(some, read, strict=True)])
+
+
+def _files(store: Store, batch: str) -> Iterator[Item]:
+    return (one for one in store.batches.items(batch) if one.state == "waiting" and one.document is None)
+
+
+def _attempt(item: Item, reading: Choice) -> Document | dict[str, str]:
+    """The document of an item, or what is amiss with it."""
+    try:
+        return _read(item, reading)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+        return described(error)
+
+
+def _kept(store: Store, item: Item, read: Document | dict[str, str]) -> NewItem:
+    known = NewItem(item.source, item.file, item.priority)
+    if isinstance(read, dict):
+        return replace(known, error=read)
+    store.documents.add(read)
+    return replace(known, document=read.id)
+
+
+def _read(item: Item, reading: Choice) -> Document:
+    if "#" in item.source and not Path(item.source).exists():
+        raise DocumentError(_LOST_TEXT, hint="repeat what the batch was begun with")
+    return load(item.source, wanted=reading)
+
+
+# What stands in the way of every item alike.
+_HOPELESS = (BudgetError, ProviderError, Unreached, StoreError)
+_LOOK_AGAIN, _LOOK_AGAIN_IDLY = 0.5, 1.0
+# Documents side by side where their requests go out in jobs.
+_MOST_IN_JOBS = 200
+_MOST_SECONDS_A_BEAT = 2.0
+_RENEWALS_A_LEASE = 4
+
+Key = tuple[int, int]
+
+
+@dataclass(slots=True)
+class _Following(Watch):
+    """Follows the run of an item, and says when it begins or goes on."""
+
+    begun: Callable[[str], object] = str
+
+    def __call__(self, event: Event) -> None:
+        """Take note of an event."""
+        if isinstance(event, RunStarted):
+            self.begun(event.run)
+        Watch.__call__(self, event)
+
+
+@dataclass(slots=True)
+class Worker:
+    """One worker of a batch, within a process or an actor of any kind: all that it needs to know is in the store."""
+
+    store: Store
+    batch: str
+    name: str
+    limits: Limits
+    """Those of the batch, with this worker's share of its requests at once."""
+    prices: PriceTable | None = None
+    observer: Observer = unobserved
+    lease_seconds: float = LEASE_SECONDS
+    delivers: bool = True
+    """Whether the folder of the batch is on this machine."""
+    shop: Workshop | None = None
+    """Whose people make the runs, where this is a worker of an application's own process."""
+    _bench: Bench = field(init=False)
+    _asked: Asked = field(init=False)
+    _folder: Path | None = field(init=False)
+    _at_work: dict[Key, asyncio.Task[None]] = field(default_factory=dict)
+    _stopped: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def stop(self) -> None:
+        """Hand back what is at work, and come to an end."""
+        self._stopped.set()
+
+    async def work(self) -> None:
+        """Work until there is nothing left to do, or the batch is not open any more."""
+        batch = await off_loop(self.store.batches.get, self.batch)
+        self._asked = Asked.from_json(batch.asked)
+        self._folder = Path(batch.folder) if batch.folder and self.delivers else None
+        self._bench = Bench(self.store, self.limits, self.prices, self.observer, self.shop)
+        calls, cost = self.limits.max_calls, self.limits.max_cost
+        self._bench.budget = Budget(max_calls=calls, max_cost=cost, pot=pot_of(self.batch), paced=True)
+        beating = asyncio.create_task(self._beat())
+        try:
+            await self._take_turns(beating)
+        finally:
+            ending = [beating, *self._at_work.values()]
+            for task in ending:
+                task.cancel()
+            await asyncio.gather(*ending, return_exceptions=True)
+
+    @property
+    def _most(self) -> int:
+        """How many documents are worked on side by side: for a job as many as the memory has room for."""
+        return _MOST_IN_JOBS if self.limits.provider_batch else self.limits.concurrency
+
+    async def _take_turns(self, beating: asyncio.Task[None]) -> None:
+        """Begin items and see to their ends, until there are no more. What ends the beat is raised."""
+        stopping = asyncio.create_task(self._stopped.wait())
+        try:
+            while not self._stopped.is_set():
+                self._put_away()
+                room = self._most - len(self._at_work)
+                for item in await self._leased(room) if room else []:
+                    self._at_work[item.idx, item.attempts] = asyncio.create_task(self._one(item))
+                if not self._at_work and await off_loop(self.store.batches.is_over, self.batch):
+                    return
+                waiting = [stopping, beating, *self._at_work.values()]
+                pause = _LOOK_AGAIN if self._at_work else _LOOK_AGAIN_IDLY
+                await asyncio.wait(waiting, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
+                if beating.done():
+                    beating.result()
+        finally:
+            stopping.cancel()
+
+    def _put_away(self) -> None:
+        """Forget what has come to its end. Where even that could not be stored there is no going on."""
+        for key, task in list(self._at_work.items()):
+            if task.done():
+                del self._at_work[key]
+                if not task.cancelled():
+                    task.result()
+
+    async def _leased(self, room: int) -> list[Item]:
+        return await off_loop(self.store.batches.lease, self.batch, self.name, room, self.lease_seconds)
+
+    async def _beat(self) -> None:
+        """Keep what is leased, let go of what is not any more, and look whether the batch was cancelled."""
+        while True:
+            await asyncio.sleep(min(_MOST_SECONDS_A_BEAT, self.lease_seconds / _RENEWALS_A_LEASE))
+            # A database that cannot be written to now is told of by whoever works.
+            with suppress(StoreError):
+                if self._at_work:
+                    # What is leased meanwhile is no part of what is renewed.
+                    held = list(self._at_work.items())
+                    ours = await off_loop(self.store.batches.renew, self.batch, self.name, self.lease_seconds)
+                    for key, task in held:
+                        if key not in ours:
+                            task.cancel()
+                if (await off_loop(self.store.batches.get, self.batch)).status == "cancelled":
+                    self.stop()
+
+    async def _one(self, item: Item) -> None:
+        """Bring an item to its end, or hand it back."""
+        batches = self.store.batches
+        noting: list[asyncio.Task[None]] = []
+        watch = _Following(
+            item.source,
+            self.observer,
+            begun=lambda run: noting.append(asyncio.create_task(off_loop(self._note, item, run))),
+        )
+        try:
+            result = await self._made(item, watch)
+        except asyncio.CancelledError:
+            await off_loop(batches.settle, item, "waiting", run=watch.run)
+            raise
+        except StoreLost:
+            # The server is being restarted, perhaps. If it stays away, that is told of by whatever is asked of it next.
+            await asyncio.sleep(_LOOK_AGAIN)
+            await off_loop(batches.settle, item, "waiting", run=watch.run)
+        except _HOPELESS as error:
+            await off_loop(batches.settle, item, "waiting", run=watch.run)
+            await off_loop(batches.set_status, self.batch, "stopped", described(error))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+            if isinstance(error, RunError) and watch.run and await off_loop(self.store.is_claimed, watch.run):
+                # The same document under another name: when it is done for one it is done for both.
+                await asyncio.sleep(_LOOK_AGAIN)
+                await off_loop(batches.settle, item, "waiting")
+                return
+            await off_loop(batches.settle, item, "failed", run=watch.run, error=described(error))
+        else:
+            await off_loop(batches.settle, item, "done", run=result.run.id, short=not result.complete)
+        finally:
+            await asyncio.gather(*noting, return_exceptions=True)
+
+    async def _made(self, item: Item, watch: Watch) -> Result:
+        document = await off_loop(text_of, self.store, item, self._asked.reading)
+        result = await self._bench.made(document, self._asked.settings, self._asked.order, watch)
+        if self._folder is not None and result.summary is not None:
+            await off_loop(deliver, self._folder, item, result.summary)
+            await self._show(item, result, self._folder)
+        return result
+
+    async def _show(self, item: Item, result: Result, folder: Path) -> None:
+        """Write the dossier of a document where they are wanted: others are waited for meanwhile."""
+        if (dossiers := wanted_in(folder)) is not None:
+            # No document fails for it. What is missing is written at the end, and what stands in its way is told then.
+            with suppress(Exception):
+                await off_loop(write_page, self.store, result.run.id, page_in(dossiers, item.file))
+
+    def _note(self, item: Item, run: str) -> None:
+        """Have the run of an item on record from its beginning, and what it uses counted as the batch's."""
+        self.store.batches.note_run(item, run)
+        self.store.bookings.share(pot_of(self.batch), run)
+
+
+def deliver(folder: Path, item: Item, summary: str) -> Path:
+    """Write the summary of an item into the folder of its batch, whole or not at all."""
+    path = folder / f"{item.file}{SUMMARY}"
+    write(path, summary.rstrip("\n") + "\n", "name another folder with -o, and repeat the command")
+    return path
+
+
+def share_of(batch: Batch, worker: int, workers: int) -> Limits:
+    """The limits of one of several workers: all of the batch's, and of its requests at once as many as fall to it."""
+    limits = Limits.model_validate(batch.limits)
+    each, over = divmod(limits.concurrency, workers)
+    return limits.model_copy(update={"concurrency": max(1, each + (worker < over))})

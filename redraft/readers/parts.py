@@ -1,0 +1,364 @@
+"""Parts of a document: its chapters, what of it is to be read, and a summary for each of several parts."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple
+
+from redraft.document import Document, Section, Span, content_id
+from redraft.errors import UsageError
+from redraft.marks import MarkKind
+from redraft.text.languages import primary
+from redraft.text.passages import joined
+from redraft.text.words import count_words
+
+_WORDS = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
+    " eighteen nineteen twenty"
+)
+_ORDINALS = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth"
+    " sixteenth seventeenth eighteenth nineteenth twentieth"
+)
+_TENS = {"twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
+_IN_WORDS = {word: at for lot in (_WORDS, _ORDINALS) for at, word in enumerate(lot.split(), 1)} | _TENS
+_NAMED = re.compile(
+    r"(?:chapter|kapitel|chapitre|cap[íi]tulo|capitolo|hoofdstuk|rozdział|kapitola|глава|stave|canto)\s+(?:the\s+)?"
+    r"([\w-]+)|第([\d一二三四五六七八九十百]+)[章回]",
+    re.IGNORECASE,
+)
+_NUMBERED = re.compile(r"(\d{1,3}|[IVXLC]{1,7})(?:[.:)—–-]?\s|[.:)—–-]?\Z)")
+_OTHER = re.compile(
+    r"(?:(?:table of )?contents|index|notes|endnotes|footnotes|appendix.*|preface|foreword|introduction|prologue"
+    r"|epilogue|afterword|acknowledge?ments|dedication|bibliography|references|glossary|copyright|about the author"
+    r"|conclusion)\b",
+    re.IGNORECASE,
+)
+_ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
+_KANJI = {sign: at for at, sign in enumerate("一二三四五六七八九十", 1)}
+
+
+class Chapter(NamedTuple):
+    """A chapter, and the number by which it is called: as printed, else the how-many-eth it is."""
+
+    number: int
+    section: Section
+
+
+def chapters(document: Document) -> list[Chapter]:
+    """The chapters of a document in their order: the sections that are called so, else those of the outermost rank."""
+    for pattern in (_NAMED, _NUMBERED):
+        named = [(one, pattern.match(one.title)) for one in document.sections if one.title != document.title]
+        found = [(one, number_of(next(filter(None, match.groups())))) for one, match in named if match]
+        level = Counter(one.level for one, number in found if number is not None).most_common(1)
+        told = [(one, number) for one, number in found if number is not None and one.level == level[0][0]]
+        if len(told) > 1 or (told and pattern is _NAMED):
+            numbers = [number for _, number in told]
+            as_printed = len(set(numbers)) == len(numbers)
+            return [Chapter(number if as_printed else at, one) for at, (one, number) in enumerate(told, 1)]
+    return [Chapter(at, one) for at, one in enumerate(_outermost(document), 1)]
+
+
+def _outermost(document: Document) -> Sequence[Section]:
+    """The sections of the outermost rank that has several, without those that are no chapters by their titles."""
+    for level in sorted({one.level for one in document.sections}):
+        found = [one for one in document.sections if one.level == level and one.title != document.title]
+        if len(found) > 1:
+            return [one for one in found if not _OTHER.match(one.title)]
+    return []
+
+
+def number_of(text: str) -> int | None:
+    """The number that a text is: in figures, Roman ones as well, or an English word."""
+    plain = text.casefold().strip()
+    if plain.isascii() and plain.isdigit():
+        return int(plain) if len(plain) < 6 else None
+    if plain in _IN_WORDS:
+        return _IN_WORDS[plain]
+    tens, _, ones = plain.partition("-")
+    if tens in _TENS and ones in _IN_WORDS:
+        return _TENS[tens] + _IN_WORDS[ones]
+    return _roman(plain) or _kanji(plain)
+
+
+def _roman(text: str) -> int | None:
+    if not text or set(text) - _ROMAN.keys():
+        return None
+    values = [_ROMAN[letter] for letter in text]
+    return sum(
+        -value if any(later > value for later in values[at + 1 : at + 2]) else value for at, value in enumerate(values)
+    )
+
+
+def _kanji(text: str) -> int | None:
+    if not text or set(text) - {*_KANJI, "百"} or "百" in text:
+        return None
+    tens, mark, ones = text.partition("十")
+    if not mark:
+        return _KANJI[text] if len(text) == 1 else None
+    return 10 * (_KANJI.get(tens, 1)) + _KANJI.get(ones, 0)
+
+
+_BETWEEN = "\n\n"
+
+
+def without(document: Document, stretches: Iterable[Span]) -> Document:
+    """The document without some stretches."""
+    kept: list[Span] = []
+    at = 0
+    for start, end in joined(stretches):
+        kept.append(Span(at, start))
+        at = end
+    return only(document, [*kept, Span(at, len(document.text))])
+
+
+def only(document: Document, stretches: Iterable[Span]) -> Document:
+    """The document that some stretches of it are, one behind the other."""
+    pieces = [one for span in joined(stretches) if (one := _bare(document.text, span)).end > one.start]
+    cut = _Cut(pieces)
+    text = _BETWEEN.join(document.text[start:end] for start, end in pieces)
+    sections = (Section(one.title, one.level, span) for one in document.sections if (span := cut.span(one.span)))
+    marks = (
+        one._replace(start=span.start, end=span.end)
+        for one in document.marks
+        if (span := cut.span(Span(one.start, one.end)))
+    )
+    return replace(document, id=content_id(text), text=text, sections=tuple(sections), marks=tuple(marks))
+
+
+def _bare(text: str, span: Span) -> Span:
+    """A stretch without the white space around it."""
+    part = text[span.start : span.end]
+    return Span(span.start + len(part) - len(part.lstrip()), span.start + len(part.rstrip()))
+
+
+class _Cut:
+    """Where what is kept of a text stands once the rest is gone."""
+
+    def __init__(self, pieces: Sequence[Span]) -> None:
+        self._pieces = pieces
+        self._moved: list[int] = []
+        length = 0
+        for start, end in pieces:
+            self._moved.append(length)
+            length += end - start + len(_BETWEEN)
+
+    def span(self, span: Span) -> Span | None:
+        """The new place of a stretch, or of what is left of it."""
+        first = bisect_right(self._pieces, span.start, key=lambda piece: piece.end)
+        last = bisect_right(self._pieces, span.end - 1, key=lambda piece: piece.start) - 1
+        if first > last:
+            return None
+        start = max(span.start, self._pieces[first].start) - self._pieces[first].start + self._moved[first]
+        end = min(span.end, self._pieces[last].end) - self._pieces[last].start + self._moved[last]
+        return Span(start, end) if end > start else None
+
+
+MATTER: dict[MarkKind, str] = {
+    "gutenberg": "what Project Gutenberg puts around it",
+    "front": "what stands before its first chapter",
+    "contents": "its contents",
+    "notes": "its notes",
+    "index": "its index",
+}
+"""What may surround a text, and how it is called."""
+USUALLY_SKIPPED: tuple[MarkKind, ...] = ("gutenberg", "contents", "index")
+"""What is left out where nobody asks for it."""
+NOTHING = "none"
+_RANGE = re.compile(r"\s*(\w+)\s*(?:([-–:])\s*(\w*))?\s*\Z")
+_LAST = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is to be read of a document: ranges of chapters and of pages, both as people write them, and what not.
+
+    And in which language, such as `de`, where that is known beforehand.
+    """
+
+    chapters: str = ""
+    pages: str = ""
+    skip: tuple[MarkKind, ...] = USUALLY_SKIPPED
+    language: str = ""
+    partial: bool = False
+    """Whether a damaged file may be read of which more than a tenth is missing."""
+
+
+def choice(
+    chapters: str = "",
+    pages: str = "",
+    skip: Collection[str] = (),
+    language: str = "",
+    *,
+    partial: bool = False,
+) -> Choice:
+    """A choice; `skip` is left out besides what usually is, and nothing is for `none`."""
+    if language and not primary(language):
+        raise UsageError(f"{language!r} names no language", hint="give a code of ISO 639, such as de, ja or pt-BR")
+    wanted = [one.strip() for part in skip for one in part.split(",") if one.strip()]
+    if unknown := [one for one in wanted if one not in MATTER and one != NOTHING]:
+        raise UsageError(
+            f"there is no {unknown[0]!r} to be left out", hint=f"name some of {', '.join(MATTER)}, or {NOTHING}"
+        )
+    if NOTHING in wanted:
+        return Choice(chapters, pages, tuple(one for one in MATTER if one in wanted), language, partial)
+    skipped = tuple(one for one in MATTER if one in wanted or one in USUALLY_SKIPPED)
+    return Choice(chapters, pages, skipped, language, partial)
+
+
+def chosen(document: Document, wanted: Choice) -> Document:
+    """What of a document is to be read, with a note on what is not."""
+    notes = [*document.notes]
+    if wanted.chapters:
+        spans = _chapters(document, wanted.chapters)
+        document, notes = only(document, spans), [*notes, f"only chapters {wanted.chapters} are read"]
+    if wanted.pages:
+        spans = _pages(document, wanted.pages)
+        document, notes = only(document, spans), [*notes, f"only pages {wanted.pages} are read"]
+    left, told = _skipped(document, wanted.skip)
+    return replace(left, notes=(*notes, *told))
+
+
+def _skipped(document: Document, kinds: Sequence[MarkKind]) -> tuple[Document, list[str]]:
+    spans: list[Span] = []
+    words: Counter[MarkKind] = Counter()
+    for mark in document.marks:
+        kind: MarkKind = "notes" if mark.kind == "note" else mark.kind
+        if kind in kinds:
+            spans.append(Span(mark.start, mark.end))
+            words[kind] += count_words(document.text[mark.start : mark.end])
+    if not spans:
+        return document, []
+    left = without(document, spans)
+    if not count_words(left.text):
+        return document, []
+    named = [f"{MATTER[kind]} ({count:,} words)" for kind, count in words.items() if count]
+    return left, [f"left out: {', '.join(named)}"] if named else []
+
+
+def _chapters(document: Document, wanted: str) -> list[Span]:
+    known = chapters(document)
+    if not known:
+        raise UsageError("--chapters: the document has no chapters", hint="see `redraft read` for its sections")
+    holds = _ranges("--chapters", wanted)
+    found = [one.section.span for one in known if holds(one.number)]
+    if not found:
+        first, last = min(one.number for one in known), max(one.number for one in known)
+        raise UsageError(f"--chapters {wanted}: its chapters are {first} to {last}", hint="see `redraft read`")
+    return found
+
+
+def _pages(document: Document, wanted: str) -> list[Span]:
+    known = [mark for mark in document.marks if mark.kind == "page"]
+    if not known:
+        raise UsageError("--pages: the document has no pages", hint="give --chapters, or see `redraft read`")
+    holds = _ranges("--pages", wanted)
+    in_figures = any(part[:1].isdigit() for part in re.split(r"\W+", wanted) if part)
+    found = [
+        Span(mark.start, mark.end)
+        for mark in known
+        if mark.label[:1].isdigit() == in_figures and (number := number_of(mark.label)) is not None and holds(number)
+    ]
+    if not found:
+        raise UsageError(
+            f"--pages {wanted}: its pages are {known[0].label} to {known[-1].label}",
+            hint="give them as they are printed",
+        )
+    return found
+
+
+def _ranges(option: str, wanted: str) -> Callable[[int], bool]:
+    """Whether a number is among some, such as `3`, `3-12`, `3-` or `1,4-6`."""
+    ranges: list[tuple[int, int]] = []
+    for part in wanted.split(","):
+        found = _RANGE.match(part)
+        first = number_of(found[1]) if found else None
+        last = None
+        if found:
+            last = first if not found[2] else _LAST if not found[3] else number_of(found[3])
+        if first is None or last is None or last < first:
+            raise UsageError(f"{option}: {part.strip()!r} is no range", hint="write it as 3-12, or 1,4-6, or 3-")
+        ranges.append((first, last))
+    return lambda number: any(first <= number <= last for first, last in ranges)
+
+
+_FEWEST_WORDS = 40
+"""What has fewer, such as a title page, belongs to what follows it."""
+_FRONT, _BETWEEN_OF_PARTING = "Before the first chapter", "After {}"
+
+
+class Stretch(NamedTuple):
+    """A part of a document, and what it is called."""
+
+    title: str
+    span: Span
+
+
+def parted(document: Document) -> list[Stretch]:
+    """The parts of a document in their order, which cover all of it: of several documents these, else the chapters.
+
+    What stands beside chapters, such as an introduction, is a part as well.
+    """
+    found = _long_enough(document.text, list(_documents(document) or _chapters_of_parting(document)))
+    if len(found) < 2:
+        raise UsageError(
+            "--by-chapter: no chapters are found in the document",
+            hint="`redraft read` shows its sections; without --by-chapter it is summarized as a whole",
+        )
+    return found
+
+
+def _documents(document: Document) -> list[Stretch]:
+    marks = [mark for mark in document.marks if mark.kind == "document"]
+    bounds = [*(mark.start for mark in marks), len(document.text)]
+    return [Stretch(mark.label, Span(*its)) for mark, its in zip(marks, pairwise(bounds), strict=True)]
+
+
+def _chapters_of_parting(document: Document) -> Iterator[Stretch]:
+    known = [one.section for one in chapters(document)]
+    if not known:
+        return
+    named = frozenset(known)
+    beside = [one for one in document.sections if one.level == known[0].level and one not in named]
+    titles = {one.span.start: one.title for one in (*beside, *known)}
+    # A stretch that is none of these sections lies before the first of them, or behind one that ends.
+    bounds = sorted({0, len(document.text), *titles, *(one.span.end for one in (*beside, *known))})
+    before = ""
+    for start, end in pairwise(bounds):
+        title = (
+            titles.get(start)
+            or _first_within(document, start, end)
+            or (_BETWEEN_OF_PARTING.format(before) if before else "")
+        )
+        yield Stretch(title or _FRONT, Span(start, end))
+        before = titles.get(start, before)
+
+
+def _first_within(document: Document, start: int, end: int) -> str:
+    """The title of the first section that begins in a stretch; the document's own says nothing."""
+
+    def is_named(one: Section) -> bool:
+        return start <= one.span.start < end and one.title != document.title
+
+    return next((one.title for one in document.sections if is_named(one)), "")
+
+
+def _long_enough(text: str, found: list[Stretch]) -> list[Stretch]:
+    """The stretches with what is hardly any text joined to the next of them, or at the end to the one before."""
+    kept: list[Stretch] = []
+    start: int | None = None
+    for title, span in found:
+        whole = Span(span.start if start is None else start, span.end)
+        if count_words(text[slice(*span)]) >= _FEWEST_WORDS:
+            kept.append(Stretch(title, whole))
+            start = None
+        else:
+            start = whole.start
+    if start is not None and kept:
+        kept[-1] = Stretch(kept[-1].title, Span(kept[-1].span.start, len(text)))
+    return kept

@@ -1,0 +1,485 @@
+"""From the lines of PDF pages to paragraphs in reading order, without running heads and page numbers."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import median
+from typing import Literal
+
+from redraft.readers.pdf.lines import LOWERED, RAISED, SOFT_HYPHEN, Piece, by_place
+from redraft.text.sentences import ends_sentence
+from redraft.text.words import UNSPACED
+
+_MOST_ACROSS = 0.15
+"""Which share of the lines may go across the gap between two columns: titles, and pictures' captions."""
+_LEAST_GAP = 7.0
+_LEAST_LINES = 6
+_LEAST_WIDTH = 0.6
+_LEAST_OF_PAGE = 0.18
+_BINS = 400
+
+
+@dataclass(slots=True)
+class Line:
+    """A line of a column, with the edges of the column. A line of a table has several cells."""
+
+    cells: list[Piece]
+    column: tuple[float, float]
+
+    @property
+    def text(self) -> str:
+        """Its words."""
+        return " ".join(cell.text for cell in self.cells)
+
+    @property
+    def left(self) -> float:
+        """Where it begins."""
+        return self.cells[0].left
+
+    @property
+    def right(self) -> float:
+        """Where it ends."""
+        return self.cells[-1].right
+
+    @property
+    def bottom(self) -> float:
+        """Its lower edge."""
+        return self.cells[0].bottom
+
+    @property
+    def top(self) -> float:
+        """Its upper edge."""
+        return self.cells[0].top
+
+    @property
+    def size(self) -> float:
+        """How high its letters are."""
+        return max(cell.size for cell in self.cells)
+
+
+def in_order(pieces: list[Piece]) -> list[Line]:
+    """The lines of a page in the order in which they are read."""
+    if not pieces:
+        return []
+    gaps = _gaps(pieces)
+    edges = [min(one.left for one in pieces), *gaps, max(one.right for one in pieces)]
+    made: list[Line] = []
+    waiting: list[list[Piece]] = [[] for _ in range(len(gaps) + 1)]
+    for one in sorted(pieces, key=lambda each: -each.middle):
+        at = _column(one, gaps)
+        if at is None:
+            made += _columns(waiting)
+            waiting = [[] for _ in range(len(gaps) + 1)]
+            made.append(Line([one], (edges[0], edges[-1])))
+        else:
+            waiting[at].append(one)
+    return made + _columns(waiting) if gaps else _columns([pieces])
+
+
+def _columns(waiting: Sequence[list[Piece]]) -> list[Line]:
+    made: list[Line] = []
+    for pieces in waiting:
+        if pieces:
+            edges = _edges(pieces)
+            made += [Line(row, edges) for row in by_place(pieces)]
+    return made
+
+
+def _edges(pieces: Sequence[Piece]) -> tuple[float, float]:
+    """Where most lines of a column begin, and where the longest of them end."""
+    lefts = Counter(round(one.left) for one in pieces if len(one.text) > 1)
+    rights = sorted(one.right for one in pieces)
+    left = max(lefts, key=lambda at: (lefts[at], -at)) if lefts else min(one.left for one in pieces)
+    return float(left), rights[min(len(rights) - 1, int(0.97 * len(rights)))]
+
+
+def _column(one: Piece, gaps: Sequence[float]) -> int | None:
+    """Which column a piece is in; None where it goes across the gap between two."""
+    slack = 2.0
+    if any(one.left < gap - slack and one.right > gap + slack for gap in gaps):
+        return None
+    return sum(1 for gap in gaps if (one.left + one.right) / 2 > gap)
+
+
+def _gaps(pieces: Sequence[Piece]) -> list[float]:
+    """The middles of the gaps between the columns of a page, if it has several."""
+    if len(pieces) < 2 * _LEAST_LINES:
+        return []
+    low, high = min(one.left for one in pieces), max(one.right for one in pieces)
+    width = max(high - low, 1.0)
+    covered = [0] * (_BINS + 2)
+    for one in pieces:
+        covered[int(_BINS * (one.left - low) / width)] += 1
+        covered[min(_BINS, int(_BINS * (one.right - low) / width)) + 1] -= 1
+    most = _MOST_ACROSS * len(pieces) / 2
+    found: list[float] = []
+    depth, begun = 0, -1
+    for at in range(_BINS + 1):
+        depth += covered[at]
+        is_open = depth <= most
+        if is_open and begun < 0:
+            begun = at
+        elif not is_open and begun >= 0:
+            if begun > 0 and (at - begun) * width / _BINS >= _LEAST_GAP:
+                found.append(low + width * (begun + at) / 2 / _BINS)
+            begun = -1
+    return found if found and _are_columns(pieces, [low, *found, high]) else []
+
+
+def _are_columns(pieces: Sequence[Piece], edges: Sequence[float]) -> bool:
+    """Whether what stands between gaps is running text, and not the cells of a table."""
+    gaps = edges[1:-1]
+    whole = edges[-1] - edges[0]
+    for at, (left, right) in enumerate(pairwise(edges)):
+        mine = [one for one in pieces if _column(one, gaps) == at]
+        if len(mine) < _LEAST_LINES or right - left < _LEAST_OF_PAGE * whole:
+            return False
+        if median(one.right - one.left for one in mine) < _LEAST_WIDTH * (right - left):
+            return False
+    return True
+
+
+_EDGE = 2
+"""How many lines at the top and at the bottom of a page may be heads, or feet."""
+_NEAR = 4
+"""Among so many pages before and after one, the same head is to be found again."""
+_TWICE = 2
+_DIGITS = re.compile(r"\d+")
+_NUMBER = re.compile(
+    r"\W*(?:(?:page|seite|p\.|página|pagina|стр\.?)\s*)?(\d{1,5}|[ivxlcdm]{1,8})\W*(?:(?:of|/|von|de|di|из)\s*\d{1,5}\W*)?",
+    re.IGNORECASE,
+)
+_AT_AN_EDGE = re.compile(r"\A(\d{1,5})\b|\b(\d{1,5})\Z")
+_LONGEST = 120
+_GAP, _OTHER_SIZE = 1.35, 0.1
+_LARGER = 1.2
+_MARGIN = 0.15
+
+
+class Edges:
+    """The heads and feet of the pages of one file."""
+
+    def __init__(self, pages: Sequence[Sequence[Line]]) -> None:
+        self._pages = pages
+        low = min((line.bottom for lines in pages for line in lines), default=0.0)
+        high = max((line.top for lines in pages for line in lines), default=1.0)
+        margin = _MARGIN * (high - low)
+        self._edges = [_at_edges(lines, low + margin, high - margin) for lines in pages]
+        self._keys = [{key: line for line, key in edge} for edge in self._edges]
+        self.heads = 0
+        self.numbers = 0
+        self._offset = self._printed_offset()
+
+    def without(self, page: int) -> list[Line]:
+        """The lines of a page that are neither."""
+        drop: set[int] = set()
+        for line, key in self._edges[page]:
+            number = _NUMBER.fullmatch(line.text.strip())
+            if number and self._is_number(page, number[1]):
+                self.numbers += 1
+            elif self._is_repeated(page, line, key) or self._is_numbered(page, line.text, key):
+                self.heads += 1
+            else:
+                continue
+            drop.add(id(line))
+        return [line for line in self._pages[page] if id(line) not in drop]
+
+    def printed(self, page: int) -> str:
+        """The number that is printed on a page, as those on its neighbours confirm; empty where there is none."""
+        return str(page + self._offset) if self._offset is not None and page + self._offset > 0 else ""
+
+    def _is_number(self, page: int, said: str) -> bool:
+        if not said.isdigit():
+            return len(self._pages) > _TWICE
+        return self._offset is None or int(said) - page == self._offset
+
+    def _is_numbered(self, page: int, text: str, key: tuple[str, bool]) -> bool:
+        """Whether a line ends with the number of its page, as a head does that only a few pages have.
+
+        One that begins with it may be the title of a chapter, unless it stands on another page as well.
+        """
+        if self._offset is None or page + self._offset not in _numbers(text):
+            return False
+        again = any(key in self._keys[other] for other in (page - 2, page + 2) if 0 <= other < len(self._keys))
+        return again or bool(re.search(rf"\D{page + self._offset}\Z", text.strip()))
+
+    def _is_repeated(self, page: int, line: Line, key: tuple[str, bool]) -> bool:
+        """Whether the same stands on the pages around, and not in smaller letters, as a title does in the heads."""
+        near = range(max(0, page - _NEAR), min(len(self._pages), page + _NEAR + 1))
+        same = [self._keys[other][key] for other in near if other != page and key in self._keys[other]]
+        found = sum(1 for one in same if line.size <= _LARGER * one.size)
+        return found >= min(_TWICE, max(1, len(self._pages) - 2)) and len(self._pages) > _TWICE
+
+    def _printed_offset(self) -> int | None:
+        """By how much the printed numbers differ from the places of the pages; None where most pages have no number."""
+        votes: Counter[int] = Counter()
+        for page, edge in enumerate(self._edges):
+            numbers = {number for line, _ in edge for number in _numbers(line.text)}
+            votes.update(number - page for number in numbers)
+        if not votes:
+            return None
+        offset, count = votes.most_common(1)[0]
+        return offset if count >= max(_TWICE, len(self._pages) // 3) else None
+
+
+def _numbers(text: str) -> set[int]:
+    text = text.strip()
+    whole = _NUMBER.fullmatch(text)
+    found = [whole[1]] if whole else [one for pair in _AT_AN_EDGE.findall(text) for one in pair]
+    return {int(one) for one in found if one.isdigit()}
+
+
+def _at_edges(lines: Sequence[Line], low: float, high: float) -> list[tuple[Line, tuple[str, bool]]]:
+    """The lines that may be heads or feet, each with what they would have in common with those of other pages."""
+    by_height = sorted(lines, key=lambda line: -line.top)
+    rows: list[list[Line]] = []
+    for line in by_height:
+        if rows and abs(rows[-1][0].bottom - line.bottom) < 2:
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    upper = [line for row in _apart(rows) for line in row if line.bottom > high]
+    lower = [line for row in _apart(rows[::-1]) for line in row if line.top < low and line not in upper]
+    return [(line, _key(line, top)) for lot, top in ((upper, True), (lower, False)) for line in lot if _is_short(line)]
+
+
+def _apart(rows: Sequence[list[Line]]) -> Sequence[list[Line]]:
+    """The first rows, if they stand apart from those after them, or are of another size."""
+    for at in range(min(_EDGE, len(rows))):
+        row = rows[at][0]
+        if at + 1 == len(rows):
+            return rows[: at + 1]
+        other = rows[at + 1][0]
+        distance = abs(row.bottom - other.bottom) / max(row.size, other.size, 0.1)
+        if distance > _GAP or abs(row.size - other.size) > _OTHER_SIZE * other.size:
+            return rows[: at + 1]
+    return []
+
+
+def _is_short(line: Line) -> bool:
+    return len(line.text) <= _LONGEST
+
+
+def _key(line: Line, top: bool) -> tuple[str, bool]:
+    return _DIGITS.sub("0", line.text.casefold()).strip(), top
+
+
+Kind = Literal["text", "heading", "note", "table", "item", "caption"]
+_ITEM = re.compile(r"(?:[•‣◦▪●○–*-]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+\S")
+_LONE_MARK = re.compile(r"[•‣◦▪●○–*-]|\(?\w{1,3}[.)]")
+_BULLET = re.compile(r"[•‣◦▪●○]\s*")
+_NOTE = re.compile(rf"{RAISED}?(\d{{1,3}}|[*†‡§]){LOWERED}?[.)]?\s+\S")
+_CAPTION = re.compile(
+    r"(?:figure|fig\.|table|tab\.|abbildung|abb\.|tabelle|figura|tableau|таблица|рис\.|图|圖|図|表)\s*\d", re.I
+)
+_HYPHEN_END = re.compile(rf"[^\W\d_][-\u2010{SOFT_HYPHEN}]\Z")
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+_CJK = re.compile(f"[{UNSPACED}\u3000-\u303f\uff00-\uffef]")
+_MARKED = re.compile(f"{RAISED}(\\d+){LOWERED}")
+_LEADERS = re.compile(r"(?:\s?[.·…_]){5,}\s?")
+_QUOTES = frozenset("\"'“‘«„「『")
+"""With which somebody begins to speak, most often in a paragraph of their own."""
+_SAME_SIZE = 0.12
+_HEADING_SIZE, _NOTE_SIZE = 1.12, 0.93
+_LONGEST_HEADING = 200
+_LEADING = 1.3
+_INDENTED = 0.7
+
+
+@dataclass(slots=True)
+class Paragraph:
+    """A paragraph: the parts of its text, each with the number of the page that it is on, counted from nought."""
+
+    kind: Kind
+    size: float
+    parts: list[tuple[int, str]] = field(default_factory=list)
+    label: str = ""
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return "".join(text for _, text in self.parts)
+
+
+class Measures:
+    """What is usual in a file: how high its letters are, how far apart its lines, and which words it has."""
+
+    def __init__(self, pages: Sequence[Sequence[Line]]) -> None:
+        sizes: Counter[float] = Counter()
+        leadings: Counter[float] = Counter()
+        indented = begun = 0
+        self.words: set[str] = set()
+        for lines in pages:
+            for before, line in zip([None, *lines], lines, strict=False):
+                sizes[round(line.size, 1)] += len(line.text)
+                self.words.update(word.casefold() for word in _WORD.findall(line.text)[:-1])
+                if before is not None and before.column == line.column and before.bottom > line.bottom:
+                    leadings[round((before.bottom - line.bottom) / max(line.size, 0.1), 1)] += 1
+                    begun += 1
+                    indented += 0.5 < (line.left - line.column[0]) / max(line.size, 0.1) < 4
+        self.body = sizes.most_common(1)[0][0] if sizes else 1.0
+        self.leading = leadings.most_common(1)[0][0] if leadings else 1.0
+        self.indents = begun > 0 and indented > 0.05 * begun
+
+
+def paragraphs(pages: Sequence[Sequence[Line]]) -> Iterator[Paragraph]:
+    """The paragraphs of a file. Notes come behind the paragraph that goes on over the end of their page."""
+    measures = Measures(pages)
+    open_one: Paragraph | None = None
+    last: Line | None = None
+    notes: list[Paragraph] = []
+    for page, lines in enumerate(pages):
+        body, below = _parted(lines, measures)
+        known = {found[1] for line in below if (found := _NOTE.match(line.text))}
+        for line, is_table in zip(body, _tables(body), strict=True):
+            kind = _kind(line, measures, is_table)
+            if open_one is not None and last is not None and _goes_on(open_one, last, line, kind, page, measures):
+                _extend(open_one, line, page, known, measures)
+            else:
+                if open_one is not None:
+                    yield open_one
+                    yield from notes
+                    notes = []
+                open_one = Paragraph(kind, line.size)
+                _extend(open_one, line, page, known, measures)
+            last = line
+        notes += _notes(below, page, measures)
+    if open_one is not None:
+        yield open_one
+    yield from notes
+
+
+def _parted(lines: Sequence[Line], measures: Measures) -> tuple[Sequence[Line], Sequence[Line]]:
+    """The body of a page, and the notes at its foot, which are in smaller letters and begin with a number."""
+    at = len(lines)
+    while at and lines[at - 1].size < _NOTE_SIZE * measures.body:
+        at -= 1
+    while at < len(lines) and not _NOTE.match(lines[at].text):
+        at += 1
+    return lines[:at], lines[at:]
+
+
+def _notes(lines: Sequence[Line], page: int, measures: Measures) -> list[Paragraph]:
+    made: list[Paragraph] = []
+    for line in lines:
+        if (found := _NOTE.match(line.text)) or not made:
+            made.append(Paragraph("note", line.size, label=found[1] if found else ""))
+        _extend(made[-1], line, page, set(), measures)
+    return made
+
+
+def _tables(lines: Sequence[Line]) -> list[bool]:
+    """Which lines are rows of a table: those with several cells that follow each other."""
+    several = [len(line.cells) > 1 and not _LONE_MARK.fullmatch(line.cells[0].text) for line in lines]
+    return [
+        here and ((at > 0 and several[at - 1]) or (at + 1 < len(several) and several[at + 1]))
+        for at, here in enumerate(several)
+    ]
+
+
+def _kind(line: Line, measures: Measures, is_table: bool) -> Kind:
+    if is_table:
+        return "table"
+    if line.size > _HEADING_SIZE * measures.body and any(letter.isalpha() for letter in line.text):
+        return "heading"
+    if _ITEM.match(line.text):
+        return "item"
+    return "caption" if _CAPTION.match(line.text) else "text"
+
+
+def _goes_on(one: Paragraph, last: Line, line: Line, kind: Kind, page: int, measures: Measures) -> bool:
+    """Whether a line belongs to the paragraph that the line before it is in."""
+    if "table" in (kind, one.kind):
+        return kind == one.kind
+    if kind == "item" and _is_no_item(one, last, line) and _follows(last, line, page, one, measures):
+        return True
+    if kind in ("item", "caption") or abs(last.size - line.size) > _SAME_SIZE * max(last.size, line.size):
+        return kind in ("item", "caption") and bool(_HYPHEN_END.search(last.text)) and kind == one.kind
+    if "heading" in (kind, one.kind):
+        return kind == one.kind and _follows(last, line, page, one, measures) and len(one.text) < _LONGEST_HEADING
+    if _HYPHEN_END.search(last.text):
+        return True
+    if last.column != line.column or one.parts[-1][0] != page or last.bottom <= line.bottom:
+        return _goes_over(one, last, line, measures)
+    return _follows(last, line, page, one, measures) and not _ended(one, last, line)
+
+
+def _is_no_item(one: Paragraph, last: Line, line: Line) -> bool:
+    """Whether a line begins with a number that is the last word of a sentence: "it was Pan House No. / 3. He left"."""
+    is_running = one.kind == "text" and not last.text.endswith(":") and not _forced(last, line)
+    return is_running and line.text[:1].isdigit() and not _is_indented(line)
+
+
+def _follows(last: Line, line: Line, page: int, one: Paragraph, measures: Measures) -> bool:
+    """Whether a line stands right under another."""
+    distance = (last.bottom - line.bottom) / max(line.size, 0.1)
+    return one.parts[-1][0] == page and 0 < distance <= _LEADING * max(measures.leading, 0.8)
+
+
+def _goes_over(one: Paragraph, last: Line, line: Line, measures: Measures) -> bool:
+    """The same of the last line of a column or a page, and the first of the next."""
+    if not ends_sentence(last.text):
+        return True
+    if one.kind == "item" or _forced(last, line) or line.text[:1] in _QUOTES:
+        return False
+    # A sentence that ends with a full line ends a paragraph seldom, as lines of many lengths do.
+    return not (measures.indents and _is_indented(line))
+
+
+def _ended(one: Paragraph, last: Line, line: Line) -> bool:
+    """Whether a paragraph ended with the line before: the next begins further in, or would have had room there."""
+    if one.kind == "item":
+        return line.left < last.left - 1 and line.left <= line.column[0] + 1 and ends_sentence(last.text)
+    if _is_indented(line) and not _is_indented(last):
+        return True
+    if _is_indented(line) and len(one.parts) > 1 and abs(line.left - last.left) > 1:
+        return True
+    return _forced(last, line)
+
+
+def _is_indented(line: Line) -> bool:
+    return _INDENTED * line.size < line.left - line.column[0] < 5 * line.size
+
+
+def _forced(last: Line, line: Line) -> bool:
+    """Whether a line was ended although the first word of the next would have fitted."""
+    room = last.column[1] - last.right
+    if room < line.cells[0].first_width + 0.5 * line.size:
+        return False
+    return ends_sentence(last.text) or last.text.endswith((":", ";")) or room > 0.3 * (last.column[1] - last.column[0])
+
+
+def _extend(one: Paragraph, line: Line, page: int, known: set[str], measures: Measures) -> None:
+    """Add a line to a paragraph."""
+    cells = (_MARKED.sub(lambda found: "" if found[1] in known else found[1], cell.text) for cell in line.cells)
+    text = _LEADERS.sub(" ... ", (" | " if one.kind == "table" else " ").join(cells))
+    if one.kind == "item" and not one.parts:
+        text = _BULLET.sub("- ", text)
+    if not one.parts:
+        one.parts.append((page, text))
+        return
+    at, before = one.parts[-1]
+    before, joint = _seam(before, text, measures.words) if one.kind != "table" else (before, "\n")
+    if at == page:
+        one.parts[-1] = (page, before + joint + text)
+    else:
+        one.parts[-1] = (at, before + joint)
+        one.parts.append((page, text))
+
+
+def _seam(before: str, after: str, words: set[str]) -> tuple[str, str]:
+    """What a line becomes before the next, and what goes between: a divided word is made whole."""
+    if not _HYPHEN_END.search(before):
+        return before, "" if _CJK.match(after) and _CJK.match(before[-1:]) else " "
+    bare = before[:-1]
+    if not after[:1].islower():
+        return f"{bare}-", ""
+    first, second = re.search(r"[^\W\d_]+\Z", bare), re.match(r"[^\W\d_]+", after)
+    one, other = (first[0] if first else "").casefold(), (second[0] if second else "").casefold()
+    if f"{one}-{other}" in words and one + other not in words:
+        return f"{bare}-", ""
+    return bare, ""

@@ -1,0 +1,255 @@
+"""Drives the graph of a run to its end, or to a stop, and resumes it from there in any process."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
+from contextlib import AsyncExitStack, suppress
+from typing import Any, Protocol, cast
+
+import aiosqlite
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command, StateSnapshot
+from typing_extensions import override
+
+from redraft.errors import BudgetError, RunError, StoreError
+from redraft.events import Event, streamed
+from redraft.graphs import assembly
+from redraft.graphs.node import Shop
+from redraft.graphs.review import ReviewQuestion
+from redraft.store.checkpoints import SqliteCheckpoints
+from redraft.store.connection import BUSY_SECONDS, Checkpoints
+from redraft.store.runs import Run
+from redraft.store.sqlite import explained
+from redraft.store.store import Store
+from redraft.store.threads import off_loop
+
+
+async def open_saver(checkpoints: Checkpoints, closing: AsyncExitStack) -> BaseCheckpointSaver[Any]:
+    """The saver for the checkpoints of a store, to be closed by the stack."""
+    if isinstance(checkpoints, SqliteCheckpoints):
+        with explained(checkpoints.path):
+            return await _in_a_file(checkpoints, closing)
+    from redraft.store.postgres.saver import on_a_server
+
+    with checkpoints.explained():
+        return await on_a_server(checkpoints, closing)
+
+
+class FileSaver(AsyncSqliteSaver):
+    """LangGraph's saver, which versions channels by texts of 49 characters: more than half of what a step takes up.
+
+    They keep the channels of one fork apart from those of another where each is stored by itself. Here a checkpoint
+    holds all of its own, for which numbers will do. A thread that was begun with texts goes on with them.
+    """
+
+    @override
+    def get_next_version(self, current: Any, channel: None) -> Any:
+        if isinstance(current, str):
+            return super().get_next_version(current, channel)
+        return BaseCheckpointSaver.get_next_version(self, current, channel)
+
+
+async def _in_a_file(checkpoints: SqliteCheckpoints, closing: AsyncExitStack) -> FileSaver:
+    address = await off_loop(checkpoints.address)
+    saver = FileSaver(await aiosqlite.connect(address, uri=True, timeout=BUSY_SECONDS))
+    closing.push_async_callback(_close, saver)
+    await _set_up(saver)
+    return saver
+
+
+async def _close(saver: FileSaver) -> None:
+    """Close a saver's connection when nobody is writing through it, and take back what was broken off in the midst.
+
+    A run that was cancelled goes on for a moment to put away what it had begun. What it leaves half done would hold on
+    to the connection, and with it to the lock on the file, until its remains are collected.
+    """
+    async with saver.lock:
+        with suppress(sqlite3.Error):
+            await saver.conn.rollback()
+        await saver.conn.close()
+
+
+async def _set_up(saver: FileSaver) -> None:
+    """Several savers that do this to a new file at once lock each other out, and SQLite waits for none."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            return await saver.setup()
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            await asyncio.sleep(0.01)
+
+
+Reviewer = Callable[[ReviewQuestion], Awaitable[Mapping[str, Any] | None]]
+"""Answers the questions of a run, as `redraft.ReviewAnswer` has it; None leaves it waiting."""
+
+
+class Watcher(Protocol):
+    """Told of a run that something has ended besides its nodes."""
+
+    async def stopped(self, run: str, error: BaseException) -> None:
+        """An error has."""
+
+    async def left(self, run: str) -> None:
+        """It was cancelled."""
+
+
+# LangGraph's own limit is for graphs that loop by mistake: a node a chunk, and twice that with compression.
+_STEPS_A_CHUNK, _STEPS_A_ROUND, _STEPS = 3, 24, 100
+
+Graph = CompiledStateGraph[Any, Any, Any, Any]
+
+
+class Driver:
+    """Drives the graphs of one workshop, with checkpoints in the store."""
+
+    def __init__(self, store: Store, shop: Shop, reviewer: Reviewer | None, watcher: Watcher) -> None:
+        self._store = store
+        self._shop = shop
+        self._reviewer = reviewer
+        self._watcher = watcher
+        self._closing = AsyncExitStack()
+        self._saver: BaseCheckpointSaver[Any] | None = None
+
+    async def saver(self) -> BaseCheckpointSaver[Any]:
+        """LangGraph's saver, opened when it is first needed."""
+        if self._saver is None:
+            self._saver = await open_saver(self._store.checkpoints, self._closing)
+        return self._saver
+
+    async def aclose(self) -> None:
+        """Let go of the checkpoints."""
+        await self._closing.aclose()
+        self._saver = None
+
+    async def drive(self, run: Run, answer: Mapping[str, Any] | None = None) -> None:
+        """Work on a run until it is done, or waits, or has used up its budget with a draft to show for it."""
+        try:
+            with self._store.checkpoints.explained():
+                await self._go_on(run, answer)
+        except asyncio.CancelledError:
+            await asyncio.shield(self._watcher.left(run.id))
+            raise
+        except BudgetError:
+            kept = (await off_loop(self._store.runs.get, run.id)).draft is not None
+            if not kept or run.kind == "evaluate":
+                raise
+        except StoreError as error:
+            # It may have come to this between two nodes, when nobody was at work who would put it on record.
+            await self._watcher.stopped(run.id, error)
+            raise
+
+    async def _go_on(self, run: Run, answer: Mapping[str, Any] | None) -> None:
+        graph, config = await self._graph(run), await self._config(run)
+        snapshot = await graph.aget_state(config)
+        if answer is None and await self._ended(run, snapshot):
+            # Somebody has worked on it since, and left it open: there is nothing else to be done.
+            await self._shop.finish(run.id, "", snapshot.values["stop"], snapshot.values.get("why", ""))
+            return
+        entry = await self._entry(run, snapshot, config, answer)
+        while True:
+            await graph.ainvoke(entry, config, context=self._shop, durability="sync")
+            question = _question(await graph.aget_state(config))
+            reply = await self._reviewer(question[1]) if question and self._reviewer else None
+            if question is None or reply is None:
+                return
+            # By its id: LangGraph takes an empty answer without one for no answer, and would ask for ever.
+            entry = Command(resume={question[0]: reply})
+
+    async def question(self, run: Run) -> ReviewQuestion | None:
+        """What a run wants to know; None where it does not wait."""
+        if run.status != "waiting":
+            return None
+        found = _question(await (await self._graph(run)).aget_state(await self._config(run)))
+        return found[1] if found else None
+
+    async def _graph(self, run: Run) -> Graph:
+        strategy = run.settings.drafting
+        if run.settings.drafts > 1:
+            graph = assembly.chooser(strategy, run.kind)
+        elif run.kind == "refine":
+            graph = assembly.refine() if strategy == "given" else assembly.summarizer(strategy)
+        else:
+            graph = assembly.judge(strategy) if run.kind == "evaluate" else assembly.draft(strategy)
+        return graph.compile(checkpointer=await self.saver())
+
+    async def _config(self, run: Run) -> RunnableConfig:
+        chunks = await off_loop(self._store.chunks, run)
+        rounds = run.refinement.rounds if run.refinement else 0
+        steps = _STEPS + _STEPS_A_CHUNK * len(chunks) + _STEPS_A_ROUND * rounds
+        return {"configurable": {"thread_id": f"run-{run.id}"}, "recursion_limit": steps}
+
+    async def _ended(self, run: Run, snapshot: StateSnapshot) -> bool:
+        """Whether the graph has come to its end and lacks nothing. A run that is done is driven for what it lacks."""
+        whole = run.status != "done" and _at_its_end(snapshot)
+        return whole and not await off_loop(self._store.runs.gaps, run.id)
+
+    async def _entry(
+        self, run: Run, snapshot: StateSnapshot, config: RunnableConfig, answer: Mapping[str, Any] | None
+    ) -> Any:
+        """Where to go in: at the beginning, or where the run stopped."""
+        question = _question(snapshot)
+        if answer is not None:
+            if question is None:
+                raise _no_question(run)
+            return Command(resume={question[0]: dict(answer)})
+        begun = snapshot.created_at is not None
+        if _at_its_end(snapshot):
+            # It went to its end, and lacks something: it runs again, and only what is missing is asked.
+            await (await self.saver()).adelete_thread(str(config["configurable"]["thread_id"]))
+            begun = False
+        if question is not None:
+            reply = await self._reviewer(question[1]) if self._reviewer else None
+            return Command(resume={question[0]: reply}) if reply is not None else None
+        return None if begun else {"recorded": run.id}
+
+
+def _no_question(run: Run) -> RunError:
+    if run.status == "waiting":
+        hint = "answer there, with Command(resume=...); or go on here without an answer, from its beginning"
+        return RunError(f"run {run.id} waits in a graph that has another checkpointer", hint=hint)
+    return RunError(f"run {run.id} waits for no answer", hint=f"it is {run.status}: redraft show {run.id}")
+
+
+def _at_its_end(snapshot: StateSnapshot) -> bool:
+    """Whether a graph was begun and has ended.
+
+    That no node is next does not mean that: a process may have died between what a node has written and the checkpoint
+    after it, and then the node is still among the tasks.
+    """
+    return snapshot.created_at is not None and not snapshot.tasks
+
+
+def _question(snapshot: StateSnapshot) -> tuple[str, ReviewQuestion] | None:
+    """The id of the question that a graph waits with, and the question."""
+    asked = next(iter(snapshot.interrupts), None)
+    return None if asked is None else (asked.id, cast(ReviewQuestion, asked.value))
+
+
+async def streaming(work: Coroutine[Any, Any, object]) -> AsyncGenerator[Event, None]:
+    """What happens while `work` is done, as it happens. Whoever stops looking stops the work."""
+    happened: asyncio.Queue[Event | None] = asyncio.Queue()
+
+    async def watched() -> None:
+        try:
+            with streamed(happened.put_nowait):
+                await work
+        finally:
+            happened.put_nowait(None)
+
+    task = asyncio.create_task(watched())
+    try:
+        while (event := await happened.get()) is not None:
+            yield event
+        await task
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.gather(task, return_exceptions=True)

@@ -1,0 +1,187 @@
+"""Makes the runs of an experiment: each one once, however often the experiment is repeated, on one budget."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from redraft.domain import Document, content_id
+from redraft.errors import BudgetError, RedraftError
+from redraft.events import Event, Noted, Observer, PartDone, RunStarted, StageStarted, unobserved
+from redraft.history.results import Result, read_result
+from redraft.models.base import Model
+from redraft.models.budget import Budget
+from redraft.models.prices import PriceTable
+from redraft.runs.model_pool import Hired
+from redraft.runs.models import NOBODY
+from redraft.runs.prepare import Order, Prepared, identify, record
+from redraft.runs.roster import told_window, with_windows
+from redraft.runs.session import Workshop
+from redraft.settings import Limits, Settings
+from redraft.store.connection import storable
+from redraft.store.runs import Run
+from redraft.store.store import Store
+from redraft.store.threads import off_loop
+from redraft.text.cleaning import one_line
+
+_LONGEST_MESSAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why something is missing: at which stage, an error's code, and what it says."""
+
+    stage: str
+    code: str
+    message: str
+
+
+def failure(stage: str, error: Exception) -> Failure:
+    """What an error comes to in a record."""
+    code = error.code if isinstance(error, RedraftError) else "bug"
+    message = str(error) if isinstance(error, RedraftError) else f"{type(error).__name__}: {error}"
+    return Failure(stage, code, storable(one_line(message, _LONGEST_MESSAGE)))
+
+
+def described(error: Exception) -> dict[str, str]:
+    """An error as it is stored with an item or a batch: what it is, what it says, and what can be done about it."""
+    found = failure("", error)
+    hint = error.hint if isinstance(error, RedraftError) else "please report it"
+    return {"code": found.code, "message": found.message, "hint": hint}
+
+
+@dataclass(slots=True)
+class Watch:
+    """Follows one run among many: remembers which it is, and passes on what is worth telling of it."""
+
+    name: str
+    observer: Observer
+    run: str | None = None
+
+    def __call__(self, event: Event) -> None:
+        """Take note of an event. Which stage a run is at says nothing where many are."""
+        if isinstance(event, RunStarted):
+            self.run = event.run
+        elif isinstance(event, Noted):
+            self.observer(event if event.everywhere else Noted(f"{self.name}: {event.message}"))
+        elif not isinstance(event, StageStarted | PartDone):
+            self.observer(event)
+
+
+def _once(observer: Observer) -> Observer:
+    """An observer that is told once of what holds for all runs, and of everything else as often as it happens."""
+    told = set[str]()
+
+    def observe(event: Event) -> None:
+        if isinstance(event, Noted) and event.everywhere:
+            if event.message in told:
+                return
+            told.add(event.message)
+        observer(event)
+
+    return observe
+
+
+@dataclass(slots=True)
+class Bench:
+    """Makes runs, or finds them again. Their limits hold for all of them together, over all repetitions."""
+
+    store: Store
+    limits: Limits
+    prices: PriceTable | None = None
+    observer: Observer = unobserved
+    shop: Workshop | None = None
+    """Whose people and metrics make the runs, where some of them are objects; without one all go by their names."""
+    stopped: BudgetError | None = None
+    """Why no more runs are begun."""
+    budget: Budget = field(init=False)
+    _windows: dict[tuple[object, ...], int | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.observer = _once(self.observer)
+        self.budget = Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost)
+
+    def draw_on(self, *experiment: str) -> None:
+        """Say which experiment this is, so that all processes that are at it draw on one budget."""
+        pot = content_id("\n".join(experiment))
+        self.budget = Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost, pot=pot)
+
+    def note(self, prepared: Prepared) -> None:
+        """Say what there is to say of how tokens are counted, once; for experiments that make no runs of their own."""
+        for warning in prepared.warnings:
+            self.observer(Noted(warning, everywhere=True))
+
+    async def known(self, document: Document, settings: Settings, order: Order) -> Run | None:
+        """The run that asks this already, one that is done before all others. What it has used counts as used."""
+        return await self.begun(document, *await self._settled(settings, order))
+
+    async def opened(self, prepared: Prepared, order: Order) -> Run:
+        """The run of what an experiment does by itself: found again, or put on record."""
+        run = await self.begun(prepared.document, prepared.settings, order)
+        if run is None:
+            run = await off_loop(record, prepared, order, self.limits, self.store)
+        self.observer(RunStarted(run.id))
+        return replace(run, limits=self.limits)
+
+    async def begun(self, document: Document, settings: Settings, order: Order) -> Run | None:
+        """The run in which an experiment has done this by itself. What it has used counts as used."""
+        run = await off_loop(self._found, document, settings, order)
+        if run is not None:
+            await self.count(run.id)
+        return run
+
+    async def _settled(self, settings: Settings, order: Order) -> tuple[Settings, Order]:
+        """The settings and the order with everybody's window, as a run has them on record and is found by."""
+        asked = (order.settled(settings), order, self._window, self._objects)
+        settings, order, notes = await off_loop(with_windows, *asked)
+        for note in notes:
+            self.observer(Noted(note, everywhere=True))
+        return settings, order
+
+    @property
+    def _objects(self) -> Mapping[str, Model]:
+        return self.shop.terms.people.objects if self.shop is not None else NOBODY
+
+    def _window(self, one: Hired) -> int | None:
+        """What a model's server says of its window, which it is asked once."""
+        if one.opened_as not in self._windows:
+            self._windows[one.opened_as] = told_window(one)
+        return self._windows[one.opened_as]
+
+    def _found(self, document: Document, settings: Settings, order: Order) -> Run | None:
+        runs = self.store.runs.same(identify(document, settings, order, self._objects.get(settings.model)))
+        return next((run for run in runs if run.status == "done"), runs[-1] if runs else None)
+
+    async def count(self, run: str) -> None:
+        """Count what a run used before, and will use, into the budget."""
+        await off_loop(self.store.bookings.share, self.budget.terms.pot, run)
+
+    async def made(self, document: Document, settings: Settings, order: Order, watch: Watch) -> Result:
+        """The run when it is done: found again, gone on with, or begun. Failures are the run's own, and raised."""
+        if self.shop is not None:
+            order = replace(order, own=tuple(self.shop.terms.own.values()))
+        settings, order = await self._settled(settings, order)
+        run = await self.begun(document, settings, order)
+        if run is not None:
+            watch.run = run.id
+            if run.status == "done":
+                return await off_loop(read_result, self.store, run.id)
+        if self.stopped is not None:
+            raise self.stopped
+        try:
+            async with self._opened(watch) as shop:
+                result = await (shop.resume(run.id) if run else shop.begin_order(document, settings, order))
+        except BudgetError as error:
+            self.stopped = error
+            raise
+        if result.run.status == "stopped":
+            # It kept what it had of a draft, which is none to judge a model by.
+            self.stopped = BudgetError((result.run.error or {}).get("message", "the budget is used up"))
+            raise self.stopped
+        return result
+
+    def _opened(self, watch: Watch) -> Workshop:
+        """A workshop for one run."""
+        if self.shop is not None:
+            return self.shop.beside(watch, self.limits, self.budget)
+        return Workshop(self.store, limits=self.limits, prices=self.prices, observer=watch, budget=self.budget)

@@ -1,0 +1,154 @@
+"""What a caller hands over: documents, summaries, and findings to be mended."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError
+
+from redraft.domain import REVIEW, Document, Evidence, Finding
+from redraft.errors import RunError, UsageError
+from redraft.readers.corpus import check_sources, together
+from redraft.readers.documents import Text, finished, load, read_text
+from redraft.sources import STDIN, read_file, read_stdin
+from redraft.store.runs import Run
+from redraft.store.store import Store
+from redraft.text.cleaning import one_line
+from redraft.text.languages import language_of
+from redraft.text.quotes import locate
+from redraft.text.word_keys import keys
+
+_ID = re.compile(r"[0-9a-f]{64}")
+
+
+Source = str | Path | Document
+"""A document by its path, by the id under which it is in the store, or as an object."""
+Sources = Source | Sequence[Source]
+"""A document, or several that are read as one."""
+
+
+def document_of(store: Store, source: Sources) -> Document:
+    """The document of a path, of an id in the store, or of a text that was handed over as one; of several, all."""
+    if not isinstance(source, str | Path | Document):
+        check_sources(source)
+        return together([document_of(store, one) for one in source])
+    if isinstance(source, Document):
+        if source.sections or source.source:
+            return source
+        return finished(source)
+    if _ID.fullmatch(str(source)) and store.documents.has(str(source)):
+        return store.documents.get(str(source))
+    return load(source)
+
+
+def summary_of(store: Store, source: str | Path) -> Text:
+    """The text of a summary that a graph was given, by its path or by its id in the store."""
+    if _ID.fullmatch(str(source)):
+        return Text(store.documents.text(str(source)), ())
+    return read_text(source)
+
+
+def draft_of_round(store: Store, run: Run, number: int) -> str:
+    """The text of the draft that a round of a run has made; the one of a run without rounds is that of round 0."""
+    rounds = store.judgments.rounds(run.id)
+    drafts = {made.number: made.draft for made in rounds}
+    if not rounds and run.draft is not None:
+        drafts[0] = run.draft
+    if number not in drafts:
+        there = ", ".join(str(one) for one in sorted(drafts))
+        raise RunError(f"run {run.id} has no draft of round {number}", hint=f"its rounds are: {there}")
+    return store.runs.draft(drafts[number]).text
+
+
+MOST = 1000
+_LONGEST = 10_000
+_MOST_BYTES = 20_000_000
+_WANTED = (
+    'it is what `redraft lineage RUN --lost --json` or `redraft evaluate --json` prints, or {"findings": [{"task":'
+    ' "add", "explanation": "...", "sentence": "...", "expected": "...", "evidence": {"text": "..."}}]}'
+)
+
+
+def _complete(given: object) -> object:
+    """What a finding that is handed over need not say: it is a request of whoever does so."""
+    if not isinstance(given, dict):
+        return given
+    asked = {name: value for name, value in given.items() if name not in ("said_by", "read", "value")}
+    if not asked.get("explanation") or any(len(text) > _LONGEST for text in _texts(asked)):
+        raise ValueError(f"an explanation is wanted, and no text of more than {_LONGEST:,} characters")
+    return {"kind": "request", **asked, "metric": REVIEW}
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        for one in value.values():
+            yield from _texts(one)
+    elif isinstance(value, str):
+        yield value
+
+
+_Handed = Annotated[Finding, BeforeValidator(_complete)]
+
+
+class _Findings(BaseModel):
+    findings: list[_Handed] = Field(max_length=MOST)
+
+
+class _Judged(BaseModel):
+    metrics: dict[str, _Findings]
+
+
+_FILE: TypeAdapter[_Findings | _Judged | list[_Handed]] = TypeAdapter(_Findings | _Judged | list[_Handed])
+
+
+def read_findings(source: str) -> tuple[Finding, ...]:
+    """The findings in a file, or in stdin, as redraft prints them. Raises a `UsageError` where there are none."""
+    try:
+        data = read_stdin(_MOST_BYTES) if source == STDIN else read_file(Path(source).expanduser(), _MOST_BYTES)
+    except OSError as error:
+        raise UsageError(f"it cannot be read: {error.strerror}", place=source, hint="check the path") from error
+    try:
+        found = _FILE.validate_python(json.loads(data))
+    except (ValueError, RecursionError) as error:
+        said = f": {error.errors()[0]['msg']}" if isinstance(error, ValidationError) else ""
+        raise UsageError(f"there are no findings in it{said}", place=source, hint=_WANTED) from error
+    parts = found if isinstance(found, list) else [one for some in _parts(found) for one in some.findings]
+    return tuple(parts[:MOST])
+
+
+def _parts(found: _Findings | _Judged) -> list[_Findings]:
+    return [found] if isinstance(found, _Findings) else list(found.metrics.values())
+
+
+def handed_over(findings: Sequence[Finding], document: Document, summary: str) -> tuple[Finding, ...]:
+    """The findings as they are on record: each a request of whoever hands them over, with its place in the document.
+
+    Raises a `UsageError` for one about a sentence that the summary does not have, or with evidence that the document
+    does not have: they are about others.
+    """
+    language = language_of(summary)
+    told = f" {' '.join(keys(summary, language))} "
+    settled: dict[str, Finding] = {}
+    for number, one in enumerate(findings, 1):
+        if one.sentence and f" {' '.join(keys(one.sentence, language))} " not in told:
+            said = f"finding {number} is about a sentence that the summary does not have"
+            raise UsageError(f"{said}: {one_line(one.sentence, 80)!r}", hint="hand over findings on this summary")
+        evidence = _placed(one.evidence, document) if one.evidence and one.evidence.text else None
+        if evidence and evidence.span is None:
+            said = f"finding {number} rests on words that the document does not have"
+            raise UsageError(f"{said}: {one_line(evidence.text, 80)!r}", hint="hand over findings on this document")
+        made = replace(one, metric=REVIEW, evidence=evidence, said_by=None)
+        settled.setdefault(made.id, made)
+    return tuple(settled.values())
+
+
+def _placed(evidence: Evidence, document: Document) -> Evidence:
+    span = evidence.span
+    if span and document.text[span.start : span.end] == evidence.text:
+        return evidence
+    return Evidence(evidence.text, locate(document.text, evidence.text, []))

@@ -1,0 +1,344 @@
+"""From a recorded run to one at work: its models, its panel of judges, its writer; and single steps of a refinement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from pydantic import BaseModel
+
+from redraft.agents.accounts import together
+from redraft.agents.arbiter import Arbiter
+from redraft.agents.decider import Decider
+from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.judge import Judge, longest_reply, reply_tokens
+from redraft.agents.outliner import Outliner
+from redraft.agents.referee import Referee
+from redraft.agents.reviser import Reviser
+from redraft.agents.structured_writer import Pen
+from redraft.agents.token_budget import USUAL, Wording, wording_of
+from redraft.agents.tracer import SentenceTracer
+from redraft.agents.writer import Writer
+from redraft.domain import REVIEW, Evaluation, Round
+from redraft.errors import RunError, UsageError
+from redraft.evaluators.base import Evaluator
+from redraft.evaluators.catalog import evaluators
+from redraft.evaluators.panel import Jury
+from redraft.events import Observer
+from redraft.graphs.evaluation import metric
+from redraft.graphs.job import Job
+from redraft.graphs.plan import MARGIN
+from redraft.graphs.policy import findings_in
+from redraft.graphs.refinement import confirm, contest, settle
+from redraft.graphs.refinement import revise as revised
+from redraft.graphs.state import State
+from redraft.history.lineage import KeptEncoder
+from redraft.prompts.contract import Prompt
+from redraft.runs.model_pool import Staff, Worker
+from redraft.runs.models import least_window
+from redraft.runs.prepare import Prepared
+from redraft.settings import FIGURES, YARDSTICKS, EvidenceName, Judging, Settings, reads_prompts
+from redraft.store.runs import Run
+from redraft.store.store import Store
+from redraft.store.threads import off_loop
+from redraft.text.document_form import kind_by_form
+from redraft.text.embeddings import Encoder, load_encoder
+from redraft.text.passages import Passages
+from redraft.text.words import is_unspaced
+
+# The languages that put no spaces between words.
+_UNSPACED = ("japanese", "chinese", "mandarin", "cantonese", "thai")
+
+
+@dataclass(frozen=True, slots=True)
+class Foreman:
+    """Seats everybody who works on one run."""
+
+    store: Store
+    run: Run
+    prepared: Prepared
+    staff: Staff
+    observe: Observer
+    own: Sequence[Evaluator] = ()
+    """The evaluators that were handed over."""
+    attempt: int = 0
+    """Another number each time that somebody goes on with the run after it was done."""
+
+    async def job(self) -> Job:
+        """The run at work, as the nodes of a graph have it."""
+        run, prepared, pen = self.run, self.prepared, self._pen()
+        query = run.settings.query
+        jury = await off_loop(self.jury, run.judging) if run.judging else None
+        return Job(
+            run=run,
+            store=self.store,
+            document=prepared.document,
+            chunks=prepared.chunks,
+            plan=prepared.plan,
+            tokenizer=prepared.tokenizer,
+            observe=self.observe,
+            writer=Writer(pen, query=query, kind=await off_loop(kind_by_form, prepared.document.text)),
+            reviser=Reviser(pen, jury.desk if jury else self.desk(judged=False), query),
+            outliner=self.outliner(self.staff.writer, run.settings.sample),
+            jury=jury,
+            decider=self._decider(jury),
+            arbiter=self._arbiter(jury),
+            referees=tuple(self.referees(run.judging or Judging(), in_words=True)) if self._compares else (),
+        )
+
+    @property
+    def _compares(self) -> bool:
+        """Whether drafts are compared: several at the beginning, or the first one with the best in the end."""
+        return self.run.settings.drafts > 1 or bool(self.run.refinement and self.run.judging)
+
+    def jury(self, judging: Judging) -> Jury:
+        """The judges of the run, with what they judge by."""
+        encoder = self._encoder(judging)
+        builds = self.run.kind in YARDSTICKS.values()
+        known = () if builds else evaluators(judging, encoder, self.own)
+        panel = tuple(self._judge(worker, turn) for worker in self.staff.judges for turn in self._turns(judging))
+        return Jury(
+            self.store,
+            self.desk(encoder),
+            panel,
+            known,
+            judging.model_copy(update=self._yardsticks(known)),
+            self.observe,
+            validator=self._judge(self.staff.validator, self._turns(judging)[0]),
+            query=self.run.settings.query,
+            outliner=self.outliner(self.staff.writer, self.run.settings.sample),
+        )
+
+    def outliner(self, worker: Worker, sample: int) -> Outliner | None:
+        """Somebody as who outlines the document, where they can read."""
+        if not reads_prompts(worker.settings.model):
+            return None
+        window, language = worker.settings.context_tokens, self.run.settings.language
+        return Outliner(self._judge(worker, sample), self.prepared.tokenizer, window, language)
+
+    def _encoder(self, judging: Judging) -> Encoder | None:
+        """What compares meanings, where that is wanted. Judges share it, and what it says of the document is kept."""
+        if not judging.embeddings:
+            return None
+        return KeptEncoder(load_encoder(judging.embeddings), self.store.ancestry, self.run.document)
+
+    def _yardsticks(self, known: Sequence[Evaluator]) -> dict[str, object]:
+        """The pack and the key facts that the run has judged its first draft by: it goes on with these.
+
+        A run that is done begins anew, with what there is by then; one that builds has named what it has built.
+        """
+        if self.run.status == "done":
+            return {self.run.kind: None} if self.run.kind in YARDSTICKS.values() else {}
+        rounds = self.store.judgments.rounds(self.run.id)
+        first = rounds[0].draft if rounds else self.run.draft
+        judged = self.store.judgments.of(first) if first else {}
+        return {
+            YARDSTICKS[one.needs]: judged[one.name].details[YARDSTICKS[one.needs]]
+            for one in known
+            if one.needs and one.name in judged and YARDSTICKS[one.needs] in judged[one.name].details
+        }
+
+    def desk(self, encoder: Encoder | None = None, *, judged: bool = True) -> EvidenceDesk:
+        """Where the run's judges look things up: as much at once as the least of their windows has room for."""
+        judging = (*self.staff.judges, self.staff.validator)
+        settings = [worker.settings for worker in judging]
+        reading = self.run.judging.evidence if self.run.judging else "auto"
+        return desk_of(self.prepared, settings, encoder, judged=judged, reading=reading)
+
+    def referees(self, judging: Judging, *, in_words: bool = False) -> list[Referee]:
+        """One for every judging; of those by language models alone, where they are to be `in_words`."""
+        return [
+            Referee(self._judge(worker, turn), self.prepared.tokenizer, worker.window)
+            for worker in self.staff.judges
+            if not in_words or reads_prompts(worker.settings.model)
+            for turn in self._turns(judging)
+        ]
+
+    def _arbiter(self, jury: Jury | None) -> Arbiter | None:
+        """Who takes a second look at findings: the last of the judges that are language models, so that where there are
+        several it is not the one that has asked the questions."""
+        able = [worker for worker in self.staff.judges if reads_prompts(worker.settings.model)]
+        if jury is None or self.run.judging is None or not able:
+            return None
+        desk = replace(jury.desk, window=able[-1].settings.context_tokens)
+        return Arbiter(self._judge(able[-1], self._turns(self.run.judging)[-1]), desk)
+
+    def sentence_tracer(self, judging: Judging) -> SentenceTracer:
+        """The first of the judges, to be asked where sentences come from."""
+        worker = self.staff.judges[0]
+        return SentenceTracer(self._judge(worker, self._turns(judging)[0]), self.prepared.tokenizer, worker.window)
+
+    def _turns(self, judging: Judging) -> range:
+        """The draws of each judge: as many as it judges times, others for another sample."""
+        first = self.run.settings.sample * judging.repeat
+        return range(first, first + judging.repeat)
+
+    def _judge(self, worker: Worker, sample: int) -> Judge:
+        settings = worker.settings
+        room = reply_tokens(settings.context_tokens)
+        return Judge(
+            worker.model,
+            worker.book,
+            self.store.judgments,
+            sample=sample,
+            temperature=settings.temperature,
+            top_p=settings.top_p,
+            reply_tokens=min(room, settings.max_tokens or room),
+            longest_reply=longest_reply(settings.max_tokens),
+            wording=wording(self.prepared),
+            document=self.run.document,
+            visit=self.attempt,
+        )
+
+    def _decider(self, jury: Jury | None) -> Decider | None:
+        """Who decides what is mended, where the policy leaves that to a model."""
+        refinement, settings = self.run.refinement, self.run.settings
+        if jury is None or refinement is None or refinement.policy != "agent":
+            return None
+        decider = self.staff.decider
+        desk = replace(jury.desk, window=decider.settings.context_tokens)
+        return Decider(self._judge(decider, settings.sample), desk, decider.window is not None)
+
+    def _pen(self) -> Pen:
+        """Who writes. The extractive model has no window."""
+        settings, prepared = self.run.settings, self.prepared
+
+        def spare(prompt: Prompt[Any, str], given: BaseModel) -> int:
+            return settings.context_tokens - prepared.tokenizer.count(prepared.book.render(prompt, given)) - MARGIN
+
+        return Pen(
+            self.staff.writer.model,
+            prepared.plan.tokens_per_word,
+            settings.temperature,
+            settings.sample,
+            spare if reads_prompts(settings.model) else None,
+            settings.language,
+            in_characters(settings.language, prepared.document.text),
+            prepared.book.instructions,
+        )
+
+
+def desk_of(
+    prepared: Prepared,
+    judging: Sequence[Settings],
+    encoder: Encoder | None = None,
+    *,
+    judged: bool = True,
+    reading: EvidenceName = "auto",
+) -> EvidenceDesk:
+    """Where things are looked up in a document, for those who judge by it. Where nobody does, its wording is no matter,
+    which takes longer to find out than all the rest of a run."""
+    passages, window = Passages(prepared.document, prepared.tokenizer, encoder), least_window(judging)
+    tokenizer, tokens = prepared.tokenizer, prepared.document_tokens
+    worded = wording(prepared) if judged else USUAL
+    return EvidenceDesk(prepared.document, passages, tokenizer, window, tokens, worded, reading)
+
+
+def wording(prepared: Prepared) -> Wording:
+    """How the language of a document comes out in tokens."""
+    return wording_of(prepared.document.text, prepared.tokenizer, prepared.plan.tokens_per_word)
+
+
+def in_characters(language: str | None, text: str) -> bool:
+    """Whether the length of a summary is counted in characters: by the language it is to have, or by the document's."""
+    return is_unspaced(text) if language is None else any(name in language.casefold() for name in _UNSPACED)
+
+
+async def judge(foreman: Foreman, name: str) -> Evaluation:
+    """What one metric says of the best draft, whether or not the run was begun with it."""
+    run = await off_loop(foreman.store.runs.get, foreman.run.id)
+    if run.draft is None:
+        raise RunError(f"run {run.id} has no draft yet", hint=f"redraft resume {run.id}")
+    judging = (run.judging or Judging()).model_copy(update={"metrics": (name,)})
+    jury = await off_loop(foreman.jury, judging)
+    return await jury.judge_by(name, run.draft)
+
+
+async def revise(foreman: Foreman, findings: Sequence[str], instruction: str) -> State:
+    """Mend findings on the best draft in a round of its own, judge it, and take it if it gains.
+
+    The revision is judged as the run is, and by the metrics that have found what is mended.
+    """
+    run = await off_loop(foreman.store.runs.get, foreman.run.id)
+    _check(run)
+    known = await _metrics_of(foreman, run)
+    if unknown := [one for one in findings if one not in known]:
+        raise UsageError(f"there is no finding {unknown[0]!r} on the best draft", hint="list_findings has their ids")
+    aims = tuple(dict.fromkeys(known[one] for one in findings))
+    job = await _job(foreman, run, aims)
+    state = await _confirmed(await _standing(job, run, aims, findings, instruction), job)
+    state = cast(State, {**state, **await revised(state, job)})
+    state = cast(State, {**state, **await contest(state, job)})
+    seats = [
+        metric({"run": run.id, "draft": state["draft"], "round": state["round"], "metric": one.name}, job)
+        for one in job.judges.evaluators
+    ]
+    await together(seats)
+    if job.failures:
+        raise next(iter(job.failures.values()))
+    return cast(State, {**state, **await settle(state, job)})
+
+
+async def _confirmed(state: State, job: Job) -> State:
+    """The state with the findings that a second look at them has left. Raises a `UsageError` where it has left none."""
+    state = cast(State, {**state, **await confirm(state, job)})
+    left = [one.id for one in findings_in(await job.judged(state["best"]), state["findings"])]
+    if not left:
+        raise UsageError(
+            "a second look at the document has found that it says so: the findings are withdrawn",
+            hint="list_findings has those that are left",
+        )
+    return cast(State, {**state, "findings": left})
+
+
+def _check(run: Run) -> None:
+    """Refuse a run that a graph is in the middle of: it would go on from what it knows."""
+    if run.status != "done":
+        raise RunError(
+            f"run {run.id} is {run.status}, and revised when it is done", hint="let it come to its end first"
+        )
+    if run.draft is None or run.judging is None:
+        raise RunError(f"run {run.id} has no judged draft", hint="begin it with metrics or goals")
+
+
+async def _metrics_of(foreman: Foreman, run: Run) -> dict[str, str]:
+    """The findings on the best draft by id, each with its metric."""
+    judged = await off_loop(foreman.store.judgments.of, run.draft or "")
+    return {one.id: one.metric for said in judged.values() for one in said.findings}
+
+
+async def _job(foreman: Foreman, run: Run, aims: Sequence[str]) -> Job:
+    """The run at work, judged by the metrics that matter to this turn, too."""
+    judging = run.judging or Judging()
+    metrics = dict.fromkeys([*judging.metrics, *(aim for aim in aims if aim != REVIEW)])
+    jury = await off_loop(foreman.jury, judging.model_copy(update={"metrics": tuple(metrics)}))
+    job = await foreman.job()
+    # Whoever leads from outside may leave it at any draft, so none of them is over the limit.
+    return replace(job, jury=jury, reviser=replace(job.reviser, strict=True))
+
+
+async def _standing(job: Job, run: Run, aims: Sequence[str], findings: Sequence[str], instruction: str) -> State:
+    """The state of the refinement so far, as the run's record has it."""
+    best = run.draft or ""
+    rounds = await off_loop(job.store.judgments.rounds, run.id)
+    if not rounds:
+        rounds = [Round(0, best, accepted=True, reason="the first draft")]
+        await job.keep_round(rounds[0])
+    judged = await job.judged(best)
+    return {
+        "run": run.id,
+        "draft": best,
+        "round": rounds[-1].number,
+        "first": rounds[0].draft,
+        "best": best,
+        "scores": {name: said.score for name, said in judged.items() if name not in {REVIEW, *FIGURES}},
+        "aims": list(aims),
+        "findings": list(findings),
+        "instruction": instruction,
+        "tried": [],
+        "dropped": [],
+        "refused": 0,
+        "by_hand": False,
+        "why": "",
+    }

@@ -1,0 +1,76 @@
+"""The graphs for LangGraph's server, which brings a checkpointer of its own: `langgraph.json` names these factories.
+
+The server knows of no workshop, so each graph is built with one: on the database and with the models that the
+environment names, as the command line has them (REDRAFT_DB, REDRAFT_MODEL, REDRAFT_JUDGE, REDRAFT_BASE_URL,
+REDRAFT_TRACE_TO_LANGSMITH).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph.state import CompiledStateGraph
+
+from redraft.graphs import assembly
+from redraft.runs.session import Workshop
+from redraft.settings import EXTRACTIVE, Settings
+from redraft.store.store import Store
+from redraft.store.threads import off_loop
+
+_YES = frozenset({"1", "true", "t", "yes", "y", "on"})
+Served = AbstractAsyncContextManager[CompiledStateGraph[Any, Any, Any, Any]]
+
+
+@asynccontextmanager
+async def _shop() -> AsyncIterator[Workshop]:
+    settings = Settings(
+        model=os.environ.get("REDRAFT_MODEL", EXTRACTIVE), base_url=os.environ.get("REDRAFT_BASE_URL") or None
+    )
+    judges = os.environ.get("REDRAFT_JUDGE", "").split()
+    # The server refuses whatever blocks its event loop.
+    store = await off_loop(Store, os.environ.get("REDRAFT_DB"))
+    try:
+        traced = os.environ.get("REDRAFT_TRACE_TO_LANGSMITH", "").lower() in _YES
+        async with Workshop(store, judges=judges, settings=settings, trace_to_langsmith=traced) as shop:
+            yield shop
+    finally:
+        await off_loop(store.close)
+
+
+def _strategy(config: RunnableConfig) -> str:
+    return str(config.get("configurable", {}).get("strategy", "hierarchical"))
+
+
+@asynccontextmanager
+async def summarizer(config: RunnableConfig) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
+    """Draft by the strategy that the configuration names, and refine."""
+    async with _shop() as shop:
+        # A strategy may be another package's, and to look for those is to read files.
+        graph = await off_loop(assembly.summarizer, _strategy(config), shop=shop)
+        yield graph.compile(name="summarizer")
+
+
+@asynccontextmanager
+async def draft(config: RunnableConfig) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
+    """Draft by the strategy that the configuration names."""
+    async with _shop() as shop:
+        graph = await off_loop(assembly.draft, _strategy(config), shop=shop)
+        yield graph.compile(name="draft")
+
+
+@asynccontextmanager
+async def refine(config: RunnableConfig) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:  # noqa: ARG001
+    """Refine a summary that is given."""
+    async with _shop() as shop:
+        yield assembly.refine(shop=shop).compile(name="refine")
+
+
+@asynccontextmanager
+async def judge(config: RunnableConfig) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:  # noqa: ARG001
+    """Judge a summary that is given."""
+    async with _shop() as shop:
+        yield assembly.judge(shop=shop).compile(name="judge")

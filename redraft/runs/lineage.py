@@ -1,0 +1,391 @@
+"""Traces sentences to their sources, and looks for lost facts, with a model's help where words alone do not tell."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from redraft.agents.judge import Judge
+from redraft.agents.tracer import SentenceTracer, Untraced
+from redraft.builtin.door import opened
+from redraft.domain import Document
+from redraft.errors import RunError, UsageError
+from redraft.events import Noted, StageStarted
+from redraft.graphs.strategies import STRATEGIES
+from redraft.history.family import Member
+from redraft.history.lineage import Lineage, Tracer
+from redraft.history.lost import Doubt, FactSearch, Losses
+from redraft.history.results import document_read
+from redraft.models.langsmith import tracing
+from redraft.runs.job import Foreman
+from redraft.runs.manager import Floor, put_on_record
+from redraft.runs.prepare import Order, Prepared
+from redraft.runs.request import Asked
+from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, Judging, Settings, Trace
+from redraft.store.runs import Run
+from redraft.store.store import Store
+from redraft.store.threads import off_loop
+from redraft.text.anchors import points_back
+from redraft.text.embeddings import load_encoder
+from redraft.text.languages import language_of
+from redraft.text.origins import Link, Traced
+
+AnItem = TypeVar("AnItem", bound="Item")
+SHARE = 0.12
+"""What tracing may take at most of the tokens that drafting has taken."""
+# A place that is no better than so much than another is asked about, and so is whatever is below the floor.
+_THIN = 0.1
+CANDIDATES = 6
+"""So many places are shown for a sentence."""
+_LONGEST_PLACE = 600
+# What a model says that it has read is as good as most of what is found by words.
+_SAID = 0.8
+# What is found leads to texts further down. So many steps are followed in one go.
+_WAVES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A sentence of one of the texts on the way that is to be asked about, and where it may come from."""
+
+    key: str
+    """Under which the links of its text are known."""
+    at: int
+    """Which sentence of the text it is."""
+    traced: Traced
+    item: Untraced
+    links: tuple[Link, ...]
+    """The places that are shown, in the order of the item's."""
+
+
+class Item(Protocol):
+    """Something to be asked about."""
+
+    @property
+    def item(self) -> Untraced:
+        """As it is put to a model."""
+        ...
+
+
+class Asking(Protocol[AnItem]):
+    """What is asked about wave by wave: `what` it is, and how many tokens there is room for."""
+
+    what: str
+    room: int
+    left: int
+    """How many there was no room for."""
+
+    def open(self) -> list[AnItem]:
+        """What there is to ask about, and was not asked about."""
+        ...
+
+    def take(self, found: Sequence[AnItem], named: Mapping[int, Sequence[int]]) -> None:
+        """Note the places that were named for some of them."""
+        ...
+
+
+@dataclass(slots=True)
+class Tracing:
+    """The tracing of one draft: what has been said so far, and what may still be asked."""
+
+    tracer: Tracer
+    draft: str
+    room: int
+    """How many tokens may be used."""
+    said: dict[tuple[str, int], Traced] = field(default_factory=dict)
+    left: int = 0
+    """How many sentences there was no room for."""
+    what: str = "sentences"
+
+    def lineage(self) -> Lineage:
+        """The draft with what is known of it by now."""
+        return self.tracer.lineage(self.draft, self.said)
+
+    def open(self) -> list[Open]:
+        """The sentences that lead nowhere, or to a place that is hardly better than another, and were not asked about.
+
+        Of all texts only such sentences count as a sentence of the draft leads to.
+        """
+        last = self.tracer.family.draft(self.draft)
+        members = list(self.tracer.family.in_order(last))
+        reached: dict[str, set[int]] = {last.key: set(range(len(self._traced(last))))}
+        found: list[Open] = []
+        for member in reversed(members):
+            own = sorted(reached.get(member.key, ()))
+            found += self._open_of(member, own)
+            self._reach(member, own, reached)
+        return found
+
+    def _traced(self, member: Member) -> tuple[Traced, ...]:
+        return self.tracer.linked(member.text, member.parents, self.said)
+
+    def _reach(self, member: Member, sentences: Sequence[int], reached: dict[str, set[int]]) -> None:
+        """Note which sentences of the texts below those of this one lead to."""
+        parents = self.tracer.family.parents(member)
+        for at in sentences:
+            for link in self._traced(member)[at].links:
+                below = parents[link.text]
+                if below is not None:
+                    held = (
+                        n
+                        for n, one in enumerate(self._traced(below))
+                        if one.span.start < link.span.end and link.span.start < one.span.end
+                    )
+                    reached.setdefault(below.key, set()).update(held)
+
+    def _open_of(self, member: Member, sentences: Sequence[int]) -> Iterator[Open]:
+        key = self.tracer.key(member.text, member.parents)
+        traced = self._traced(member)
+        wanted = [at for at in sentences if (key, at) not in self.said and _is_thin(traced[at])]
+        if not wanted or not member.parents:
+            return
+        shown = [self.tracer.shown(parent) for parent in member.parents]
+        origins = self.tracer.origins(shown)
+        language = language_of(member.text)
+        for at in wanted:
+            sentence = _cut(member.text, traced[at])
+            links = (*traced[at].links, *origins.candidates(sentence, CANDIDATES))
+            if not links:
+                links = origins.between(*_neighbours(traced, at), CANDIDATES, _LONGEST_PLACE)
+            places = {shown[link.text][slice(*link.span)][:_LONGEST_PLACE]: link for link in reversed(links)}
+            chosen = dict(list(reversed(places.items()))[:CANDIDATES])
+            before = _cut(member.text, traced[at - 1]) if at and points_back(sentence, language) else ""
+            if chosen:
+                yield Open(key, at, traced[at], Untraced(sentence, before, tuple(chosen)), tuple(chosen.values()))
+
+    def take(self, found: Sequence[Open], named: Mapping[int, Sequence[int]]) -> None:
+        """Note what was said of some sentences."""
+        for number, places in named.items():
+            one = found[number]
+            links = tuple(_said(one.links[place]) for place in places)
+            self.said[one.key, one.at] = Traced(one.traced.span, links, 1.0)
+
+
+def _is_thin(traced: Traced) -> bool:
+    return not traced.links or (traced.margin < _THIN and traced.links[0].method != "quotation")
+
+
+def _neighbours(traced: Sequence[Traced], at: int) -> tuple[Link | None, Link | None]:
+    """Where the sentences before and after one come from that come from somewhere."""
+    before = next((one.links[0] for one in reversed(traced[:at]) if one.links), None)
+    return before, next((one.links[0] for one in traced[at + 1 :] if one.links), None)
+
+
+def _cut(text: str, traced: Traced) -> str:
+    return text[slice(*traced.span)]
+
+
+def _said(link: Link) -> Link:
+    return Link(link.text, link.span, max(_SAID, link.weight), "model")
+
+
+def to_trace(
+    store: Store, key: str, settings: Settings, judging: Judging, embeddings: str | Path | None = None
+) -> tuple[Document, Order]:
+    """What a run is to do that traces the result of another one, and the document. Nobody is asked."""
+    run = store.runs.get(key)
+    if run.draft is None:
+        raise RunError(f"run {run.id} has no summary yet", hint=f"redraft resume {run.id}")
+    if (judging.judges or (settings.model,))[0] == EXTRACTIVE:
+        raise UsageError(
+            "the built-in model goes by words, and so does tracing without a model",
+            hint="name a language model, such as --trace openai:gpt-5-mini",
+        )
+    by = {"metrics": (), "embeddings": str(embeddings) if embeddings else None}
+    order = Order(Trace(judging=judging.model_copy(update=by)), store.runs.draft(run.draft).text, run.id)
+    return document_read(store, run), order
+
+
+def tracing_of(store: Store, run: Run, tokens: int) -> Tracing:
+    """The tracing of the summary that a run of tracing was begun with; `tokens` are those of the document."""
+    assert run.draft is not None
+    embeddings = run.judging.embeddings if run.judging else None
+    encoder = load_encoder(embeddings) if embeddings else None
+    tracer = Tracer(store, document_read(store, run), encoder)
+    member = tracer.family.draft(run.draft)
+    origin = member.parents[0] if member.parents and member.parents[0].kind == "base" else None
+    return Tracing(tracer, origin.node if origin else run.draft, room_for(store, run.parent, tokens))
+
+
+def room_for(store: Store, traced: str | None, tokens: int) -> int:
+    """How many tokens tracing a run may use; `tokens` are those of its document, for one that has drafted nothing."""
+    drafting = [prompt.name for strategy in STRATEGIES.values() for prompt in strategy.prompts]
+    known = traced is not None and store.runs.get(traced).settings.strategy != GIVEN_STRATEGY
+    return int(SHARE * ((store.calls.tokens_of(traced, drafting) if known and traced else 0) or tokens))
+
+
+async def trace(floor: Floor, run: Run) -> Lineage:
+    """Ask about the sentences that words alone do not trace, as far as the room for it goes; and bring the run to its
+    end."""
+    async with floor.working(run.id) as foreman:
+        tracing = await off_loop(tracing_of, floor.store, run, foreman.prepared.plan.document_tokens)
+        await ask_about(floor, foreman, tracing)
+        lineage = await off_loop(tracing.lineage)
+    assert run.draft is not None
+    await floor.finish(run.id, run.draft, "complete")
+    return lineage
+
+
+async def ask_about(floor: Floor, foreman: Foreman, about: Asking[AnItem]) -> None:
+    """Ask wave after wave, as far as the room for it goes: what is found leads to more."""
+    asking, what = sentence_tracer(foreman), about.what
+    for _ in range(_WAVES):
+        found = await off_loop(about.open)
+        batches = await off_loop(fitting, about, asking, found)
+        if not batches:
+            break
+        floor.observe(StageStarted(f"tracing {sum(map(len, batches))} {what}", len(batches)))
+        said = await asking.trace([one.item for one in found], batches)
+        about.take(found, {number: one.places for number, one in said.verdicts.items()})
+        if said.trouble:
+            floor.observe(Noted(f"not all {what} could be asked about: {said.trouble}"))
+            break
+    if about.left:
+        floor.observe(Noted(f"{about.left} {what} were not asked about: {SHARE:.0%} of the drafting is used"))
+
+
+def sentence_tracer(foreman: Foreman) -> SentenceTracer:
+    """Who is asked: the first of the run's judges."""
+    assert foreman.run.judging is not None
+    return foreman.sentence_tracer(foreman.run.judging)
+
+
+def fitting(tracing: Asking[Any], asking: SentenceTracer, found: Sequence[Item]) -> list[list[int]]:
+    """As many prompts about open sentences as there is room for; what is remembered takes none."""
+    items = [one.item for one in found]
+    known = asking.known(items)
+    batches = asking.batches(items, [n for n, there in enumerate(known) if not there])
+    chosen: list[list[int]] = []
+    tracing.left = 0
+    for batch in batches:
+        tokens = asking.tokens(items, batch)
+        if tokens > tracing.room:
+            tracing.left += len(batch)
+            continue
+        tracing.room -= tokens
+        chosen.append(batch)
+    remembered = [n for n, there in enumerate(known) if there]
+    return [*([remembered] if remembered else []), *chosen]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenFact:
+    """A fact to be asked about, and the text that seems to lack it."""
+
+    doubt: Doubt
+
+    @property
+    def item(self) -> Untraced:
+        """As it is put to a model: a sentence, and the places that may say so."""
+        return Untraced(self.doubt.fact, "", self.doubt.places)
+
+
+@dataclass(slots=True)
+class Aligning:
+    """The search for the facts that one draft lacks: what may still be asked."""
+
+    search: FactSearch
+    room: int
+    """How many tokens may be used."""
+    left: int = 0
+    """How many facts there was no room for."""
+    what: str = "facts"
+    asked: set[tuple[str, str]] = field(default_factory=set)
+
+    def open(self) -> list[OpenFact]:
+        """The facts that seem lost, with the draft and with the text in which they got lost by what is known now."""
+        found = self.search.doubts(CANDIDATES)
+        return [OpenFact(one) for one in found if (one.text, one.fact) not in self.asked]
+
+    def take(self, found: Sequence[OpenFact], named: Mapping[int, Sequence[int]]) -> None:
+        """A text says what comes from one of its places."""
+        for number, places in named.items():
+            doubt = found[number].doubt
+            self.asked.add((doubt.text, doubt.fact))
+            self.search.settle(doubt, holds=bool(places))
+
+
+def aligning_of(store: Store, traced: Run, tracing: Tracing) -> Aligning:
+    """The search for what the draft of a run lacks, once its sentences have been traced; what is left is its room."""
+    search = FactSearch(store, traced, tracing.tracer, tracing.draft, tracing.said)
+    return Aligning(search, tracing.room)
+
+
+async def trace_losses(floor: Floor, run: Run) -> Losses:
+    """Ask about the sentences that words alone do not trace, and about the facts that they do not find; and bring the
+    run to its end."""
+    assert run.parent is not None
+    traced = await off_loop(floor.store.runs.get, run.parent)
+    async with floor.working(run.id) as foreman:
+        tracing = await off_loop(tracing_of, floor.store, run, foreman.prepared.plan.document_tokens)
+        await ask_about(floor, foreman, tracing)
+        aligning = await off_loop(aligning_of, floor.store, traced, tracing)
+        await ask_about(floor, foreman, aligning)
+        losses = await off_loop(aligning.search.losses)
+    assert run.draft is not None
+    await floor.finish(run.id, run.draft, "complete")
+    return losses
+
+
+@dataclass(frozen=True, slots=True)
+class TracingPlan:
+    """What tracing would ask first, before anything is asked: what that leads to is within the same bound."""
+
+    sentences: int
+    calls: int
+    tokens: int
+    """About as many, both ways."""
+    most: int
+    """All that tracing may use."""
+    facts: int = 0
+    """How many facts among those that are asked about; one may be looked for in two texts."""
+
+    def to_json(self) -> dict[str, object]:
+        """The contract of `lineage --trace MODEL --dry-run --json`."""
+        return {"plan": asdict(self)}
+
+
+def foreseen(store: Store, key: str, prepared: Prepared, *, lost: bool = False) -> TracingPlan:
+    """What tracing a run's result would ask, by a model with the window and the prompts of these settings; with `lost`
+    about the facts that are not found as well."""
+    run = store.runs.get(key)
+    assert run.draft is not None, "who asks has looked"
+    window = prepared.settings.context_tokens
+    # Nobody is asked: a judge is needed for its prompts and for the room of its replies.
+    judge = Judge(opened(), prepared.book, store.judgments)
+    asking = SentenceTracer(judge, prepared.tokenizer, window)
+    most = room_for(store, run.id, prepared.plan.document_tokens)
+    tracing = Tracing(Tracer(store, prepared.document), run.draft, most)
+    batches = fitting(tracing, asking, tracing.open())
+    facts, left = list[list[int]](), tracing.room
+    if lost:
+        aligning = aligning_of(store, run, tracing)
+        facts = fitting(aligning, asking, aligning.open())
+        left = aligning.room
+    calls = len(batches) + len(facts)
+    return TracingPlan(sum(map(len, batches)), calls, most - left, most, sum(map(len, facts)))
+
+
+T = TypeVar("T")
+
+
+async def retraced(
+    floor: Floor,
+    asked: Asked,
+    read: Callable[..., T],
+    asking: Callable[[Floor, Run], Awaitable[T]],
+    key: str,
+    ask: bool,
+    by: Any,
+) -> T:
+    """What is `read` of a run; or else found by `asking` about it, in a run of its own."""
+    if ask:
+        settings = floor.people.settings(asked.settings)
+        judging = floor.people.judging(asked.judging, settings)
+        document, order = await off_loop(to_trace, floor.store, key, settings, judging, by)
+        run = await put_on_record(floor, document, settings, order)
+        with tracing(floor.traced):
+            return await asking(floor, run)
+    return await off_loop(read, floor.store, key, encoder=await off_loop(load_encoder, str(by)) if by else None)

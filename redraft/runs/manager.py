@@ -1,0 +1,369 @@
+"""The runs of a session that are at work: recorded, opened when they are needed, and closed however they end."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+from langgraph.errors import GraphBubbleUp, GraphInterrupt
+
+from redraft.domain import Document
+from redraft.errors import BudgetError, RedraftError
+from redraft.evaluators.base import Evaluator
+from redraft.events import Noted, Observer, RunDone, RunStarted, Waiting, of_run
+from redraft.graphs.job import Job, best_so_far
+from redraft.models.addresses import OPENAI, provider_of
+from redraft.models.base import Model
+from redraft.models.budget import Budget
+from redraft.models.langsmith import tracing
+from redraft.models.prices import PriceTable
+from redraft.runs.inputs import Sources, document_of
+from redraft.runs.job import Foreman
+from redraft.runs.model_pool import People, hire
+from redraft.runs.model_pool import at_work as staffed
+from redraft.runs.models import judging_under, load_openai
+from redraft.runs.prepare import Order, Prepared, check_judging, prepare, recall, record
+from redraft.runs.roster import told_window, with_windows
+from redraft.settings import GIVEN_STRATEGY, Limits, Settings
+from redraft.store.runs import Run, Status
+from redraft.store.store import Store
+from redraft.store.threads import entered_off_loop, off_loop
+from redraft.text.languages import reading
+
+WAITING = "review"
+"""Why a run has stopped that waits for a person."""
+
+
+@dataclass(slots=True)
+class Record:
+    """Why a run came to its end, once it has."""
+
+    reason: str = "complete"
+
+
+@asynccontextmanager
+async def on_record(store: Store, run: str) -> AsyncIterator[Record]:
+    """Record that a run is being worked on, then how that ended and how long it took."""
+    record, began = Record(), time.monotonic()
+    await off_loop(store.runs.set_status, run, "running")
+    try:
+        yield record
+    except BaseException as error:
+        await record_stop(store, run, error)
+        raise
+    else:
+        await off_loop(store.runs.set_status, run, "done", stop_reason=record.reason)
+    finally:
+        await off_loop(store.runs.add_seconds, run, time.monotonic() - began)
+
+
+async def record_stop(store: Store, run: str, error: BaseException) -> None:
+    """Record what has stopped a run."""
+    status, reason, described = _told(error)
+    # Whoever stops the run has to wait until that is on record.
+    writing = asyncio.ensure_future(off_loop(store.runs.set_status, run, status, stop_reason=reason, error=described))
+    try:
+        await asyncio.shield(writing)
+    except asyncio.CancelledError:
+        await writing
+        raise
+
+
+def _told(error: BaseException) -> tuple[Status, str, dict[str, str] | None]:
+    """The status of a run that has ended so, the reason in a word, and the error as it is stored."""
+    match error:
+        case GraphBubbleUp():
+            return "waiting", WAITING, None
+        case BudgetError():
+            return "stopped", "budget", _described(error)
+        case RedraftError():
+            return "failed", error.code, _described(error)
+        case asyncio.CancelledError() | KeyboardInterrupt() | GeneratorExit():
+            return "interrupted", "cancelled", None
+    message = f"{type(error).__name__}: {error}"
+    return "failed", "bug", {"code": "bug", "message": message, "hint": "please report it"}
+
+
+def _described(error: RedraftError) -> dict[str, str]:
+    return {"code": error.code, "message": str(error), "hint": error.hint}
+
+
+# Seconds in which the nodes of a run that was cancelled have put away what they had begun.
+_TO_PUT_AWAY = 10.0
+
+
+@dataclass(slots=True)
+class _Open:
+    """A run at work, with what has to be closed after it, and how many nodes and visitors are at it."""
+
+    foreman: Foreman
+    job: Job
+    closing: AsyncExitStack
+    began: float = field(default_factory=time.monotonic)
+    present: int = 0
+    driven: bool = False
+    """Whether a graph works on it. A visitor alone leaves the run's status as it is."""
+    over: bool = False
+
+
+@dataclass(slots=True)
+class Floor:
+    """Who works on which run, and what comes of it."""
+
+    store: Store
+    people: People
+    own: Mapping[str, Evaluator]
+    prices: PriceTable | None
+    observe: Observer
+    limits: Limits | None = None
+    """Those of the workshop: a run that it goes on with has them in place of its own."""
+    budget: Budget | None = None
+    """Shared by all runs; otherwise each has its own."""
+    traced: bool = False
+    """Whether what models are asked, and what they answer, may go to LangSmith."""
+    shared: dict[str, Budget] = field(default_factory=dict)
+    """The budgets of runs that draw on that of another: those of chapters."""
+    limited: dict[str, Limits | None] = field(default_factory=dict)
+    """The limits of runs that were resumed with some of their own."""
+    prepared: dict[str, Prepared] = field(default_factory=dict)
+    """What was prepared for runs that have not been opened yet."""
+    _open: dict[str, _Open] = field(default_factory=dict)
+    _opening: dict[str, asyncio.Lock] = field(default_factory=dict)
+
+    @asynccontextmanager
+    async def at_work(self, run: str) -> AsyncIterator[Job]:
+        """The run at work, as a node has it. Whatever ends that with an error is recorded, and closes the run."""
+        async with self.working(run) as foreman:
+            yield self._open[foreman.run.id].job
+
+    @asynccontextmanager
+    async def working(self, run: str) -> AsyncIterator[Foreman]:
+        """The run at work, with everybody who works on it."""
+        opened = await self._opened(run)
+        opened.present += 1
+        try:
+            await self._drive(opened)
+            with tracing(self.traced), reading(opened.foreman.prepared.document):
+                yield opened.foreman
+        except BaseException as error:
+            if not opened.over:
+                opened.over = True
+                await self._stopped(opened, error)
+            raise
+        finally:
+            opened.present -= 1
+            if opened.over:
+                await self._close(opened)
+
+    @asynccontextmanager
+    async def visiting(self, run: str) -> AsyncIterator[Foreman]:
+        """The run for one turn of somebody who leads it from outside, with everybody who works on it.
+
+        The run stands afterwards as it did before, whatever comes of the turn; only `finish` brings it to its end.
+        """
+        opened = await self._opened(run)
+        opened.present += 1
+        try:
+            with tracing(self.traced), reading(opened.foreman.prepared.document):
+                yield opened.foreman
+        finally:
+            opened.present -= 1
+            if opened.over or not opened.driven:
+                await self._close(opened)
+
+    def note(self, *messages: str) -> None:
+        """Tell whoever watches."""
+        for message in messages:
+            self.observe(Noted(message))
+
+    async def finish(self, run: str, draft: str, reason: str, why: str = "") -> str:
+        """Record a run as done with this draft, for this reason or because of its gaps, and close it."""
+        opened = await self._opened(run)
+        reason = reason or ("gaps" if await off_loop(self.store.runs.gaps, run) else "complete")
+        if draft:
+            await off_loop(self.store.runs.choose_draft, run, draft)
+        await off_loop(self.store.runs.set_status, run, "done", stop_reason=reason, why=why)
+        opened.over = True
+        await self._close(opened)
+        self.observe(RunDone(run, reason))
+        return reason
+
+    async def stopped(self, run: str, error: BaseException) -> None:
+        """Record what has ended a run between its nodes, and close it."""
+        opened = self._open.get(run)
+        if opened is None or not opened.over:
+            await record_stop(self.store, run, error)
+        if opened is not None:
+            opened.over = True
+            await self._close(opened)
+
+    async def aclose(self) -> None:
+        """Close every run; those that nobody has brought to an end were interrupted."""
+        async with AsyncExitStack() as closing:
+            # Each of them, also where another cannot be put on record any more.
+            for opened in self._open.values():
+                closing.push_async_callback(self._abandon, opened)
+
+    async def left(self, run: str) -> None:
+        """A run was cancelled: it is on record as interrupted when this returns, and others may go on with it.
+
+        Its nodes put away what they had begun, and say so themselves. Between two nodes there is nobody who would.
+        """
+        opened = self._open.get(run)
+        deadline = time.monotonic() + _TO_PUT_AWAY
+        while opened is not None and opened.present and time.monotonic() < deadline:  # noqa: ASYNC110  (nobody tells)
+            await asyncio.sleep(0.01)
+        if opened is not None and self._open.get(run) is opened:
+            await self._abandon(opened)
+
+    async def _abandon(self, opened: _Open) -> None:
+        try:
+            if opened.driven and not opened.over:
+                await record_stop(self.store, opened.job.run.id, asyncio.CancelledError())
+        finally:
+            opened.present = 0
+            await self._close(opened)
+
+    async def _opened(self, run: str) -> _Open:
+        if run not in self._open:
+            run = (await off_loop(self.store.runs.get, run)).id
+        # Metrics judge side by side: the first of them opens the run, the others wait for that.
+        async with self._opening.setdefault(run, asyncio.Lock()):
+            if run not in self._open:
+                self._open[run] = await self._begun(await off_loop(self.store.runs.get, run))
+            return self._open[run]
+
+    async def _begun(self, run: Run) -> _Open:
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(entered_off_loop(self.store.claim(run.id)))
+            try:
+                return await self._staffed(run, stack)
+            except BaseException as error:
+                # A run that is marked as running was begun, or left by a process that has died.
+                if run.status == "running":
+                    await record_stop(self.store, run.id, error)
+                raise
+
+    async def _staffed(self, run: Run, stack: AsyncExitStack) -> _Open:
+        """The claimed run with its models open; what is entered into `stack` stays open with it."""
+        limits = self.limited.get(run.id, self.limits)
+        if limits is not None and limits != run.limits:
+            await off_loop(self.store.runs.set_limits, run.id, limits)
+            run = replace(run, limits=limits)
+        own = tuple(self.own.values())
+        prepared = self.prepared.pop(run.id, None)
+        if prepared is None:
+            prepared = await off_loop(recall, self.store, run, own)
+        hired = await off_loop(
+            hire,
+            run.settings,
+            run.judging,
+            run.limits,
+            self.prices,
+            refinement=run.refinement,
+            objects=self.people.objects,
+        )
+        observe = of_run(run.id, self.observe)
+        staff = await stack.enter_async_context(
+            staffed(hired, run, prepared, self.store, observe, self.budget or self.shared.get(run.id))
+        )
+        # Who goes on with a run that is done asks anew for what was left open, and not for the reply that left it so.
+        attempt = (await off_loop(self.store.calls.totals, run.id)).calls if run.status == "done" else 0
+        foreman = Foreman(self.store, run, prepared, staff, observe, own, attempt)
+        with reading(prepared.document):
+            job = await foreman.job()
+        return _Open(foreman, job, stack.pop_all())
+
+    async def _drive(self, opened: _Open) -> None:
+        """Put on record that the run is being worked on, once."""
+        if opened.driven:
+            return
+        opened.driven, foreman = True, opened.foreman
+        await off_loop(self.store.runs.set_status, foreman.run.id, "running")
+        self.observe(RunStarted(foreman.run.id))
+        prepared = foreman.prepared
+        for warning in prepared.warnings:
+            # What is no note of the document is about the model: how its tokens are counted.
+            self.observe(Noted(warning, everywhere=warning not in prepared.document.notes))
+
+    async def _stopped(self, opened: _Open, error: BaseException) -> None:
+        run = opened.job.run.id
+        if isinstance(error, BudgetError) and opened.job.run.kind in ("summarize", "refine"):
+            await self._keep_partial(opened.job, error)
+        await record_stop(self.store, run, error)
+        if isinstance(error, GraphInterrupt):
+            for asked in error.args[0]:
+                self.observe(Waiting(run, asked.value))
+
+    async def _keep_partial(self, job: Job, error: BudgetError) -> None:
+        """Keep the best text so far as the run's draft, where it has none that is whole, and say what it covers."""
+        run = await off_loop(self.store.runs.get, job.run.id)
+        known = await job.draft(run.draft) if run.draft else None
+        if known is not None and known.node != PARTIAL:
+            return
+        partial = best_so_far(await off_loop(self.store.runs.pieces, run.id), job.plan.words)
+        if partial is not None:
+            what = "chapters" if run.settings.by_chapter else "chunks"
+            covered = f"{partial.covered} of {job.plan.chunks} {what} were covered"
+            note = f"the budget was used up when {covered}: {error.message}"
+            await job.keep(partial.text, PARTIAL, (note,), partial.pieces)
+
+    async def _close(self, opened: _Open) -> None:
+        """Close a run, unless somebody is still there, who closes it after them. Who comes later opens it anew."""
+        run = opened.job.run.id
+        async with self._opening.setdefault(run, asyncio.Lock()):
+            if opened.present or self._open.get(run) is not opened:
+                return
+            del self._open[run]
+            try:
+                await off_loop(self.store.runs.add_seconds, run, time.monotonic() - opened.began)
+            finally:
+                await opened.closing.aclose()
+
+
+PARTIAL = "partial"
+"""The node of a draft that was made of what there was when the budget was used up."""
+
+
+async def prepare_and_load(
+    store: Store,
+    document: Document,
+    settings: Settings,
+    order: Order,
+    writer: Model | None,
+    objects: Mapping[str, Model],
+) -> Prepared:
+    """The preparation of a run that is about to be recorded; a `writer` and other `objects` were handed over."""
+    preparing = off_loop(prepare, document, settings, writer, order.given)
+    if not _is_sure_to_ask(settings, order, objects) or await off_loop(store.documents.has, document.id):
+        return await preparing
+    prepared, _ = await asyncio.gather(preparing, off_loop(load_openai))
+    return prepared
+
+
+def _is_sure_to_ask(settings: Settings, order: Order, objects: Mapping[str, Model]) -> bool:
+    """Whether the client of OpenAI's protocol is needed where nothing is known: by the writer, or else by a judge."""
+    drafted = settings.strategy != GIVEN_STRATEGY
+    asked = [settings] if drafted else judging_under(settings, order.judging)
+    return OPENAI in {provider_of(one.model) for one in asked if one.model not in objects}
+
+
+async def put_on_record(floor: Floor, source: Sources, settings: Settings, order: Order) -> Run:
+    """Record a run of an order, with whoever works on this floor; what is amiss with it is said before it is."""
+    store, people, settings = floor.store, floor.people, order.settled(settings)
+    document = await off_loop(document_of, store, source)
+    settings, order, notes = await off_loop(with_windows, settings, order, told_window, people.objects)
+    floor.note(*notes)
+    writer = people.objects.get(people.model or "")
+    prepared = await prepare_and_load(store, document, settings, order, writer, people.objects)
+    # Whatever is amiss with how drafts are judged is said before the first one is paid for.
+    await off_loop(check_judging, order, prepared, store)
+    limits = floor.limits or Limits()
+    asked = (prepared.settings, order.judging, limits, floor.prices)
+    await off_loop(hire, *asked, refinement=order.refinement, objects=people.objects)
+    run = await off_loop(record, prepared, order, limits, store)
+    floor.prepared[run.id] = prepared
+    return run

@@ -1,0 +1,178 @@
+"""Whether a model works: two short questions show that it answers, and in which form judges are answered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from redraft.errors import CapabilityError, ModelError, RedraftError, ReplyError, TimedOut
+from redraft.models.addresses import OPENAI, provider_of
+from redraft.models.base import Reply, Request, Sampling
+from redraft.models.structured_output import Mode, modes_for
+from redraft.prompts.contract import Given_, GivenModel, Prompt, ReplyModel, Value_
+from redraft.prompts.factual import VERIFY_SENTENCES, VerifyGiven
+from redraft.prompts.judging import Statement
+from redraft.runs.models import open_model
+from redraft.runs.roster import Seat, identity_of
+from redraft.settings import EXTRACTIVE, ReplyForm, Settings, is_entailment
+from redraft.store.store import Store
+from redraft.store.threads import off_loop
+
+_FORMS: tuple[ReplyForm, ...] = ("schema", "tools", "plain")
+# Enough for a model that thinks a little before it answers with one word.
+_ROOM = 1024
+_TRIES = 4
+_SHAPE = '{"who": "...", "hour": 0}'
+_SENTENCE = 'The sentence is: "The lamp of the lighthouse was lit by Mara at seven."'
+
+
+class NothingGiven(GivenModel):
+    """The questions say everything themselves."""
+
+
+class Light(ReplyModel):
+    """Who did what, as a form."""
+
+    who: str
+    hour: int
+
+
+IN_WORDS = Prompt(
+    "check_words",
+    NothingGiven,
+    str,
+    "ask whether a model answers",
+    temperature=0.0,
+    template=f"{_SENTENCE}\nWho lit the lamp? Answer with the name alone.",
+)
+IN_FORM = Prompt(
+    "check_form",
+    NothingGiven,
+    Light,
+    "ask whether a model answers in a form",
+    temperature=0.0,
+    template=f"{_SENTENCE}\nWho lit the lamp, and at which hour, as a number? Reply with JSON: {_SHAPE}",
+)
+
+IN_PASSAGE = VerifyGiven(passages=[_SENTENCE], sentences=[Statement(id=1, sentence="Mara lit the lamp at seven.")])
+"""What a judge is asked that is no language model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What came of one question: what went wrong, or nothing, after so many seconds."""
+
+    trouble: str
+    seconds: float
+    said: str = ""
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What came of both questions to a model: in words, and in every form that was tried until one worked."""
+
+    seat: Seat
+    words: Answered
+    forms: Mapping[ReplyForm, Answered]
+
+    @property
+    def form(self) -> ReplyForm | None:
+        """The way of asking for structured replies that works."""
+        return next((form for form, answer in self.forms.items() if not answer.trouble), None)
+
+    @property
+    def works(self) -> bool:
+        """Whether it can write, and judge."""
+        judges = self.form is not None or is_entailment(self.seat.settings.model)
+        return self.built_in or (not self.words.trouble and judges)
+
+    @property
+    def built_in(self) -> bool:
+        """Whether it is the model that is there in any case, and is not asked."""
+        return self.seat.settings.model == EXTRACTIVE
+
+    @property
+    def thinks(self) -> int | None:
+        """The most tokens that it has thought; None where it was not seen to think."""
+        return max([one.reasoning_tokens for one in (self.words, *self.forms.values())]) or None
+
+    def to_json(self) -> dict[str, Any]:
+        """The contract of `models --check --json`."""
+        return {
+            **self.seat.to_json(),
+            "works": self.works,
+            "words": _json(self.words),
+            "forms": {form: _json(answer) for form, answer in self.forms.items()},
+            "form": self.form,
+            "thinks": self.thinks,
+        }
+
+
+def _json(one: Answered) -> dict[str, Any]:
+    return {"works": not one.trouble, "trouble": one.trouble, "seconds": round(one.seconds, 3), "said": one.said}
+
+
+async def check(seat: Seat, store: Store, seconds: float) -> Checked:
+    """Ask a model two short questions. What is learned of its replies is remembered for the runs to come."""
+    if seat.settings.model == EXTRACTIVE:
+        return Checked(seat, Answered("", 0.0), {})
+    if is_entailment(seat.settings.model):
+        judged, _ = await _asked(seat, seat.settings, VERIFY_SENTENCES, IN_PASSAGE, seconds)
+        return Checked(seat, judged, {})
+    words, _ = await _asked(seat, seat.settings, IN_WORDS, NothingGiven(), seconds)
+    forms: dict[ReplyForm, Answered] = {}
+    for form in [seat.settings.replies] if seat.settings.replies else _FORMS:
+        if words.trouble or (form == "schema" and provider_of(seat.settings.model) != OPENAI):
+            continue
+        under = seat.settings.model_copy(update={"replies": form})
+        forms[form], right = await _asked(seat, under, IN_FORM, NothingGiven(), seconds)
+        if right is not None:
+            await off_loop(store.manners.learn_mode, identity_of(seat.settings), _mode(form))
+            break
+    checked = Checked(seat, words, forms)
+    if checked.thinks:
+        await off_loop(store.manners.learn_reasoning, identity_of(seat.settings), checked.thinks)
+    return checked
+
+
+def _mode(form: ReplyForm) -> Mode:
+    return modes_for(form, speaks_openai=True)[0]
+
+
+async def _asked(
+    seat: Seat, under: Settings, prompt: Prompt[Given_, Value_], given: Given_, seconds: float
+) -> tuple[Answered, Reply[Value_] | None]:
+    began = time.monotonic()
+    sampling = Sampling(prompt.temperature, min(_ROOM, under.max_tokens or _ROOM), top_p=under.top_p)
+    request = Request(prompt, given, sampling, "check", text=prompt.template)
+    tries = 0
+    try:
+        async with open_model(under, seconds=seconds, usual_key=seat.hired.usual_key) as model:
+            while True:
+                try:
+                    reply = await model.ask(request)
+                    break
+                except CapabilityError:
+                    # What it does without from now on, such as a temperature.
+                    if (tries := tries + 1) == _TRIES:
+                        raise
+    except RedraftError as error:
+        used = error.usage if isinstance(error, ReplyError) else None
+        said = error.text if isinstance(error, ReplyError) else ""
+        answered = Answered(_told(error), time.monotonic() - began, said)
+        return replace(answered, reasoning_tokens=used.reasoning_tokens) if used else answered, None
+    usage = reply.usage
+    took = time.monotonic() - began
+    return Answered("", took, reply.text, usage.completion_tokens, usage.reasoning_tokens), reply
+
+
+def _told(error: RedraftError) -> str:
+    if isinstance(error, TimedOut):
+        return f"{error.message}: it may be busy, or still loading (--timeout SECONDS)"
+    if isinstance(error, ReplyError) and error.finish_reason == "length":
+        return f"{error.message}: within {_ROOM:,} tokens there was no answer, so it may think for longer first"
+    return f"{error.message}{f' ({error.hint})' if error.hint and not isinstance(error, ModelError) else ''}"

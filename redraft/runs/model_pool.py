@@ -1,0 +1,414 @@
+"""The models of a run, open as long as it works: by name or as objects, all on one ledger and one budget."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Protocol
+
+from langchain_core.language_models import BaseChatModel
+
+from redraft.domain import Document
+from redraft.errors import UsageError
+from redraft.events import Noted, Observer
+from redraft.models.addresses import OPENAI, address_in, has_usual_key, home_of_the_key, is_here, provider_of, server_at
+from redraft.models.base import Model
+from redraft.models.budget import Budget
+from redraft.models.chat import wrapped
+from redraft.models.jobs.wanted import ByJob
+from redraft.models.prices import PriceTable, builtin_prices
+from redraft.models.rate_limiter import Limiter, shared_limiter
+from redraft.models.recorded import RecordedModel
+from redraft.prompts.book import PromptBook, prompt_choice
+from redraft.runs.models import NOBODY, as_judge, exact_tokenizer, named_in, open_model, price_of, resolve, under_name
+from redraft.settings import Judging, Limits, ModelSettings, Price, Refinement, Role, Settings, reads_prompts
+from redraft.store.runs import Run
+from redraft.store.store import Store
+from redraft.store.threads import off_loop
+from redraft.text.languages import known_of, unshown
+from redraft.text.tokens import Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Somebody at work: a model, the settings that it works under in a role, and the prompts that it is asked by."""
+
+    model: Model
+    settings: Settings
+    book: PromptBook
+
+    @property
+    def window(self) -> int | None:
+        """The most tokens of a prompt with its reply; who reads none has no window."""
+        return self.settings.context_tokens if reads_prompts(self.settings.model) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Staff:
+    """Who writes, and who judges: the first of the judges asks the questions."""
+
+    writer: Worker
+    judges: tuple[Worker, ...]
+    validator: Worker
+    """Who validates the key facts that the first judge finds."""
+    decider: Worker
+    """Who decides what a revision shall mend, where the policy leaves that to a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hired:
+    """A model under the settings that name it; `model` takes the place of opening it."""
+
+    role: Role
+    settings: Settings
+    price: Price | None
+    model: Model | None = None
+    usual_key: bool = True
+    """Whether it may have OPENAI_API_KEY, where it has no key of its own."""
+
+    @property
+    def opened_as(self) -> tuple[object, ...]:
+        """The same for all the roles that one model may have: of whom else nothing is known that it is not."""
+        it = self.settings
+        if self.model is not None:
+            return (it.model,)
+        return (it.model, it.base_url, it.key_env, it.replies, it.reasoning_tokens, self.usual_key)
+
+    @property
+    def asked_as(self) -> tuple[object, ...]:
+        """The same for all its roles in which it is asked by the same prompts and within the same bounds."""
+        it = self.settings
+        return (*self.opened_as, it.prompts, it.top_p, it.max_tokens, self.price)
+
+
+class Readable(Protocol):
+    """What is read, and by which prompts: all that the models of a run must be told of it."""
+
+    @property
+    def document(self) -> Document: ...
+
+    @property
+    def book(self) -> PromptBook: ...
+
+
+def by_identity(models: Iterable[Model]) -> dict[str, Model]:
+    """The models that are handed over, by identity: under it they are named in settings and on record.
+
+    One object may have several roles. Two of one identity would answer for each other out of the cache, so they are
+    refused.
+    """
+    known: dict[str, Model] = {}
+    for model in models:
+        if known.setdefault(model.identity, model) is not model:
+            raise _confused(model.identity)
+    return known
+
+
+def _confused(identity: str) -> UsageError:
+    return UsageError(
+        f"two models have the identity {identity}, so nobody could tell their answers apart",
+        hint="give each its own, with ChatModel(chat, identity=...), or let one judge several times with repeat",
+    )
+
+
+def hire(
+    settings: Settings,
+    judging: Judging | None,
+    limits: Limits,
+    prices: PriceTable | None,
+    *,
+    refinement: Refinement | None = None,
+    objects: Mapping[str, Model] = NOBODY,
+) -> list[Hired]:
+    """The writer, then those who judge and decide, each at its price. A cost limit needs the price of every one.
+
+    A name that is the identity of one of the `objects` means that object; any other is opened.
+    """
+    table = prices or builtin_prices()
+    if limits.provider_batch:
+        table = table.for_jobs()
+    hired = [Hired("writer", settings, _price(settings, limits, table), objects.get(settings.model))]
+    for role, name in named_in(judging, refinement):
+        model = objects.get(name)
+        under = under_name(name, settings, judging, objects)
+        under = under if model else resolve(under)
+        hired.append(Hired(role, under, _price(under, limits, table), model))
+    if limits.provider_batch:
+        _check_jobs(hired)
+    return _with_keys(hired)
+
+
+def _check_jobs(hired: Sequence[Hired]) -> None:
+    """Jobs are of OpenAI's protocol: refuse whoever is asked in another, and a run in which nobody is."""
+    asked = [one for one in hired if one.model is not None or reads_prompts(one.settings.model)]
+    others = [one.settings.model for one in asked if one.model or provider_of(one.settings.model) != OPENAI]
+    if others or not asked:
+        what = f"{others[0]} is asked in another" if others else "nobody here is asked by it"
+        raise UsageError(
+            f"--provider-batch goes by OpenAI's protocol, and {what}",
+            hint="leave it out, or take models of openai:NAME",
+        )
+
+
+def _with_keys(hired: Sequence[Hired]) -> list[Hired]:
+    """Who may have OPENAI_API_KEY: whoever is at the one server that it goes to."""
+
+    def wants(one: Hired) -> bool:
+        return one.model is None and provider_of(one.settings.model) == OPENAI and one.settings.key_env is None
+
+    home = home_of_the_key([one.settings.base_url or "" for one in hired if wants(one)])
+    return [replace(one, usual_key=wants(one) and server_at(one.settings.base_url or "") == home) for one in hired]
+
+
+def without_key(hired: Sequence[Hired]) -> list[str]:
+    """Whoever gets no key, though there is one for somebody else: servers away from this machine mostly want one."""
+    there = [one for one in hired if one.model is None and provider_of(one.settings.model) == OPENAI]
+    keyless = [one.settings for one in there if one.settings.key_env is None and not one.usual_key]
+    return [
+        f"{it.model} at {it.base_url} is asked without a key: OPENAI_API_KEY goes to one server, which is another"
+        " (key_env of its own settings names one)"
+        for it in keyless
+        if has_usual_key() and not is_here(it.base_url or "")
+    ]
+
+
+def _price(settings: Settings, limits: Limits, table: PriceTable) -> Price | None:
+    price = price_of(settings, table)
+    if price is None and limits.max_cost is not None:
+        raise UsageError(
+            f"the price of {settings.model} is not known, so --max-cost cannot be kept",
+            hint="give its price with --prices FILE, or use --max-calls",
+        )
+    return price
+
+
+def under_settings(hired: Sequence[Hired]) -> dict[Role, Settings]:
+    """Under which settings each role works, the first judge's for all judges. Where nobody is named, somebody else does
+    the work."""
+    first: dict[Role, Settings] = {}
+    for one in hired:
+        first.setdefault(one.role, one.settings)
+    writer = first["writer"]
+    judge = first.get("judge", as_judge(writer))
+    everybody: dict[Role, Settings] = {
+        "writer": writer,
+        "judge": judge,
+        "validator": judge,
+        "decider": as_judge(writer),
+    }
+    return {**everybody, **first}
+
+
+def books(hired: Sequence[Hired], book: PromptBook) -> list[PromptBook]:
+    """The prompts by which each of them is asked: the writer's, unless they have some of their own."""
+    made = {hired[0].settings.prompts: book}
+    return [made.setdefault(one.settings.prompts, _book(one, made)) for one in hired]
+
+
+def _book(one: Hired, made: Mapping[str, PromptBook]) -> PromptBook:
+    return made.get(one.settings.prompts) or PromptBook(one.settings.prompts)
+
+
+@asynccontextmanager
+async def at_work(
+    hired: Sequence[Hired], run: Run, prepared: Readable, store: Store, observer: Observer, budget: Budget | None = None
+) -> AsyncIterator[Staff]:
+    """Open every model, one that is named twice only once. A `budget` is shared with other runs."""
+    limits, language = run.limits, unshown(prepared.document) or known_of(prepared.document)
+    if budget is None:
+        budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, pot=run.id)
+    opened: dict[tuple[object, ...], Model] = {}
+    asked: dict[tuple[object, ...], Model] = {}
+    aside = replace(hired[0], settings=as_judge(hired[0].settings))
+    workers: list[Worker] = []
+    async with AsyncExitStack() as stack:
+        everybody = [*hired, aside]
+        for one, its in zip(everybody, await off_loop(books, everybody, prepared.book), strict=True):
+            if one.opened_as not in opened:
+                opened[one.opened_as] = await _opened(one, limits, stack, store, observer)
+                _check_twins(hired, opened)
+            model = opened[one.opened_as]
+            if one.asked_as not in asked:
+                limiter = _limiter(one.settings.base_url, model.identity, limits, store, budget)
+                asked[one.asked_as] = RecordedModel(
+                    model,
+                    book=its,
+                    store=store,
+                    limiter=limiter,
+                    run=run.id,
+                    budget=budget,
+                    price=one.price,
+                    tokenizer=await off_loop(_counting, one, limits),
+                    top_p=one.settings.top_p,
+                    max_tokens=one.settings.max_tokens,
+                    in_jobs=limits.provider_batch,
+                    observer=observer,
+                    language="" if reads_prompts(one.settings.model) else language,
+                )
+            workers.append(Worker(asked[one.asked_as], one.settings, its))
+        yield _team([one.role for one in hired], workers)
+
+
+def _limiter(address: str | None, identity: str, limits: Limits, store: Store, budget: Budget) -> Limiter:
+    """Who lets requests through to where a model is, at the pace of all processes where the budget is paced."""
+    provider = address or address_in(identity) or provider_of(identity) or identity
+    requests, tokens = limits.requests_per_minute, limits.tokens_per_minute
+    if limits.provider_batch:
+        requests = tokens = None  # of a job the provider says itself how much it takes
+    shared = budget.paced and not requests is tokens is None
+    gate = f"{budget.terms.pot} {provider}" if shared else ""
+
+    async def pace(size: int) -> float:
+        return await off_loop(store.turns.take, gate, size, requests_per_minute=requests, tokens_per_minute=tokens)
+
+    return shared_limiter(
+        provider,
+        limits.at_once,
+        requests_per_minute=requests,
+        tokens_per_minute=tokens,
+        gate=gate,
+        pace=pace if shared else None,
+    )
+
+
+async def _opened(one: Hired, limits: Limits, stack: AsyncExitStack, store: Store, observer: Observer) -> Model:
+    if one.model is not None:
+        return one.model
+    by_job = ByJob(store.jobs, lambda said: observer(Noted(said))) if limits.provider_batch else None
+    opening = open_model(one.settings, seconds=limits.timeout, usual_key=one.usual_key, by_job=by_job)
+    return await stack.enter_async_context(opening)
+
+
+def _check_twins(hired: Sequence[Hired], opened: Mapping[tuple[object, ...], Model]) -> None:
+    """Refuse two models that would answer for each other. One name at one address is one model, which may have several
+    roles, but does not judge beside itself."""
+    known: dict[str, tuple[object, ...]] = {}
+    judges: set[str] = set()
+    for one in hired:
+        model = opened.get(one.opened_as)
+        if model is None:
+            continue
+        twice = one.role == "judge" and model.identity in judges
+        if twice or known.setdefault(model.identity, one.opened_as[:2]) != one.opened_as[:2]:
+            raise _confused(model.identity)
+        judges |= {model.identity} if one.role == "judge" else set()
+
+
+def _counting(one: Hired, limits: Limits) -> Tokenizer | None:
+    """Who counts as the provider does, where that matters and where somebody does."""
+    return exact_tokenizer(one.settings) if limits.max_cost is not None and one.model is None else None
+
+
+def _team(roles: Sequence[Role], workers: Sequence[Worker]) -> Staff:
+    """Everybody in the role that they have; one for whom nobody is named is filled by somebody else, last of all by the
+    writer, aside from writing."""
+
+    def of(role: Role) -> list[Worker]:
+        return [worker for its, worker in zip(roles, workers, strict=False) if its == role]
+
+    writer, aside = workers[0], workers[-1]
+    judges = of("judge") or [aside]
+    return Staff(writer, tuple(judges), (of("validator") or judges)[0], (of("decider") or [aside])[0])
+
+
+def located(
+    judging: Judging, settings: Settings, refinement: Refinement | None = None, objects: Mapping[str, Model] = NOBODY
+) -> Judging:
+    """The judging with its models' address filled in, so that it is on record; names that mean nothing are refused.
+
+    Objects bring their own addresses. Where the models that are named have several addresses none is filled in: then
+    each provider's are where the writer's are, or where the provider is.
+    """
+    if twice := next((name for name in judging.judges if judging.judges.count(name) > 1), None):
+        raise UsageError(f"the judge {twice} is named twice", hint="use --repeat to let a judge judge more than once")
+    names = [name for _, name in named_in(judging, refinement)]
+    models = {name: _settled(judging.models[name]) for name in names if name in judging.models}
+    bare = {name for name in names if reads_prompts(name)} - {*objects, *models}
+    addresses = {resolve(under_name(name, settings, judging, objects)).base_url for name in bare}
+    address = addresses.pop() if len(addresses) == 1 else judging.base_url
+    return judging.model_copy(update={"base_url": address, "models": models})
+
+
+def _settled(given: ModelSettings) -> ModelSettings:
+    """A model's own settings with its address and its prompts as they are from everywhere."""
+    there = resolve(Settings(model=given.model, base_url=given.base_url, key_env=given.key_env))
+    prompts = given.prompts and prompt_choice(given.prompts)
+    return given.model_copy(update={"base_url": there.base_url, "key_env": there.key_env, "prompts": prompts})
+
+
+ModelLike = str | ModelSettings | Model | BaseChatModel
+"""A model by name, as on the command line, or with settings of its own, or an object: one of redraft's models, or any
+LangChain chat model."""
+# What a model has of its own, whatever a run says.
+_ITS_OWN = frozenset({"model", "base_url", "key_env"})
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """The names of those who write, judge, validate and decide, and the objects behind them where there are any."""
+
+    model: str | None = None
+    judges: tuple[str, ...] = ()
+    validator: str | None = None
+    decider: str | None = None
+    objects: dict[str, Model] = field(default_factory=dict)
+    """By identity."""
+    writer: ModelSettings | None = None
+    """What the writer has of its own."""
+    models: dict[str, ModelSettings] = field(default_factory=dict)
+    """What the others have of their own, by name."""
+
+    def settings(self, settings: Settings) -> Settings:
+        """The settings with the writer of the workshop."""
+        if self.writer is None:
+            return settings if self.model is None else settings.model_copy(update={"model": self.model})
+        own = {name: getattr(self.writer, name) for name in {*self.writer.model_fields_set, *_ITS_OWN}}
+        said = settings.model_fields_set - _ITS_OWN
+        return settings.model_copy(update={name: value for name, value in own.items() if name not in said})
+
+    def judging(self, judging: Judging, settings: Settings, refinement: Refinement | None = None) -> Judging:
+        """The judging by the judges of the workshop, with the address of those that are only named."""
+        named = {
+            "judges": self.judges or judging.judges,
+            "validator": self.validator or judging.validator,
+            "models": {**judging.models, **self.models},
+        }
+        return located(judging.model_copy(update=named), settings, refinement, self.objects)
+
+    def refinement(self, refinement: Refinement) -> Refinement:
+        """The refinement with the decider of the workshop."""
+        return refinement if self.decider is None else refinement.model_copy(update={"decider": self.decider})
+
+
+def people(
+    model: ModelLike | None,
+    judges: Sequence[ModelLike],
+    validator: ModelLike | None,
+    decider: ModelLike | None,
+) -> People:
+    """Everybody under a name; an object may have several roles."""
+    if isinstance(judges, str):
+        raise UsageError(f"judges is the text {judges!r:.40}", hint=f"give a list: judges=[{judges!r:.40}]")
+    seen: dict[int, Model] = {}
+    models: dict[str, ModelSettings] = {}
+
+    def named(given: ModelLike | None) -> str | None:
+        if given is None or isinstance(given, str):
+            return given
+        if isinstance(given, ModelSettings):
+            return _kept(given, models)
+        return seen.setdefault(id(given), wrapped(given)).identity
+
+    writer = model if isinstance(model, ModelSettings) else None
+    name = writer.model if writer else named(model)
+    panel = tuple(seat for one in judges if (seat := named(one)) is not None)
+    others = panel, named(validator), named(decider)
+    return People(name, *others, objects=by_identity(seen.values()), writer=writer, models=models)
+
+
+def _kept(given: ModelSettings, models: dict[str, ModelSettings]) -> str:
+    """A name for a model with settings: its own, or its own with a number where there is another one of that."""
+    names = (f"{given.model}{f' ({number})' if number > 1 else ''}" for number in count(1))
+    return next(name for name in names if models.setdefault(name, given) == given)

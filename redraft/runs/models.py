@@ -1,0 +1,273 @@
+"""From a model's name, as users write it, to a model that answers, under the settings of its role."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from redraft import plugins
+from redraft.builtin.door import IDENTITY
+from redraft.builtin.door import opened as open_extractive
+from redraft.errors import UsageError
+from redraft.evaluators.base import Evaluator
+from redraft.models.addresses import OPENAI, address_in, base_url, name_of, openai_key, plain_address, provider_of
+from redraft.models.base import LateModel, Model
+from redraft.models.jobs.wanted import ByJob
+from redraft.models.nli.model import SERVES
+from redraft.models.nli.model import opened as open_entailment
+from redraft.models.prices import FREE, PriceTable
+from redraft.models.reasoning import usual_room
+from redraft.settings import (
+    ASSUMED_WINDOW,
+    EXTRACTIVE,
+    GIVEN_STRATEGY,
+    Judging,
+    Price,
+    Refinement,
+    Role,
+    Settings,
+    is_entailment,
+    reads_prompts,
+)
+from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_for
+
+if TYPE_CHECKING:
+    from redraft.models.base import Model
+
+
+NOBODY: Mapping[str, Model] = MappingProxyType({})
+_OF_NOBODY_ELSE: dict[str, Any] = {"max_tokens": None, "reasoning_tokens": None, "price": None}
+
+
+def named_in(judging: Judging | None, refinement: Refinement | None) -> list[tuple[Role, str]]:
+    """Those who judge and decide, by the names that they have where drafts are judged."""
+    if judging is None:
+        return []
+    named: list[tuple[Role, str]] = [("judge", name) for name in judging.judges]
+    named += [("validator", judging.validator)] if judging.validator else []
+    named += [("decider", refinement.decider)] if refinement and refinement.decider else []
+    return named
+
+
+def under_name(
+    name: str, settings: Settings, judging: Judging | None, objects: Mapping[str, Model] = NOBODY
+) -> Settings:
+    """The settings for whoever judges or decides under a name: its own where it has some, else those of the run.
+
+    A temperature, a window and the like are never another's.
+    """
+    known = judging.models.get(name) if judging is not None else None
+    if known is not None:
+        own = known.model_dump(exclude={"context_tokens", "prompts", "price"})
+        own |= {"price": known.price, "prompts": known.prompts or settings.prompts}
+        own |= {"context_tokens": known.context_tokens or ASSUMED_WINDOW}
+        return settings.model_copy(update=own)
+    address = _address(name, judging, settings, objects)
+    # The key of the writer's address is for a model that is there.
+    key = settings.key_env if address is not None and address == settings.base_url else None
+    here = name == settings.model and address == settings.base_url
+    own = {"model": name, "base_url": address, "key_env": key}
+    if not reads_prompts(name) and not here:
+        # They have no window; how much it reads is not for that of another model to say.
+        own |= {"context_tokens": min(settings.context_tokens, ASSUMED_WINDOW)}
+    return as_judge(settings).model_copy(update=own if here else own | _OF_NOBODY_ELSE)
+
+
+def as_judge(settings: Settings) -> Settings:
+    """The settings of a model that judges or decides beside writing: its replies are drawn as the prompts have it."""
+    return settings.model_copy(update={"temperature": None, "top_p": None})
+
+
+def judging_under(settings: Settings, judging: Judging | None) -> list[Settings]:
+    """The settings of everybody who judges, once it is on record how."""
+    names = judging.judges if judging is not None else ()
+    return [under_name(name, settings, judging) for name in names] or [as_judge(settings)]
+
+
+def least_window(judging: Sequence[Settings]) -> int:
+    """The window that all of them have; who has none reads as much as it is let."""
+    bounded = [one.context_tokens for one in judging if reads_prompts(one.model)]
+    return min(bounded, default=judging[0].context_tokens)
+
+
+def _address(name: str, judging: Judging | None, settings: Settings, objects: Mapping[str, Model]) -> str | None:
+    """Where a model that judges or decides is: where the judging says, or else where the writer is.
+
+    Where the writer is a model of another provider its address is of no use, and whoever names a provider has chosen
+    where the document goes.
+    """
+    if judging is not None and judging.base_url:
+        return judging.base_url
+    writer = provider_of(settings.model)
+    if settings.base_url and (settings.model in objects or writer in ("", provider_of(name))):
+        return settings.base_url
+    return address_in(settings.model) if writer == provider_of(name) else None
+
+
+def resolve(settings: Settings) -> Settings:
+    """The settings with the model's address filled in, so that it is on record; names that mean nothing are refused."""
+    model, given = settings.model, settings.base_url
+    if model == EXTRACTIVE:
+        return settings.model_copy(update={"base_url": None, "key_env": None})
+    if address_in(model):
+        raise UsageError(f"{model} is a model that was handed over", hint="hand it over again, from Python")
+    provider, named, name = model.partition(":")
+    if is_entailment(model) and name:
+        return settings.model_copy(update={"base_url": None, "key_env": None})
+    if provider == OPENAI and name:
+        return settings.model_copy(update={"base_url": base_url(given)})
+    if settings.key_env:
+        raise UsageError(f"{model} takes its key from its provider's own variable", hint="leave out --key-env")
+    if not (named and provider in plugins.names("models")):
+        _check_provider(provider, model, name)
+    return settings.model_copy(update={"base_url": plain_address(given) if given else None})
+
+
+def _check_provider(provider: str, model: str, name: str) -> None:
+    from redraft.models.providers import check_provider, providers
+
+    if not name or provider not in providers():
+        others = "".join(f"{plugin}:..., " for plugin in plugins.names("models"))
+        raise UsageError(
+            f"there is no model {model!r}",
+            hint=f"use extractive; openai:NAME, such as openai:gpt-5-mini; {others}nli:MODEL as a judge; or"
+            f" PROVIDER:NAME with one of"
+            f" {', '.join(providers())}",
+        )
+    check_provider(provider, model)
+
+
+def tokenizer_of(settings: Settings) -> tuple[Tokenizer, str]:
+    """The model's tokenizer, and a warning where it is an approximation. Who reads no prompts has no window to miss."""
+    if not reads_prompts(settings.model):
+        return EstimatingTokenizer(), ""
+    return tokenizer_for(name_of(settings.model))
+
+
+def exact_tokenizer(settings: Settings) -> Tokenizer | None:
+    """The tokenizer by which the provider counts; None where that is not known for certain."""
+    if not _is_at_openai(settings):
+        return None
+    tokenizer, warning = tokenizer_for(name_of(settings.model))
+    return None if warning else tokenizer
+
+
+def price_of(settings: Settings, table: PriceTable) -> Price | None:
+    """What a call costs; None when nobody knows. A model served elsewhere is not sold at OpenAI's prices."""
+    if not reads_prompts(settings.model):
+        return FREE
+    if settings.price is not None:
+        return settings.price
+    return table.price(name_of(settings.model) or settings.model, at_openai=_is_at_openai(settings))
+
+
+def _is_at_openai(settings: Settings) -> bool:
+    address = address_in(settings.model) or settings.base_url or ""
+    return provider_of(settings.model) == OPENAI and address.startswith("https://api.openai.com/")
+
+
+def reasoning_reserve(settings: Settings) -> int:
+    """The tokens that a model may use in each call to think, besides its reply."""
+    if not reads_prompts(settings.model):
+        return 0
+    if settings.reasoning_tokens is not None:
+        return settings.reasoning_tokens
+    return usual_room(name_of(settings.model))
+
+
+@asynccontextmanager
+async def open_model(
+    settings: Settings, *, seconds: float, usual_key: bool = True, by_job: ByJob | None = None
+) -> AsyncIterator[Model]:
+    """The model that the settings name, open as long as the context lasts. What takes long to load waits for a call.
+
+    Without a key of its own a model of OpenAI's protocol gets the `usual_key`, OPENAI_API_KEY, only if it may. With
+    `by_job` its requests go out in jobs.
+    """
+    provider = provider_of(settings.model)
+    if settings.model == EXTRACTIVE:
+        yield LateModel(IDENTITY, open_extractive)
+    elif is_entailment(settings.model):
+        yield open_entailment(name_of(settings.model))
+    elif provider == OPENAI:
+        async with AsyncExitStack() as closing:
+            yield _late_openai(settings, seconds, closing, usual_key=usual_key, by_job=by_job)
+    else:
+        from redraft.models.providers import open_plugged, open_provided
+
+        known = provider in plugins.names("models")
+        yield (open_plugged if known else open_provided)(settings, seconds=seconds)
+
+
+def load_openai() -> None:
+    """Import the client of OpenAI's protocol."""
+    import redraft.models.openai  # noqa: F401
+
+
+def _late_openai(
+    settings: Settings, seconds: float, closing: AsyncExitStack, *, usual_key: bool, by_job: ByJob | None
+) -> Model:
+    name, url = name_of(settings.model), settings.base_url
+    assert url is not None
+    key = openai_key(name, url, settings.key_env, usual=usual_key)
+
+    def opened() -> Model:
+        from redraft.models.openai import open_openai
+
+        return open_openai(
+            name,
+            url,
+            key=key,
+            seconds=seconds,
+            closing=closing,
+            replies=settings.replies,
+            reasoning=settings.reasoning_tokens,
+            by_job=by_job,
+        )
+
+    return LateModel(f"{settings.model}@{url}", opened)
+
+
+_WHAT = "only says whether one text follows from another"
+_HINT = f"name it as --judge, for --metric {SERVES[0]} or --metric {SERVES[1]}"
+
+
+def check_writer(settings: Settings, refinement: Refinement | None) -> None:
+    """Refuse an entailment model as one that writes."""
+    if is_entailment(settings.model) and (settings.strategy != GIVEN_STRATEGY or refinement):
+        raise UsageError(f"{settings.model} cannot write: it {_WHAT}", hint=_HINT)
+
+
+def check_judges(
+    settings: Settings, judging: Judging, refinement: Refinement | None, known: Sequence[Evaluator], has_facts: bool
+) -> None:
+    """Refuse what the entailment models among the judges do not serve. `has_facts` says whether there are key facts."""
+    judges = judging_under(settings, judging)
+    entailing = next((judge.model for judge in judges if is_entailment(judge.model)), None)
+    if other := _in_another_role(settings, judging, refinement):
+        raise UsageError(f"{other} can be nothing but a judge: it {_WHAT}", hint=_HINT)
+    if entailing is None:
+        return
+    asked = [one.name for one in known if one.prompts]
+    if not asked:
+        raise UsageError(f"{entailing} has no part in this: it {_WHAT}", hint=_HINT)
+    if strange := [name for name in asked if name not in SERVES]:
+        raise UsageError(
+            f"the judge {entailing} does not serve {' and '.join(strange)}: it {_WHAT}",
+            hint=f"it serves {', '.join(SERVES[:-1])} and {SERVES[-1]}; name another judge for the rest",
+        )
+    finder = is_entailment(judges[0].model)
+    if SERVES[-1] in asked and finder and not has_facts:
+        raise UsageError(
+            f"the judge {entailing} finds no key facts: it {_WHAT}",
+            hint="import some with `redraft pack import`, or name a judge that finds them before it",
+        )
+
+
+def _in_another_role(settings: Settings, judging: Judging, refinement: Refinement | None) -> str:
+    """The entailment model that is to validate or to decide, if there is one."""
+    named = named_in(judging, refinement)
+    others = (under_name(name, settings, judging).model for role, name in named if role != "judge")
+    return next((model for model in others if is_entailment(model)), "")

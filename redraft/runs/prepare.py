@@ -1,0 +1,404 @@
+"""What is decided before the first call: a document measured and cut, a plan, prompts, and the record of a run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from redraft.builtin.door import is_answered, reads
+from redraft.domain import GIVEN, OTHER, Chunk, Document, Finding, Span, content_id
+from redraft.errors import DocumentError, PromptError, RunError, UsageError
+from redraft.evaluators.base import Evaluator
+from redraft.evaluators.catalog import check_goals, evaluators
+from redraft.evaluators.metric_info import refuse_self_check
+from redraft.graphs.plan import Plan, Planner, fitting_words, what_is_read
+from redraft.graphs.review import reviewed
+from redraft.graphs.strategies import strategy_named, version_with
+from redraft.history.results import document_read
+from redraft.models.addresses import name_of
+from redraft.models.base import Model
+from redraft.models.servers import window_of_family
+from redraft.prompts.book import PromptBook, prompt_choice
+from redraft.prompts.coherence import PREFER_SUMMARY
+from redraft.prompts.contract import Prompt
+from redraft.prompts.deciding import DECIDE
+from redraft.prompts.factual import FACTUAL
+from redraft.prompts.judging import JUDGING
+from redraft.prompts.origins import TRACE_SENTENCES
+from redraft.prompts.revising import REVISE
+from redraft.prompts.ruling import RULE_ON_FINDINGS
+from redraft.readers.corpus import load_all
+from redraft.readers.parts import Stretch, parted
+from redraft.runs.inputs import handed_over
+from redraft.runs.models import check_judges, check_writer, judging_under, resolve, tokenizer_of
+from redraft.settings import (
+    EXTRACTIVE,
+    GIVEN_STRATEGY,
+    SUMMARIZE,
+    BuildKeyfacts,
+    BuildQuestions,
+    Compare,
+    Evaluate,
+    Judging,
+    Limits,
+    Part,
+    Purpose,
+    Refine,
+    Refinement,
+    Settings,
+    Summarize,
+    Trace,
+    reads_prompts,
+)
+from redraft.store.models import PromptRecord
+from redraft.store.parts import Chapter
+from redraft.store.runs import Run, new_run_id
+from redraft.store.store import Store
+from redraft.text.chunks import beginning, chunk
+from redraft.text.embeddings import Encoder, load_encoder
+from redraft.text.languages import foreign_in, read_as, reading, said_to_be, told_of
+from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_named
+from redraft.text.words import count_words, has_words
+
+# A summary may be given that is shorter than makes sense as a limit.
+_LEAST_LIMIT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A document with all that is decided before the first call."""
+
+    document: Document
+    settings: Settings
+    chunks: Sequence[Chunk]
+    """By which a draft is made: where that goes by chapter they are the chapters."""
+    tokenizer: Tokenizer
+    book: PromptBook
+    plan: Plan
+    warnings: tuple[str, ...] = ()
+    chapters: tuple[Stretch, ...] = ()
+    """The chapters, where each is drafted by itself."""
+
+    @property
+    def document_tokens(self) -> int:
+        """Of all the document, however much of it is read for the draft."""
+        read = Span(self.chunks[0].span.start, self.chunks[-1].span.end)
+        whole = read == Span(0, len(self.document.text))
+        return self.plan.document_tokens if whole else self.tokenizer.count(self.document.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a run is for, and the draft itself where it is given."""
+
+    purpose: Purpose = SUMMARIZE
+    given: str | None = None
+    parent: str | None = None
+    other: str | None = None
+    """The second summary, where the one that is given is compared with it."""
+    own: tuple[Evaluator, ...] = ()
+    """The metrics that are handed over: the judging has their names among the others."""
+    experiment: str | None = None
+    """The experiment that the run is made for."""
+    prompts: tuple[Prompt[Any, Any], ...] = ()
+    """What a part of an experiment asks."""
+    findings: tuple[Finding, ...] = ()
+    """What somebody wants mended in the draft that is given, whatever the metrics find."""
+
+    @property
+    def judging(self) -> Judging | None:
+        """How drafts are judged, where they are."""
+        return self.purpose.judging
+
+    @property
+    def refinement(self) -> Refinement | None:
+        """What a draft is redrafted for, where it is."""
+        return self.purpose.refinement
+
+    def evaluators(self, encoder: Encoder | None = None) -> tuple[Evaluator, ...]:
+        """The metrics that a draft is judged by; none where no draft is."""
+        drafted = isinstance(self.purpose, Evaluate | Refine)
+        return evaluators(self.purpose.judging, encoder, self.own) if drafted and self.purpose.judging else ()
+
+    def settled(self, settings: Settings) -> Settings:
+        """The settings with the strategy `given` where no draft is made. Where one is, a strategy must make it."""
+        if self.given is not None or not isinstance(self.purpose, Summarize | Evaluate | Refine):
+            return settings.model_copy(update={"strategy": GIVEN_STRATEGY, "by_chapter": False, "drafts": 1})
+        if settings.strategy == GIVEN_STRATEGY:
+            raise UsageError(
+                "the strategy `given` makes no draft, and none was handed over",
+                hint="use auto, hierarchical, incremental or direct; or evaluate or refine a summary that there is",
+            )
+        return settings
+
+
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """What follows from the settings without a look at the document, except at its length."""
+
+    settings: Settings
+    tokenizer: Tokenizer
+    book: PromptBook
+    warnings: tuple[str, ...]
+    read: Span
+    """What is read of the document."""
+
+
+def prepare(
+    source: str | Sequence[str] | Document, settings: Settings, model: Model | None = None, given: str | None = None
+) -> Prepared:
+    """Read, measure, cut and plan; nothing is stored and nobody is asked. `given` is a summary that exists already."""
+    document = source if isinstance(source, Document) else load_all([source] if isinstance(source, str) else source)
+    document = said_to_be(document, settings.source_language)
+    with reading(document):
+        return _prepared(document, settings, model, given)
+
+
+def _prepared(document: Document, settings: Settings, model: Model | None, given: str | None) -> Prepared:
+    settled = _settle(document, settings, model, given)
+    chapters = tuple(parted(document)) if settled.settings.by_chapter else ()
+    chunks = _cut(document, settled, chapters)
+    plan = _plan(Planner(document, chunks, settled.settings, settled.tokenizer, settled.book))
+    told = (*document.notes, *settled.warnings)
+    return Prepared(document, settled.settings, chunks, settled.tokenizer, settled.book, plan, told, chapters)
+
+
+def _cut(document: Document, settled: _Settled, chapters: Sequence[Stretch]) -> list[Chunk]:
+    """The chunks by which a draft is made."""
+    tokenizer = settled.tokenizer
+    if not chapters:
+        start, end = settled.read
+        natural = settled.settings.chunking == "natural"
+        return chunk(document, tokenizer, settled.settings.chunk_budget, end, start=start, natural=natural)
+    meter = tokenizer.measure(document.text)
+    return [Chunk(at, one.span, meter.tokens(*one.span)) for at, one in enumerate(chapters)]
+
+
+def _plan(planner: Planner) -> Plan:
+    strategy = planner.settings.drafting
+    return planner.nothing() if strategy == GIVEN_STRATEGY else strategy_named(strategy).plan(planner)
+
+
+def identify(document: Document, settings: Settings, order: Order, model: Model | None = None) -> str:
+    """The identity that a run of these settings has: whoever knows it finds the run again. A `model` is the writer that
+    was handed over."""
+    document = said_to_be(document, settings.source_language)
+    settled = _settle(document, settings, model, order.given)
+    used = prompts_used(settled.book, settled.settings, order.purpose, order.own, order.prompts)
+    hashes = {name: one.hash for name, one in used.items()}
+    return _identity(settled.settings.identity(read_as(document), settled.tokenizer.name, hashes), order)
+
+
+def _settle(document: Document, settings: Settings, model: Model | None, given: str | None) -> _Settled:
+    settings = resolve(settings) if model is None else settings.model_copy(update={"model": model.identity})
+    told = {"prompts": prompt_choice(settings.prompts), "source_language": told_of(document)}
+    settings = settings.model_copy(update=told)
+    if settings.by_chapter and settings.until is not None:
+        raise UsageError("chapters are read whole", hint="leave out --until, or read some of them with --chapters")
+    if settings.by_chapter and settings.drafts > 1:
+        raise UsageError("several drafts are made of a whole document, and not by chapter", hint="leave out --drafts")
+    if not has_words(document.text):
+        raise DocumentError("there is not one word in the document", place=document.source)
+    tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
+    warnings = [warning] if warning else []
+    if settings.language and settings.model == EXTRACTIVE and settings.strategy != GIVEN_STRATEGY:
+        warnings.append(f"the built-in model cannot write in {settings.language}: it takes sentences as they stand")
+    end, length = len(document.text), len(document.text)
+    if settings.until is not None and settings.strategy != GIVEN_STRATEGY:
+        end = beginning(document.text, tokenizer, settings.until)
+        if end == length:
+            warnings.append(f"the document has no more than {settings.until:,} tokens, so all of it is read")
+    if end == length:
+        settings = settings.model_copy(update={"until": None})
+    words = count_words(document.text[:end])
+    if settings.strategy == GIVEN_STRATEGY:
+        limit = settings.words or max(_LEAST_LIMIT, count_words(given or ""))
+    else:
+        limit = fitting_words(settings.words, words)
+    settings = settings.model_copy(update={"words": limit})
+    if "context_tokens" not in settings.model_fields_set:
+        window = window_of_family(name_of(settings.model)) or settings.context_tokens
+        settings = settings.model_copy(update={"context_tokens": window})
+    book = PromptBook(settings.prompts)
+    settings, read, said = what_is_read(document, end, settings, tokenizer, book)
+    return _Settled(settings, tokenizer, book, (*warnings, *said), read)
+
+
+def check_judging(order: Order, prepared: Prepared, store: Store) -> None:
+    """Refuse a metric that there is not or that cannot do its work, a goal without a score, and another's pack."""
+    judging, document = order.judging, prepared.document
+    check_writer(prepared.settings, order.refinement)
+    if order.refinement and order.refinement.review and prepared.settings.by_chapter:
+        raise UsageError(
+            "nobody can be asked about all chapters at once",
+            hint="leave out --review; a chapter's summary can be refined with it afterwards",
+        )
+    if order.refinement and prepared.settings.until is not None:
+        raise UsageError(
+            "a draft is refined by all of the document, and was to read no more than its beginning",
+            hint="leave out --until, or draft without refining",
+        )
+    handed_over(order.findings, document, order.given or "")
+    if judging is None:
+        return
+    encoder = load_encoder(judging.embeddings) if judging.embeddings else None
+    known = order.evaluators(encoder)
+    check_goals(order.refinement.goals if order.refinement else (), known)
+    refuse_self_check(prepared.settings, judging, order.refinement)
+    judges = judging_under(prepared.settings, judging)
+    has_facts = bool(judging.keyfacts or store.keyfacts.imported(document.id))
+    check_judges(prepared.settings, judging, order.refinement, known, has_facts)
+    language = foreign_in(document)
+    if (
+        isinstance(order.purpose, BuildKeyfacts | BuildQuestions)
+        and judges[0].model == EXTRACTIVE
+        and not reads(language)
+    ):
+        raise UsageError(
+            f"the built-in model finds questions and key facts in English only, and this is in another language"
+            f" ({language})",
+            hint="name a judge that can read it, such as --judge openai:gpt-5-mini",
+        )
+    for one in known:
+        if EXTRACTIVE in {judge.model for judge in judges} and not all(map(is_answered, one.prompts)):
+            raise UsageError(
+                f"the metric {one.name} has a prompt of its own, which the built-in model cannot answer",
+                hint="name a judge that can, such as --judge openai:gpt-5-mini",
+            )
+        for judge in judges:
+            window = judge.context_tokens if reads_prompts(judge.model) else None
+            one.check(book_for(judge, prepared), prepared.tokenizer, window)
+    if judging.pack and store.packs.get(judging.pack).document != document.id:
+        raise UsageError(f"pack {judging.pack} is about another document", hint="`redraft pack list` lists them")
+    if judging.keyfacts and store.keyfacts.get(judging.keyfacts).document != document.id:
+        raise UsageError(
+            f"the key facts {judging.keyfacts} are about another document", hint="`redraft pack list` lists them"
+        )
+
+
+def book_for(role: Settings, prepared: Prepared) -> PromptBook:
+    """The prompts of whoever works under these settings."""
+    return prepared.book if role.prompts == prepared.settings.prompts else PromptBook(role.prompts)
+
+
+def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Run:
+    """Store the document, its chunks and the new run, with the draft that is given."""
+    document, settings, tokenizer = prepared.document, prepared.settings, prepared.tokenizer.name
+    used = prompts_used(prepared.book, settings, order.purpose, order.own, order.prompts)
+    hashes = {name: one.hash for name, one in used.items()}
+    run = Run(
+        id=new_run_id(),
+        identity=_identity(settings.identity(read_as(document), tokenizer, hashes), order),
+        document=document.id,
+        settings=settings,
+        limits=limits,
+        prompt_hashes=hashes,
+        tokenizer=tokenizer,
+        version=version_with(settings.strategy),
+        purpose=order.purpose,
+        experiment=order.experiment or (order.purpose.kind if isinstance(order.purpose, Part) else None),
+        parent=order.parent,
+    )
+    with store.at_once():
+        store.documents.add(document)
+        if not prepared.chapters:
+            cut = (settings.until, settings.chunking)
+            store.documents.add_chunks(document.id, tokenizer, settings.chunk_budget, prepared.chunks, *cut)
+        store.prompts.keep(used.values())
+        store.runs.add(run)
+        named = zip(prepared.chapters, prepared.chunks, strict=False)
+        store.chapters.add(run.id, [Chapter(stretch.title, its) for stretch, its in named])
+        if order.given is not None:
+            draft = store.runs.keep_draft(run.id, order.given, count_words(order.given), GIVEN)
+            if order.findings:
+                store.judgments.keep(draft, reviewed(None, handed_over(order.findings, document, order.given)))
+        if order.other is not None:
+            store.runs.add_draft(run.id, order.other, count_words(order.other), OTHER, 0)
+    return store.runs.get(run.id)
+
+
+def _identity(of_settings: str, order: Order) -> str:
+    """A run that only drafts is identified by its settings; what is done with a draft comes on top."""
+    if order.judging is None:
+        return of_settings
+    material = [
+        of_settings,
+        order.purpose.kind,
+        order.judging.asks(),
+        order.refinement.model_dump(mode="json", exclude={"allow_self_check"}) if order.refinement else None,
+        content_id(order.given) if order.given is not None else None,
+        *([content_id(order.other)] if order.other is not None else []),
+        *([[asdict(one) for one in order.findings]] if order.findings else []),
+    ]
+    return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def recall(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> Prepared:
+    """The preparation of a stored run: the same chunks, the same prompts, or an error that says what has changed."""
+    document = document_read(store, run)
+    tokenizer = tokenizer_named(run.tokenizer)
+    book = PromptBook(run.settings.prompts)
+    hashes = {name: one.hash for name, one in prompts_used(book, run.settings, run.purpose, own).items()}
+    if changed := sorted(name for name, _ in hashes.items() ^ run.prompt_hashes.items()):
+        raise PromptError(
+            f"the prompts of run {run.id} have changed since it began: {', '.join(dict.fromkeys(changed))}",
+            hint="put the templates back, or start a new run",
+        )
+    chunks = store.chunks(run)
+    if not chunks:
+        raise RunError(f"the chunks of run {run.id} are gone from the database", hint="start a new run")
+    plan = _plan(Planner(document, chunks, run.settings, tokenizer, book))
+    warning = f"the vocabulary {run.tokenizer} is gone; tokens are estimated, and merges may be grouped differently"
+    warnings = () if tokenizer.name == run.tokenizer else (warning,)
+    return Prepared(document, run.settings, chunks, tokenizer, book, plan, warnings)
+
+
+def prompts_used(
+    book: PromptBook,
+    settings: Settings,
+    purpose: Purpose,
+    own: Sequence[Evaluator] = (),
+    of_part: Sequence[Prompt[Any, Any]] = (),
+) -> dict[str, PromptRecord]:
+    """The prompts that a run uses, those `of_part` if it is part of an experiment, each under its name."""
+    judging = purpose.judging
+    drafted = settings.strategy != GIVEN_STRATEGY
+    prompts: list[Prompt[Any, Any]] = [*strategy_named(settings.drafting).prompts] if drafted else []
+    if isinstance(purpose, Part):
+        prompts = [*of_part]
+    elif isinstance(purpose, Compare | Trace):
+        prompts = [PREFER_SUMMARY] if isinstance(purpose, Compare) else [TRACE_SENTENCES]
+    elif judging is not None:
+        # Every run that judges has the first of these on record: what it is found by again depends on them.
+        prompts += JUDGING
+        prompts += FACTUAL if isinstance(purpose, BuildKeyfacts) else ()
+        prompts += [prompt for one in Order(purpose, own=tuple(own)).evaluators() for prompt in one.prompts]
+        prompts += _of_refining(purpose.refinement) if purpose.refinement else ()
+    prompts += (PREFER_SUMMARY,) if settings.drafts > 1 else ()
+    used = {prompt.name: _recorded(book, prompt) for prompt in prompts}
+    for name, its in _own_books(settings, judging).items():
+        used |= {f"{prompt.name} ({name})": _recorded(its, prompt) for prompt in prompts}
+    return used
+
+
+def _of_refining(refinement: Refinement) -> Iterator[Prompt[Any, Any]]:
+    yield REVISE
+    if refinement.policy != "paper":
+        yield RULE_ON_FINDINGS
+        yield from (PREFER_SUMMARY,) if refinement.final_comparison else ()
+    yield from (DECIDE,) if refinement.policy == "agent" else ()
+
+
+def _recorded(book: PromptBook, prompt: Prompt[Any, Any]) -> PromptRecord:
+    return PromptRecord(book.hash(prompt), prompt.name, book.template(prompt))
+
+
+def _own_books(settings: Settings, judging: Judging | None) -> dict[str, PromptBook]:
+    """The prompts of those who judge or decide by others than the writer has, by name."""
+    models = judging.models if judging is not None else {}
+    return {
+        name: PromptBook(one.prompts) for name, one in models.items() if one.prompts not in (None, settings.prompts)
+    }

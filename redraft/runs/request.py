@@ -1,0 +1,174 @@
+"""What a run is asked for: the settings, the judging and the refinement of a run, of its chapters and of its drafts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from redraft.domain import Document, Span
+from redraft.errors import PlanError, UsageError
+from redraft.evaluators.base import Evaluator
+from redraft.fields import checked
+from redraft.graphs.plan import DIRECT, chapter_words
+from redraft.graphs.state import Scope, Task
+from redraft.models.base import Model
+from redraft.readers.parts import only
+from redraft.runs.model_pool import People
+from redraft.runs.prepare import Order, Prepared, prepare
+from redraft.settings import (
+    DEFAULT_GOALS,
+    GIVEN_STRATEGY,
+    MERGING,
+    USUAL_METRICS,
+    Judging,
+    Refinement,
+    Settings,
+    with_draft,
+)
+from redraft.text.languages import settled, tongues_of, unshown
+from redraft.text.words import count_words
+
+_KINDS: tuple[type[BaseModel], ...] = (Settings, Judging, Refinement)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The settings of a workshop, with what one run has otherwise laid over them."""
+
+    settings: Settings = field(default_factory=Settings)
+    judging: Judging = field(default_factory=Judging)
+    refinement: Refinement | None = None
+    metrics: tuple[str, ...] = ()
+    own: Mapping[str, Evaluator] = field(default_factory=dict)
+    """The evaluators that were handed over, by name."""
+
+    def with_bases(self, settings: Settings | None, judging: Judging | None, refinement: Refinement | None) -> Asked:
+        """With other settings, judging or refinement in place of these, where there are others."""
+        return replace(
+            self,
+            settings=settings or self.settings,
+            judging=judging or self.judging,
+            refinement=refinement or self.refinement,
+        )
+
+    def with_options(self, options: Mapping[str, Any]) -> Asked:
+        """With fields of settings, judging and refinement by name."""
+        known = {name for kind in _KINDS for name in kind.model_fields}
+        if unknown := sorted(options.keys() - known):
+            raise UsageError(f"there is no option {unknown[0]!r}", hint=f"there are: {', '.join(sorted(known))}")
+        refining = _those(Refinement, options)
+        refinement = self.refinement
+        if refining:
+            goals = {"goals": refinement.goals if refinement else DEFAULT_GOALS}
+            refinement = checked(Refinement, (refinement.model_dump() if refinement else goals) | refining)
+        return replace(
+            self,
+            settings=checked(Settings, self.settings.model_dump(exclude_unset=True) | _those(Settings, options)),
+            judging=checked(Judging, self.judging.model_dump() | _those(Judging, options)),
+            refinement=refinement,
+        )
+
+    def with_metrics(self, metrics: Sequence[str | Evaluator]) -> Asked:
+        """With metrics by name, or as evaluators of one's own."""
+        if isinstance(metrics, str):
+            raise UsageError(f"metrics is the text {metrics!r:.40}", hint=f"give a list: metrics=[{metrics!r:.40}]")
+        if strange := [one for one in metrics if not isinstance(one, str | Evaluator) or not getattr(one, "name", one)]:
+            raise UsageError(
+                f"{strange[0]!r:.80} is no metric",
+                hint="name one, or hand over an object of a class derived from redraft.Evaluator that has a name",
+            )
+        own = {one.name: one for one in metrics if not isinstance(one, str)}
+        names = tuple(dict.fromkeys(one if isinstance(one, str) else one.name for one in metrics))
+        return replace(self, metrics=names or self.metrics, own={**self.own, **own})
+
+    def of_task(self, task: Task, scope: Scope) -> tuple[Asked, str | Path | None]:
+        """With what a graph was started with; and where the summary is, if it is to begin with one that there is."""
+        known = {"source", "summary", "recorded", "metrics", "strategy"}
+        options = {name: value for name, value in task.items() if name not in known}
+        judging = Refinement.model_fields.keys() | {"metrics"}
+        if scope == "summarize" and (stray := sorted(n for n, value in task.items() if value and n in judging)):
+            raise UsageError(
+                f"this graph drafts and does nothing else, so {stray[0]} makes no difference",
+                hint="use redraft.graphs.summarizer, or leave it out",
+            )
+        if "source" not in task:
+            raise UsageError("the graph was given no document", hint='start it with {"source": PATH}')
+        asked = self.with_options(options).with_metrics(task.get("metrics", ()))
+        if asked.settings.by_chapter:
+            raise UsageError("a graph drafts no chapters", hint="use `await shop.summarize(..., by_chapter=True)`")
+        if asked.settings.drafts > 1:
+            raise UsageError("a graph makes one draft", hint="use `await shop.summarize(..., drafts=K)`")
+        if task["strategy"] != GIVEN_STRATEGY:
+            return asked.with_options({"strategy": task["strategy"]}), None
+        if "summary" not in task:
+            raise UsageError("the graph was given no summary", hint='give its path beside "source", as "summary"')
+        return asked, task["summary"]
+
+    def order(self, scope: Scope, people: People, **given: Any) -> tuple[Settings, Order]:
+        """What a run is to do: with whose settings, and to which end."""
+        settings, own = people.settings(self.settings), tuple(self.own.values())
+        if scope == "summarize":
+            return settings, Order(**given)
+        refinement = self.refinement or Refinement(goals=dict(DEFAULT_GOALS))
+        wanted = people.refinement(refinement) if scope == "refine" else None
+        judging = people.judging(self.judging, settings, wanted)
+        named = (*self.metrics, *judging.metrics, *(wanted.goals if wanted else ()))
+        judging = judging.model_copy(update={"metrics": tuple(dict.fromkeys(named)) or USUAL_METRICS})
+        return settings, Order(with_draft(judging, wanted), own=own, **given)
+
+
+def _those(kind: type[BaseModel], options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name in kind.model_fields}
+
+
+def chapter_of(document: Document, title: str, span: Span) -> Document:
+    """A chapter as a document of its own. What was left out of the whole is said with that.
+
+    It may be in another language than the whole, unless somebody has said what that is in.
+    """
+    part = only(document, [span])
+    if document.language:
+        language = document.language if unshown(document) else settled(document.language, part.text)
+    else:
+        tongues = tongues_of(part)
+        language = tongues[0].language if len(tongues) == 1 else ""
+    return replace(part, title=f"{document.title}: {title}", notes=(), language=language)
+
+
+def settings_of(settings: Settings, chapter: Document) -> Settings:
+    """The settings of a chapter, by those that the whole has once its limit is known."""
+    assert settings.words is not None
+    limit = chapter_words(settings.words, count_words(chapter.text))
+    return settings.model_copy(update={"by_chapter": False, "words": limit, "source_language": None})
+
+
+def order_of(order: Order) -> Order:
+    """What is done with the draft of a chapter: the same as with that of the whole, but by questions of its own."""
+    if order.judging is None:
+        return order
+    own = order.judging.model_copy(update={"pack": None, "keyfacts": None, "reference": None})
+    return replace(order, purpose=with_draft(own, order.refinement))
+
+
+# The candidate that is drafted another way than the first, where nobody has said how to draft.
+_OTHERWISE = 2
+_OTHER = {DIRECT: MERGING, MERGING: DIRECT}
+
+
+def candidate(document: Document, settings: Settings, number: int, writer: Model | None = None) -> Prepared:
+    """A candidate, prepared: another sample by the same strategy; of those whose strategy was found out for the
+    document the second one by the other strategy, where that is another way for it."""
+    one = settings.model_copy(update={"drafts": 1})
+    if number == _OTHERWISE and settings.chosen and settings.strategy in _OTHER:
+        try:
+            other = prepare(document, one.model_copy(update={"strategy": _OTHER[settings.strategy]}), writer)
+        except PlanError:
+            pass
+        else:
+            if len(other.chunks) > 1 or other.settings.strategy == DIRECT:
+                return other
+    return prepare(document, one.model_copy(update={"sample": settings.sample + number - 1}), writer)

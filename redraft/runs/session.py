@@ -1,0 +1,388 @@
+"""The workshop: what an application holds, the verbs it calls, and the context of every graph."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from copy import copy
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from typing_extensions import Unpack
+
+from redraft.domain import Document, Finding
+from redraft.errors import RunError
+from redraft.evaluators.base import Evaluator
+from redraft.evaluators.catalog import scoring
+from redraft.events import Event, Observer, harmless, unobserved
+from redraft.graphs.job import Job
+from redraft.graphs.review import ReviewQuestion
+from redraft.graphs.state import Options, Scope, Task
+from redraft.graphs.strategies import check_there
+from redraft.history.lineage import Lineage, read_lineage
+from redraft.history.lost import Losses, read_losses
+from redraft.history.results import Result, read_result
+from redraft.models.budget import Budget
+from redraft.models.langsmith import is_traced, tracing
+from redraft.models.prices import PriceTable
+from redraft.runs.driver import Driver, Reviewer, streaming
+from redraft.runs.execute import carry_out, check_summaries, may_gain
+from redraft.runs.inputs import Sources, document_of, draft_of_round, summary_of
+from redraft.runs.job import Foreman
+from redraft.runs.lineage import retraced, trace, trace_losses
+from redraft.runs.manager import Floor, put_on_record
+from redraft.runs.model_pool import ModelLike, people
+from redraft.runs.models import resolve
+from redraft.runs.prepare import Order
+from redraft.runs.request import Asked
+from redraft.settings import BuildKeyfacts, BuildQuestions, Compare, Judging, Limits, Part, Refinement, Settings
+from redraft.store.runs import Run
+from redraft.store.store import Store
+from redraft.store.threads import off_loop
+
+
+class Workshop:
+    """A store, and who works with it: `async with Workshop("book.db", model="openai:gpt-5-mini") as shop`.
+
+    Its verbs make runs, and each returns a `Result` once the run has come to its end, or to a stop: a used-up budget, a
+    question to a person. It is also the context that every graph of `redraft.graphs` wants. One workshop belongs to one
+    event loop; several may share a database.
+
+    What holds for every verb: a source is a path, an id in the store or a `Document`, or a list of such, which are read
+    as one document; a summary is its text. `options`
+    are the fields of `redraft.Options`, as in `words=300, goals={"coverage": 0.7}`, laid over `settings`, `judging` and
+    `refinement`, which are laid over the workshop's. It raises a `UsageError` for what cannot be meant, before anything
+    is paid for; a `ModelError`, a `StoreError` or another `RedraftError` when the run fails; a `BudgetError` when a
+    limit is reached with nothing to show. Whatever ends it sooner, being cancelled included, is on record with the run,
+    all that was answered is kept, and `resume` goes on from there. What happens goes to the workshop's `observer`;
+    `stream` gives the same one by one.
+    """
+
+    def __init__(
+        self,
+        store: Store | str | Path | None = None,
+        *,
+        model: ModelLike | None = None,
+        judges: Sequence[ModelLike] = (),
+        validator: ModelLike | None = None,
+        decider: ModelLike | None = None,
+        metrics: Sequence[str | Evaluator] = (),
+        settings: Settings | None = None,
+        judging: Judging | None = None,
+        refinement: Refinement | None = None,
+        limits: Limits | None = None,
+        prices: PriceTable | None = None,
+        reviewer: Reviewer | None = None,
+        observer: Observer = unobserved,
+        budget: Budget | None = None,
+        trace_to_langsmith: bool = False,
+    ) -> None:
+        """`store` is a database, or its path; without one it is the one of the command line.
+
+        Models are names, as on the command line, `ModelSettings`, or objects: any LangChain chat model, or a `Model`.
+        `metrics` are by name or evaluators of one's own: those that `evaluate` and `refine` judge by where a run names
+        none. `settings`, `judging` and `refinement` are what every run begins from. `limits` hold for each run, and
+        `budget` for all of them together. `reviewer` answers where a run asks a person; without one it waits.
+        `observer` is told what happens; what it raises is logged and changes nothing. Unless `trace_to_langsmith` says
+        so nothing that is read or written is sent there.
+        """
+        self._owned = not isinstance(store, Store)
+        self.store = store if isinstance(store, Store) else Store(store)
+        self._people = people(model, judges, validator, decider)
+        asked = Asked(settings or Settings(), judging or Judging(), refinement)
+        self._asked = asked.with_metrics(metrics)
+        self._own: dict[str, Evaluator] = dict(self._asked.own)
+        self._observer = observer
+        traced = trace_to_langsmith or is_traced()
+        self._floor = Floor(self.store, self._people, self._own, prices, harmless(observer), limits, budget, traced)
+        self._driver = Driver(self.store, self, reviewer, self._floor)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close what is open: runs that somebody has left at work are recorded as interrupted, and can be resumed."""
+        async with AsyncExitStack() as closing:
+            if self._owned:
+                closing.callback(self.store.close)
+            closing.push_async_callback(self._driver.aclose)
+            closing.push_async_callback(self._floor.aclose)
+
+    # The verbs.
+
+    async def summarize(
+        self,
+        source: Sources,
+        *,
+        metrics: Sequence[str | Evaluator] = (),
+        settings: Settings | None = None,
+        judging: Judging | None = None,
+        refinement: Refinement | None = None,
+        **options: Unpack[Options],
+    ) -> Result:
+        """Draft a summary; judge it where `metrics` are named here, and redraft it where there are `goals`.
+
+        With `by_chapter=True` so is each chapter, or document of several: the `chapters` of the result.
+        A used-up budget is no failure where there is a draft to return.
+        """
+        return await self.begin_order(source, *self.order(metrics, settings, judging, refinement, options))
+
+    async def evaluate(
+        self,
+        source: Sources,
+        summary: str,
+        *,
+        metrics: Sequence[str | Evaluator] = (),
+        settings: Settings | None = None,
+        judging: Judging | None = None,
+        **options: Unpack[Options],
+    ) -> Result:
+        """Judge the text of a summary by every metric that is named, or by coverage and consistency.
+
+        A metric that fails is a failed `Evaluation` with its reason; the others have their scores.
+        """
+        asked = self._with(settings, judging, None, metrics, options)
+        return await self._made(source, asked, "evaluate", given=summary)
+
+    async def refine(
+        self,
+        source: Sources,
+        summary: str,
+        *,
+        metrics: Sequence[str | Evaluator] = (),
+        settings: Settings | None = None,
+        judging: Judging | None = None,
+        refinement: Refinement | None = None,
+        findings: Sequence[Finding] = (),
+        **options: Unpack[Options],
+    ) -> Result:
+        """Redraft the text of a summary until it meets its goals. Its limit is `words`, or else its own length.
+
+        `findings` are mended first, whatever the goals, as those of `redraft.read_losses`; they count as no score. With
+        `review=True` it stops before each revision, with the status `waiting`, unless there is a `reviewer`.
+        """
+        asked = self._with(settings, judging, refinement, metrics, options)
+        return await self._made(source, asked, "refine", given=summary, findings=tuple(findings))
+
+    async def compare(
+        self,
+        source: Sources,
+        first: str,
+        second: str,
+        *,
+        settings: Settings | None = None,
+        judging: Judging | None = None,
+        **options: Unpack[Options],
+    ) -> Result:
+        """Ask which of two summaries is better, in both orders.
+
+        `redraft.compared(shop.store, run)` reads the answer.
+        """
+        check_summaries(first, second)
+        asked = self._with(settings, judging, None, (), options)
+        settings = self._people.settings(asked.settings)
+        panel = self._people.judging(asked.judging, settings).model_copy(update={"metrics": ()})
+        return await self.begin_order(source, settings, Order(Compare(judging=panel), given=first, other=second))
+
+    async def build(
+        self,
+        source: Sources,
+        what: Literal["questions", "keyfacts"] = "questions",
+        *,
+        settings: Settings | None = None,
+        judging: Judging | None = None,
+        **options: Unpack[Options],
+    ) -> Result:
+        """Build what a document's summaries are judged by, and judge none; what is known is kept.
+
+        `redraft.built` and `redraft.built_keyfacts` read what there is, with what could not be had.
+        """
+        asked = self._with(settings, judging, None, (), options)
+        settings = self._people.settings(asked.settings)
+        panel = self._people.judging(asked.judging, settings).model_copy(update={"metrics": ()})
+        purpose = BuildQuestions(judging=panel) if what == "questions" else BuildKeyfacts(judging=panel)
+        return await self.begin_order(source, settings, Order(purpose))
+
+    async def fork(
+        self,
+        key: str,
+        number: int,
+        *,
+        metrics: Sequence[str | Evaluator] = (),
+        refinement: Refinement | None = None,
+        findings: Sequence[Finding] = (),
+        **options: Unpack[Options],
+    ) -> Result:
+        """Refine the draft of round `number` of a run anew, in a run of its own, judged as that run is.
+
+        `findings` are as for `refine`. What was judged is not asked again. Raises a `RunError` without such a round.
+        """
+        run = await off_loop(self.store.runs.get, key)
+        text = await off_loop(draft_of_round, self.store, run, number)
+        judging, wanted = run.judging or self._asked.judging, refinement or run.refinement
+        document = await off_loop(self.store.documents.get, run.document)
+        asked = self._with(run.settings, judging, wanted, metrics, options)
+        return await self._made(document, asked, "refine", given=text, parent=run.id, findings=tuple(findings))
+
+    async def resume(
+        self, key: str, *, limits: Limits | None = None, answer: Mapping[str, Any] | None = None
+    ) -> Result:
+        """Go on with a run where it stopped, under the settings that it began with. Other limits replace its own.
+
+        `answer` is for a run that waits: see `question`. Raises a `RunError` for a run that is worked on elsewhere. A
+        run that is done stays as it is; but what it had to leave out is tried again: chunks, questions, key facts, an
+        evaluation that failed, and a revision that never came.
+        """
+        run = await off_loop(self.store.runs.get, key)
+        if isinstance(run.purpose, Part):
+            raise RunError(f"run {run.id} is part of an experiment", hint=f"repeat `redraft experiment {run.kind}`")
+        check_there(run)
+        if self._people.model is None:
+            resolve(run.settings)
+        elif self._people.model != run.settings.model:
+            raise RunError(f"run {run.id} was begun with the model {run.settings.model}, not {self._people.model}")
+        if answer is not None and run.status != "waiting":
+            raise RunError(f"run {run.id} waits for no answer: it is {run.status}", hint=f"redraft show {run.id}")
+        self._floor.limited[run.id] = limits or self._floor.limits
+        if run.status == "done" and not await may_gain(self._floor, run):
+            return await self.result(run.id)
+        return await self._worked(run, answer)
+
+    def stream(
+        self,
+        source: Sources,
+        summary: str | None = None,
+        *,
+        metrics: Sequence[str | Evaluator] = (),
+        **options: Unpack[Options],
+    ) -> AsyncGenerator[Event, None]:
+        """What happens in a run of `summarize`, or of `refine` where there is a summary, as it happens.
+
+        The first event has the run's id, and the last is `RunDone` or `Waiting`; then `result(run)` has the rest. The
+        errors of the run are raised after its last event. Closing the iterator stops the run, which can be resumed.
+        """
+        if summary is None:
+            return streaming(self.summarize(source, metrics=metrics, **options))
+        return streaming(self.refine(source, summary, metrics=metrics, **options))
+
+    def stream_resume(self, key: str, answer: Mapping[str, Any] | None = None) -> AsyncGenerator[Event, None]:
+        """What happens in a run that goes on, as `stream` has it."""
+        return streaming(self.resume(key, answer=answer))
+
+    # What there is to know.
+
+    async def result(self, key: str) -> Result:
+        """What the store knows of a run: its summary, scores, rounds, and what it took."""
+        return await off_loop(read_result, self.store, key)
+
+    async def lineage(self, key: str, *, ask: bool = False, embeddings: str | Path | None = None) -> Lineage:
+        """Where the sentences of a run's summary come from. With `embeddings` meanings are compared as well as words;
+        with `ask` the first judge, or else the model, is asked where these do not tell, in a run of its own."""
+        return await retraced(self._floor, self._asked, read_lineage, trace, key, ask, embeddings)
+
+    async def losses(self, key: str, *, ask: bool = False, embeddings: str | Path | None = None) -> Losses:
+        """What the document says and a run's summary does not, and the step at which each was lost; as `lineage`."""
+        return await retraced(self._floor, self._asked, read_losses, trace_losses, key, ask, embeddings)
+
+    async def question(self, key: str) -> ReviewQuestion | None:
+        """What a run that waits wants to know; None where it does not wait."""
+        return await self._driver.question(await off_loop(self.store.runs.get, key))
+
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that give a score: redraft's, those of installed packages, and those that were handed over."""
+        return scoring(tuple(self._own.values()))
+
+    async def add(self, text: str | Document) -> str:
+        """Keep a document, or the text of a summary, in the store; the id that is returned stands for it in a graph."""
+        if isinstance(text, Document):
+            document = await off_loop(document_of, self.store, text)
+            await off_loop(self.store.documents.add, document)
+            return document.id
+        return await off_loop(self.store.documents.add_text, text)
+
+    async def checkpointer(self) -> BaseCheckpointSaver[Any]:
+        """The saver on the store's second file, for graphs that are compiled by hand; open as long as the workshop."""
+        return await self._driver.saver()
+
+    # What graphs ask of it.
+
+    async def begin(self, task: Task, scope: Scope) -> str:
+        """Record a run of what a graph was started with; returns its id."""
+        asked, place = self._asked.of_task(task, scope)
+        given: str | None = None
+        if place is not None:
+            given, notes = await off_loop(summary_of, self.store, place)
+            self._floor.note(*notes)
+        settings, order = asked.order(scope, self._people, given=given)
+        return (await put_on_record(self._floor, task["source"], settings, order)).id
+
+    def at_work(self, run: str) -> AbstractAsyncContextManager[Job]:
+        """Work on a run for as long as the context lasts; see `redraft.graphs.node`."""
+        return self._floor.at_work(run)
+
+    def visiting(self, run: str) -> AbstractAsyncContextManager[Foreman]:
+        """Work on a run for one turn, with everybody who is there for it; see `redraft.tools`."""
+        return self._floor.visiting(run)
+
+    async def finish(self, run: str, draft: str, reason: str, why: str = "") -> str:
+        """Bring a run to its end for a `reason`, and in somebody's words `why`; returns the reason."""
+        return await self._floor.finish(run, draft, reason, why)
+
+    # What batches ask of it.
+
+    def order(self, metrics: Sequence[str | Evaluator], settings: Settings | None, judging: Judging | None,
+              refinement: Refinement | None, options: Mapping[str, Any]) -> tuple[Settings, Order]:  # fmt: skip
+        """What `summarize` is asked for with these."""
+        asked = self._with(settings, judging, refinement, metrics, options)
+        refined = refinement is not None or asked.refinement is not None
+        judged = judging is not None or bool(metrics)
+        return asked.order("refine" if refined else "evaluate" if judged else "summarize", self._people)
+
+    @property
+    def terms(self) -> Floor:
+        """Who works here, by which metrics, at which prices, within which limits."""
+        return self._floor
+
+    @property
+    def observer(self) -> Observer:
+        """Who is told what happens, as they were handed over."""
+        return self._observer
+
+    def beside(self, observer: Observer, limits: Limits, budget: Budget) -> Workshop:
+        """Another workshop of the same people on the same store: for one of many runs that share a budget."""
+        made, at = copy(self), self._floor
+        made._owned, made._observer = False, observer
+        made._floor = Floor(at.store, at.people, at.own, at.prices, harmless(observer), limits, budget, at.traced)
+        made._driver = Driver(self.store, made, None, made._floor)
+        return made
+
+    # How they do it.
+
+    def _with(self, settings: Settings | None, judging: Judging | None, refinement: Refinement | None,
+              metrics: Sequence[str | Evaluator], options: Mapping[str, Any]) -> Asked:  # fmt: skip
+        asked = self._asked.with_bases(settings, judging, refinement).with_options(options).with_metrics(metrics)
+        self._own.update(asked.own)
+        return asked
+
+    async def _made(self, source: Sources, asked: Asked, scope: Scope, **given: Any) -> Result:
+        return await self.begin_order(source, *asked.order(scope, self._people, **given))
+
+    async def begin_order(self, source: Sources, settings: Settings, order: Order) -> Result:
+        """Begin a run of an order that is complete, and work on it to its end."""
+        return await self._worked(await put_on_record(self._floor, source, settings, order))
+
+    async def go_on(self, key: str) -> Result:
+        """Go on with a run that is known to be this workshop's."""
+        return await self._worked(await off_loop(self.store.runs.get, key))
+
+    async def _worked(self, run: Run, answer: Mapping[str, Any] | None = None) -> Result:
+        with tracing(self._floor.traced):
+            await carry_out(self._floor, self._driver, run, answer)
+        return await self.result(run.id)

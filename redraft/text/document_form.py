@@ -1,0 +1,164 @@
+"""What kind of text a document is by its form, and what stands around the text: licences, thanks, contents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from redraft.document import Document, Span
+from redraft.domain import TextKind
+from redraft.text.sentences import is_heading
+
+_PARAGRAPH = re.compile(r"\S[^\n]*(?:\n[ \t]*\S[^\n]*)*")
+# Speech ends with a mark within its quotation marks, and what is only named does not; or it begins with a dash.
+SPEECH = re.compile(
+    r"[\"“„«「『‘][^\"“”„«»「」『』\n]{0,2000}[,.!?…—。！？，][*_]?[\"”“»」』’]|\A[\s>]*[—–―]\s?[^\W\d_]"
+)
+_CHAPTER = re.compile(
+    r"^[ \t]*(?:#{1,6}[ \t]+)?(?:\*\*)?(?:chapter|kapitel|chapitre|cap[íi]tulo|capitolo|глава|book|part)[ \t]+"
+    r"(?:\d{1,3}|[ivxlc]{1,7}|[a-z]{3,12})\b[^\n]{0,80}$|^[ \t]*第[一二三四五六七八九十百\d]{1,4}[章回]",
+    re.IGNORECASE | re.MULTILINE,
+)
+_OF_REPORTS = re.compile(
+    r"^[ \t]*(?:#{1,6}[ \t]+)?(?:\*\*)?(?:[\dIVX.]{1,6}[ \t]+)?(abstract|summary|executive summary|introduction"
+    r"|background|related work|methods?|methodology|results|discussion|conclusions?|limitations|references|bibliography"
+    r"|appendix|zusammenfassung|einleitung|methoden|ergebnisse|diskussion|schluss|literatur(?:verzeichnis)?"
+    r"|résumé|résultats|conclusión|resultados|referencias|bibliografía|введение|заключение|список литературы)"
+    r"(?:\*\*)?[ \t]*[.:]?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SPOKEN, _SPOKEN_IN_CHAPTERS = 0.2, 0.12
+_FEWEST_HEADINGS, _FEWEST_CHAPTERS = 2, 2
+_FEWEST_PARAGRAPHS = 4
+
+
+def kind_by_form(text: str) -> TextKind:
+    """`narrative` or `report` where the form tells, and `other` where it does not."""
+    if len({found[1].casefold() for found in _OF_REPORTS.finditer(text)}) >= _FEWEST_HEADINGS:
+        return "report"
+    paragraphs = [found[0] for found in _PARAGRAPH.finditer(text)]
+    if len(paragraphs) < _FEWEST_PARAGRAPHS:
+        return "other"
+    spoken = sum(1 for one in paragraphs if SPEECH.search(one)) / len(paragraphs)
+    in_chapters = len({found[0].strip() for found in _CHAPTER.finditer(text)}) >= _FEWEST_CHAPTERS
+    return "narrative" if spoken >= (_SPOKEN_IN_CHAPTERS if in_chapters else _SPOKEN) else "other"
+
+
+_PARAGRAPH_OF_MATTER = re.compile(r"\S[^\n]*(?:\n[ \t]*\S[^\n]*)*")
+_AROUND = (
+    r"acknowledge?ments?|dedication|also by .{1,60}|(?:other )?(?:books|works) by .{1,60}|praise for .{1,80}"
+    r"|about the (?:authors?|publisher|translator|editors?|book)|a note (?:on|about) the (?:author|type|translator)"
+    r"|author['’]s note|note (?:by|from) the (?:author|translator|editor|publisher)|transcriber['’]s notes?"
+    r"|copyright(?: (?:page|notice))?|license|licence|terms of use|colophon|(?:table of )?contents|imprint"
+    r"|danksagung|über (?:den autor|die autorin)|impressum|remerciements|agradecimientos|ringraziamenti|благодарности"
+)
+_AFTER_ONLY = (
+    r"references|bibliography|works cited|literature cited|literatur(?:verzeichnis)?|quellen(?:verzeichnis)?"
+    r"|bibliographie|références|referencias|bibliografía|bibliografia|список литературы|参考文献|参考文献一覧"
+    r"|(?:author )?contributions|funding|(?:conflicts? of|competing) interests?|data availability|ethics statement"
+)
+_TITLE = r"[ \t]*(?:\#{{1,6}}[ \t]+)?(?:\*\*|__)?(?:[\dIVX.]{{1,6}}[ \t]+)?(?:{})(?:\*\*|__)?[ \t]*[.:]?[ \t]*"
+_BEFORE_TEXT = re.compile(_TITLE.format(_AROUND), re.IGNORECASE)
+_BEHIND_TEXT = re.compile(_TITLE.format(f"{_AROUND}|{_AFTER_ONLY}"), re.IGNORECASE)
+# Paragraphs that need no heading.
+_LEGAL = re.compile(
+    r"(?:©|\(c\) (?:19|20)\d\d|copyright (?:©|\(c\)|19|20|by )|all rights reserved|isbn[ :]|published by "
+    r"|first published|this (?:e-?book|e-?text|work|article|text) is (?:for the use|licen[sc]ed|published|distributed"
+    r"|in the public domain)"
+    r"|licen[sc]ed under|printed in |no part of this (?:book|publication))",
+    re.IGNORECASE,
+)
+_LARGEST_SHARE = 0.25
+_LONGEST_LINE = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The text itself, and what of the document surrounds it, by its headings or first words."""
+
+    span: Span
+    around: tuple[str, ...] = ()
+
+    @property
+    def said(self) -> str:
+        """What was left out, in one line; nothing where all of it is read."""
+        return f"not read for the draft, as it stands around the text: {', '.join(self.around)}" if self.around else ""
+
+
+def body_of(document: Document, end: int | None = None) -> Body:
+    """The text of a document, or of its beginning up to `end`, without what surrounds it."""
+    text = document.text[:end]
+    paragraphs = [Span(*found.span()) for found in _PARAGRAPH_OF_MATTER.finditer(text)]
+    room = _LARGEST_SHARE * len(text)
+    front, begin = _front(text, paragraphs, room)
+    back, stop = (_back(text, paragraphs, room - begin, begin)) if stop_is_known(document, end) else ([], len(text))
+    return Body(Span(begin, stop), tuple(front + back))
+
+
+def stop_is_known(document: Document, end: int | None) -> bool:
+    """Whether what is read goes on to the end of the document."""
+    return end is None or end >= len(document.text)
+
+
+def _front(text: str, paragraphs: list[Span], room: float) -> tuple[list[str], int]:
+    """Sections with such a heading, and legal notices, from the beginning on; and where the text begins after them."""
+    found: list[str] = []
+    begin, at = 0, 0
+    # The title of the whole may stand before them, and is not left out for that.
+    while at < len(paragraphs):
+        span = paragraphs[at]
+        told = text[span.start : span.end]
+        if _BEFORE_TEXT.fullmatch(told.split("\n")[0]):
+            ends = next((n for n in range(at + 1, len(paragraphs)) if _heads(text, paragraphs[n])), None)
+            if ends is None or paragraphs[ends].start > room:
+                break
+            found.append(_named(told))
+            at = ends
+        elif _LEGAL.match(told) and at + 1 < len(paragraphs) and paragraphs[at + 1].start <= room:
+            found.append(_named(told))
+            at += 1
+        elif at == 0 and len(told) <= _LONGEST_LINE and _followed(text, paragraphs):
+            at += 1
+            continue
+        else:
+            break
+        begin = paragraphs[at].start
+    return found, begin
+
+
+def _followed(text: str, paragraphs: list[Span]) -> bool:
+    """Whether the second paragraph begins what surrounds the text."""
+    if len(paragraphs) < 2:
+        return False
+    told = text[paragraphs[1].start : paragraphs[1].end]
+    return bool(_BEFORE_TEXT.fullmatch(told.split("\n")[0]) or _LEGAL.match(told))
+
+
+def _back(text: str, paragraphs: list[Span], room: float, begin: int) -> tuple[list[str], int]:
+    """Sections with such a heading with which the document ends; an appendix behind them is text, and ends the look."""
+    stop, found = len(text), list[str]()
+    for span in reversed(list(_headings(text, paragraphs))):
+        if span.start <= begin or len(text) - span.start > room:
+            break
+        told = text[span.start : span.end].split("\n")[0]
+        if not _BEHIND_TEXT.fullmatch(told):
+            break
+        found.insert(0, _named(told))
+        stop = span.start
+    return found, stop
+
+
+def _headings(text: str, paragraphs: list[Span]) -> Iterator[Span]:
+    return (span for span in paragraphs if _heads(text, span))
+
+
+def _heads(text: str, span: Span) -> bool:
+    """Whether a paragraph is a heading, or begins with one of the known ones on a line of its own."""
+    first, _, rest = text[span.start : span.end].partition("\n")
+    return bool(_BEHIND_TEXT.fullmatch(first)) or (len(first) <= _LONGEST_LINE and not rest and is_heading(first))
+
+
+def _named(told: str) -> str:
+    first = " ".join(told.split("\n")[0].strip("#*_ \t.:").split())
+    return f"“{first[:57]}…”" if len(first) > 58 else f"“{first}”"

@@ -1,0 +1,195 @@
+"""From a sentence through the texts in between to the document, and the stretches nearest to a question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from redraft.document import Span
+from redraft.text.embeddings import Encoder
+from redraft.text.origins import MOST, Link, Origins, Traced
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A stretch of the document that a text was written from: the place in the document where it begins."""
+
+    start: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Text:
+    """A text that was written from others: where its sentences come from, and what is known of these parents.
+
+    `parents` are in the order in which the texts were given to the `Origins` that traced it.
+    """
+
+    traced: tuple[Traced, ...]
+    parents: tuple[Text | Excerpt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place of the document that a sentence comes from, and the way there."""
+
+    span: Span
+    weight: float
+    """The least weight along the way, which is the one on which it is greatest."""
+    way: tuple[Link, ...]
+    """From the sentence down: the link into its parent, from there into that one's, and so on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A sentence, and the places of the document that it comes from by way of the texts in between."""
+
+    span: Span
+    places: tuple[Place, ...]
+    """The best first, at most three."""
+    lost: tuple[Link, ...] = ()
+    """Where no place is found although the sentence has parents: the way to the place where it came up."""
+
+
+Known = dict[int, tuple[Composed, ...]]
+"""What has been composed, by the identity of the text: whoever keeps it keeps the texts as well."""
+
+
+def compose(text: Text, known: Known | None = None) -> tuple[Composed, ...]:
+    """The sentences of a text with their places in the document. A text that many were written from is read once.
+
+    What is `known` is not composed again, and what is composed is known from then on.
+    """
+    known = {} if known is None else known
+    waiting = [text]
+    # A running summary goes back over hundreds of texts, which are too many to go down one within the other.
+    while waiting:
+        below = [one for one in waiting[-1].parents if isinstance(one, Text) and id(one) not in known]
+        if below:
+            waiting += below
+        else:
+            _composed(waiting.pop(), known)
+    return known[id(text)]
+
+
+Drift = Literal["", "elsewhere", "nowhere", "unheld"]
+"""How what a sentence has become differs from where it comes from: not at all; the document says it `elsewhere` than
+the texts in between had it from; the way leads to the document, which says so `nowhere`; the document says it, and the
+texts in between do not hold it."""
+
+
+def drift(composed: Composed, direct: Traced, near: int = 0) -> Drift:
+    """Whether the direct map of a sentence to the document agrees with the composed one.
+
+    Two places are the same if they overlap, or are at most `near` characters apart.
+    """
+    if not composed.places:
+        return "unheld" if direct.links else ""
+    if not direct.links:
+        return "nowhere"
+    met = any(
+        place.span.start <= link.span.end + near and link.span.start <= place.span.end + near
+        for place in composed.places
+        for link in direct.links
+    )
+    return "" if met else "elsewhere"
+
+
+def _composed(text: Text, known: dict[int, tuple[Composed, ...]]) -> tuple[Composed, ...]:
+    if id(text) not in known:
+        known[id(text)] = tuple(_followed(one, text.parents, known) for one in text.traced)
+    return known[id(text)]
+
+
+def _followed(traced: Traced, parents: Sequence[Text | Excerpt], known: dict[int, tuple[Composed, ...]]) -> Composed:
+    ways: list[list[Place]] = []
+    lost: tuple[Link, ...] = ()
+    for link in traced.links:
+        parent = parents[link.text]
+        if isinstance(parent, Excerpt):
+            span = Span(link.span.start + parent.start, link.span.end + parent.start)
+            ways.append([Place(span, link.weight, (link,))])
+            continue
+        below = [one for one in _composed(parent, known) if _meet(one.span, link.span)]
+        found = [
+            Place(place.span, min(link.weight, place.weight), (link, *place.way))
+            for one in below
+            for place in one.places
+        ]
+        ways.append(sorted(found, key=lambda place: -place.weight))
+        if not found and not lost:
+            lost = (link, *next((one.lost for one in below if one.lost), ()))
+    places = _best(ways)
+    return Composed(traced.span, places, () if places else lost)
+
+
+def _best(ways: Sequence[Sequence[Place]]) -> tuple[Place, ...]:
+    """The best place by way of each parent, and then the second best: a sentence out of two has both."""
+    best: dict[Span, Place] = {}
+    for turn in range(MOST):
+        for place in sorted((way[turn] for way in ways if turn < len(way)), key=lambda place: -place.weight):
+            if place.span not in best or best[place.span].weight < place.weight:
+                best[place.span] = place
+    return tuple(best.values())[:MOST]
+
+
+def _meet(one: Span, other: Span) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+# What stretches before have said counts for so much beside what they have not: where nothing is left to be said, those
+# come next that say it once more.
+_AGAIN = 0.2
+# Equal stretches must tie whatever the order in which their products were summed up.
+_DECIMALS = 6
+
+
+class Stretches:
+    """Some stretches of one text, in its order, and the search among them by the map that traces sentences.
+
+    A stretch is as near to what is looked for as the best of its sentences. After the first those come that say of it
+    what the ones before them do not: of what was put together from two places both are among the first.
+    """
+
+    def __init__(self, text: str, spans: Sequence[Span], encoder: Encoder | None = None) -> None:
+        self._origins = Origins([text], encoder)
+        self._spans = np.array(spans, dtype=np.int64).reshape(-1, 2)
+        sentences = np.array(self._origins.indexes[0].spans, dtype=np.int64).reshape(-1, 2)
+        first = np.searchsorted(sentences[:, 1], self._spans[:, 0], side="right")
+        after = np.maximum(first, np.searchsorted(sentences[:, 0], self._spans[:, 1], side="left"))
+        self._empty = first == after
+        # Behind the last sentence is a gap in which nothing stands, and which may be counted in.
+        self._bounds = np.column_stack([first, np.maximum(after, first + 1)]).ravel()
+
+    def nearest(self, sought: str, most: int, within: Span | None = None) -> list[int]:
+        """The numbers of up to so many stretches, the best first, of equals the earlier.
+
+        Those that have nothing in common with what is sought are left out, and those of which no part is `within`.
+        """
+        found = self._origins.sought(sought)
+        if found is None or not len(self._spans):
+            return []
+        there = ~self._empty
+        if within is not None:
+            there &= (self._spans[:, 0] < within.end) & (self._spans[:, 1] > within.start)
+        left = np.ones(len(found.worth))
+        whole = self._best(found.borne_out(left))
+        gains, chosen = whole, list[int]()
+        while len(chosen) < most:
+            at = int(np.argmax(np.where(there, np.round(gains, _DECIMALS), 0.0)))
+            if not there[at] or round(float(gains[at]), _DECIMALS) <= 0:
+                break
+            chosen.append(at)
+            there[at] = False
+            said = found.near[:, self._bounds[2 * at] : self._bounds[2 * at + 1]].max(axis=1, initial=0.0)
+            left = np.minimum(left, 1 - said)
+            gains = self._best(found.borne_out(left)) + _AGAIN * whole
+        return chosen
+
+    def _best(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """For each stretch the score of its best sentence."""
+        best: npt.NDArray[np.float64] = np.maximum.reduceat(scores, self._bounds)[::2]
+        return best
