@@ -13,7 +13,7 @@ import argparse
 from benchmarks.batching import print_costs
 from benchmarks.common import DATA, table, use_vocabulary
 from redraft.agreement.annotations import read_annotations, read_summaries
-from redraft.experiments.booookscore.scoring import CoherenceDesign, measured
+from redraft.experiments.booookscore.experiment import CoherenceDesign, measured
 from redraft.experiments.booookscore.tables import EXPERIMENT
 
 FOLDER = DATA / "booookscore"

@@ -18,7 +18,7 @@ from statistics import mean
 from rouge_score.rouge_scorer import RougeScorer
 
 from benchmarks.common import stories
-from redraft.builtin.drafting import merge, summarize_part, summarize_whole
+from redraft.builtin.draft import merge, summarize_part, summarize_whole
 from redraft.domain import Document, content_id
 from redraft.prompts.drafting import ChunkGiven, MergeGiven, WholeGiven
 from redraft.text.chunks import chunk

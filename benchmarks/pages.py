@@ -19,8 +19,8 @@ from typing import Any
 
 from benchmarks.common import SAMPLE
 from redraft.domain import Document
+from redraft.dossier.build import read_dossier
 from redraft.dossier.contents import CallEntry, Dossier, FindingEntry, Place, Sentence, Source
-from redraft.dossier.reading import read_dossier
 from redraft.pages.dossier import dossier_page
 from redraft.readers.documents import load
 from redraft.runs.session import Workshop

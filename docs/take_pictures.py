@@ -17,8 +17,11 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from redraft import Judging, Refinement, Settings, Store, Workshop, load, read_beside, read_dossier  # noqa: E402
-from redraft.experiments.chunk_size.marking import SizeDesign, chunk_sizes  # noqa: E402
-from redraft.experiments.chunk_size.tables import EXPERIMENT  # noqa: E402
+from redraft.experiments.chunk_size import (  # noqa: E402
+    EXPERIMENT,  # noqa: E402
+    SizeDesign,
+    chunk_sizes,
+)
 from redraft.experiments.published import read_file_of_results  # noqa: E402
 from redraft.pages.comparison import comparison_page  # noqa: E402
 from redraft.pages.dossier import dossier_page  # noqa: E402

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
         Tree,
         Usage,
     )
-    from redraft.dossier.beside.contents import RunsBeside
-    from redraft.dossier.beside.reading import read_beside
+    from redraft.dossier.build import read_dossier
+    from redraft.dossier.comparison.build import read_beside
+    from redraft.dossier.comparison.contents import RunsBeside
     from redraft.dossier.contents import Dossier
-    from redraft.dossier.reading import read_dossier
     from redraft.errors import BudgetError, ModelError, RedraftError, RunError, UsageError
     from redraft.evaluators.base import Case, Evaluator
     from redraft.evaluators.forecast import Ahead, Stage
@@ -61,12 +61,12 @@ if TYPE_CHECKING:
     from redraft.graphs.review import ReviewAnswer, ReviewQuestion
     from redraft.graphs.state import Options
     from redraft.history.changes import Difference, difference
-    from redraft.history.citing import Citations, citations_of, cited
+    from redraft.history.citations import Citations, citations_of, cited
     from redraft.history.comparison import Comparison, compared
     from redraft.history.lineage import Lineage, read_lineage
     from redraft.history.lost import Losses, read_losses
     from redraft.history.results import ChapterResult, Result, built, built_keyfacts, read_result
-    from redraft.history.tracing import Trace, Turn, read_trace
+    from redraft.history.trace import Trace, Turn, read_trace
     from redraft.models.base import Model, Reply, Request, Sampling
     from redraft.models.chat import ChatModel
     from redraft.models.prices import PriceTable, price_table
@@ -96,7 +96,7 @@ _HOMES = {
     "Case": "redraft.evaluators.base",
     "ChapterResult": "redraft.history.results",
     "ChatModel": "redraft.models.chat",
-    "Citations": "redraft.history.citing",
+    "Citations": "redraft.history.citations",
     "Comparison": "redraft.history.comparison",
     "Difference": "redraft.history.changes",
     "Document": "redraft.domain",
@@ -152,7 +152,7 @@ _HOMES = {
     "RunDone": "redraft.events",
     "RunError": "redraft.errors",
     "RunStarted": "redraft.events",
-    "RunsBeside": "redraft.dossier.beside.contents",
+    "RunsBeside": "redraft.dossier.comparison.contents",
     "Sampling": "redraft.models.base",
     "Scored": "redraft.events",
     "ScriptedModel": "redraft.models.testing",
@@ -162,9 +162,9 @@ _HOMES = {
     "StageStarted": "redraft.events",
     "Store": "redraft.store.store",
     "Totals": "redraft.domain",
-    "Trace": "redraft.history.tracing",
+    "Trace": "redraft.history.trace",
     "Tree": "redraft.domain",
-    "Turn": "redraft.history.tracing",
+    "Turn": "redraft.history.trace",
     "Usage": "redraft.domain",
     "UsageError": "redraft.errors",
     "Waiting": "redraft.events",
@@ -172,8 +172,8 @@ _HOMES = {
     "batch": "redraft.batches.api",
     "built": "redraft.history.results",
     "built_keyfacts": "redraft.history.results",
-    "citations_of": "redraft.history.citing",
-    "cited": "redraft.history.citing",
+    "citations_of": "redraft.history.citations",
+    "cited": "redraft.history.citations",
     "compared": "redraft.history.comparison",
     "difference": "redraft.history.changes",
     "event_json": "redraft.events",
@@ -181,12 +181,12 @@ _HOMES = {
     "preset": "redraft.presets",
     "price_table": "redraft.models.prices",
     "read_batch": "redraft.batches.results",
-    "read_beside": "redraft.dossier.beside.reading",
+    "read_beside": "redraft.dossier.comparison.build",
     "read_lineage": "redraft.history.lineage",
-    "read_dossier": "redraft.dossier.reading",
+    "read_dossier": "redraft.dossier.build",
     "read_losses": "redraft.history.lost",
     "read_result": "redraft.history.results",
-    "read_trace": "redraft.history.tracing",
+    "read_trace": "redraft.history.trace",
     "resume_batch": "redraft.batches.api",
     "tools": "redraft.runs.tools",
 }

@@ -72,7 +72,7 @@ class Plain:
         self._raw = raw
 
     def execute(self, query: str, values: Sequence[object] = ()) -> Any:
-        from redraft.store.postgres.dialect import placed
+        from redraft.store.postgres.server import placed
 
         return self._raw.execute(placed(query), values)
 
@@ -82,8 +82,7 @@ def plain(address: str) -> Iterator[Plain]:
     """The database at an address."""
     import psycopg
 
-    from redraft.store.postgres.dialect import adapt
-    from redraft.store.postgres.server import arguments
+    from redraft.store.postgres.server import adapt, arguments
 
     with psycopg.connect(**arguments(address)) as raw:
         adapt(raw)

@@ -59,11 +59,11 @@ RANKS: tuple[frozenset[str], ...] = (
 # Imports within functions, which hide what a module needs. This list may only become shorter.
 LATE_IMPORTS = {
     ("evaluators/similarity.py", "redraft.evaluators.rouge"),  # brings NLTK
-    ("builtin/door.py", "redraft.builtin.model"),  # is not needed where every answer is known
+    ("builtin/facade.py", "redraft.builtin.model"),  # is not needed where every answer is known
     ("runs/models.py", "redraft.models.openai"),
     ("runs/models.py", "redraft.models.providers"),  # brings LangChain, which only its own models need
     ("runs/driver.py", "redraft.store.postgres"),  # an extra, which may not be there
-    ("store/opening.py", "redraft.store.postgres"),  # the same
+    ("store/open.py", "redraft.store.postgres"),  # the same
     ("store/schema.py", "sqlite_utils"),  # brings NumPy, and a database is seldom out of date
     ("text/embeddings.py", "sentence_transformers"),  # an extra, which may not be there, and takes seconds
     ("text/retrieval.py", "bm25s"),  # only a document that is searched needs it, and it brings SciPy where that is
@@ -337,7 +337,7 @@ ALLOWED: list[dict[str, str]] = [
     {"text__words": DOC + "def _f(): ...\nx = 1  # type: ignore[attr-defined]  # noqa: E501"},
     {"errors": DOC + "from redraft.domain import Usage"},
     {"text____init__": ""},
-    {"agents__writer": DOC + "import redraft.builtin.door", "builtin__door": DOC},
+    {"agents__writer": DOC + "import redraft.builtin.facade", "builtin__door": DOC},
 ]
 
 

@@ -18,7 +18,7 @@ from redraft.agents.accounts import Account
 from redraft.agents.judge import Judge
 from redraft.prompts.contract import Unsure
 from redraft.prompts.judging import ANSWER_FROM_SUMMARY, Statement, SummaryAnswer
-from redraft.store.threads import off_loop
+from redraft.store.connection import off_loop
 from redraft.text.vectors import SentenceVectors
 
 # What is read along with new sentences: the one before and the one behind each, and those nearest to a question.

@@ -13,13 +13,13 @@ from pydantic import BaseModel
 
 from redraft.agents.accounts import FIRST, Account, Attempt
 from redraft.agents.token_budget import USUAL, Entry, Wording
-from redraft.builtin.door import IDENTITY, reads
+from redraft.builtin.facade import IDENTITY, reads
 from redraft.errors import ReplyError
 from redraft.models.base import Model, Reply, Request, Sampling
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Prompt, Value_
+from redraft.store.connection import off_loop
 from redraft.store.judgments import Judgments
-from redraft.store.threads import off_loop
 
 Verdict = TypeVar("Verdict", bound=BaseModel)
 

@@ -22,7 +22,7 @@ from redraft.domain import Usage
 from redraft.errors import EmptyReply, RefusedReply
 from redraft.models.base import Complaint, Forgetful, Model, Request, Sampling
 from redraft.prompts.contract import Prompt
-from redraft.store.threads import off_loop
+from redraft.store.connection import off_loop
 from redraft.text.cleaning import one_line
 from redraft.text.reply_cleanup import ends_in_loop, unframed, unlooped, without_copies, without_unfinished
 from redraft.text.sentences import ends_sentence

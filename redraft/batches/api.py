@@ -31,8 +31,8 @@ from redraft.runs.inputs import Source
 from redraft.runs.session import Workshop
 from redraft.settings import Judging, Limits, Refinement, Settings
 from redraft.store.batches import Batch, NewItem
+from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.store.threads import off_loop
 
 _ID = re.compile(r"[0-9a-f]{64}")
 _ABOUT_ONE = ("pack", "keyfacts", "reference")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from redraft.dossier.reading import read_dossier
+from redraft.dossier.build import read_dossier
 from redraft.errors import RedraftError
 from redraft.files import write
 from redraft.pages.dossier import MARK, dossier_page, mark_of

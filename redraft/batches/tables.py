@@ -9,7 +9,7 @@ from math import sqrt
 
 from redraft.batches.items import BatchItem, items_of
 from redraft.batches.status import Standing
-from redraft.dossier.beside.sides import LEAST, interval_of_mean
+from redraft.dossier.comparison.sides import LEAST, interval_of_mean
 from redraft.evaluators.bootstrap import RESAMPLES
 from redraft.evaluators.metric_info import NOT_QUALITY, SELF_CHECK
 from redraft.reports.report import Report

@@ -35,8 +35,8 @@ from redraft.runs.experiment_runner import Bench, Watch, described
 from redraft.runs.session import Workshop
 from redraft.settings import Limits
 from redraft.store.batches import LEASE_SECONDS, Batch, Item, NewItem
+from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.store.threads import off_loop
 
 _AT_ONCE = 50
 """So many texts are held in memory, and go into the database in one transaction."""

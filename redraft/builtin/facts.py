@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from redraft.builtin.details import TITLES, details
-from redraft.builtin.drafting import centrality, standing_alone
+from redraft.builtin.draft import centrality, standing_alone
 from redraft.builtin.prose import LAST_RESORT, read
 from redraft.builtin.questions import states
 from redraft.builtin.support import Ground, Held, ground_of, reason

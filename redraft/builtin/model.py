@@ -9,8 +9,8 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-from redraft.builtin import answers, coherence, decisions, drafting, facts, questions, revising
-from redraft.builtin.door import IDENTITY
+from redraft.builtin import answers, coherence, decisions, draft, facts, questions, revise
+from redraft.builtin.facade import IDENTITY
 from redraft.domain import Usage
 from redraft.errors import ModelError
 from redraft.models.base import Reply, Request, Sampling
@@ -31,16 +31,16 @@ def _bound(prompt: Prompt[Given_, Value_], handler: Callable[[Given_], Value_]) 
 
 HANDLERS: Mapping[str, Handler] = dict(
     (
-        _bound(writing.BEGIN, drafting.summarize_part),
-        _bound(writing.SUMMARIZE_CHUNK, drafting.summarize_part),
-        _bound(writing.SUMMARIZE_WHOLE, drafting.summarize_whole),
-        _bound(writing.MERGE, drafting.merge),
-        _bound(writing.MERGE_ONWARD, drafting.merge_onward),
-        _bound(writing.UPDATE, drafting.update),
-        _bound(writing.COMPRESS, drafting.compress),
-        _bound(writing.TIDY, drafting.tidy),
+        _bound(writing.BEGIN, draft.summarize_part),
+        _bound(writing.SUMMARIZE_CHUNK, draft.summarize_part),
+        _bound(writing.SUMMARIZE_WHOLE, draft.summarize_whole),
+        _bound(writing.MERGE, draft.merge),
+        _bound(writing.MERGE_ONWARD, draft.merge_onward),
+        _bound(writing.UPDATE, draft.update),
+        _bound(writing.COMPRESS, draft.compress),
+        _bound(writing.TIDY, draft.tidy),
         _bound(outlining.OUTLINE, decisions.outline),
-        _bound(REVISE, revising.revise),
+        _bound(REVISE, revise.revise),
         _bound(judging.ASK_DOCUMENT, questions.ask_document),
         _bound(judging.RANK_QUESTIONS, questions.rank_questions),
         _bound(judging.ASK_SUMMARY, questions.ask_summary),

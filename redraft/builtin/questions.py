@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from lemminflect import getAllLemmas, getInflection
 
-from redraft.builtin.drafting import centrality, standing_alone
-from redraft.builtin.pointing import People
+from redraft.builtin.draft import centrality, standing_alone
 from redraft.builtin.prose import LAST_RESORT, finish, plain, read
+from redraft.builtin.references import People
 from redraft.prompts import judging
 from redraft.prompts.typed import AskTypedGiven, TypedReply
 from redraft.text.cleaning import one_line

@@ -83,7 +83,7 @@ def work(task: Callable[[Display], Coroutine[Any, Any, Any]], *, quiet: bool) ->
     """Run to the end, or to a stop that tells how to go on."""
     import asyncio
 
-    from redraft.cli.running import StoppedError, until_stopped
+    from redraft.cli.runner import StoppedError, until_stopped
     from redraft.cli.views.progress import open_progress
 
     with open_progress(quiet=quiet) as progress:
@@ -122,7 +122,7 @@ def deliver(report: Report, folder: Any, *, as_json: bool, quiet: bool) -> None:
     """Print the report; or write it to files, and print the lines that matter."""
     from redraft.cli.terminal import say
     from redraft.cli.views.render import echo_json
-    from redraft.experiments.drawing import drawn
+    from redraft.experiments.pictures import drawn
     from redraft.files import write
 
     files = report.files(drawn(report.name, report.tables)) if folder else {}

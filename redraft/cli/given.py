@@ -51,7 +51,7 @@ def typed(given: Given, names: Collection[str] = (*JUDGING, *REFINEMENT)) -> dic
 
 def settings(given: Given) -> Settings:
     """What decides on the summary. The model may be one that the settings file has under that name."""
-    from redraft.cli.tables import model_tables
+    from redraft.cli.settings_file import model_tables
 
     if given.get("source_language"):
         part(given)  # says better than a pattern what is wrong with it
@@ -74,7 +74,7 @@ def _is_said(name: str) -> bool:
 
 def models_named(given: Given) -> dict[str, ModelSettings]:
     """What the settings file has under the names of those who judge and decide. The writer's prompts are not theirs."""
-    from redraft.cli.tables import model_tables
+    from redraft.cli.settings_file import model_tables
 
     names = {*given.get("judge", ()), given.get("validator"), given.get("decider")}
     prompts = given.get("prompts")

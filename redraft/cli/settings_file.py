@@ -1,13 +1,21 @@
-"""The settings file, `redraft.toml`: where it is, and what it says."""
+"""The settings file, `redraft.toml`: defaults of commands and models under names, below the command line and the environment."""
 
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from redraft.errors import UsageError
 from redraft.sources import MOST_OF_SETTINGS, read_file
+
+if TYPE_CHECKING:
+    from redraft.settings import ModelSettings
+
 
 FILE_NAME = "redraft.toml"
 MODELS = "models"
@@ -42,3 +50,133 @@ def content_of(path: Path) -> dict[str, Any]:
         raise UsageError(f"cannot be read: {error}", place=str(path)) from error
     except RecursionError as error:
         raise UsageError("cannot be read: it is nested too deeply", place=str(path)) from error
+
+
+_NAME = re.compile(r"[\w.-]+")
+_PRICE = "write price = { prompt = 0.25, completion = 2.0 }: US dollars for a million tokens"
+_EXAMPLE = '[models.strong]\nmodel = "openai:gpt-5"'
+
+
+def model_tables() -> dict[str, ModelSettings]:
+    """The tables of the settings file by name, each checked; none where there is no file, or none in it."""
+    return checked_tables(content_found().get(MODELS, {}), str(settings_file()))
+
+
+def checked_tables(tables: object, place: str) -> dict[str, ModelSettings]:
+    """What stands under `models` in a file at `place`. Whatever is wrong with any of it is said in a sentence."""
+    if not isinstance(tables, Mapping):
+        raise UsageError("`models` is no table", place=place, hint=f"write tables with names, such as\n{_EXAMPLE}")
+    return {str(name): _checked(str(name), table, place) for name, table in tables.items()}
+
+
+def _checked(name: str, table: object, place: str) -> ModelSettings:
+    from pydantic import ValidationError
+
+    from redraft.settings import EXTRACTIVE, ModelSettings
+
+    at = f"{place} [{MODELS}.{name}]"
+    if not isinstance(table, Mapping):
+        raise UsageError(
+            f"`{name}` under `{MODELS}` is no table", place=place, hint=f"write tables with names, such as\n{_EXAMPLE}"
+        )
+    if not _NAME.fullmatch(name) or name == EXTRACTIVE:
+        raise UsageError(
+            f"a model cannot be named {name!r}",
+            place=at,
+            hint="a name is letters, digits, dots, dashes and underscores, and none that means another model",
+        )
+    if unknown := sorted({*table} - ModelSettings.model_fields.keys()):
+        known = ", ".join(ModelSettings.model_fields)
+        raise UsageError(f"unknown field {', '.join(map(str, unknown))}", place=at, hint=f"there are: {known}")
+    if table.get("key_env") == "":
+        raise UsageError("key_env: it names no variable", place=at, hint="name one, or leave it out")
+    if "model" not in table:
+        raise UsageError("it does not say which model it is about", place=at, hint='add model = "openai:NAME"')
+    try:
+        return ModelSettings.model_validate(table, strict=True)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        said: Any = first["msg"].removeprefix("Value error, ")
+        hint = _PRICE if first["loc"][0] == "price" else ""
+        raise UsageError(f"{where}: {said[:1].lower()}{said[1:]}", place=at, hint=hint) from None
+
+
+def read_config(commands: Mapping[str, click.Command]) -> dict[str, Any]:
+    """Defaults for each command: the file's top-level keys, and those of the table with the command's name.
+
+    Keys are the long names of options. A key that no command knows is an error, for it is a typing mistake. A group's
+    table is for all of its commands.
+    """
+    path, content = settings_file(), content_found()
+    if not content:
+        return {}
+    if (models := content.pop(MODELS, None)) is not None:
+        # What is wrong with them is told whatever the command, as it is of every other setting.
+        checked_tables(models, str(path))
+    shared = {key: value for key, value in content.items() if not isinstance(value, dict)}
+    tables = {key: value for key, value in content.items() if isinstance(value, dict)}
+    known = {name: _keys(command) for name, command in commands.items()}
+    _refuse_unknown(set(shared), set().union(*known.values()), str(path))
+    _refuse_unknown(set(tables), set(known), str(path))
+    for command, table in tables.items():
+        _refuse_unknown(set(table), known[command], f"{path} [{command}]")
+    return {
+        name: _defaults(command, {**shared, **tables.get(name, {})}, str(path)) for name, command in commands.items()
+    }
+
+
+def _defaults(command: click.Command, values: Mapping[str, object], place: str) -> dict[str, Any]:
+    """The values that a command knows, by the names of its parameters; for a group, those of each of its commands."""
+    if isinstance(command, click.Group):
+        return {name: _defaults(one, values, place) for name, one in command.commands.items()}
+    options = _options(command)
+    return {
+        str(options[key].name): _value(options[key], key, value, place)
+        for key, value in values.items()
+        if key in options
+    }
+
+
+def _value(option: click.Option, key: str, value: object, place: str) -> object:
+    """The value as if it had been typed, so that it is checked as on the command line; flags are true or false."""
+    if option.multiple:
+        listed = value if isinstance(value, list) else [value]
+        return [_word(one, key, place) for one in listed]
+    if not option.is_flag:
+        return _word(value, key, place)
+    if not isinstance(value, bool):
+        raise _impossible(key, value, place)
+    return value
+
+
+def _word(value: object, key: str, place: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise _impossible(key, value, place)
+    return str(value)
+
+
+def _impossible(key: str, value: object, place: str) -> UsageError:
+    return UsageError(f"{key} cannot be {value!r}", place=place)
+
+
+def _keys(command: click.Command) -> set[str]:
+    """The options that a file may set, of a group those of all its commands."""
+    if isinstance(command, click.Group):
+        return set().union(*(_keys(one) for one in command.commands.values()))
+    return set(_options(command))
+
+
+def _options(command: click.Command) -> dict[str, click.Option]:
+    """The options that a file may set, which are those that the environment may set, by their long names."""
+    found = [one for one in command.params if isinstance(one, click.Option) and one.envvar]
+    return {name[2:]: one for one in found for name in one.opts if name.startswith("--")}
+
+
+def _refuse_unknown(given: set[str], known: set[str], place: str) -> None:
+    if unknown := sorted(given - known):
+        raise UsageError(
+            f"unknown setting {', '.join(unknown)}",
+            place=place,
+            hint="the settings are the long names of the options: see `redraft summarize --help`",
+        )

@@ -24,7 +24,7 @@ from redraft.runs.models import resolve
 from redraft.runs.prepare import Order
 from redraft.runs.session import Workshop
 from redraft.settings import Evaluate, Judging, ModelSettings, Settings
-from redraft.store.threads import off_loop
+from redraft.store.connection import off_loop
 
 DOCTOR = "doctor"
 """What its runs are for, and the command that repeats them."""

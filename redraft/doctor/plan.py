@@ -9,7 +9,7 @@ from redraft.doctor.checkup import Patient, Sitting, check_aims, sittings
 from redraft.doctor.probes import texts
 from redraft.domain import Usage
 from redraft.evaluators.forecast import Stage
-from redraft.experiments.planning import Step, table_of
+from redraft.experiments.plan import Step, table_of
 from redraft.models.prices import PriceTable
 from redraft.reports.tables import Table
 from redraft.runs.forecast import forecast

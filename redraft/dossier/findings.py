@@ -9,7 +9,7 @@ from redraft.domain import Finding, Round
 from redraft.dossier.contents import Answered, FindingEntry, Places, Positions, Sentence, Source, State
 from redraft.history.changes import Change, Difference, difference
 from redraft.history.lineage import DRIFTS, By, Lineage, Origin
-from redraft.history.tracing import Trace, Turn
+from redraft.history.trace import Trace, Turn
 from redraft.rulings import PointAnswer
 from redraft.text.cleaning import one_line
 from redraft.text.positions import Mass, bins, density, shares, spread

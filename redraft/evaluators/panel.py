@@ -12,7 +12,7 @@ from redraft.agents.accounts import Once
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge
 from redraft.agents.outliner import Outliner
-from redraft.builtin.door import IDENTITY
+from redraft.builtin.facade import IDENTITY
 from redraft.domain import Evaluation, Finding, KeyFacts, Pack, Perspective
 from redraft.errors import BudgetError, JudgingError, ProviderError, RateLimited, StoreError, TransientError
 from redraft.evaluators.base import Case, Evaluator, PackPart, Yardstick, statements_of
@@ -25,8 +25,8 @@ from redraft.packs.questions import Quantity, build_pack, pack_key, shows_outlin
 from redraft.prompts.outlining import Outline
 from redraft.rulings import Ruling
 from redraft.settings import YARDSTICKS, Judging
+from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.store.threads import off_loop
 from redraft.text.languages import ENGLISH, foreign_in, is_foreign, language_of
 from redraft.text.word_keys import telling
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError, model_validator
 
 from redraft.errors import UsageError
-from redraft.experiments.drawing import drawn
+from redraft.experiments.pictures import drawn
 from redraft.pages.report import Results, ShownTable
 from redraft.plots.picture import Plot
 from redraft.reports.tables import Cell, Table, without_marks

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from glob import glob
 from pathlib import Path
+from typing import NamedTuple
 
+from redraft.agreement.entries import Entry, UnreadableError, entries, mapping, text_at
 from redraft.domain import Document
-from redraft.errors import DocumentError
-from redraft.experiments.data.reading import LINES, SUFFIXES, examples_of, form_suffix
-from redraft.readers.documents import finished, is_readable, load
+from redraft.errors import DocumentError, UsageError
+from redraft.experiments.data.read import LINES, SUFFIXES, examples_of, form_suffix
+from redraft.readers.documents import finished, is_readable, load, read_text
 from redraft.readers.formats import how_to_read, installed_for
 from redraft.sources import STDIN, is_no_path
+from redraft.text.words import count_words
 
 _PATTERN = frozenset("*?[")
 
@@ -68,3 +71,82 @@ def _file(path: Path) -> Iterator[Document]:
         return
     for one in examples_of(path):
         yield replace(finished(Document.from_text(one.text, one.title), one.title), source=path.name)
+
+
+_SUFFIXES = (".txt", ".md")
+_SHAPE = 'write lines such as {"document": "book", "system": "people", "summary": "..."}'
+
+
+class Found(NamedTuple):
+    """One summary as it was read: of what, by whom."""
+
+    document: str
+    system: str
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """By system and document id the summaries that there are. A document may have several by one system."""
+
+    systems: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    strangers: int = 0
+    """How many are of documents that do not take part."""
+
+
+def read_ready(places: Sequence[str], documents: Sequence[Document]) -> Ready:
+    """The summaries of some documents: DIR/SYSTEM/DOCUMENT.txt, or a line of JSON for each."""
+    names = _names(documents)
+    systems: dict[str, dict[str, list[str]]] = {}
+    strangers = 0
+    for found in (one for place in places for one in _read(Path(place).expanduser())):
+        document = names.get(found.document)
+        if document is None:
+            strangers += 1
+        elif count_words(found.summary):
+            systems.setdefault(found.system, {}).setdefault(document, []).append(found.summary)
+    if places and not systems:
+        raise UsageError(
+            f"--summaries: none of the {strangers} summaries is of a document that takes part",
+            place=places[0],
+            hint=f"name them by the documents' files, such as {next(iter(names), 'book')}",
+        )
+    kept = {name: {key: tuple(texts) for key, texts in of_one.items()} for name, of_one in systems.items()}
+    return Ready(kept, strangers)
+
+
+def _names(documents: Sequence[Document]) -> dict[str, str]:
+    """By every name that a document may be called by its id; the first that has a name keeps it."""
+    names: dict[str, str] = {}
+    for document in documents:
+        path = Path(document.source)
+        # Of the documents of a file that holds many none is called as the file is.
+        own = () if path.suffix.lower() in SUFFIXES else (document.source, path.name, path.stem)
+        for name in (document.id, *own, document.title):
+            names.setdefault(name, document.id)
+    return names
+
+
+def _read(place: Path) -> Iterator[Found]:
+    if place.is_dir():
+        return _of_folder(place)
+    if not place.exists():
+        raise UsageError("--summaries: there is no such file or folder", place=str(place))
+    return _of_lines(place)
+
+
+def _of_folder(place: Path) -> Iterator[Found]:
+    for system in sorted(one for one in place.iterdir() if one.is_dir()):
+        for file in sorted(one for one in system.iterdir() if one.suffix in _SUFFIXES):
+            yield Found(file.stem, system.name, read_text(str(file)).text)
+
+
+def _of_lines(place: Path) -> Iterator[Found]:
+    for entry in entries(str(place)):
+        if not isinstance(entry, Entry):
+            raise UsageError(entry.message, place=f"{place}, {entry.place}", hint=_SHAPE)
+        try:
+            said = mapping(entry.content)
+            yield Found(*(text_at(said, name) for name in Found._fields))
+        except UnreadableError as error:
+            raise UsageError(str(error), place=f"{place}, {entry.place}", hint=_SHAPE) from error

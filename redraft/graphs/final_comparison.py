@@ -14,8 +14,8 @@ from redraft.graphs.job import Job
 from redraft.graphs.policy import POLICIES, Goals, Scores, scores_of, stands
 from redraft.graphs.state import State, Update
 from redraft.rulings import FinalComparison
-from redraft.store.parts import Candidate
-from redraft.store.threads import off_loop
+from redraft.store.connection import off_loop
+from redraft.store.drafts import Candidate
 from redraft.text.cleaning import one_line
 
 FIRST_PREFERRED = "first_draft_preferred"

@@ -23,7 +23,7 @@ from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
 from redraft.graphs.state import Drafting, Update
 from redraft.prompts.outlining import Outline, outline_text
 from redraft.settings import LEVEL_RATIO
-from redraft.store.threads import off_loop
+from redraft.store.connection import off_loop
 from redraft.text.languages import tongues_of
 from redraft.text.retrieval import Ranker
 from redraft.text.sentences import paragraphs, sentences

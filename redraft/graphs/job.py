@@ -12,7 +12,7 @@ from redraft.agents.referee import Referee
 from redraft.agents.reviser import Reviser
 from redraft.agents.structured_writer import Written
 from redraft.agents.writer import Writer
-from redraft.builtin.door import shortened
+from redraft.builtin.facade import shortened
 from redraft.domain import (
     GIVEN,
     REVISION_OF,
@@ -33,9 +33,9 @@ from redraft.events import Noted, Observer, PieceDone
 from redraft.graphs.plan import LINES_BEFORE, Plan
 from redraft.prompts.outlining import Outline
 from redraft.settings import Refinement
+from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.store.threads import off_loop
 from redraft.text.places import part_of, starts_of
 from redraft.text.sentences import last_sentences
 from redraft.text.tokens import Tokenizer

@@ -17,7 +17,7 @@ from langgraph.types import interrupt
 from redraft.agents.arbiter import Arbiter, Plea
 from redraft.agents.decider import Board, Decider
 from redraft.agents.reviser import INSTRUCTION, Order
-from redraft.builtin.door import shortened
+from redraft.builtin.facade import shortened
 from redraft.domain import NO_REVISION_OF, REVIEW, REVISION_OF, Draft, Evaluation, Finding, Parent, Round, Span
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import Noted, RoundSettled, StageStarted
@@ -49,7 +49,7 @@ from redraft.graphs.review import ReviewAnswer, ReviewQuestion, answered, questi
 from redraft.graphs.state import State, Update
 from redraft.prompts.outlining import outline_text
 from redraft.rulings import PointAnswer
-from redraft.store.threads import off_loop
+from redraft.store.connection import off_loop
 from redraft.text.sentences import worded
 
 

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from redraft.builtin.door import IDENTITY
+from redraft.builtin.facade import IDENTITY
 from redraft.domain import Evaluation, content_id
 from redraft.evaluators.metric_info import SELF_CHECK, known, self_checks
 from redraft.settings import EXTRACTIVE, FIGURES, Judging

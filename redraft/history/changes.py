@@ -15,7 +15,7 @@ from pydantic_core import to_jsonable_python
 
 from redraft.domain import REVIEW, Finding
 from redraft.evaluators.metric_info import aim_of
-from redraft.history.tracing import Turn
+from redraft.history.trace import Turn
 from redraft.text.sentences import worded
 
 Kind = Literal["added", "removed", "changed"]

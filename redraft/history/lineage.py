@@ -23,7 +23,7 @@ from redraft.errors import RunError
 from redraft.history.family import GIVEN_SAID, Family, Member
 from redraft.history.quotes import absent_in, quotes_of
 from redraft.history.results import document_read
-from redraft.store.parents import Ancestry
+from redraft.store.drafts import Ancestry
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line
 from redraft.text.embeddings import Embeddings, Encoder

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 from redraft.history.certificates import self_checked
 from redraft.history.comparison import preferred
-from redraft.history.tracing import scores_of
+from redraft.history.trace import scores_of
 from redraft.settings import GIVEN_STRATEGY, Part
 from redraft.store.runs import Run
 from redraft.store.store import Store

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from redraft.errors import BudgetError, StoreError
 from redraft.store.bookings import Booking, Bookings, NoRoomError, Terms
 from redraft.store.calls import Call
-from redraft.store.threads import off_loop
+from redraft.store.connection import off_loop
 
 # How long it takes at most to see that another process has settled a call.
 _LOOK_AGAIN = 0.2

@@ -54,11 +54,11 @@ from redraft.prompts.tags import Tags, Wire
 from redraft.settings import Price
 from redraft.store.bookings import AskedElsewhereError, Booking
 from redraft.store.calls import GATHERED, OK, SENT, Call
+from redraft.store.connection import off_loop
 from redraft.store.documents import now
 from redraft.store.jobs import attempt_of
 from redraft.store.models import Manners
 from redraft.store.store import Store
-from redraft.store.threads import off_loop
 from redraft.text.languages import is_foreign
 from redraft.text.tokens import Tokenizer
 

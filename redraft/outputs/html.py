@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby
 
-from redraft.history.citing import Cited
+from redraft.history.citations import Cited
 from redraft.outputs.paper import Block, Note, Paper, Words
 from redraft.text.cleaning import clean, one_line
 

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Literal
 
-from redraft.history.citing import basis
+from redraft.history.citations import basis
 from redraft.history.results import Result
 from redraft.settings import EXTRACTIVE
 from redraft.text.cleaning import clean, one_line
 
 if TYPE_CHECKING:  # most summaries are printed without a note, and lineage brings NumPy
-    from redraft.history.citing import Citations, Cited
+    from redraft.history.citations import Citations, Cited
     from redraft.history.lineage import By
 
 _HEADING = re.compile(r"(#{1,6})[^\S\n]+(?=\S)")

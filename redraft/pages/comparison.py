@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from redraft.dossier.beside.contents import DocumentBeside, ItemBeside, RunBeside, RunsBeside, Standing, Verdict
+from redraft.dossier.comparison.contents import DocumentBeside, ItemBeside, RunBeside, RunsBeside, Standing, Verdict
 from redraft.dossier.contents import Place
 from redraft.pages.assets import policy, script, styles, template
 from redraft.pages.comparison_pictures import pictures

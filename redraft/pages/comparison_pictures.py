@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from redraft.dossier.beside.contents import Contestant, FifthDifference, RunsBeside
+from redraft.dossier.comparison.contents import Contestant, FifthDifference, RunsBeside
 from redraft.pages.comparison_tables import measure_said, metrics
 from redraft.pages.formatting import capitalized, spaced
 from redraft.plots.costs import Contestant as Priced

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from statistics import fmean
 from typing import NamedTuple
 
-from redraft.dossier.beside.contents import Contestant, Difference, Range, RunsBeside
-from redraft.dossier.beside.pairing import SEEN, SHARE
+from redraft.dossier.comparison.contents import Contestant, Difference, Range, RunsBeside
+from redraft.dossier.comparison.pairs import SEEN, SHARE
 from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.pages.formatting import Rows, many, score, spaced
 

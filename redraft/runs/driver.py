@@ -23,11 +23,10 @@ from redraft.graphs import assembly
 from redraft.graphs.node import Shop
 from redraft.graphs.review import ReviewQuestion
 from redraft.store.checkpoints import SqliteCheckpoints
-from redraft.store.connection import BUSY_SECONDS, Checkpoints
+from redraft.store.connection import BUSY_SECONDS, Checkpoints, off_loop
 from redraft.store.runs import Run
 from redraft.store.sqlite import explained
 from redraft.store.store import Store
-from redraft.store.threads import off_loop
 
 
 async def open_saver(checkpoints: Checkpoints, closing: AsyncExitStack) -> BaseCheckpointSaver[Any]:

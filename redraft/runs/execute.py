@@ -33,10 +33,10 @@ from redraft.runs.manager import Floor, on_record
 from redraft.runs.prepare import Order, Prepared, prepare, recall, record
 from redraft.runs.request import candidate, chapter_of, order_of, settings_of
 from redraft.settings import YARDSTICKS
-from redraft.store.parts import Candidate, Chapter
+from redraft.store.connection import off_loop
+from redraft.store.drafts import Candidate, Chapter
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.store.threads import off_loop
 from redraft.text.words import count_words
 
 

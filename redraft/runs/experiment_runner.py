@@ -18,10 +18,9 @@ from redraft.runs.prepare import Order, Prepared, identify, record
 from redraft.runs.roster import told_window, with_windows
 from redraft.runs.session import Workshop
 from redraft.settings import Limits, Settings
-from redraft.store.connection import storable
+from redraft.store.connection import off_loop, storable
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.store.threads import off_loop
 from redraft.text.cleaning import one_line
 
 _LONGEST_MESSAGE = 500

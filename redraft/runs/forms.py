@@ -15,7 +15,7 @@ from redraft.agents.accounts import together
 from redraft.domain import Document, Totals
 from redraft.errors import BudgetError, NothingSaidError, PromptError, StoreError, UsageError
 from redraft.events import Noted, PartDone
-from redraft.history.citing import citations_of
+from redraft.history.citations import citations_of
 from redraft.history.results import Result, read_result
 from redraft.models.prices import PriceTable
 from redraft.outputs.paper import Paper, Part, lacks, with_basis, writer_of
@@ -24,8 +24,8 @@ from redraft.runs.experiment_runner import Bench, Failure, Watch, failure
 from redraft.runs.forecast import Spending, spending_of, with_places
 from redraft.runs.prepare import Order
 from redraft.settings import EXTRACTIVE, Purpose, Settings
+from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.store.threads import off_loop
 from redraft.text.words import count_words
 
 FORM = "form"

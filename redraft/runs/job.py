@@ -39,9 +39,9 @@ from redraft.runs.model_pool import Staff, Worker
 from redraft.runs.models import least_window
 from redraft.runs.prepare import Prepared
 from redraft.settings import FIGURES, YARDSTICKS, EvidenceName, Judging, Settings, reads_prompts
+from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.store.threads import off_loop
 from redraft.text.document_form import kind_by_form
 from redraft.text.embeddings import Encoder, load_encoder
 from redraft.text.passages import Passages

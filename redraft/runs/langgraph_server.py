@@ -18,8 +18,8 @@ from langgraph.graph.state import CompiledStateGraph
 from redraft.graphs import assembly
 from redraft.runs.session import Workshop
 from redraft.settings import EXTRACTIVE, Settings
+from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.store.threads import off_loop
 
 _YES = frozenset({"1", "true", "t", "yes", "y", "on"})
 Served = AbstractAsyncContextManager[CompiledStateGraph[Any, Any, Any, Any]]

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from redraft.agents.judge import Judge
 from redraft.agents.tracer import SentenceTracer, Untraced
-from redraft.builtin.door import opened
+from redraft.builtin.facade import opened
 from redraft.domain import Document
 from redraft.errors import RunError, UsageError
 from redraft.events import Noted, StageStarted
@@ -24,9 +24,9 @@ from redraft.runs.manager import Floor, put_on_record
 from redraft.runs.prepare import Order, Prepared
 from redraft.runs.request import Asked
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, Judging, Settings, Trace
+from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.store.threads import off_loop
 from redraft.text.anchors import points_back
 from redraft.text.embeddings import load_encoder
 from redraft.text.languages import language_of

@@ -28,9 +28,9 @@ from redraft.runs.models import judging_under, load_openai
 from redraft.runs.prepare import Order, Prepared, check_judging, prepare, recall, record
 from redraft.runs.roster import told_window, with_windows
 from redraft.settings import GIVEN_STRATEGY, Limits, Settings
+from redraft.store.connection import entered_off_loop, off_loop
 from redraft.store.runs import Run, Status
 from redraft.store.store import Store
-from redraft.store.threads import entered_off_loop, off_loop
 from redraft.text.languages import reading
 
 WAITING = "review"

@@ -17,8 +17,8 @@ from redraft.prompts.judging import Statement
 from redraft.runs.models import open_model
 from redraft.runs.roster import Seat, identity_of
 from redraft.settings import EXTRACTIVE, ReplyForm, Settings, is_entailment
+from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.store.threads import off_loop
 
 _FORMS: tuple[ReplyForm, ...] = ("schema", "tools", "plain")
 # Enough for a model that thinks a little before it answers with one word.

@@ -24,9 +24,9 @@ from redraft.models.recorded import RecordedModel
 from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.runs.models import NOBODY, as_judge, exact_tokenizer, named_in, open_model, price_of, resolve, under_name
 from redraft.settings import Judging, Limits, ModelSettings, Price, Refinement, Role, Settings, reads_prompts
+from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.store.threads import off_loop
 from redraft.text.languages import known_of, unshown
 from redraft.text.tokens import Tokenizer
 

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from redraft import plugins
-from redraft.builtin.door import IDENTITY
-from redraft.builtin.door import opened as open_extractive
+from redraft.builtin.facade import IDENTITY
+from redraft.builtin.facade import opened as open_extractive
 from redraft.errors import UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.models.addresses import OPENAI, address_in, base_url, name_of, openai_key, plain_address, provider_of

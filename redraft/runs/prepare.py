@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from redraft.builtin.door import is_answered, reads
+from redraft.builtin.facade import is_answered, reads
 from redraft.domain import GIVEN, OTHER, Chunk, Document, Finding, Span, content_id
 from redraft.errors import DocumentError, PromptError, RunError, UsageError
 from redraft.evaluators.base import Evaluator
@@ -53,8 +53,8 @@ from redraft.settings import (
     Trace,
     reads_prompts,
 )
+from redraft.store.drafts import Chapter
 from redraft.store.models import PromptRecord
-from redraft.store.parts import Chapter
 from redraft.store.runs import Run, new_run_id
 from redraft.store.store import Store
 from redraft.text.chunks import beginning, chunk

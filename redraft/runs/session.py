@@ -38,9 +38,9 @@ from redraft.runs.models import resolve
 from redraft.runs.prepare import Order
 from redraft.runs.request import Asked
 from redraft.settings import BuildKeyfacts, BuildQuestions, Compare, Judging, Limits, Part, Refinement, Settings
+from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.store.threads import off_loop
 
 
 class Workshop:

@@ -11,9 +11,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, Checkpoint, Checkpoin
 
 from redraft.errors import RunError, UsageError
 from redraft.runs.driver import open_saver
-from redraft.store.copying import Copied, copy
+from redraft.store.connection import off_loop
+from redraft.store.copy import Copied, copy
 from redraft.store.store import Store
-from redraft.store.threads import off_loop
 
 Saver = BaseCheckpointSaver[Any]
 

@@ -20,8 +20,8 @@ from redraft.history.results import document_read
 from redraft.runs import job
 from redraft.runs.session import Workshop
 from redraft.settings import FIGURES, Judging, Refinement
+from redraft.store.connection import off_loop
 from redraft.store.runs import Run as StoredRun
-from redraft.store.threads import off_loop
 from redraft.text.cleaning import one_line
 from redraft.text.passages import Passages as DocumentPassages
 from redraft.text.tokens import tokenizer_named

@@ -7,11 +7,12 @@ and `json_array_length` of a text are SQLite's; on a server they are functions b
 
 from __future__ import annotations
 
+import asyncio
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 BUSY_SECONDS = 60.0
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -172,3 +173,29 @@ def upsert(table: str, key: Sequence[str], *others: str) -> str:
 def storable(text: str) -> str:
     """The text as UTF-8 can hold it: half a surrogate pair, as in some file names, becomes a question mark."""
     return text if text.isascii() else _SURROGATES.sub("?", text)
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+async def off_loop(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Do it in a thread. Whoever is cancelled meanwhile waits for its end: nothing is half done behind their back."""
+    doing = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
+    try:
+        return await asyncio.shield(doing)
+    except asyncio.CancelledError:
+        await asyncio.wait([doing])
+        # Looked at, so that asyncio does not complain of a failure that nobody has taken note of.
+        doing.exception()
+        raise
+
+
+@asynccontextmanager
+async def entered_off_loop(context: AbstractContextManager[T]) -> AsyncIterator[T]:
+    """Enter and leave it in a thread. One that was entered for somebody who is cancelled meanwhile is left again."""
+    stack = ExitStack()
+    try:
+        yield await off_loop(stack.enter_context, context)
+    finally:
+        await off_loop(stack.close)

@@ -18,7 +18,7 @@ from redraft.errors import RunError
 from redraft.settings import SUMMARIZE, Judging, Limits, Purpose, Refinement, Settings, purpose_of
 from redraft.store.connection import Connection, Row, storable, upsert
 from redraft.store.documents import now, put_text
-from redraft.store.parents import drop_parents, piece_in, put_draft, put_parents
+from redraft.store.drafts import drop_parents, piece_in, put_draft, put_parents
 from redraft.store.records import json_text, record_in
 
 Status = Literal["running", "waiting", "done", "stopped", "failed", "interrupted"]

@@ -16,14 +16,12 @@ from redraft.store.bookings import Bookings
 from redraft.store.calls import Calls
 from redraft.store.connection import Connection
 from redraft.store.documents import Documents
-from redraft.store.forgetting import Forgetting, Freed
+from redraft.store.drafts import Ancestry, Candidates, Chapters
+from redraft.store.forget import Forgetting, Freed
 from redraft.store.jobs import Jobs, Turns
-from redraft.store.judgments import Judgments
+from redraft.store.judgments import Judgments, Rulings
 from redraft.store.models import MannersBook, PromptShelf
-from redraft.store.opening import opened
-from redraft.store.parents import Ancestry
-from redraft.store.parts import Candidates, Chapters
-from redraft.store.rulings import Rulings
+from redraft.store.open import opened
 from redraft.store.runs import Run, Runs
 from redraft.store.shelf import KeyFactShelf, Packs, TypedShelf
 

@@ -8,9 +8,10 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from redraft.dossier.contents import Dossier
 from redraft.errors import UsageError
 from redraft.fields import checked
-from redraft.store.threads import off_loop
-from redraft.studio import experiments, looking, packs
+from redraft.store.connection import off_loop
+from redraft.studio import experiments, packs, run_views
 from redraft.studio.batch_api import BATCHES
+from redraft.studio.context import house, read, run_of, work_of
 from redraft.studio.contracts import (
     Evidence,
     Experiment,
@@ -33,9 +34,8 @@ from redraft.studio.contracts import (
 )
 from redraft.studio.endpoints import Endpoint, described, typed
 from redraft.studio.feeds import EVENT_STREAM, STREAMED, elsewhere, sent
-from redraft.studio.house import house, read, run_of, work_of
 from redraft.studio.rows import RunList, Wanted
-from redraft.studio.starting import asked_of, begun, json_of, offer_of, plan_of, planned
+from redraft.studio.start import asked_of, begun, json_of, offer_of, plan_of, planned
 
 
 def wanted_of(request: Request) -> Wanted:
@@ -61,7 +61,7 @@ async def status_shown(request: Request) -> Status:
     """How a run stands."""
     run, work = await run_of(request), house(request).work
     at_work = work is not None and work.is_at_work(run.id)
-    return await off_loop(looking.status_of, house(request).reading, run, at_work=at_work)
+    return await off_loop(run_views.status_of, house(request).reading, run, at_work=at_work)
 
 
 async def status(request: Request) -> Response:
@@ -71,12 +71,12 @@ async def status(request: Request) -> Response:
 
 async def result(request: Request) -> Response:
     """The result of a run."""
-    return JSONResponse(await read(request, looking.result_of, (await run_of(request)).id))
+    return JSONResponse(await read(request, run_views.result_of, (await run_of(request)).id))
 
 
 async def dossier(request: Request) -> Response:
     """All that there is to look at in a run."""
-    found = await read(request, looking.dossier_of, (await run_of(request)).id)
+    found = await read(request, run_views.dossier_of, (await run_of(request)).id)
     return Response(await off_loop(found.model_dump_json), media_type="application/json")
 
 
@@ -85,14 +85,14 @@ async def evidence(request: Request) -> Response:
     number = request.query_params.get("sentence")
     if number is not None and not number.isdecimal():
         raise UsageError(f"{number!r:.40} is no number of a sentence")
-    found = await read(request, looking.dossier_of, (await run_of(request)).id)
+    found = await read(request, run_views.dossier_of, (await run_of(request)).id)
     sentence = int(number) if number is not None else None
-    return typed(looking.evidence_of(found, sentence, request.query_params.get("finding")))
+    return typed(run_views.evidence_of(found, sentence, request.query_params.get("finding")))
 
 
 async def pieces(request: Request) -> Response:
     """What there is of a summary so far."""
-    return typed(await read(request, looking.pieces_of, (await run_of(request)).id))
+    return typed(await read(request, run_views.pieces_of, (await run_of(request)).id))
 
 
 async def events(request: Request) -> Response:
@@ -132,20 +132,20 @@ async def review(request: Request) -> Response:
 
 async def opinions(request: Request) -> Response:
     """What was said of the findings of a run."""
-    return typed(await read(request, looking.opinions_of, (await run_of(request)).id))
+    return typed(await read(request, run_views.opinions_of, (await run_of(request)).id))
 
 
 async def say(request: Request) -> Response:
     """Agree or disagree with a finding."""
     given = checked(OpinionGiven, await json_of(request))
     run = await run_of(request)
-    return typed(await off_loop(looking.say, work_of(request).shop.store, run.id, given))
+    return typed(await off_loop(run_views.say, work_of(request).shop.store, run.id, given))
 
 
 async def sheet(request: Request) -> Response:
     """The opinions on a run as a sheet for `redraft agree read`."""
     run = await run_of(request)
-    kind, text = await read(request, looking.opinions_sheet, run.id, request.query_params.get("what"))
+    kind, text = await read(request, run_views.opinions_sheet, run.id, request.query_params.get("what"))
     headers = {"content-disposition": f'attachment; filename="{run.id}-{kind}.csv"'}
     return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
 

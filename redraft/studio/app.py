@@ -21,15 +21,15 @@ from starlette.routing import Route
 from redraft.errors import RedraftError
 from redraft.pages.assets import static
 from redraft.runs.session import Workshop
+from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.store.threads import off_loop
 from redraft.studio import batch_pages, pages
 from redraft.studio.api import ENDPOINTS
 from redraft.studio.batches import Tables
+from redraft.studio.context import House, Told
+from redraft.studio.endpoints import refused
 from redraft.studio.guard import Guard
-from redraft.studio.house import House, Told
-from redraft.studio.pending import Pending
-from redraft.studio.problems import refused
+from redraft.studio.orders import Pending
 from redraft.studio.rows import Rows
 from redraft.studio.work import Work
 

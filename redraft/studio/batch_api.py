@@ -10,12 +10,12 @@ from starlette.responses import Response, StreamingResponse
 from redraft.errors import RunError
 from redraft.fields import checked
 from redraft.store.batches import Status
-from redraft.store.threads import off_loop
+from redraft.store.connection import off_loop
 from redraft.studio import batches
+from redraft.studio.context import house, read, work_of
 from redraft.studio.contracts import BatchList, BatchOrder, BatchStatus, BatchTables, ItemList, WantedItems
 from redraft.studio.endpoints import Endpoint, typed
 from redraft.studio.feeds import EVENT_STREAM, STREAMED, sent
-from redraft.studio.house import house, read, work_of
 
 _DOES: Mapping[BatchOrder, Status] = {"pause": "paused", "cancel": "cancelled"}
 

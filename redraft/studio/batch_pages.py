@@ -9,11 +9,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from redraft.store.threads import off_loop
+from redraft.store.connection import off_loop
 from redraft.studio.batch_api import all_shown, items_shown, named, one_shown, ordered, wanted_of
 from redraft.studio.batches import SHOWN_AT_ONCE
+from redraft.studio.context import house
 from redraft.studio.contracts import BatchOrder, WantedItems
-from redraft.studio.house import house
 from redraft.studio.pages import page
 
 

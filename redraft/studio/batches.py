@@ -13,13 +13,13 @@ from redraft.batches.status import Standing, pace_of, standing_of
 from redraft.batches.tables import report_on
 from redraft.errors import RunError
 from redraft.history.certificates import self_checked
-from redraft.history.tracing import scores_of
+from redraft.history.trace import scores_of
 from redraft.pages.report import Line, Results, ShownTable, sections
 from redraft.reports.report import Report
 from redraft.settings import Settings
 from redraft.store.batches import Item
+from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.store.threads import off_loop
 from redraft.studio.contracts import (
     BatchList,
     BatchOrder,
@@ -30,8 +30,8 @@ from redraft.studio.contracts import (
     TableEntry,
     WantedItems,
 )
+from redraft.studio.endpoints import NoSuchThing
 from redraft.studio.feeds import Told
-from redraft.studio.problems import NoSuchThing
 from redraft.text.cleaning import one_line, scrubbed
 
 _PAUSE = 1.0

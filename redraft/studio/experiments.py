@@ -15,7 +15,7 @@ from redraft.history.summaries import RunSummary
 from redraft.pages.report import Section, sections
 from redraft.sources import MOST_BYTES, read_file
 from redraft.studio.contracts import Experiment, ExperimentLine, ExperimentList, TableEntry
-from redraft.studio.problems import NoSuchThing
+from redraft.studio.endpoints import NoSuchThing
 from redraft.studio.rows import Rows, Wanted
 
 _TABLES, _PICTURE = "tables.json", ".svg"

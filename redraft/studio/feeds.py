@@ -24,8 +24,8 @@ from redraft.events import (
     StageStarted,
     event_json,
 )
+from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.store.threads import off_loop
 
 _log = logging.getLogger("redraft")
 Told = dict[str, Any]

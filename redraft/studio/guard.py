@@ -15,8 +15,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from redraft.errors import RedraftError
 from redraft.sources import size
-from redraft.studio.house import Told
-from redraft.studio.problems import Problem, refusal
+from redraft.studio.context import Told
+from redraft.studio.endpoints import Problem, refusal
 
 MOST_BYTES = 20_000_000
 """How large a file may be that is handed over, with all that comes along."""

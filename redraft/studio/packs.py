@@ -13,7 +13,7 @@ from redraft.packs.questions import pack_id
 from redraft.questions import TypedQuestions
 from redraft.store.store import Store
 from redraft.studio.contracts import PackLine, PackList
-from redraft.studio.problems import NoSuchThing
+from redraft.studio.endpoints import NoSuchThing
 from redraft.text.cleaning import one_line
 
 _STRUCK = "struck out of"

@@ -12,7 +12,7 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from redraft.dossier.beside.reading import read_beside
+from redraft.dossier.comparison.build import read_beside
 from redraft.errors import RedraftError, UsageError
 from redraft.fields import checked
 from redraft.history.certificates import self_checked
@@ -21,15 +21,15 @@ from redraft.pages.assets import template
 from redraft.pages.dossier import view
 from redraft.pages.formatting import packed, page_data
 from redraft.settings import DEFAULT_GOALS
+from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.store.threads import off_loop
-from redraft.studio import experiments, looking, packs
+from redraft.studio import experiments, packs, run_views
 from redraft.studio.api import ENDPOINTS, status_shown, wanted_of
+from redraft.studio.context import found_run, house, read, run_of, work_of
 from redraft.studio.contracts import Review, Status, Strike
-from redraft.studio.house import found_run, house, read, run_of, work_of
-from redraft.studio.problems import NoSuchThing, problem_of
+from redraft.studio.endpoints import NoSuchThing, problem_of
 from redraft.studio.rows import RunList, Wanted
-from redraft.studio.starting import KEPT, Sent, asked_from, begun, offer_of, plan_of, planned, sent_with
+from redraft.studio.start import KEPT, Sent, asked_from, begun, offer_of, plan_of, planned, sent_with
 
 Here = Literal["runs", "new", "batches", "packs", "experiments", "api", ""]
 _MOST_COMPARED = 6
@@ -92,16 +92,16 @@ async def run(request: Request) -> Response:
     status = await status_shown(request)
     if status.status == "running":
         return page(request, "live", "runs", run=status)
-    if status.kind not in looking.DRAFTED:
-        shown = json.dumps(await read(request, looking.result_of, status.run), ensure_ascii=False, indent=2)
+    if status.kind not in run_views.DRAFTED:
+        shown = json.dumps(await read(request, run_views.result_of, status.run), ensure_ascii=False, indent=2)
         built = "/packs" if status.kind in ("pack", "keyfacts") else ""
         return page(request, "plain", "runs", run=status, result=shown, yardstick=built)
     return HTMLResponse(await read(request, _dossier_page, status, house(request).told.read_only))
 
 
 def _dossier_page(store: Store, status: Status, read_only: bool) -> str:
-    dossier = looking.dossier_of(store, status.run)
-    said = {one.finding: to_jsonable_python(one) for one in looking.opinions_of(store, status.run).opinions}
+    dossier = run_views.dossier_of(store, status.run)
+    said = {one.finding: to_jsonable_python(one) for one in run_views.opinions_of(store, status.run).opinions}
     findings = {one.number: {"id": one.id, "opinion": said.get(one.id)} for one in dossier.findings}
     return template("studio/run.html").render(
         **view(dossier),

@@ -17,7 +17,7 @@ from redraft.runs.prepare import Order
 from redraft.runs.session import Workshop
 from redraft.settings import Settings
 from redraft.store.batches import Batch
-from redraft.store.threads import off_loop
+from redraft.store.connection import off_loop
 from redraft.studio.feeds import Feed
 
 _log = logging.getLogger("redraft")

@@ -12,7 +12,7 @@ import pytest
 from redraft.batches.items import BatchItem
 from redraft.batches.status import Standing
 from redraft.batches.tables import Tally, report_of
-from redraft.dossier.beside.sides import interval_of_mean
+from redraft.dossier.comparison.sides import interval_of_mean
 from redraft.store.batches import Batch, Counts
 
 ITEM = BatchItem(

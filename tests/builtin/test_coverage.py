@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.common import stories
-from redraft.builtin.pointing import People
 from redraft.builtin.questions import ask_document, ask_whether, question_about, rank_questions, read_claim
+from redraft.builtin.references import People
 from redraft.prompts.judging import (
     AskDocumentGiven,
     Candidate,

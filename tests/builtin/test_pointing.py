@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from redraft.builtin.drafting import standing_alone, summarize_whole
-from redraft.builtin.pointing import People, points_out
+from redraft.builtin.draft import standing_alone, summarize_whole
 from redraft.builtin.prose import LAST_RESORT, plain, read
+from redraft.builtin.references import People, points_out
 from redraft.prompts.drafting import WholeGiven
 from redraft.text.languages import ENGLISH
 from redraft.text.sentences import sentences

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redraft.builtin.revising import revise
+from redraft.builtin.revise import revise
 from redraft.domain import Task
 from redraft.prompts.revising import Point, ReviseGiven
 from redraft.text.words import count_words

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from redraft.cli.views.listing import run_lines
+from redraft.cli.views.lists import run_lines
 from redraft.history.summaries import RunSummary
 from tests.cli.inside import Inside, keepers_court
 from tests.support import story

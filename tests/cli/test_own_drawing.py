@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from redraft.agreement.annotations import Summaries
-from redraft.experiments.booookscore.scoring import CoherenceDesign, measured, seats_of
-from redraft.experiments.seats import judged_by
+from redraft.experiments.booookscore.experiment import CoherenceDesign, measured, seats_of
+from redraft.experiments.plan import judged_by
 from redraft.runs.model_pool import hire
 from redraft.settings import NO_KEY, Judging, Limits, ModelSettings, Settings
 from tests.chatserver import ChatServer, Seen

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from redraft.domain import Evaluation
-from redraft.dossier.beside.contents import RunsBeside, Verdict
-from redraft.dossier.beside.contestants import letters
-from redraft.dossier.beside.pairing import fifth_of, standing
-from redraft.dossier.beside.reading import read_beside
-from redraft.dossier.beside.sides import counted, interval_of_mean
+from redraft.dossier.comparison.build import read_beside
+from redraft.dossier.comparison.contents import RunsBeside, Verdict
+from redraft.dossier.comparison.contestants import letters
+from redraft.dossier.comparison.pairs import fifth_of, standing
+from redraft.dossier.comparison.sides import counted, interval_of_mean
 from redraft.errors import UsageError
 from redraft.pages.comparison import comparison_page
 from redraft.store.store import Store

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from redraft import Workshop, read_lineage, read_trace
+from redraft.dossier.build import read_dossier
 from redraft.dossier.contents import Dossier
-from redraft.dossier.reading import read_dossier
 from redraft.errors import RunError
 from redraft.history.family import GIVEN_SAID
 from redraft.history.lineage import came_up

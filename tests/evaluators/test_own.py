@@ -23,7 +23,7 @@ from redraft.evaluators.metric_info import MetricAim, aim_of
 from redraft.evaluators.panel import Jury
 from redraft.events import Event, Noted
 from redraft.graphs.review import REVIEW
-from redraft.history.tracing import read_trace
+from redraft.history.trace import read_trace
 from redraft.models.testing import FunctionModel, ScriptError
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel

@@ -15,7 +15,7 @@ from redraft.errors import UsageError
 from redraft.evaluators.catalog import evaluators
 from redraft.evaluators.statistics import Statistics
 from redraft.history.results import Result
-from redraft.history.tracing import read_trace, scores_of
+from redraft.history.trace import read_trace, scores_of
 from redraft.readers.documents import parse
 from tests.judges import Court, island, told
 

@@ -8,10 +8,9 @@ from typing import Any
 from redraft.domain import Totals
 from redraft.experiments.grid.design import Contestant, Design
 from redraft.experiments.grid.records import GridOutcome, GridScore, GridSummary, Judged, Lengths, Preferred, Voted
-from redraft.experiments.longsumeval.design import Design as RefiningDesign
-from redraft.experiments.longsumeval.design import Way
-from redraft.experiments.longsumeval.records import Refined, RefinedOutcome, Stand
-from redraft.experiments.seats import Seat
+from redraft.experiments.longsumeval.records import Design as RefiningDesign
+from redraft.experiments.longsumeval.records import Refined, RefinedOutcome, Stand, Way
+from redraft.experiments.plan import Seat
 from redraft.prompts.coherence import ASPECTS
 from redraft.settings import Judging, PolicyName, Refinement, Settings
 

@@ -29,7 +29,7 @@ from redraft.agreement.annotations import (
 )
 from redraft.errors import RunError, UsageError
 from redraft.evaluators.bootstrap import spread_of_mean
-from redraft.experiments.booookscore.scoring import CoherenceDesign, CoherenceOutcome, Reading, judged, measured
+from redraft.experiments.booookscore.experiment import CoherenceDesign, CoherenceOutcome, Reading, judged, measured
 from redraft.experiments.booookscore.tables import EXPERIMENT
 from redraft.reports.report import Report
 from redraft.reports.tables import Table

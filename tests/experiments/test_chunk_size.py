@@ -15,9 +15,7 @@ import pytest
 from redraft import Limits, Store, Workshop
 from redraft.domain import Document, Totals
 from redraft.errors import BudgetError, RunError, UsageError
-from redraft.experiments.chunk_size.marking import Marked, SizeDesign, SizeOutcome, chunk_sizes
-from redraft.experiments.chunk_size.planning import plan_table
-from redraft.experiments.chunk_size.tables import EXPERIMENT
+from redraft.experiments.chunk_size import EXPERIMENT, Marked, SizeDesign, SizeOutcome, chunk_sizes, plan_table
 from redraft.models.prices import PriceTable
 from redraft.prompts.factual import ChunkMarks
 from redraft.readers.documents import parse

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from redraft import Limits, Settings, Store
-from redraft.experiments.context.design import Design
 from redraft.experiments.context.experiment import ContextOutcome, context
 from redraft.experiments.context.planning import plan_table
+from redraft.experiments.context.records import Design
 from redraft.experiments.context.tables import EXPERIMENT
-from redraft.experiments.seats import Seat
+from redraft.experiments.plan import Seat
 from redraft.models.prices import PriceTable
 from redraft.runs.experiment_runner import Bench
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of

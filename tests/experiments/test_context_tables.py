@@ -12,22 +12,35 @@ import pytest
 from redraft import Limits, Settings, Store
 from redraft.domain import Span, Totals
 from redraft.errors import UsageError
-from redraft.experiments.context.changes import changes, expected_thirds
-from redraft.experiments.context.design import Design
 from redraft.experiments.context.experiment import ContextOutcome
-from redraft.experiments.context.fact_tables import (
+from redraft.experiments.context.facts import Bureau, changes, expected_thirds
+from redraft.experiments.context.records import (
+    Compared,
+    ContextContestant,
+    ContextItem,
+    Course,
+    Design,
+    Fact,
+    Reference,
+    Step,
+    Told,
+    read_steps,
+    steps_of,
+)
+from redraft.experiments.context.tables import (
     accuracy_steps_table,
     accuracy_table,
     changes_table,
+    cost_table,
+    densities_table,
     difference_table,
+    failure_table,
+    halves_table,
+    positions_table,
     shares_table,
 )
-from redraft.experiments.context.facts import Bureau
-from redraft.experiments.context.records import Compared, ContextContestant, ContextItem, Course, Fact, Reference, Told
-from redraft.experiments.context.steps import Step, read_steps, steps_of
-from redraft.experiments.context.tables import cost_table, densities_table, failure_table, halves_table, positions_table
-from redraft.experiments.drawing import drawn
-from redraft.experiments.seats import Seat
+from redraft.experiments.pictures import drawn
+from redraft.experiments.plan import Seat
 from redraft.runs.experiment_runner import Bench, Failure
 from redraft.text.likeness import ByWords
 from tests.experiments.made import rows

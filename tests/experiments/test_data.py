@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from redraft.errors import UsageError
-from redraft.experiments.data.describing import check, description
-from redraft.experiments.data.examples import as_line, joined
+from redraft.experiments.data.describe import check, description
 from redraft.experiments.data.forms import FORMS
-from redraft.experiments.data.reading import examples_of, read_contents
-from redraft.experiments.data.sets import SETS
+from redraft.experiments.data.read import examples_of, read_contents
+from redraft.experiments.data.sets import SETS, as_line, joined
 from redraft.experiments.sources import documents_of
 from redraft.text.tokens import EstimatingTokenizer
 

@@ -21,18 +21,17 @@ from redraft import Limits, Settings, Store
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.events import CallAnswered, Event
-from redraft.experiments.drawing import drawn
 from redraft.experiments.grid.design import Design, contestants
-from redraft.experiments.grid.experiment import grid
-from redraft.experiments.grid.planning import plan_table
+from redraft.experiments.grid.experiment import grid, plan_table
 from redraft.experiments.grid.records import GridOutcome
 from redraft.experiments.grid.tables import EXPERIMENT as GRID
-from redraft.experiments.longsumeval.design import Design as RefiningDesign
 from redraft.experiments.longsumeval.experiment import longsumeval
-from redraft.experiments.longsumeval.planning import plan_table as refining_plan
+from redraft.experiments.longsumeval.experiment import plan_table as refining_plan
+from redraft.experiments.longsumeval.records import Design as RefiningDesign
 from redraft.experiments.longsumeval.tables import EXPERIMENT as LONGSUMEVAL
-from redraft.experiments.ready import read_ready
-from redraft.experiments.seats import Seat
+from redraft.experiments.pictures import drawn
+from redraft.experiments.plan import Seat
+from redraft.experiments.sources import read_ready
 from redraft.models.prices import PriceTable
 from redraft.readers.documents import parse
 from redraft.reports.report import Report

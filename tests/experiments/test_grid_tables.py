@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from redraft.experiments.drawing import drawn
 from redraft.experiments.grid.records import GridOutcome, GridSummary, Lengths
 from redraft.experiments.grid.tables import EXPERIMENT as GRID
 from redraft.experiments.grid.tables import (
@@ -28,7 +27,8 @@ from redraft.experiments.longsumeval.tables import (
     round_table,
     threshold_table,
 )
-from redraft.experiments.ready import Ready
+from redraft.experiments.pictures import drawn
+from redraft.experiments.sources import Ready
 from redraft.reports.tables import Table
 from redraft.runs.experiment_runner import Failure
 from tests.experiments.grids import (

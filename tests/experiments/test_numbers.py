@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Objection, Span, Totals, Tree
-from redraft.experiments.drawing import drawn
-from redraft.experiments.hamlet.records import HamletItem, HamletScore, HamletSubject
+from redraft.experiments.hamlet.experiment import HamletItem, HamletScore, HamletSubject
 from redraft.experiments.hamlet.tables import (
     cost_table,
     difference_table,
@@ -23,6 +22,7 @@ from redraft.experiments.hamlet.tables import (
     size_table,
     summary_table,
 )
+from redraft.experiments.pictures import drawn
 from redraft.runs.experiment_runner import Failure
 from tests.experiments.made import LOST, faithful, item, recall, rows
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from redraft.errors import UsageError
-from redraft.experiments.drawing import DRAWN, drawn
+from redraft.experiments.pictures import DRAWN, drawn
 from redraft.experiments.published import read_results
 from redraft.pages.report import report_page, sections
 from redraft.reports.report import Report

@@ -12,9 +12,9 @@ import pytest
 
 from redraft import sources
 from redraft.errors import UsageError
-from redraft.experiments.data.describing import check
-from redraft.experiments.data.examples import Example
-from redraft.experiments.data.reading import read_contents
+from redraft.experiments.data.describe import check
+from redraft.experiments.data.read import read_contents
+from redraft.experiments.data.sets import Example
 from redraft.experiments.sources import documents_of
 from tests.cli.inside import Inside
 

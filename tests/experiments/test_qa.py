@@ -19,11 +19,11 @@ import pytest
 
 from redraft import Limits, Settings, Store
 from redraft.events import CallAnswered, Event, Observer, unobserved
-from redraft.experiments.drawing import drawn
-from redraft.experiments.qa.design import Design
+from redraft.experiments.pictures import drawn
+from redraft.experiments.plan import Seat
 from redraft.experiments.qa.experiment import QaOutcome, qa
+from redraft.experiments.qa.records import Design
 from redraft.experiments.qa.tables import EXPERIMENT
-from redraft.experiments.seats import Seat
 from redraft.reports.tables import Table
 from redraft.runs.experiment_runner import Bench
 from tests.chatserver import Answer, ChatServer, Fault, Seen, asked, text_of

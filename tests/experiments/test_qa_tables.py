@@ -9,7 +9,7 @@ import pytest
 from redraft.agents.questioner import Judged, Response
 from redraft.domain import Document, Span, Totals
 from redraft.evaluators.similarity import rouge1
-from redraft.experiments.context.steps import Step
+from redraft.experiments.context.records import Step
 from redraft.experiments.qa.records import ANSWERS, QUESTIONS, VERDICTS, QaCell, QaItem, QaSubject
 from redraft.experiments.qa.tables import (
     abstention_table,

@@ -16,10 +16,10 @@ import pytest
 from redraft import Limits, Settings, Store
 from redraft.domain import Document
 from redraft.events import Observer, unobserved
-from redraft.experiments.drawing import drawn
 from redraft.experiments.hamlet.experiment import Design, HamletOutcome, hamlet
 from redraft.experiments.hamlet.tables import EXPERIMENT
-from redraft.experiments.seats import Seat
+from redraft.experiments.pictures import drawn
+from redraft.experiments.plan import Seat
 from redraft.models.prices import PriceTable
 from redraft.runs.experiment_runner import Bench
 from tests.chatserver import Answer, ChatServer, Fault, Seen, asked, text_of

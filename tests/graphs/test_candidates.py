@@ -14,7 +14,7 @@ from redraft import Judging, Refinement, Settings
 from redraft.cli.views.histories import trace_lines
 from redraft.errors import ProviderError, UsageError
 from redraft.graphs.final_comparison import attainment
-from redraft.history.tracing import read_trace
+from redraft.history.trace import read_trace
 from redraft.models.base import Request
 from redraft.models.prices import PriceTable
 from redraft.models.testing import Line

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft.builtin.door import IDENTITY
+from redraft.builtin.facade import IDENTITY
 from redraft.domain import Evaluation
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.history import certificates as module

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from redraft.domain import Draft, Evaluation, Evidence, Finding, Round
 from redraft.history.changes import Difference, changed_words, changes_between, difference
-from redraft.history.tracing import Turn
+from redraft.history.trace import Turn
 
 SENTENCES = st.lists(
     st.sampled_from(["He came home.", "She left.", "The bank broke.", "The bank broke at night.", "Rain fell."]),

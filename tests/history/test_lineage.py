@@ -12,7 +12,7 @@ from redraft import Workshop, cited, read_lineage
 from redraft.domain import Document, Parent, Span
 from redraft.errors import RunError, UsageError
 from redraft.history import lineage as module
-from redraft.history.citing import basis
+from redraft.history.citations import basis
 from redraft.history.lineage import By, Lineage
 from redraft.models.base import Request
 from redraft.models.testing import Line

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft.builtin.drafting import compose
+from redraft.builtin.draft import compose
 from redraft.domain import Document, Span
 from redraft.evaluators.statistics import measures
 from redraft.history.results import read_result

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from redraft.builtin.drafting import tidy
+from redraft.builtin.draft import tidy
 from redraft.builtin.prose import finish
-from redraft.builtin.revising import revise
+from redraft.builtin.revise import revise
 from redraft.domain import Document, Span
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.similarity import exact

@@ -14,7 +14,7 @@ from lxml import etree, html
 
 from redraft.cli import options
 from redraft.domain import Document, Span
-from redraft.history.citing import Citations, cited
+from redraft.history.citations import Citations, cited
 from redraft.history.family import Member
 from redraft.history.lineage import Lineage, Origin, Sentence
 from redraft.outputs import formats

@@ -16,7 +16,7 @@ from redraft.errors import ProviderError, RefusedReply
 from redraft.evaluators.base import Case, Evaluator
 from redraft.events import Event, Noted
 from redraft.history.results import Result, built
-from redraft.history.tracing import read_trace
+from redraft.history.trace import read_trace
 from redraft.packs.exchange import import_pack
 from redraft.packs.pack_file import pack_json
 from tests.judges import Court, Keepers, Said, Sheet, asked_of, island, told

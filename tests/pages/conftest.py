@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import pytest
 
+from redraft.dossier.build import read_dossier
 from redraft.dossier.contents import Dossier
-from redraft.dossier.reading import read_dossier
 from redraft.pages.dossier import dossier_page
 from redraft.store.store import Store
 from tests.pages.support import refined

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from redraft.dossier.beside.contents import RunsBeside
-from redraft.dossier.beside.reading import read_beside
+from redraft.dossier.comparison.build import read_beside
+from redraft.dossier.comparison.contents import RunsBeside
 from redraft.pages.comparison import comparison_page
 from redraft.store.store import Store
 from tests.browser import browser, need_browser, serious

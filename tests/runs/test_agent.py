@@ -35,7 +35,7 @@ from redraft.domain import Usage
 from redraft.errors import EmptyReply, RefusedReply
 from redraft.events import CallAnswered, Event, Noted, unobserved
 from redraft.graphs.review import ReviewQuestion
-from redraft.history.tracing import read_trace
+from redraft.history.trace import read_trace
 from redraft.models.chat import ChatModel
 from redraft.prompts.book import PromptBook
 from redraft.prompts.deciding import DECIDE

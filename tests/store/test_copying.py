@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from redraft.store.bookings import Terms
-from redraft.store.copying import Copied, copy
+from redraft.store.copy import Copied, copy
 from redraft.store.store import Store
 from tests.postgres import database, needs_postgres
 from tests.store.support import PRINTABLE, add_call, call, document, dump, fill, intact, run

@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from redraft.store.bookings import AskedElsewhereError, Booking, NoRoomError, Terms
 from redraft.store.calls import TURNED_AWAY
-from redraft.store.copying import copy as copied
+from redraft.store.copy import copy as copied
 from redraft.store.store import Store
 from tests.postgres import database, needs_postgres
 from tests.store.support import call, document, fill, run

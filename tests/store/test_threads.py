@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft.store.threads import off_loop
+from redraft.store.connection import off_loop
 from tests.judges import Court, told
 
 HELD, TICK, STALL = 2.0, 0.01, 0.2

@@ -16,8 +16,8 @@ import httpx
 from redraft.domain import Document
 from redraft.readers.documents import load_bytes
 from redraft.studio.app import studio
-from redraft.studio.house import Told
-from redraft.studio.serving import Server, listening, told_for
+from redraft.studio.context import Told
+from redraft.studio.server import Server, listening, told_for
 from tests.support import SAMPLE
 
 TOKEN = "a-token-of-the-tests"

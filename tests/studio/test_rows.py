@@ -18,7 +18,7 @@ from redraft.settings import Compare, Evaluate, Judging, Part, Refine, Refinemen
 from redraft.store.batches import Batch
 from redraft.store.store import Store
 from redraft.studio.app import studio
-from redraft.studio.house import Told
+from redraft.studio.context import Told
 from redraft.studio.rows import Rows, Wanted
 from tests.store.support import add_call, call, evaluation, fill, run
 from tests.studio.served import TOKEN, chapter, served

@@ -17,9 +17,9 @@ from redraft.errors import UsageError
 from redraft.store.store import Store
 from redraft.studio.api import ENDPOINTS
 from redraft.studio.app import _files
+from redraft.studio.context import Told
 from redraft.studio.guard import MOST_BYTES
-from redraft.studio.house import Told
-from redraft.studio.serving import address_of, is_loopback, listening, token_on_file, told_for
+from redraft.studio.server import address_of, is_loopback, listening, token_on_file, told_for
 from tests.store.support import fill
 from tests.studio.served import TOKEN, Served, chapter, served, until
 
@@ -103,7 +103,7 @@ def test_the_token_is_in_a_file_of_the_users_alone(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.slow
 def test_a_connection_that_says_nothing_is_closed(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("redraft.studio.serving.SECONDS", 0.3)
+    monkeypatch.setattr("redraft.studio.server.SECONDS", 0.3)
     host, port = at.url.removeprefix("http://").split(":")
     head = f"POST /api/runs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
     for said in ("", "GET / HT", head, f"{head}Content-Type: application/json\r\nContent-Length: 99\r\n\r\n{{"):
@@ -126,7 +126,7 @@ def test_a_connection_that_says_nothing_is_closed(at: Served, monkeypatch: pytes
 
 @pytest.mark.slow
 def test_a_body_that_drips_is_given_up_and_a_steady_one_is_read(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("redraft.studio.serving.SECONDS", 0.4)
+    monkeypatch.setattr("redraft.studio.server.SECONDS", 0.4)
     host, port = at.url.removeprefix("http://").split(":")
     head = f"POST /api/runs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 5000\r\n"
     head += "Content-Type: application/json\r\n\r\n"
@@ -148,7 +148,7 @@ def test_a_body_that_drips_is_given_up_and_a_steady_one_is_read(at: Served, monk
 
 
 def test_an_address_holds_few_connections_that_say_nothing(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("redraft.studio.serving.MOST_OF_AN_ADDRESS", 5)
+    monkeypatch.setattr("redraft.studio.server.MOST_OF_AN_ADDRESS", 5)
     host, port = at.url.removeprefix("http://").split(":")
     with contextlib.ExitStack() as stack:
         raws = [stack.enter_context(socket.create_connection((host, int(port)), timeout=5)) for _ in range(9)]

@@ -31,7 +31,7 @@ _PROCESSES.set_forkserver_preload(
     [
         __name__,
         "redraft.cli.main",
-        "redraft.cli.running",
+        "redraft.cli.runner",
         "redraft.cli.views.outcome",
         "redraft.cli.views.progress",
         "redraft.evaluators.catalog",

@@ -21,8 +21,8 @@ from unittest.mock import patch
 import click
 from click.core import ParameterSource
 
-from redraft.cli.config import read_config
 from redraft.cli.main import app
+from redraft.cli.settings_file import read_config
 from redraft.cli.trust import check_trusted
 from redraft.errors import UsageError
 from redraft.settings import ModelSettings

@@ -11,9 +11,9 @@ import click
 
 from redraft.cli import delivery, judging, options
 from redraft.cli import given as asked_for
-from redraft.cli.files import check_output
 from redraft.cli.given import store_to_read
 from redraft.cli.interrupts import told_of_termination
+from redraft.cli.output_files import check_output
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import LISTED, Group, command
 from redraft.cli.terminal import json_text, reading, say
@@ -206,7 +206,7 @@ def _worked(store: Store, engine: Engine, name: str, limits: Limits, given: Mapp
     from redraft.batches.request import Asked
     from redraft.batches.status import drive
     from redraft.batches.terms import Terms
-    from redraft.cli.running import StoppedError
+    from redraft.cli.runner import StoppedError
     from redraft.cli.views.batches import finish, going_on, open_watch
     from redraft.cli.views.render import count
 

@@ -48,7 +48,7 @@ def compare(sources: tuple[str, ...], first: str, second: str, **given: Any) -> 
     """
     quiet = given["quiet"]
     reading(*sources, first, second, quiet=quiet)
-    from redraft.cli.running import carry_out
+    from redraft.cli.runner import carry_out
     from redraft.runs.execute import check_summaries
     from redraft.runs.prepare import Order
 

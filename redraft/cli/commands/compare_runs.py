@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from redraft.cli import options
-from redraft.cli.files import check_output
-from redraft.cli.forms import Form, form_of, form_options, hand_over
 from redraft.cli.given import store_to_read
+from redraft.cli.output_files import Form, check_output, form_of, form_options, hand_over
 from redraft.cli.sections import command
 
 if TYPE_CHECKING:
-    from redraft.dossier.beside.contents import RunsBeside
+    from redraft.dossier.comparison.contents import RunsBeside
 
 _EPILOG = """\b
 Examples:
@@ -40,7 +39,7 @@ def compare_runs(
     """Hold two judged runs or more against each other: scores with intervals, the questions and facts that flipped,
     paired differences, score against cost, and where in the document they differ.
     """
-    from redraft.dossier.beside.reading import read_beside
+    from redraft.dossier.comparison.build import read_beside
     from redraft.text.embeddings import load_encoder
 
     check_output(output)

@@ -12,7 +12,7 @@ from redraft.cli.sections import command
 from redraft.errors import RunError, UsageError
 
 if TYPE_CHECKING:
-    from redraft.history.tracing import Trace
+    from redraft.history.trace import Trace
 
 _EPILOG = """\b
 Examples:
@@ -35,7 +35,7 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
     from redraft.cli.views.render import show
     from redraft.history.changes import difference
     from redraft.history.results import document_read
-    from redraft.history.tracing import read_trace
+    from redraft.history.trace import read_trace
     from redraft.text.languages import reading
 
     if len(rounds) not in {0, 2}:

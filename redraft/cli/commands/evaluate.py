@@ -47,7 +47,7 @@ def evaluate(sources: tuple[str, ...], summary: str, reference: str | None, **gi
     """Judge SUMMARY, a summary of SOURCE, or of all of several. One of them may be - for stdin."""
     quiet = given["quiet"]
     reading(*sources, summary, quiet=quiet)
-    from redraft.cli.running import carry_out
+    from redraft.cli.runner import carry_out
     from redraft.runs.prepare import Order
 
     settings, judged = asked.settings(given), asked.judging(given)

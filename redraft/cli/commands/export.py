@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from redraft.cli import options
-from redraft.cli.files import check_output
-from redraft.cli.forms import Form, form_of, form_options, hand_over
 from redraft.cli.given import store_to_read
+from redraft.cli.output_files import Form, check_output, form_of, form_options, hand_over
 from redraft.cli.sections import command
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def export(
     """Write RUN as one file: its summary beside the document, each sentence with its sources, findings and what became
     of them, rounds, key facts, partial summaries, calls, settings and prompts.
     """
-    from redraft.dossier.reading import read_dossier
+    from redraft.dossier.build import read_dossier
     from redraft.text.embeddings import load_encoder
 
     check_output(output)

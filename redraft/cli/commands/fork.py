@@ -8,7 +8,7 @@ import click
 
 from redraft.cli import given as asked
 from redraft.cli import judging, options
-from redraft.cli.files import target
+from redraft.cli.output_files import target
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 
@@ -60,7 +60,7 @@ def fork(
     given on the command line. What was judged is not asked again.
     """
     reading(f"run {run_id}", quiet=quiet)
-    from redraft.cli.running import work
+    from redraft.cli.runner import work
     from redraft.cli.views.outcome import finish
     from redraft.models.prices import price_table
 

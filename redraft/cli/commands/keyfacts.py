@@ -42,7 +42,7 @@ def keyfacts(sources: tuple[str, ...], pruned: bool, **given: Any) -> int:
     prunes what the text does not bear out, what is opinion, and what does not matter. They are built once, and frozen.
     """
     reading(*sources, quiet=given["quiet"])
-    from redraft.cli.running import carry_out
+    from redraft.cli.runner import carry_out
     from redraft.runs.prepare import Order
 
     order = Order(BuildKeyfacts(judging=asked.judging_no_draft(given)))

@@ -87,7 +87,7 @@ def _encoder(name: str | None) -> Encoder | None:
 
 def _traced(run_id: str, model: str, *, lost: bool, dry_run: bool, db: str | None, as_json: bool, **given: Any) -> int:
     """With a model's help, which is a run of its own; or what that would ask."""
-    from redraft.cli.running import work
+    from redraft.cli.runner import work
     from redraft.cli.views import lineages
     from redraft.cli.views.render import show
     from redraft.models.prices import price_table

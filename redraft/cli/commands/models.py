@@ -11,7 +11,7 @@ import click
 from redraft.cli import given as asked
 from redraft.cli import judging, options
 from redraft.cli.sections import command
-from redraft.cli.tables import model_tables
+from redraft.cli.settings_file import model_tables
 from redraft.errors import UsageError
 from redraft.settings import EXTRACTIVE, Judging
 

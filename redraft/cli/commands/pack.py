@@ -12,7 +12,7 @@ import click
 
 from redraft.cli import given as asked
 from redraft.cli import judging, options
-from redraft.cli.files import check_output
+from redraft.cli.output_files import check_output
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import Group
 from redraft.cli.terminal import json_text, reading, say
@@ -70,7 +70,7 @@ def build_pack(sources: tuple[str, ...], **given: Any) -> int:
     They are those that evaluate and refine use under the same options. `redraft keyfacts` builds the key facts.
     """
     reading(*sources, quiet=given["quiet"])
-    from redraft.cli.running import carry_out
+    from redraft.cli.runner import carry_out
     from redraft.runs.prepare import Order
 
     order = Order(BuildQuestions(judging=asked.judging_no_draft(given)))
@@ -201,7 +201,7 @@ def _holes(part: Pack | KeyFacts | TypedQuestions) -> str:
 @options.as_json
 def list_packs(db: str | None, as_json: bool) -> int:
     """List all questions, key facts and typed questions, newest first."""
-    from redraft.cli.views.listing import pack_lines
+    from redraft.cli.views.lists import pack_lines
     from redraft.cli.views.render import echo_json
 
     with asked.store_to_read(db) as store:

@@ -8,7 +8,7 @@ import click
 
 from redraft.cli import given as asked
 from redraft.cli import judging, options
-from redraft.cli.files import target
+from redraft.cli.output_files import target
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
@@ -54,7 +54,7 @@ def refine(
     """Refine SUMMARY, a summary of SOURCE or of several, until it meets its goals. One of them may be - for stdin."""
     quiet = given["quiet"]
     reading(*sources, summary, quiet=quiet)
-    from redraft.cli.running import carry_out
+    from redraft.cli.runner import carry_out
     from redraft.runs.prepare import Order
 
     to = target(output, form, as_json=given["as_json"])

@@ -8,7 +8,7 @@ import click
 
 from redraft.cli import given as asked
 from redraft.cli import options
-from redraft.cli.files import target
+from redraft.cli.output_files import target
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 from redraft.errors import UsageError
@@ -37,7 +37,7 @@ def resume(run_id: str, output: str | None, form: Format | None, quiet: bool, **
     its own.
     """
     reading(f"run {run_id}", quiet=quiet)
-    from redraft.cli.running import work
+    from redraft.cli.runner import work
     from redraft.cli.views.outcome import finish
     from redraft.models.prices import price_table
 

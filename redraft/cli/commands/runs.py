@@ -56,7 +56,7 @@ Examples:
 def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: str | None) -> int:
     """List the latest runs; those of experiments and of chapters with --all, or where --kind names them."""
 
-    from redraft.cli.views.listing import run_lines
+    from redraft.cli.views.lists import run_lines
     from redraft.cli.views.render import echo_json
     from redraft.history.summaries import summary_of
 

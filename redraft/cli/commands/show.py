@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from redraft.cli import hints, options, terminal
-from redraft.cli.files import target
 from redraft.cli.given import store_to_read
+from redraft.cli.output_files import target
 from redraft.cli.sections import command
 from redraft.errors import UsageError
 
 if TYPE_CHECKING:
-    from redraft.history.citing import CitationForm
+    from redraft.history.citations import CitationForm
     from redraft.history.results import Result
     from redraft.outputs.formats import Format
     from redraft.store.store import Store
@@ -75,7 +75,7 @@ def show(
     from redraft.cli.views.outcome import finish
     from redraft.cli.views.summaries import hand_over
     from redraft.history.results import read_result
-    from redraft.history.tracing import at_round
+    from redraft.history.trace import at_round
     from redraft.text.embeddings import load_encoder
 
     _check(cite, link, output, form)
@@ -141,7 +141,7 @@ def _cite(
 ) -> None:
     """The summary with the places that its sentences come from."""
     from redraft.cli.views import render
-    from redraft.history.citing import citations_of
+    from redraft.history.citations import citations_of
 
     found = citations_of(store, run, encoder=encoder, link=link, draft=draft)
     if form == "json":

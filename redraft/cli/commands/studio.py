@@ -10,13 +10,13 @@ import click
 from redraft.cli import given as asked
 from redraft.cli import options
 from redraft.cli.sections import command
-from redraft.cli.tables import model_tables
+from redraft.cli.settings_file import model_tables
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
 from redraft.plugins import require
 
 if TYPE_CHECKING:
-    from redraft.studio.house import Told
+    from redraft.studio.context import Told
 
 _EPILOG = """\b
 Examples:
@@ -75,8 +75,8 @@ def studio(
     from redraft.models.langsmith import tracing
     from redraft.models.prices import price_table
     from redraft.store.sqlite import IN_MEMORY
-    from redraft.studio.house import Told
-    from redraft.studio.serving import serve
+    from redraft.studio.context import Told
+    from redraft.studio.server import serve
 
     if db is not None and Path(db) == IN_MEMORY:
         raise UsageError("the studio needs a database that is a file", hint="name one with --db")

@@ -25,7 +25,7 @@ def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
     """Show RUN round by round: scores, what was wrong, what was changed, what was taken, and why it stopped."""
     from redraft.cli.views import histories, render
     from redraft.history.results import document_read, read_result
-    from redraft.history.tracing import read_trace
+    from redraft.history.trace import read_trace
     from redraft.text.languages import reading
 
     with store_to_read(db) as store:

@@ -12,7 +12,7 @@ from redraft.evaluators.metric_info import in_part, is_unheard
 from redraft.evaluators.panel import withdrawn
 from redraft.history.changes import Change, Difference, changes_between
 from redraft.history.results import Result
-from redraft.history.tracing import Trace, Turn
+from redraft.history.trace import Trace, Turn
 from redraft.rulings import Lookup
 from redraft.text.cleaning import one_line
 

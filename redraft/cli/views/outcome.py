@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from redraft.cli import hints
-from redraft.cli.files import Target
+from redraft.cli.output_files import Target
 from redraft.cli.terminal import say
 from redraft.cli.views import findings, preferences, render, trees
 from redraft.cli.views.summaries import hand_over

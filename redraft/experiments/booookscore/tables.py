@@ -10,11 +10,17 @@ from redraft.agreement.correlation import of_class
 from redraft.agreement.people import cohens_kappa, equal_share
 from redraft.evaluators.booookscore import UNTYPED
 from redraft.evaluators.bootstrap import RESAMPLES, SEED, spread_of_mean
-from redraft.experiments.booookscore.planning import plan_table
-from redraft.experiments.booookscore.scoring import BOOOOKSCORE, CoherenceOutcome, Reading, Summary, System, judged
-from redraft.experiments.experiment import Experiment
-from redraft.experiments.records import plain_json
-from redraft.experiments.tables import AGAIN, ENDS, Row, table
+from redraft.experiments.booookscore.experiment import (
+    BOOOOKSCORE,
+    CoherenceOutcome,
+    Reading,
+    Summary,
+    System,
+    judged,
+    plan_table,
+)
+from redraft.experiments.experiment import AGAIN, ENDS, Experiment, Row, table
+from redraft.experiments.runner import plain_json
 from redraft.prompts.coherence import ERROR_TYPES
 from redraft.reports.tables import Table, figure, mean, plain, unmarked
 from redraft.store.connection import storable

@@ -12,18 +12,25 @@ from redraft.errors import BudgetError, RedraftError
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.events import StageStarted
-from redraft.experiments.context.design import CONTEXT, Design
 from redraft.experiments.context.facts import ALIGNMENT, judge_facts, named
-from redraft.experiments.context.records import ContextContestant, ContextItem, Course, Reference, Told
-from redraft.experiments.context.steps import Step
-from redraft.experiments.stages import DRAFTING
-from redraft.experiments.work import Attempt, RunBatch, used_by
+from redraft.experiments.context.records import (
+    CONTEXT,
+    ContextContestant,
+    ContextItem,
+    Course,
+    Design,
+    Reference,
+    Step,
+    Told,
+)
+from redraft.experiments.plan import DRAFTING
+from redraft.experiments.runner import Attempt, RunBatch, used_by
 from redraft.history.certificates import Certificate, certificate
 from redraft.history.lineage import read_lineage
 from redraft.runs.experiment_runner import Bench, failure
 from redraft.runs.prepare import Order, prepare
+from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.store.threads import off_loop
 from redraft.text.anchors import points_back
 from redraft.text.cleaning import one_line
 from redraft.text.embeddings import Encoder

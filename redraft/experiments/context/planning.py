@@ -10,10 +10,8 @@ from redraft.agents.judge import batch_size, reply_tokens
 from redraft.agents.splitter import FACTS, FACTS_AT_ONCE, SENTENCES_AT_ONCE
 from redraft.agents.token_budget import USUAL
 from redraft.domain import Document
-from redraft.experiments.context.design import Design
-from redraft.experiments.context.records import Course
-from redraft.experiments.planning import Step, step_of, table_of
-from redraft.experiments.stages import DRAFTING
+from redraft.experiments.context.records import Course, Design
+from redraft.experiments.plan import DRAFTING, Step, step_of, table_of
 from redraft.models.prices import PriceTable
 from redraft.prompts.facts import SPLIT_FACTS
 from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES

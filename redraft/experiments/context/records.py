@@ -1,4 +1,4 @@
-"""What came of each summary of a growing span: its sentences and their places, its facts, and what became of them."""
+"""The experiment on a growing span: what it compares, how far a document is read at each step, and what came of each summary."""
 
 from __future__ import annotations
 
@@ -7,11 +7,86 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
-from redraft.domain import Span, Totals
-from redraft.experiments.context.steps import Step
-from redraft.experiments.records import json_of, status_of
-from redraft.runs.experiment_runner import Failure
+from redraft.domain import Document, Span, Totals
+from redraft.errors import UsageError
+from redraft.experiments.plan import Seat, check_seats, keyed, seated
+from redraft.experiments.runner import json_of, status_of
+from redraft.graphs.plan import fitting_words
+from redraft.prompts.facts import SPLIT_FACTS
+from redraft.prompts.factual import FACTUAL
+from redraft.runs.experiment_runner import Bench, Failure
+from redraft.runs.models import resolve, tokenizer_of
+from redraft.runs.prepare import Order
+from redraft.settings import Judging, Part, Settings
+from redraft.text.chunks import beginning
+from redraft.text.embeddings import Encoder, load_encoder
+from redraft.text.likeness import ByMeaning, ByWords, Likeness
 from redraft.text.positions import Mass
+from redraft.text.words import count_words
+
+USUAL = "10000:128000:10000"
+"""The thesis's: from 10,000 tokens to 128,000 by 10,000."""
+_FEWEST_TOKENS = 64
+_MOST_STEPS = 100
+# Where a document is too short for the usual steps, it has so many at most, none of fewer tokens than these.
+_STEPS, _SHORTEST = 13, 256
+# What is summarized has this many times the words of its summary, at least.
+_LONGER = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """So many tokens are read; without `until` all of the document, which has about so many."""
+
+    number: int
+    tokens: int
+    until: int | None
+
+
+def read_steps(words: str) -> tuple[int, ...]:
+    """The steps of START:STOP:STEP, with STOP as the last of them, or of N,N..."""
+    try:
+        if ":" in words:
+            start, stop, by = (int(word) for word in words.split(":"))
+            fitting = 0 < start <= stop <= start + _MOST_STEPS * by
+            steps = (*range(start, stop, by), stop) if fitting else ()
+        else:
+            steps = tuple(sorted({int(word) for word in words.split(",")}))
+    except ValueError:
+        raise _no_steps(words) from None
+    if not steps or steps[0] < _FEWEST_TOKENS or len(steps) > _MOST_STEPS or list(steps) != sorted(set(steps)):
+        raise _no_steps(words)
+    return steps
+
+
+def _no_steps(words: str) -> UsageError:
+    return UsageError(
+        f"--until: {words!r:.60} are no steps",
+        hint=f"write START:STOP:STEP, such as {USUAL}, or N,N...: at most {_MOST_STEPS} steps, each of"
+        f" {_FEWEST_TOKENS} tokens or more",
+    )
+
+
+def steps_of(asked: Sequence[int] | None, tokens: int, words: int, limit: int | None) -> tuple[tuple[Step, ...], str]:
+    """The steps for a document of so many tokens and words, and what there is to say where they are not as asked.
+
+    Without steps that are `asked` they are the usual ones, or equal parts of a document that has room for fewer than
+    two of these. `limit` is the length of its summaries, if that is known.
+    """
+    usual = read_steps(USUAL)
+    wanted = tuple(asked or usual)
+    within = [one for one in wanted if one < tokens]
+    if len(within) == len(wanted):
+        return tuple(Step(n, one, one) for n, one in enumerate(within, 1)), ""
+    if asked or len(within) > 1:
+        steps = [*(Step(n, one, one) for n, one in enumerate(within, 1)), Step(len(within) + 1, tokens, None)]
+        return tuple(steps), f"has about {tokens:,} tokens: {len(steps)} steps, the last of which is all of it"
+    by_length = words // (_LONGER * limit) if limit else _STEPS
+    count = max(1, min(_STEPS, tokens // _SHORTEST, by_length))
+    parts = [Step(n, round(n * tokens / count), round(n * tokens / count)) for n in range(1, count)]
+    said = f"has about {tokens:,} tokens, too few for steps of {usual[0]:,}: {count} of about {tokens // count:,} each"
+    return (*parts, Step(count, tokens, None)), said
+
 
 LOWER, UPPER = "lower half", "upper half"
 """The halves of the steps of a document."""
@@ -212,3 +287,87 @@ def series(items: Sequence[ContextItem]) -> list[list[ContextItem]]:
     for item in items:
         groups.setdefault((item.document, item.contestant), []).append(item)
     return [sorted(group, key=lambda item: item.step.number) for group in groups.values()]
+
+
+CONTEXT = "context"
+"""What its runs are for, and the command that repeats them."""
+FACT_PROMPTS = (SPLIT_FACTS, *FACTUAL)
+"""With all of those by which facts are judged elsewhere, so that what is known of their judge is known here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """Models and strategies, and how far they read."""
+
+    models: tuple[Seat, ...]
+    judge: Seat
+    """Who takes summaries apart, and says what became of facts."""
+    strategies: tuple[str, ...] = ("hierarchical",)
+    steps: tuple[int, ...] | None = None
+    """Without any the thesis's, or what a short document has."""
+    words: int | None = None
+    """The limit of every summary; without one it is the reference's, or what suits the first step."""
+    facts: bool = True
+    threshold: float | None = None
+    """In place of the measure's own."""
+    embeddings: str | None = None
+    reference: str | None = None
+    """Somebody else's summary: the baseline."""
+
+    @property
+    def contestants(self) -> tuple[ContextContestant, ...]:
+        """Each model by each strategy."""
+        return tuple(ContextContestant(model.name, strategy) for model in self.models for strategy in self.strategies)
+
+    def course(self, document: Document) -> Course:
+        """The steps of a document, and the length of its summaries, which is the same at all of them."""
+        tokenizer, _ = tokenizer_of(resolve(self.drafting(self.contestants[0])))
+        tokens, limit = tokenizer.count(document.text), self.words
+        if limit is None and self.reference:
+            limit = count_words(self.reference)
+        steps, note = steps_of(self.steps, tokens, count_words(document.text), limit)
+        if limit is None:
+            until = steps[0].until
+            end = None if until is None else beginning(document.text, tokenizer, until)
+            limit = fitting_words(None, count_words(document.text[:end]))
+        return Course(document.id, document.title, tokens, steps, limit, note)
+
+    def drafting(
+        self, contestant: ContextContestant, course: Course | None = None, step: Step | None = None
+    ) -> Settings:
+        """How a contestant writes, of a document as far as a step reads it."""
+        changes = {"strategy": contestant.strategy, "until": step.until if step else None}
+        changes |= {"words": course.words if course else self.words}
+        writer = seated(contestant.model, self.models).settings
+        return keyed(writer.model_copy(update=changes), self._everyone)
+
+    def judging(self) -> Settings:
+        """Who judges the facts."""
+        return keyed(self.judge.settings, self._everyone)
+
+    def order(self) -> Order:
+        """The order to judge the facts of all summaries of a document."""
+        return Order(Part(kind=CONTEXT, judging=Judging(embeddings=self.embeddings)), prompts=FACT_PROMPTS)
+
+    def encoder(self) -> Encoder | None:
+        """The model of embeddings, where one is named."""
+        return load_encoder(self.embeddings) if self.embeddings else None
+
+    def likeness(self, document: Document) -> Likeness:
+        """By what facts are compared without a judge: their meanings, or where no encoder is named, their words."""
+        encoder = self.encoder()
+        return ByMeaning(encoder) if encoder else ByWords(document.text)
+
+    def least(self, likeness: Likeness) -> float:
+        """What is more alike than this says the same."""
+        return likeness.threshold if self.threshold is None else self.threshold
+
+    def check(self, bench: Bench) -> None:
+        """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""
+        check_seats(bench, *((self.drafting(contestant), None) for contestant in self.contestants))
+        if self.facts:
+            check_seats(bench, (self.judging(), None))
+
+    @property
+    def _everyone(self) -> list[Settings]:
+        return [one.settings for one in (*self.models, self.judge)]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from redraft.agreement.entries import UnreadableError, list_at, mapping, optional, text_at
-from redraft.experiments.data.examples import Example, Form, Reference
+from redraft.experiments.data.sets import Example, Form, Reference
 from redraft.text.cleaning import clean, one_line
 
 _TITLE = 80

@@ -8,9 +8,9 @@ from itertools import combinations, product
 
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import metrics
-from redraft.experiments.ready import Ready
-from redraft.experiments.seats import Seat, check_seats, judged_by, keyed
-from redraft.experiments.yardsticks import parts_for
+from redraft.experiments.plan import Seat, check_seats, judged_by, keyed
+from redraft.experiments.runner import parts_for
+from redraft.experiments.sources import Ready
 from redraft.runs.experiment_runner import Bench
 from redraft.runs.model_pool import located
 from redraft.runs.prepare import Order

@@ -11,7 +11,7 @@ from redraft.domain import Evaluation, Outcome, Totals
 from redraft.errors import BudgetError
 from redraft.evaluators.preference import Winner
 from redraft.experiments.grid.design import Contestant, Design
-from redraft.experiments.records import json_of, plain_json, status_of
+from redraft.experiments.runner import json_of, plain_json, status_of
 from redraft.prompts.coherence import Aspect
 from redraft.runs.experiment_runner import Failure
 from redraft.text.words import count_words

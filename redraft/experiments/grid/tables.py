@@ -12,16 +12,11 @@ from redraft.agreement.correlation import tau_b
 from redraft.agreement.people import cohens_kappa, equal_share, krippendorffs_alpha
 from redraft.domain import Totals
 from redraft.evaluators.metric_info import NOT_QUALITY
-from redraft.experiments.experiment import Experiment
-from redraft.experiments.grid.design import GRID, Contestant, Design
-from redraft.experiments.grid.experiment import grid
-from redraft.experiments.grid.planning import plan_table
-from redraft.experiments.grid.records import GridOutcome, Judged, Preferred, Voted
-from redraft.experiments.records import failed
-from redraft.experiments.tables import (
+from redraft.experiments.experiment import (
     AGAIN,
     ENDS,
     INTERVAL,
+    Experiment,
     Row,
     averaged,
     by_document,
@@ -31,6 +26,10 @@ from redraft.experiments.tables import (
     table,
     tokens_and_price,
 )
+from redraft.experiments.grid.design import GRID, Contestant, Design
+from redraft.experiments.grid.experiment import grid, plan_table
+from redraft.experiments.grid.records import GridOutcome, Judged, Preferred, Voted
+from redraft.experiments.runner import failed
 from redraft.prompts.coherence import ASPECTS, Aspect
 from redraft.reports.tables import Table, figure, mean, plain
 from redraft.settings import EXTRACTIVE

@@ -1,31 +1,187 @@
-"""The experiment of HAMLET: models answer the queries of documents' key-fact trees, and are judged by those trees."""
+"""What came of each item of an experiment: one query put to one model, as the tables count it and as JSON has it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
-from typing import get_args
+from typing import Any, NamedTuple, get_args
 
 from redraft.agents.accounts import together
-from redraft.domain import Document, Evaluation, KeyFacts, Perspective, Tree
+from redraft.domain import Document, Evaluation, KeyFacts, Outcome, Perspective, Totals, Tree
 from redraft.errors import BudgetError
+from redraft.evaluators.consensus import total
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.events import StageStarted
-from redraft.experiments.hamlet.records import KEYFACTS, HamletItem, HamletScore, HamletSubject, item_of, judged
-from redraft.experiments.seats import Seat, check_seats, judged_by, keyed, seated
-from redraft.experiments.stages import DRAFTING, JUDGING
-from redraft.experiments.work import Made, RunBatch, refuse_if_none_fits, used_by
+from redraft.experiments.plan import (
+    DRAFTING,
+    JUDGING,
+    Seat,
+    Step,
+    check_seats,
+    judged_by,
+    keyed,
+    seated,
+    step_of,
+    table_of,
+    told,
+)
+from redraft.experiments.runner import Made, RunBatch, json_of, refuse_if_none_fits, status_of, used_by
 from redraft.history.certificates import Certificate, certificate
-from redraft.packs.keyfacts import ALL, trees_for
-from redraft.runs.experiment_runner import Bench
-from redraft.runs.model_pool import located
-from redraft.runs.models import tokenizer_of
+from redraft.models.prices import PriceTable
+from redraft.packs.keyfacts import ALL, LEVELS, bin_of, share, trees_for
+from redraft.reports.tables import Table
+from redraft.runs.experiment_runner import Bench, Failure
+from redraft.runs.forecast import forecast
+from redraft.runs.model_pool import hire, located, under_settings
+from redraft.runs.models import resolve, tokenizer_of
 from redraft.runs.prepare import Order, prepare
-from redraft.settings import BuildKeyfacts, Evaluate, Judging, ModelSettings, PerspectiveName, Settings
+from redraft.settings import BuildKeyfacts, Evaluate, Judging, Limits, ModelSettings, PerspectiveName, Settings
+from redraft.text.cleaning import one_line
+
+KEYFACTS = "key facts"
+WHOLE = "whole"
+LEVEL_COLUMNS, LEVEL_KEYS = (*LEVELS, WHOLE), (*LEVELS, ALL)
+"""The levels of facts and all of them together, as tables and as metrics have it."""
+FIFTHS = tuple(bin_of((n + 0.5) / 5) for n in range(5))
+
+
+class PooledShare(NamedTuple):
+    """How many of how many; where judges differ on an item, a part of it counts."""
+
+    part: float
+    whole: int
+
+    @property
+    def value(self) -> float | None:
+        """Equations 1 and 2; None where there is nothing to have a part of."""
+        return share(self.part, self.whole)
+
+
+@dataclass(frozen=True, slots=True)
+class HamletScore:
+    """What one metric says of one summary, as numbers that can be added up."""
+
+    outcome: Outcome
+    score: float | None = None
+    levels: Mapping[str, PooledShare] = field(default_factory=dict)
+    """By level of the key facts, and over all."""
+    unjudged: int = 0
+    errors: Mapping[str, int] = field(default_factory=dict)
+    """By category the sentences that are not faithful."""
+
+
+@dataclass(frozen=True, slots=True)
+class HamletItem:
+    """One query put to one model, and what came of it. None is what there is not, or not yet."""
+
+    document: str
+    title: str
+    chunk: int
+    position: float
+    perspective: Perspective
+    query: str
+    model: str
+    runs: Mapping[str, str] = field(default_factory=dict)
+    """By stage the run in which it was done."""
+    usage: Mapping[str, Totals] = field(default_factory=dict)
+    """By stage what was asked and paid."""
+    words: int | None = None
+    gaps: int = 0
+    """Chunks of the document that the summary leaves out, because the model could not summarize them."""
+    recall: HamletScore | None = None
+    faithfulness: HamletScore | None = None
+    failure: Failure | None = None
+
+    @property
+    def bin(self) -> str:
+        """In which fifth of the document the facts are."""
+        return bin_of(self.position)
+
+    @property
+    def status(self) -> str:
+        """Whether it is `done`, has `failed`, or was `not made`."""
+        return status_of(self.failure, done=self.faithfulness is not None)
+
+    def to_json(self) -> dict[str, object]:
+        """The record in `items.json`."""
+        return json_of(
+            self,
+            "document title chunk position bin perspective query model status runs words gaps keyfact_recall:"
+            " faithfulness: usage failure",
+            keyfact_recall=_measured_json(self.recall),
+            faithfulness=_measured_json(self.faithfulness),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class HamletSubject:
+    """A document of an experiment, with its key facts once it has them, and what was used to find them."""
+
+    document: Document
+    tokens: int = 0
+    keyfacts: KeyFacts | None = None
+    run: str | None = None
+    usage: Totals | None = None
+    failure: Failure | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """The document as programs read it."""
+        return json_of(
+            self,
+            "id=document.id title=document.title tokens: keyfacts: missing: run usage failure",
+            tokens=self.tokens or None,
+            keyfacts=self.keyfacts.id if self.keyfacts else None,
+            missing=list(self.keyfacts.missing) if self.keyfacts else [],
+        )
+
+
+def item_of(document: Document, tree: Tree, model: str) -> HamletItem:
+    """An item that nothing has been done about yet."""
+    return HamletItem(document.id, document.title, tree.chunk, tree.position, tree.perspective, tree.query, model)
+
+
+def judged(item: HamletItem, evaluations: Mapping[str, Evaluation]) -> HamletItem:
+    """The item with what the metrics say of its summary. A metric that failed makes the item one that failed."""
+    recall, faithfulness = evaluations[KeyfactRecall.name], evaluations[Faithfulness.name]
+    failed = next((one for one in (recall, faithfulness) if one.outcome == "failed"), None)
+    # Where the facts could not be aligned, nobody knows which of them the sentences carry: only the whole is known.
+    levels = _levels(faithfulness, "faithful")
+    if faithfulness.score is not None:
+        levels[ALL] = PooledShare(total([round(faithfulness.score * faithfulness.judged, 9)]), faithfulness.judged)
+    return replace(
+        item,
+        recall=_measured(recall, _levels(recall, "stated")),
+        faithfulness=_measured(faithfulness, levels),
+        failure=Failure(JUDGING, "judging", f"{failed.metric}: {one_line(failed.reason)}") if failed else None,
+    )
+
+
+def _measured(evaluation: Evaluation, levels: Mapping[str, PooledShare]) -> HamletScore:
+    details: Mapping[str, Any] = evaluation.details
+    errors = dict(details.get("errors") or {}) if evaluation.outcome == "scored" else {}
+    return HamletScore(evaluation.outcome, evaluation.score, levels, evaluation.unjudged, errors)
+
+
+def _levels(evaluation: Evaluation, counted: str) -> dict[str, PooledShare]:
+    details: Mapping[str, Any] = evaluation.details
+    found = details.get("by_level") or {}
+    return {
+        level: PooledShare(one[counted], one["judged"])
+        for level, one in found.items()
+        if evaluation.outcome == "scored"
+    }
+
+
+def _measured_json(measured: HamletScore | None) -> dict[str, object] | None:
+    if measured is None:
+        return None
+    levels = {level: {"value": one.value, **one._asdict()} for level, one in measured.levels.items()}
+    return json_of(measured, "outcome score unjudged levels: errors", levels=levels)
+
 
 HAMLET = "hamlet"
 """What its runs are for, and the command that repeats them."""
@@ -242,3 +398,44 @@ def _noted(item: HamletItem, stage: str, made: Made, bench: Bench) -> HamletItem
 
 def _name(item: HamletItem) -> str:
     return f"chunk {item.chunk + 1} {item.perspective} by {item.model}"
+
+
+_TREES = "finding key facts"
+_VERDICTS = ("keyfact_recall", "faithfulness")
+
+
+def plan_table(documents: Sequence[Document], design: Design, prices: PriceTable) -> Table:
+    """What there is to do, and what it may cost."""
+    about = (
+        "Each item is one query put to one model. How many key facts there are, and how many sentences an answer has,"
+        " is not known before: validation and judging come to about so much, the rest to so much at most. Expected"
+        " are replies of 60 % of their room."
+    )
+    return table_of([step for document in documents for step in _steps(document, design)], about, prices)
+
+
+def _steps(document: Document, design: Design) -> Iterator[Step]:
+    order = design.building()
+    grown = forecast(prepare(document, design.judging()), order)
+    trees = next(stage.calls for stage in grown.stages if stage.name == _TREES)
+    staff = under_settings(hire(resolve(design.judging()), order.judging, Limits(), None))
+    judge = staff["judge"]
+    for settings, by in ((judge, "judge"), (staff["validator"], "validator")):
+        found = told(stage for stage in grown.stages if stage.by == by)
+        name = KEYFACTS if by == "judge" else f"{KEYFACTS}: validation"
+        yield step_of(document, name, settings, 1, found)
+    queries = min(design.queries or trees, trees)
+    verdict = Evaluate(judging=Judging(metrics=_VERDICTS, perspective=design.perspective, evidence="whole"))
+    for one in design.models:
+        prepared = prepare(document, design.drafting(one.name, QUERY))
+        it, times = prepared.plan, queries
+        yield step_of(
+            document,
+            DRAFTING,
+            prepared.settings,
+            times,
+            times * [(it.calls, it.prompt_tokens, it.completion_tokens)],
+        )
+        stages = forecast(prepared, Order(verdict)).stages
+        verdicts = told(stage for stage in stages if stage.name in _VERDICTS)
+        yield step_of(document, f"{JUDGING} {one.name}", judge, times, times * verdicts)

@@ -11,24 +11,26 @@ from typing import Literal
 
 from redraft.domain import KeyFact, Perspective, Totals, Tree
 from redraft.evaluators.metric_info import NONE
-from redraft.experiments.experiment import Experiment
-from redraft.experiments.hamlet.experiment import HAMLET, Design, HamletOutcome, hamlet
-from redraft.experiments.hamlet.planning import plan_table
-from redraft.experiments.hamlet.records import (
+from redraft.experiments.experiment import AGAIN, Experiment, Row, averaged, number, summed, table, tokens_and_price
+from redraft.experiments.hamlet.experiment import (
     FIFTHS,
+    HAMLET,
     KEYFACTS,
     LEVEL_COLUMNS,
     LEVEL_KEYS,
     WHOLE,
+    Design,
     HamletItem,
+    HamletOutcome,
     HamletScore,
     HamletSubject,
     PooledShare,
+    hamlet,
+    plan_table,
 )
+from redraft.experiments.plan import DRAFTING, JUDGING
 from redraft.experiments.pooled import COLUMNS, Both, difference, how
-from redraft.experiments.records import by_status, failed, json_of
-from redraft.experiments.stages import DRAFTING, JUDGING
-from redraft.experiments.tables import AGAIN, Row, averaged, number, summed, table, tokens_and_price
+from redraft.experiments.runner import by_status, failed, json_of
 from redraft.packs.keyfacts import ALL, LEVELS, ORPHANED, UNJUDGED, share
 from redraft.reports.tables import Table, figure, mean, plain, unmarked
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from redraft.agents.accounts import together
 from redraft.domain import Document, Evaluation
 from redraft.events import StageStarted
-from redraft.experiments.longsumeval.design import LONGSUMEVAL, Design, Way
-from redraft.experiments.longsumeval.records import Refined, RefinedOutcome, Stand
-from redraft.experiments.seats import Seat
-from redraft.experiments.stages import DRAFTING
-from redraft.experiments.work import RunBatch, taken_by
-from redraft.experiments.yardsticks import Yardstick, yardstick
+from redraft.experiments.longsumeval.records import LONGSUMEVAL, Design, Refined, RefinedOutcome, Stand, Way
+from redraft.experiments.plan import BUILT, DRAFTING, USUAL_ROUNDS, Seat, Step, Told, a_text, step_of, table_of, told
+from redraft.experiments.runner import RunBatch, Yardstick, taken_by, yardstick
 from redraft.history.results import Result
+from redraft.models.prices import PriceTable
+from redraft.reports.tables import Table
 from redraft.runs.experiment_runner import Bench, Failure
-from redraft.runs.prepare import Order
+from redraft.runs.forecast import forecast
+from redraft.runs.prepare import Order, prepare
+from redraft.settings import YARDSTICKS, Refine
 from redraft.store.store import Store
 from redraft.text.words import count_words
 
@@ -125,3 +126,51 @@ def _stands(store: Store, result: Result) -> list[Stand]:
 def _scores(judged: dict[str, Evaluation], result: Result) -> dict[str, float | None]:
     assert result.run.judging is not None
     return {name: judged[name].score if name in judged else None for name in result.run.judging.metrics}
+
+
+_ABOUT = (
+    "The first figures are what it comes to at most, where every draft is as long as it may be and every revision is"
+    " made, and each way to refine begins anew. The expected ones are a rule of thumb: replies of 60 % of their room,"
+    " and one revision."
+)
+
+
+def plan_table(documents: Sequence[Document], design: Design, prices: PriceTable) -> Table:
+    """What there is to do, what it may cost, and what it will cost as a rule."""
+    return table_of([step for document in documents for step in _steps(document, design)], _ABOUT, prices)
+
+
+def _steps(document: Document, design: Design) -> Iterator[Step]:
+    for part in design.needs:
+        found = forecast(prepare(document, design.seated()), design.building(part))
+        yield step_of(document, f"building {part}", design.seated(), 1, told(found.stages))
+    for writer in design.writers:
+        texts = [text for of_one in design.ready.systems.values() for text in of_one.get(document.id, ())]
+        if not design.ready.systems:
+            prepared = prepare(document, design.drafting(writer))
+            it = prepared.plan
+            stages = [(it.calls, it.prompt_tokens, it.completion_tokens)]
+            yield step_of(document, f"{DRAFTING} {writer.name}", prepared.settings, 1, stages)
+            texts = [a_text(it.words)]
+        for way in design.ways:
+            yield from _refining(document, writer, way, texts, design)
+
+
+def _refining(document: Document, writer: Seat, way: Way, texts: Sequence[str], design: Design) -> Iterator[Step]:
+    """The revisions by the writer, and the verdicts of the judge between them."""
+    settings = design.drafting(writer).model_copy(update={"strategy": "given"})
+    by = {name: getattr(design.judging, name) for name in YARDSTICKS.values()}
+    for role, model in (("writer", settings), ("judge", design.seated())):
+        most: list[Told] = []
+        usual: list[Told] = []
+        for text in texts:
+            prepared, order = prepare(document, settings, given=text), design.refining(writer, way, text, by)
+            assert isinstance(order.purpose, Refine)
+            asked = order.purpose.refinement
+            fewer = asked.model_copy(update={"rounds": min(USUAL_ROUNDS, asked.rounds)})
+            likely = replace(order, purpose=order.purpose.model_copy(update={"refinement": fewer}))
+            for some, one in ((most, order), (usual, likely)):
+                stages = [it for it in forecast(prepared, one).stages if it.name not in BUILT]
+                some += told([it for it in stages if (it.by == "writer") is (role == "writer")])
+        name = f"{writer.name} to {way.thresholds}, {way.policy}: {role}"
+        yield step_of(document, name, model, len(texts), most, usual)

@@ -6,16 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from redraft.evaluators.metric_info import NOT_QUALITY
-from redraft.experiments.experiment import Experiment
-from redraft.experiments.longsumeval.design import LONGSUMEVAL, Design, Way
-from redraft.experiments.longsumeval.experiment import longsumeval
-from redraft.experiments.longsumeval.planning import plan_table
-from redraft.experiments.longsumeval.records import Refined, RefinedOutcome
-from redraft.experiments.records import failed
-from redraft.experiments.tables import (
+from redraft.experiments.experiment import (
     AGAIN,
     ENDS,
     INTERVAL,
+    Experiment,
     Row,
     averaged,
     by_document,
@@ -26,6 +21,9 @@ from redraft.experiments.tables import (
     table,
     tokens_and_price,
 )
+from redraft.experiments.longsumeval.experiment import longsumeval, plan_table
+from redraft.experiments.longsumeval.records import LONGSUMEVAL, Design, Refined, RefinedOutcome, Way
+from redraft.experiments.runner import failed
 from redraft.reports.tables import Table, figure, mean, plain
 from redraft.settings import EXTRACTIVE
 

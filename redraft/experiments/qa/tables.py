@@ -11,15 +11,12 @@ from typing import NamedTuple
 
 from redraft.agreement.people import cohens_kappa
 from redraft.domain import Totals
-from redraft.experiments.experiment import Experiment
+from redraft.experiments.experiment import AGAIN, ENDS, Experiment, Row, ends, number, summed, table
+from redraft.experiments.plan import DRAFTING
 from redraft.experiments.pooled import interval_of_share
-from redraft.experiments.qa.design import DIRECT, QA, Design
-from redraft.experiments.qa.experiment import QaOutcome, qa
-from redraft.experiments.qa.planning import plan_table
-from redraft.experiments.qa.records import ANSWERS, QUESTIONS, VERDICTS, QaCell, QaItem, QaSubject
-from redraft.experiments.records import by_status, failed, json_of, plain_json
-from redraft.experiments.stages import DRAFTING
-from redraft.experiments.tables import AGAIN, ENDS, Row, ends, number, summed, table
+from redraft.experiments.qa.experiment import QaOutcome, plan_table, qa
+from redraft.experiments.qa.records import ANSWERS, DIRECT, QA, QUESTIONS, VERDICTS, Design, QaCell, QaItem, QaSubject
+from redraft.experiments.runner import by_status, failed, json_of, plain_json
 from redraft.packs.keyfacts import share
 from redraft.questions import THIRDS, TYPES
 from redraft.reports.tables import Table, figure, mean, plain

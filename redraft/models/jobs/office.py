@@ -17,8 +17,8 @@ from openai.types import Batch
 
 from redraft.errors import ModelError, ProviderError, StoreError, Unreached
 from redraft.models.jobs.wanted import ATTEMPT
+from redraft.store.connection import off_loop
 from redraft.store.jobs import Jobs, SentJob
-from redraft.store.threads import off_loop
 
 _ENDPOINT: Final = "/v1/chat/completions"
 # What a job may consist of at OpenAI.

@@ -15,9 +15,8 @@ from typing_extensions import override
 from redraft.errors import StoreError
 from redraft.store.claims import CLAIM_SECONDS, Claims, taken
 from redraft.store.connection import BUSY_SECONDS
-from redraft.store.places import shown
-from redraft.store.postgres.dialect import Row
-from redraft.store.postgres.server import connect, explained, has_word
+from redraft.store.open import shown
+from redraft.store.postgres.server import Row, connect, explained, has_word
 
 T = TypeVar("T")
 _IS_LOCKED = """

@@ -84,7 +84,7 @@ def booookscore(summaries: str, annotations: str | None, **given: Any) -> int:
     reading(summaries, quiet=quiet or not judging)
     require_agreement("redraft experiment booookscore")
     from redraft.agreement.annotations import read_annotations, read_summaries
-    from redraft.experiments.booookscore.scoring import CoherenceDesign, measured
+    from redraft.experiments.booookscore.experiment import CoherenceDesign, measured
     from redraft.experiments.booookscore.tables import EXPERIMENT
 
     named = given["judge"] if judging else ()

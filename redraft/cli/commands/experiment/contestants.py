@@ -13,7 +13,7 @@ from redraft.cli.sections import Section
 from redraft.errors import UsageError
 
 if TYPE_CHECKING:
-    from redraft.experiments.seats import Seat
+    from redraft.experiments.plan import Seat
     from redraft.settings import Judging
 
 _DIFFERENT = ("strategy", "chunk_tokens", "words")
@@ -99,7 +99,7 @@ def writers(given: Mapping[str, Any]) -> tuple[Seat, ...]:
 
 def judge(given: Mapping[str, Any], name: str) -> Seat:
     """A judge: at its own place, and with replies that are drawn as its table has it, or else as the prompts do."""
-    from redraft.cli.tables import model_tables
+    from redraft.cli.settings_file import model_tables
 
     address = given["judge_base_url"] or given["base_url"]
     key = given["key_env"] if address == given["base_url"] else None
@@ -115,7 +115,7 @@ def judge(given: Mapping[str, Any], name: str) -> Seat:
 
 def _named(given: Mapping[str, Any], model: str) -> Seat:
     from redraft.cli import given as asked
-    from redraft.experiments.seats import Seat
+    from redraft.experiments.plan import Seat
 
     return Seat(model, asked.settings({**given, "model": model}))
 

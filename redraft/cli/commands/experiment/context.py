@@ -16,7 +16,7 @@ from redraft.errors import UsageError
 
 if TYPE_CHECKING:
     from redraft.domain import Document
-    from redraft.experiments.context.design import Design
+    from redraft.experiments.context.records import Design
 
 _EPILOG = """\b
 Examples:
@@ -101,8 +101,7 @@ def context(sources: tuple[str, ...], **given: Any) -> int:
 
 def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> Design:
     from redraft.cli import given as asked
-    from redraft.experiments.context.design import Design
-    from redraft.experiments.context.steps import read_steps
+    from redraft.experiments.context.records import Design, read_steps
 
     if given["reference"] and len(documents) != 1:
         raise UsageError("--reference: one document has a reference, not several", hint="give one SOURCE")

@@ -91,7 +91,7 @@ def grid(sources: tuple[str, ...], **given: Any) -> int:
 def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> Design:
     from redraft.cli import given as asked
     from redraft.experiments.grid.design import Design, contestants
-    from redraft.experiments.ready import read_ready
+    from redraft.experiments.sources import read_ready
 
     shared = common.alike(given)
     models = common.writers(shared)

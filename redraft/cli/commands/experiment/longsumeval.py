@@ -16,7 +16,7 @@ from redraft.errors import UsageError
 
 if TYPE_CHECKING:
     from redraft.domain import Document
-    from redraft.experiments.longsumeval.design import Design
+    from redraft.experiments.longsumeval.records import Design
 
 _EPILOG = """\b
 Examples:
@@ -93,8 +93,8 @@ def longsumeval(sources: tuple[str, ...], **given: Any) -> int:
 
 
 def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> Design:
-    from redraft.experiments.longsumeval.design import Design
-    from redraft.experiments.ready import read_ready
+    from redraft.experiments.longsumeval.records import Design
+    from redraft.experiments.sources import read_ready
     from redraft.settings import PolicyName
 
     writers = common.writers(given)

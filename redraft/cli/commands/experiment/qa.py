@@ -14,7 +14,7 @@ from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 
 if TYPE_CHECKING:
-    from redraft.experiments.qa.design import Design
+    from redraft.experiments.qa.records import Design
 
 _EPILOG = """\b
 Examples:
@@ -106,8 +106,8 @@ def qa(sources: tuple[str, ...], **given: Any) -> int:
 
 
 def _design(given: Mapping[str, Any]) -> Design:
-    from redraft.experiments.context.steps import read_steps
-    from redraft.experiments.qa.design import Design
+    from redraft.experiments.context.records import read_steps
+    from redraft.experiments.qa.records import Design
 
     writers = common.writers(given)
     return Design(

@@ -1,0 +1,180 @@
+"""Revising a summary, point by point, with sentences of the document, within a number of words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from redraft.builtin.details import details
+from redraft.builtin.draft import standing_alone
+from redraft.builtin.prose import LAST_RESORT, cut, read
+from redraft.prompts.revising import Point, ReviseGiven
+from redraft.text.languages import is_foreign, language_of
+from redraft.text.ranking import rank
+from redraft.text.sentences import ends_sentence, sentences
+from redraft.text.vectors import SentenceVectors
+from redraft.text.word_keys import keys, telling, words
+from redraft.text.words import count_words
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """A sentence of the draft: what stands before it, itself, and whether it may be dropped."""
+
+    gap: str
+    text: str
+    fixed: bool
+
+
+class _Source:
+    """The sentences that may be quoted, with their places; known by the keys of their words."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.language = language_of("\n".join(texts))
+        found = standing_alone(read(texts, self.language), self.language)
+        self.places = {self.key(one.text): at for at, one in reversed(list(enumerate(found)))}
+        self._quotable = {self.key(one.text): one.text for one in found if one.standing > LAST_RESORT}
+
+    def key(self, text: str) -> tuple[str, ...]:
+        """What a sentence is known by."""
+        return tuple(keys(text, self.language))
+
+    def quoted(self, evidence: str) -> list[str]:
+        """The sentences of a quotation that may stand elsewhere; a heading, or the rest of a line, may not."""
+        found = [self.key(evidence[span.start : span.end]) for span in sentences(evidence)]
+        own = _read((evidence,))._quotable
+        texts = [(self._quotable if key in self.places else own).get(key, "") for key in found]
+        return [one for one in texts if one and ends_sentence(one) and not one[0].islower()]
+
+
+_read = lru_cache(maxsize=8)(_Source)
+
+
+def revise(given: ReviseGiven) -> str:
+    """Bring in what is missing, correct, replace or drop what is wrong; all else stays to the letter."""
+    texts = [given.document] if given.document else given.passages
+    reviser = _Reviser(_read(tuple(texts or [given.summary])), given, whole=bool(given.document))
+    for point in given.points:
+        reviser.apply(point)
+    return reviser.within()
+
+
+class _Reviser:
+    """A draft, and what becomes of it."""
+
+    def __init__(self, source: _Source, given: ReviseGiven, *, whole: bool) -> None:
+        self._source, self._limit, self._whole = source, given.words, whole
+        kept = {source.key(sentence) for sentence in given.keep}
+        self._units: list[_Unit] = []
+        end = 0
+        for span in sentences(given.summary):
+            text = given.summary[span.start : span.end]
+            self._units.append(_Unit(given.summary[end : span.start], text, source.key(text) in kept))
+            end = span.end
+        self._tail = given.summary[end:]
+
+    def apply(self, point: Point) -> None:
+        """Do what a point asks for, where that can be had within the limit."""
+        at = self._where(point.sentence, last=point.task == "drop")
+        units: list[_Unit] | None = None
+        if point.task == "drop":
+            units = None if at is None or self._units[at].fixed else _without(self._units, at)
+        elif point.task in ("correct", "remove") or (point.task == "change" and point.sentence):
+            units = None if at is None or self._units[at].fixed else self._corrected(at, point)
+        elif point.task not in ("clarify", "connect") or at is not None:
+            needed = self._needed(point)
+            units = self._with(needed, at if point.task in ("clarify", "connect") else None) if needed else None
+        fitting = self._fitted(units) if units else None
+        self._units = fitting or self._units
+
+    def within(self) -> str:
+        """The draft within the limit at all costs: what was to stay goes last, and what is left is cut."""
+        loose = [replace(unit, fixed=False) for unit in self._units]
+        fitting = self._fitted(self._units) or self._fitted(loose)
+        return self._text(fitting) if fitting else cut(self._text(self._units), self._limit, self._source.language)
+
+    def _corrected(self, at: int, point: Point) -> list[_Unit] | None:
+        """The draft with a sentence put right, with what the document has for it, or without it."""
+        unit = self._units[at]
+        stands = self._source.key(unit.text) in self._source.places
+        if point.task == "correct" and self._whole and stands:
+            return None  # the document itself says so
+        text = "" if point.task == "change" else mended(unit.text, point, self._source.language)
+        text = text or self._needed(point)
+        if text:
+            return [*self._units[:at], replace(unit, text=text, fixed=True), *self._units[at + 1 :]]
+        return None if point.task == "change" else _without(self._units, at)
+
+    def _needed(self, point: Point) -> str:
+        """The sentence of the evidence that says most of what a point asks for, and is not there yet."""
+        wanted = telling(f"{point.question} {point.answer}", self._source.language)
+        found = [one for one in self._source.quoted(point.evidence) if self._where(one) is None]
+        return max(found, key=lambda one: len(wanted.intersection(self._source.key(one))), default="")
+
+    def _where(self, sentence: str, *, last: bool = False) -> int | None:
+        key = self._source.key(sentence)
+        found = [at for at, unit in enumerate(self._units) if key and self._source.key(unit.text) == key]
+        return found[-1 if last else 0] if found else None
+
+    def _with(self, text: str, before: int | None) -> list[_Unit]:
+        """The draft with a sentence where the document has it, or before another one."""
+        units = list(self._units)
+        at = self._place(text) if before is None else before
+        if units and (at == 0 or before is not None):
+            units[at : at + 1] = [_Unit(units[at].gap, text, True), replace(units[at], gap=" ")]
+        else:
+            units.insert(at, _Unit(" " if at else "", text, True))
+        return units
+
+    def _place(self, text: str) -> int:
+        """Behind the last sentence that the document has before it; at the end where the document does not have it."""
+        own, places = self._source.places.get(self._source.key(text)), self._source.places
+        known = [places.get(self._source.key(unit.text)) for unit in self._units]
+        if own is None:
+            return len(known)
+        return max((at + 1 for at, its in enumerate(known) if its is not None and its < own), default=0)
+
+    def _fitted(self, units: list[_Unit]) -> list[_Unit] | None:
+        """The draft without as many of its least central sentences as are too many; None where too much is to stay."""
+        worth = list(rank(SentenceVectors([unit.text for unit in units]))) if units else []
+        while count_words(self._text(units)) > self._limit:
+            loose = [at for at, unit in enumerate(units) if not unit.fixed]
+            if not loose:
+                return None
+            least = min(loose, key=worth.__getitem__)
+            units = _without(units, least)
+            del worth[least]
+        return units
+
+    def _text(self, units: Sequence[_Unit]) -> str:
+        return "".join(unit.gap + unit.text for unit in units) + self._tail
+
+
+def _without(units: Sequence[_Unit], at: int) -> list[_Unit]:
+    """The sentences without one of them; where it began a paragraph, the next one does."""
+    left, gap = [*units[:at], *units[at + 1 :]], units[at].gap
+    if at < len(left) and (at == 0 or ("\n" in gap and "\n" not in left[at].gap)):
+        left[at] = replace(left[at], gap=gap)
+    return left
+
+
+def mended(text: str, point: Point, language: str) -> str:
+    """The sentence with the document's name or number in the place of its own; nothing where that cannot be done.
+
+    They can be told from other words in English alone.
+    """
+    found = words(point.answer)
+    right = [] if is_foreign(language) else details(point.answer, found)
+    if len(right) != 1 or not point.evidence or right[0].last - right[0].first + 1 < len(found):
+        return ""
+    supported = set(keys(point.evidence))
+    own = words(text)
+    wrong = [
+        one
+        for one in details(text, own)
+        if one.kind == right[0].kind and not supported.issuperset(word.key for word in own[one.first : one.last + 1])
+    ]
+    if len(wrong) != 1:
+        return ""
+    return text[: wrong[0].start] + point.answer[right[0].start : right[0].end] + text[wrong[0].end :]

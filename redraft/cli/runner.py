@@ -1,0 +1,166 @@
+"""Running something long from a terminal: progress while it lasts, a clean stop, and what to do next."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from redraft.cli import given as asked
+from redraft.cli import hints
+from redraft.cli.interrupts import told_of_termination
+from redraft.cli.output_files import Target
+from redraft.cli.review import reviewer
+from redraft.cli.terminal import say
+from redraft.cli.views.outcome import finish
+from redraft.cli.views.plans import show_plan
+from redraft.cli.views.progress import Display, open_progress
+from redraft.cli.views.render import count
+from redraft.domain import Document
+from redraft.errors import RedraftError, UsageError
+from redraft.events import Event, RunStarted
+from redraft.models.langsmith import tracing
+from redraft.models.prices import PriceTable, price_table
+from redraft.runs.forecast import with_places
+from redraft.runs.model_pool import ModelLike
+from redraft.runs.prepare import Order
+from redraft.runs.session import Workshop
+from redraft.settings import Limits, Settings
+from redraft.store.store import Store
+
+T = TypeVar("T")
+
+
+def carry_out(
+    source: str | Sequence[str] | Document,
+    settings: Settings,
+    order: Order,
+    given: Mapping[str, Any],
+    *,
+    target: Target | None = None,
+    pruned: bool = False,
+) -> int:
+    """Make the run of an order and print what came of it, or show its plan; returns the exit code."""
+    limits, prices, quiet = asked.limits(given), price_table(given["prices"]), given["quiet"]
+    as_json = target.as_json if target else given["as_json"]
+    if given["dry_run"]:
+        return show_plan(source, settings, order, prices, limits, as_json=as_json)
+    with Store(given["db"]) as store:
+        known = with_places(_with_packs(order, store), settings)
+        result = work(
+            store,
+            lambda shop: shop.begin_order(source, settings, known),
+            limits=limits,
+            prices=prices,
+            quiet=quiet,
+        )
+        shown = given.get("show_all", False)
+        code = finish(store, result, target=target, as_json=as_json, quiet=quiet, show_all=shown, pruned=pruned)
+        if order.given is not None and order.refinement and given["words"] is None and not quiet:
+            say(f"limit: {count(result.settings.words or 0, 'word')} (--words N for another)")
+        return code
+
+
+def _with_packs(order: Order, store: Store) -> Order:
+    """The order with the whole ids of the pack and the key facts that it names; an error where there are none such."""
+    if (judging := order.judging) is None:
+        return order
+    known = {"pack": store.packs.get(judging.pack).id} if judging.pack else {}
+    known |= {"keyfacts": store.keyfacts.get(judging.keyfacts).id} if judging.keyfacts else {}
+    whole = judging.model_copy(update=known)
+    return replace(order, purpose=order.purpose.model_copy(update={"judging": whole}))
+
+
+def work(
+    store: Store,
+    task: Callable[[Workshop], Coroutine[Any, Any, T]],
+    *,
+    limits: Limits,
+    prices: PriceTable,
+    quiet: bool,
+    decider: ModelLike | None = None,
+    settings: Settings | None = None,
+) -> T:
+    """Run to the end, or to a stop that tells how to go on."""
+    run = ""
+
+    with open_progress(quiet=quiet) as progress:
+
+        def observe(event: Event) -> None:
+            nonlocal run
+            if isinstance(event, RunStarted):
+                run = event.run
+                _remember_output(store, run)
+            progress.observe(event)
+
+        async def worked() -> T:
+            person = reviewer(store, Display(observe, progress.paused))
+            shop = Workshop(
+                store,
+                decider=decider,
+                settings=settings,
+                limits=limits,
+                prices=prices,
+                reviewer=person,
+                observer=observe,
+            )
+            async with shop:
+                return await task(shop)
+
+        try:
+            return asyncio.run(until_stopped(worked()))
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            if run:
+                raise StoppedError(f"go on with: {hints.about('resume', run)}") from None
+            raise KeyboardInterrupt from None
+        except RedraftError as error:
+            # A run cannot be told to mean something else: one that was begun with a mistake is begun again.
+            if run and not isinstance(error, UsageError) and f"redraft resume {run}" not in error.hint:
+                error.hint = f"{error.hint}\n  go on with: {hints.resuming(run, limits, error.message)}".strip()
+            raise
+
+
+def _remember_output(store: Store, run: str) -> None:
+    """Have the file that was named with -o on record, so that `resume` writes there; in a thread, as it may wait."""
+    if output := click.get_current_context().params.get("output"):
+        path = str(Path(output).expanduser().absolute())
+        asyncio.get_running_loop().run_in_executor(None, store.runs.set_output, run, path)
+
+
+class StoppedError(RedraftError):
+    """The user stopped a run or an experiment; the hint says how it goes on."""
+
+    code = "interrupted"
+
+    def __init__(self, hint: str) -> None:
+        super().__init__("stopped; what was done is kept", hint=hint)
+
+
+async def until_stopped(task: Coroutine[Any, Any, T]) -> T:
+    """Let SIGTERM stop the work as cleanly as Ctrl-C does, and send nothing to anybody without the user's word."""
+    current, loop = asyncio.current_task(), asyncio.get_running_loop()
+    assert current is not None
+    stopping = told_of_termination(lambda: loop.call_soon_threadsafe(current.cancel))
+    given = click.get_current_context().params
+    try:
+        with stopping, tracing(bool(given.get("trace_to_langsmith"))), _spans(bool(given.get("send_spans"))):
+            return await task
+    finally:
+        task.close()  # Where it has not begun: what was asked of us beside it cannot be had.
+
+
+def _spans(wanted: bool) -> AbstractContextManager[None]:
+    """Send spans of what happens within, if that is wanted."""
+    if not wanted:
+        return nullcontext()
+    from redraft.telemetry.stages import check_spans
+
+    check_spans("--send-spans")
+    from redraft.telemetry.spans import sending
+
+    return sending(say)

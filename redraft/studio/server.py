@@ -1,0 +1,249 @@
+"""Serving the studio: where it listens, under which names it answers, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import ipaddress
+import os
+import secrets
+import signal
+import socket
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import uvicorn
+from platformdirs import user_state_path
+from starlette.applications import Starlette
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+from redraft.errors import UsageError
+from redraft.studio.app import studio
+from redraft.studio.context import Told
+
+SECONDS = 10.0
+"""How long a request may take to be said, and how long its body may rest."""
+SLOWEST = 1_000
+"""So many bytes a second bring a body more time: one that comes more slowly is given up in about as many SECONDS."""
+MOST_OF_AN_ADDRESS = 64
+"""The connections that one address may have open without a whole request on them."""
+_Protocol: Any = AutoHTTPProtocol
+# By server, for there may be several in a process.
+_half_open: Counter[tuple[int, str]] = Counter()
+
+
+class Connection(_Protocol):  # type: ignore[misc]
+    """uvicorn's connection, which waits for a request no longer than it has to."""
+
+    _timer: asyncio.TimerHandle | None = None
+    _from = (0, "")
+    _reading: Any = None
+    """The request whose body is read."""
+    _due = 0.0
+    """When that body is to be here, as far as it has come."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        """Take a connection, or close it at once where its address has too many that say nothing."""
+        peer = transport.get_extra_info("peername")
+        self._from = (id(self.server_state), str(peer[0]) if isinstance(peer, tuple) else "")
+        super().connection_made(transport)
+        if _half_open[self._from] >= MOST_OF_AN_ADDRESS:
+            transport.abort()
+        else:
+            self._wait(SECONDS)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """Nobody is there any more."""
+        self._wait_no_more()
+        super().connection_lost(error)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on; the time of a request that is not whole yet is not begun anew by a byte."""
+        super().data_received(data)
+        cycle = self.cycle
+        if cycle is None or cycle.response_complete:
+            if self._timer is None:
+                self._wait(SECONDS)
+            return
+        self._wait_no_more()
+        if cycle.more_body:
+            self._wait(self._patience(len(data)))
+
+    def _patience(self, size: int) -> float:
+        """How long the rest of a body is waited for, of which so much has just come."""
+        now = time.monotonic()
+        if self._reading is not self.cycle:
+            self._reading, self._due = self.cycle, now + SECONDS
+        self._due += size / SLOWEST
+        return min(SECONDS, self._due - now)
+
+    def _wait(self, seconds: float) -> None:
+        _half_open[self._from] += 1
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._too_late)
+
+    def _wait_no_more(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+            _half_open[self._from] -= 1
+            if not _half_open[self._from]:
+                del _half_open[self._from]
+
+    def _too_late(self) -> None:
+        self._wait_no_more()
+        # What has been answered needs no more of its body.
+        self.transport.abort()
+
+
+USUAL_PORT = 8765
+_TRIED = 50
+_LEAST_TOKEN = 8
+_SECONDS_TO_END = 5
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+class Server(uvicorn.Server):
+    """uvicorn's server, which tells the studio when it is asked to end: whoever watches a run is sent away then."""
+
+    def __init__(self, app: Starlette) -> None:
+        super().__init__(
+            # What is asked for is not logged: there may be a token in the address.
+            uvicorn.Config(
+                app,
+                log_level="critical",
+                access_log=False,
+                http=Connection,
+                ws="none",
+                timeout_graceful_shutdown=_SECONDS_TO_END,
+            )
+        )
+        self._app = app
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen."""
+        self._loop = asyncio.get_running_loop()
+        await super().startup(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Take note of a signal."""
+        super().handle_exit(sig, frame)
+        self.end()
+
+    def end(self) -> None:
+        """Come to an end, from whichever thread."""
+        self.should_exit = True
+        if self._loop is not None and hasattr(self._app.state, "house"):
+            self._loop.call_soon_threadsafe(self._app.state.house.closing.set)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach what listens there."""
+    if host in _LOOPBACK:
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def told_for(host: str, port: int, told: Told) -> Told:
+    """What the studio has to know of where it listens: its names, its token, and whether everything needs that."""
+    if told.token and len(told.token) < _LEAST_TOKEN:
+        raise UsageError(f"--token: it has fewer than {_LEAST_TOKEN} characters", hint="leave it out, and one is made")
+    if not told.token.isascii() or not told.token.isprintable() or any(one in told.token for one in ' ";,\\'):
+        raise UsageError("--token: it has characters that a cookie cannot have", hint="use letters and digits")
+    local = is_loopback(host)
+    if not told.guarded and not local:
+        raise UsageError(f"--no-token: other machines can reach {host or 'all addresses'}", hint="leave it out")
+    everywhere = host in ("0.0.0.0", "::", "")  # noqa: S104  (it is the user who asks for that)
+    names = {host.lower()} if not everywhere else {socket.gethostname().lower()}
+    return replace(
+        told,
+        token=told.token or secrets.token_urlsafe(24),
+        exposed=not local,
+        hosts=frozenset({*names, *_LOOPBACK}) if local or everywhere else frozenset(names),
+        any_address=everywhere,
+        # A browser does not tell the ports of a machine apart when it sends cookies.
+        cookie=f"redraft_studio_{port}",
+    )
+
+
+def listening(host: str, port: int | None) -> socket.socket:
+    """A socket that listens; without a port of the user's own, at the usual one or the next that is free."""
+    tried = [port] if port is not None else list(range(USUAL_PORT, USUAL_PORT + _TRIED))
+    for number in tried:
+        try:
+            return _bound(host, number)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or number == tried[-1]:
+                raise UsageError(
+                    f"nothing can listen at {host}:{number}: {error.strerror or error}", hint="name another --port"
+                ) from error
+    raise AssertionError("there is at least one port to try")
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family, kind, _, _, address = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)[0]
+    made = socket.socket(family, kind)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+        # Not before it listens is it known that nobody else does.
+        made.listen(128)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def address_of(host: str, port: int, told: Told) -> str:
+    """The address to be opened, with the token where the user can do something with it."""
+    shown = "127.0.0.1" if host in ("0.0.0.0", "") else "::1" if host == "::" else host  # noqa: S104
+    name = f"[{shown}]" if ":" in shown else shown
+    token = f"/?token={told.token}" if told.guarded or not told.read_only else "/"
+    return f"http://{name}:{port}{token}"
+
+
+@contextmanager
+def token_on_file(port: int, told: Told) -> Iterator[Path]:
+    """The token in a file that nobody else can read, for the user's own programs, as long as the studio is open."""
+    file = user_state_path("redraft") / f"studio-{port}.token"
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    file.unlink(missing_ok=True)
+    with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as opened:
+        opened.write(f"{told.token}\n")
+    try:
+        yield file
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def serve(host: str, port: int | None, told: Told, opened: Callable[[str, Told], None]) -> None:
+    """Serve the studio until Ctrl-C or SIGTERM. Runs under way are stopped then, and can be resumed."""
+    with listening(host, port) as bound, ExitStack() as stack:
+        number = int(bound.getsockname()[1])
+        known = told_for(host, number, told)
+        server = Server(studio(known))
+        stack.enter_context(token_on_file(number, known))
+        opened(address_of(host, number, known), known)
+        # uvicorn raises the signal again when all is done.
+        before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            for one in before:
+                signal.signal(one, _nothing_more)
+            server.run(sockets=[bound])
+        finally:
+            for one, handler in before.items():
+                signal.signal(one, handler)
+
+
+def _nothing_more(number: int, frame: FrameType | None) -> None:
+    """What was asked for is done already."""
+    del number, frame
