@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT))
 
 from redraft import Judging, Refinement, Settings, Store, Workshop, load, read_beside, read_dossier  # noqa: E402
 from redraft.experiments.chunk_size import (  # noqa: E402
-    EXPERIMENT,  # noqa: E402
+    EXPERIMENT,
     SizeDesign,
     chunk_sizes,
 )

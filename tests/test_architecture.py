@@ -63,7 +63,7 @@ LATE_IMPORTS = {
     ("runs/models.py", "redraft.models.openai"),
     ("runs/models.py", "redraft.models.providers"),  # brings LangChain, which only its own models need
     ("runs/driver.py", "redraft.store.postgres"),  # an extra, which may not be there
-    ("store/open.py", "redraft.store.postgres"),  # the same
+    ("store/database.py", "redraft.store.postgres"),  # the same
     ("store/schema.py", "sqlite_utils"),  # brings NumPy, and a database is seldom out of date
     ("text/embeddings.py", "sentence_transformers"),  # an extra, which may not be there, and takes seconds
     ("text/retrieval.py", "bm25s"),  # only a document that is searched needs it, and it brings SciPy where that is

@@ -1,4 +1,4 @@
-"""What of the document is read for which items: all of it where it fits, else the passages nearest to each, then every part once."""
+"""What is read for which items: the whole document where it fits, else the nearest passages, then each part once."""
 
 from __future__ import annotations
 

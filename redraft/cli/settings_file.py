@@ -1,4 +1,4 @@
-"""The settings file, `redraft.toml`: defaults of commands and models under names, below the command line and the environment."""
+"""The settings file, `redraft.toml`: defaults of commands, and models under names of their own."""
 
 from __future__ import annotations
 

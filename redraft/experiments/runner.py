@@ -1,4 +1,4 @@
-"""How the runs of an experiment are made and recorded: what fails, what the budget stops, and what summaries are judged by."""
+"""How the runs of an experiment are made and recorded, and what their summaries are judged by."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hierarchical merging: chunks are summarized, and their summaries merged by a tree that is built level by level and all levels at once."""
+"""Hierarchical merging: chunks are summarized and their summaries merged, level by level and all levels at once."""
 
 from __future__ import annotations
 

@@ -356,7 +356,8 @@ class ChatModel:
                 f"the prompt {request.prompt.name} was not filled in",
                 hint="ask through a RecordedModel, which renders the prompt and keeps the reply",
             )
-        form = f"Reply with one JSON object that fits this JSON Schema, and with nothing else:\n{structured_output.said(request)}"
+        schema = structured_output.said(request)
+        form = f"Reply with one JSON object that fits this JSON Schema, and with nothing else:\n{schema}"
         if mode and not self._modes.is_proven(mode):
             text += f"\n\n{form}"
         messages: list[BaseMessage] = [HumanMessage(text)]

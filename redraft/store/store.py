@@ -15,13 +15,13 @@ from redraft.store.batches import Batches
 from redraft.store.bookings import Bookings
 from redraft.store.calls import Calls
 from redraft.store.connection import Connection
+from redraft.store.database import opened
 from redraft.store.documents import Documents
 from redraft.store.drafts import Ancestry, Candidates, Chapters
 from redraft.store.forget import Forgetting, Freed
 from redraft.store.jobs import Jobs, Turns
 from redraft.store.judgments import Judgments, Rulings
 from redraft.store.models import MannersBook, PromptShelf
-from redraft.store.open import opened
 from redraft.store.runs import Run, Runs
 from redraft.store.shelf import KeyFactShelf, Packs, TypedShelf
 

@@ -213,7 +213,7 @@ async def test_nor_does_one_where_somebody_else_drives_the_graph(
 ) -> None:
     writes = Writes(monkeypatch, Saver)
     undisturbed, work = Work(kind, tmp_path / "whole"), Work(kind, tmp_path / "stopped")
-    driver = {undisturbed: Saver(), work: Saver()}
+    savers = {undisturbed: Saver(), work: Saver()}
 
     async def driven(work: Work) -> Result:
         build = {"draft": graphs.draft, "evaluate": graphs.judge, "refine": graphs.summarizer}[work.kind]

@@ -10,7 +10,7 @@ import pytest
 
 from redraft import Workshop
 from redraft.readers.documents import load
-from redraft.runs import prepare
+from redraft.runs import job, prepare
 from redraft.settings import Judging
 from redraft.text.embeddings import Embeddings, load_encoder
 from redraft.text.languages import tongues_of
@@ -41,7 +41,7 @@ class Noting(Counting):
 async def judged(database: Path, monkeypatch: pytest.MonkeyPatch, summary: str) -> Counter[str]:
     """What is encoded in a process that has but the database in common with those before it."""
     encoder = Noting()
-    for module in (jobs, prepare):
+    for module in (job, prepare):
         monkeypatch.setattr(module, load_encoder.__name__, lambda _: encoder)
     async with Workshop(database) as shop:
         judging = Judging(embeddings="a model", metrics=METRICS)

@@ -26,7 +26,7 @@ from tests.judges import KEY, Court, Json, island, told
 
 # Of this one consistency is mended first, and coverage then: it comes past every node three times, and revises twice.
 POOR = told(1, wrong={2: "Bob"})
-HOMES = {"begin": assembly, "finish": assembly, "judge": evaluation, "metric": evaluation, "gather": judging}
+HOMES = {"begin": assembly, "finish": assembly, "judge": evaluation, "metric": evaluation, "gather": evaluation}
 NODES = (
     "begin",
     "judge",

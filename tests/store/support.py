@@ -41,8 +41,8 @@ from redraft.store.agreements import Agreement, Opinion, Standing
 from redraft.store.batches import Batch, NewItem
 from redraft.store.bookings import Booking, Terms
 from redraft.store.calls import Call
+from redraft.store.database import is_server
 from redraft.store.drafts import Candidate, Chapter
-from redraft.store.open import is_server
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from tests import postgres

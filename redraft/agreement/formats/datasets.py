@@ -29,8 +29,8 @@ def _parts(entry: Entry) -> Iterator[Entry]:
     """The claims of all summaries of all books."""
     for book, models in mapping(entry.content).items():
         for model, one in mapping(models).items():
-            for number, claim in mapping(mapping(one).get("claims")).items():
-                yield Entry(f"{book}, {model}, claim {number}", {"book": book, "model": model, "said": claim})
+            for named, claim in mapping(mapping(one).get("claims")).items():
+                yield Entry(f"{book}, {model}, claim {named}", {"book": book, "model": model, "said": claim})
 
 
 def _items(entry: Entry, _: Library) -> list[Item]:

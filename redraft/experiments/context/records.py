@@ -1,4 +1,4 @@
-"""The experiment on a growing span: what it compares, how far a document is read at each step, and what came of each summary."""
+"""The experiment on a growing span: what it compares, how far is read at each step, and what came of each summary."""
 
 from __future__ import annotations
 

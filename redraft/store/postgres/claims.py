@@ -15,7 +15,7 @@ from typing_extensions import override
 from redraft.errors import StoreError
 from redraft.store.claims import CLAIM_SECONDS, Claims, taken
 from redraft.store.connection import BUSY_SECONDS
-from redraft.store.open import shown
+from redraft.store.database import shown
 from redraft.store.postgres.server import Row, connect, explained, has_word
 
 T = TypeVar("T")

@@ -24,7 +24,7 @@ from typing_extensions import override
 
 from redraft.errors import StoreError
 from redraft.store.connection import BUSY_SECONDS, Connection, Raw, Values
-from redraft.store.open import shown
+from redraft.store.database import shown
 from redraft.store.postgres.claims import PostgresClaims, lock_number
 from redraft.store.postgres.server import SCHEMA, Row, Session, adapt, arguments, explained, has_word, row_of
 from redraft.store.schema import STEPS, refuse_others, statements
