@@ -285,7 +285,7 @@ def test_the_list_of_late_imports_only_becomes_shorter() -> None:
 
 
 DOC = '"""Something."""\n'
-LOW = {"domain": DOC, "text__words": DOC, "prompts__book": DOC, "agents__writer": DOC, "runs__workshop": DOC}
+LOW = {"domain": DOC, "text__words": DOC, "prompts__book": DOC, "agents__writer": DOC, "runs__session": DOC}
 FIRES: list[tuple[str, dict[str, str], str]] = [
     ("direction", {"text__words": "from redraft.agents.writer import Writer"}, "above"),
     ("direction", {"text__words": "import redraft.agents.writer"}, "above"),
@@ -330,7 +330,7 @@ def test_the_rule_fires(rule: str, changed: dict[str, str], message: str) -> Non
 ALLOWED: list[dict[str, str]] = [
     {"agents__writer": DOC + "from redraft.text.words import count_words\nfrom redraft.domain import Span"},
     {"agents__writer": DOC + "from redraft.agents.judge import Judge", "agents__judge": DOC},
-    {"runs__workshop": DOC + "import redraft.agents.writer"},
+    {"runs__session": DOC + "import redraft.agents.writer"},
     {"cli__main": DOC + "def _f():\n    import redraft.runs.session"},
     {"cli__commands/runs": DOC + "from redraft.cli.views.render import table", "cli__views/render": DOC},
     {"text__tokens": DOC + "def _f():\n    import tiktoken"},
