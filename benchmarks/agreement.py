@@ -31,11 +31,11 @@ from benchmarks.common import DATA, table
 from redraft import Store
 from redraft.agreement.correlation import between_systems, tau_b
 from redraft.agreement.formats.catalog import FORMATS
-from redraft.agreement.people import Dataset, Item
+from redraft.agreement.people import Dataset, HumanItem
 from redraft.agreement.records import agreements
-from redraft.agreement.series import Series, baseline, filled
-from redraft.agreement.trial import Design, Outcome, tried
-from redraft.runs.experiment_runner import Bench
+from redraft.agreement.series import ScoreSeries, baseline, filled
+from redraft.agreement.trial import AgreementDesign, AgreementOutcome, tried
+from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import EXTRACTIVE, Limits
 from redraft.store.agreements import Agreement
 
@@ -77,7 +77,7 @@ BOOKS = Set(
 SETS = (QAGS, SUMMEVAL, SUMMEDITS, REALSUMM, BOOKS)
 
 
-def is_held_out(item: Item) -> bool:
+def is_held_out(item: HumanItem) -> bool:
     return bool(hashlib.sha256(item.source.encode()).digest()[-1] % 2)
 
 
@@ -89,22 +89,22 @@ def half(dataset: Dataset, name: str, documents: int | None = None) -> Dataset:
 
 
 @contextmanager
-def judged(dataset: Dataset, metric: str, human: str) -> Iterator[tuple[Outcome, Store]]:
+def judged(dataset: Dataset, metric: str, human: str) -> Iterator[tuple[AgreementOutcome, Store]]:
     """What the built-in judge says of all items, on a database of its own, so that nothing is known beforehand."""
     with TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
-        bench = Bench(store, Limits(concurrency=4))
-        yield asyncio.run(tried(dataset, Design(metric, human, (EXTRACTIVE,)), bench)), store
+        bench = ExperimentRunner(store, Limits(concurrency=4))
+        yield asyncio.run(tried(dataset, AgreementDesign(metric, human, (EXTRACTIVE,)), bench)), store
 
 
-def per_summary(one: Series) -> float | None:
+def per_summary(one: ScoreSeries) -> float | None:
     return tau_b(one.ours, one.people)
 
 
-def per_system(one: Series) -> float | None:
+def per_system(one: ScoreSeries) -> float | None:
     return between_systems(one.ours, one.people, one.systems, one.documents).tau
 
 
-def rows_of(which: Set, dataset: Dataset, outcome: Outcome, name: str) -> Iterator[list[object]]:
+def rows_of(which: Set, dataset: Dataset, outcome: AgreementOutcome, name: str) -> Iterator[list[object]]:
     """What the table says of one half: by summary, and by system where there are any."""
     ours, plain = filled(outcome, outcome.columns[0]), baseline(outcome)
     scored = sum(score is not None for score in outcome.columns[0].scores)

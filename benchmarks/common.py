@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from redraft import Workshop
+from redraft import Session
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("REDRAFT_DATA", ROOT.parent / "shared" / "data"))
@@ -41,10 +41,10 @@ def prose(characters: int | None = None) -> str:
 
 
 @contextlib.asynccontextmanager
-async def fresh() -> AsyncIterator[Workshop]:
+async def fresh() -> AsyncIterator[Session]:
     """A workshop on a database of its own, so that nothing is known beforehand."""
     with tempfile.TemporaryDirectory() as folder:
-        async with Workshop(Path(folder) / "redraft.db") as shop:
+        async with Session(Path(folder) / "redraft.db") as shop:
             yield shop
 
 

@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import DATA, table, use_vocabulary
-from redraft.agents.evidence import EvidenceDesk, Wanted
+from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.examiner import Examiner
-from redraft.agents.fact_checker import Factfinder
+from redraft.agents.fact_checker import FactChecker
 from redraft.agents.judge import Judge, reply_tokens
 from redraft.agents.retrieval import NEAR
 from redraft.domain import Document, content_id
@@ -159,10 +159,10 @@ class Bench:
     tokenizer: Tokenizer
     book: PromptBook = field(default_factory=PromptBook)
 
-    def desk(self, told: Told, window: int) -> EvidenceDesk:
+    def desk(self, told: Told, window: int) -> EvidenceReader:
         """Where a judge with such a window looks things up."""
         passages = Passages(told.document, self.tokenizer)
-        return EvidenceDesk(
+        return EvidenceReader(
             told.document, passages, self.tokenizer, window, self.tokenizer.count(told.document.text), reading="auto"
         )
 
@@ -183,9 +183,9 @@ class Bench:
         return row
 
     async def _answered(
-        self, judge: Judge, desk: EvidenceDesk, claims: Sequence[Claim], *, right: bool
+        self, judge: Judge, desk: EvidenceReader, claims: Sequence[Claim], *, right: bool
     ) -> list[bool | None]:
-        wanted = [Wanted(one.question, one.said(right=right)) for one in claims]
+        wanted = [EvidenceQuery(one.question, one.said(right=right)) for one in claims]
         found = await Examiner(judge).answers_from_document(wanted, desk)
         verdicts: list[bool | None] = []
         for n, claim in enumerate(claims):
@@ -197,10 +197,10 @@ class Bench:
         return verdicts
 
     async def _verified(
-        self, judge: Judge, desk: EvidenceDesk, claims: Sequence[Claim], *, right: bool
+        self, judge: Judge, desk: EvidenceReader, claims: Sequence[Claim], *, right: bool
     ) -> list[bool | None]:
         statements = [Statement(id=n, sentence=one.said(right=right)[1]) for n, one in enumerate(claims, 1)]
-        found = await Factfinder(judge).verify(statements, desk, None)
+        found = await FactChecker(judge).verify(statements, desk, None)
         said = [found.verdicts[n].category if n in found.verdicts else None for n in range(len(claims))]
         silent = None if not right else False
         named = {None: None, "none": True, "out_of_article": silent}
@@ -209,7 +209,10 @@ class Bench:
     def in_first_look(self, told: Told) -> int:
         """For how many of the true claims a quote is among the windows that are read first."""
         desk = self.desk(told, WINDOWS[-1])
-        read = ([desk.text(span) for span in desk.wanted(Wanted(one.question, one.true), NEAR)] for one in told.claims)
+        read = (
+            [desk.text(span) for span in desk.wanted(EvidenceQuery(one.question, one.true), NEAR)]
+            for one in told.claims
+        )
         return sum(bool(one.quoted_in(texts)) for one, texts in zip(told.claims, read, strict=True))
 
 

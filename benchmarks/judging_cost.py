@@ -27,7 +27,7 @@ from typing import Any, cast
 from zlib import crc32
 
 from benchmarks.common import prose, table, use_vocabulary
-from redraft import Document, Workshop
+from redraft import Document, Session
 from redraft.agents.evidence import has_room
 from redraft.domain import Usage
 from redraft.graphs.plan import DEFAULT_WORDS
@@ -205,7 +205,7 @@ async def spent(
     found: list[Spent] = []
     reader = reader or Reader(prompts)
     with tempfile.TemporaryDirectory() as folder:
-        async with Workshop(Path(folder) / "redraft.db", model=cast(Any, reader)) as shop:
+        async with Session(Path(folder) / "redraft.db", model=cast(Any, reader)) as shop:
             for text in drafts(document, words):
                 asked = {"context_tokens": window, "prompts": prompts}
                 result = await shop.evaluate(document, text, metrics=tuple(metrics), **asked)  # type: ignore[arg-type]

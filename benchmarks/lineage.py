@@ -45,7 +45,7 @@ from benchmarks.lineage_texts import (
 from benchmarks.statistics import source_of
 from redraft.text.embeddings import Encoder, load_encoder
 from redraft.text.languages import tongues_in
-from redraft.text.origin_chains import Composed, Excerpt, Place, Text, compose
+from redraft.text.origin_chains import Composed, DerivedText, Excerpt, OriginPlace, compose
 from redraft.text.origins import Origins, Traced, indexed
 from redraft.text.sentences import worded
 
@@ -76,20 +76,22 @@ class Answer:
         return self.marks[:1] == self.told.marks
 
 
-def followed(made: Made, encoder: Encoder | None, known: dict[int, Text]) -> Text:
+def followed(made: Made, encoder: Encoder | None, known: dict[int, DerivedText]) -> DerivedText:
     """What is known of a text and of those that it was made from."""
     if id(made) not in known:
         origins = Origins([one.text for one in made.parents], encoder)
         parents = tuple(
             Excerpt(one.start) if isinstance(one, Stretch) else followed(one, encoder, known) for one in made.parents
         )
-        known[id(made)] = Text(origins.trace(made.text), parents)
+        known[id(made)] = DerivedText(origins.trace(made.text), parents)
     return known[id(made)]
 
 
 def at_once(traced: Sequence[Traced]) -> list[Composed]:
     """The map to the document itself, without the texts in between."""
-    return [Composed(one.span, tuple(Place(link.span, link.weight, (link,)) for link in one.links)) for one in traced]
+    return [
+        Composed(one.span, tuple(OriginPlace(link.span, link.weight, (link,)) for link in one.links)) for one in traced
+    ]
 
 
 def answers(document: str, made: Made, found: Sequence[Composed]) -> Iterator[Answer]:

@@ -20,11 +20,11 @@ from typing import Any
 from benchmarks.common import SAMPLE
 from redraft.domain import Document
 from redraft.dossier.build import read_dossier
-from redraft.dossier.contents import CallEntry, Dossier, FindingEntry, Place, Sentence, Source
+from redraft.dossier.contents import CallEntry, Dossier, FindingEntry, PlaceEntry, SentenceEntry, SourceEntry
 from redraft.pages.dossier import dossier_page
 from redraft.readers.documents import load
-from redraft.runs.session import Workshop
-from redraft.settings import Judging, Refinement, Settings
+from redraft.runs.session import Session
+from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
 from tests.browser import browser, missing
 
 SIZES = ((600_000, 60, 300), (6_000_000, 2_000, 30_000))
@@ -60,9 +60,9 @@ def main() -> None:
 
 async def drafted(database: Path) -> Dossier:
     """A small run to enlarge."""
-    judging = Judging(metrics=("coverage",))
-    wanted = Refinement(goals={"coverage": 0.9}, rounds=2, allow_self_check=True)
-    async with Workshop(database, settings=Settings(words=300, model="extractive")) as shop:
+    judging = JudgeConfig(metrics=("coverage",))
+    wanted = RefineConfig(goals={"coverage": 0.9}, rounds=2, allow_self_check=True)
+    async with Session(database, settings=DraftConfig(words=300, model="extractive")) as shop:
         result = await shop.summarize(load(SAMPLE), refinement=wanted, judging=judging)
         return await asyncio.to_thread(read_dossier, shop.store, result.run.id)
 
@@ -90,16 +90,16 @@ def enlarged(small: Dossier, characters: int, findings: int, calls: int) -> Doss
     )
 
 
-def _sentence(like: Sentence, number: int, start: int, characters: int) -> Sentence:
+def _sentence(like: SentenceEntry, number: int, start: int, characters: int) -> SentenceEntry:
     place = _place(number, SENTENCES, characters, like.text)
-    sources = tuple(Source(place=place, weight=one.weight, way=one.way) for one in like.sources[:1])
+    sources = tuple(SourceEntry(place=place, weight=one.weight, way=one.way) for one in like.sources[:1])
     end = start + len(like.text)
     return like.model_copy(update={"number": number, "start": start, "end": end, "sources": sources, "findings": ()})
 
 
-def _place(number: int, among: int, characters: int, text: str) -> Place:
+def _place(number: int, among: int, characters: int, text: str) -> PlaceEntry:
     start = (characters - 500) * number // (among + 1)
-    return Place(start=start, end=start + 120, chapter="", percent=100 * start // characters, text=text)
+    return PlaceEntry(start=start, end=start + 120, chapter="", percent=100 * start // characters, text=text)
 
 
 def _finding(like: FindingEntry, number: int, among: int, characters: int) -> FindingEntry:

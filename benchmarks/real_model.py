@@ -33,16 +33,16 @@ from redraft import (
     CallAnswered,
     CallFailed,
     Document,
+    DraftConfig,
     Evaluation,
     Event,
-    Judging,
+    JudgeConfig,
     Limits,
     RedraftError,
-    Refinement,
+    RefineConfig,
     Result,
     RunError,
-    Settings,
-    Workshop,
+    Session,
 )
 from redraft.store.runs import Run
 from redraft.text.words import count_words
@@ -159,23 +159,23 @@ async def work(
 ) -> None:
     """Draft, judge and refine one text. What goes wrong is noted, and the next thing done."""
     sizes = {"words": _WORDS, "chunk_tokens": 700, "context_tokens": _WINDOW, "max_tokens": _MOST_TOKENS}
-    settings = Settings.model_validate({"model": NAME, "base_url": url, "prompts": prompts, **sizes})
-    judging = Judging(metrics=METRICS, questions=_QUESTIONS, claims=_CLAIMS)
+    settings = DraftConfig.model_validate({"model": NAME, "base_url": url, "prompts": prompts, **sizes})
+    judging = JudgeConfig(metrics=METRICS, questions=_QUESTIONS, claims=_CLAIMS)
     limits = Limits(timeout=1800, concurrency=2)
     watch = Watch(name)
     found.databases.append(database)
-    async with Workshop(database, settings=settings, judging=judging, limits=limits, observer=watch.observe) as shop:
+    async with Session(database, settings=settings, judging=judging, limits=limits, observer=watch.observe) as shop:
         for strategy in STRATEGIES:
             drafting = partial(shop.summarize, document, strategy=strategy, judging=judging)
             result = await step(found, watch, shop, strategy, "evaluate", drafting)
             if rounds and strategy == STRATEGIES[0] and result and result.summary:
-                refinement = Refinement(goals=GOALS, rounds=rounds)
+                refinement = RefineConfig(goals=GOALS, rounds=rounds)
                 refining = partial(shop.refine, document, result.summary, refinement=refinement)
                 await step(found, watch, shop, strategy, "refine", refining)
 
 
 async def step(
-    found: Found, watch: Watch, shop: Workshop, strategy: str, kind: str, begin: Callable[[], Awaitable[Result]]
+    found: Found, watch: Watch, shop: Session, strategy: str, kind: str, begin: Callable[[], Awaitable[Result]]
 ) -> Result | None:
     """One run, from its beginning or from where it was stopped before. What it came to is noted; its death, too."""
     watch.what = f"{watch.text}: {strategy if kind == 'evaluate' else 'refined'}"
@@ -194,7 +194,7 @@ async def step(
     return result
 
 
-def begun(shop: Workshop, strategy: str, kind: str) -> Run | None:
+def begun(shop: Session, strategy: str, kind: str) -> Run | None:
     """The run of this kind that is in the database already."""
     # One that refines has been given its summary, whoever has drafted that.
     known = (strategy, "given")
@@ -202,7 +202,7 @@ def begun(shop: Workshop, strategy: str, kind: str) -> Run | None:
     return runs[0] if runs else None
 
 
-async def gone_on(shop: Workshop, run: Run) -> Result:
+async def gone_on(shop: Session, run: Run) -> Result:
     """What a run came to that is done; where it was stopped it goes on. One that has died stays dead."""
     if run.status == "failed":
         raise RunError(f"{(run.error or {}).get('message', 'for no reason')} (in an earlier run)")

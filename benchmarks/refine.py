@@ -17,7 +17,7 @@ from contextlib import closing
 from statistics import fmean
 
 from benchmarks.common import SAMPLE, fresh, prose, stories, table
-from redraft import Document, Result, Store, Workshop, load
+from redraft import Document, Result, Session, Store, load
 from redraft.readers.documents import parse
 from redraft.text.sentences import sentences
 from redraft.text.words import count_words
@@ -44,7 +44,7 @@ def lead(text: str, words: int) -> str:
     return text[:end]
 
 
-async def refined(document: Document, words: int, rounds: int, shop: Workshop) -> Result:
+async def refined(document: Document, words: int, rounds: int, shop: Session) -> Result:
     goals = dict.fromkeys(METRICS, 1.0)
     draft, asked = lead(document.text, words), {"words": words, "goals": goals, "rounds": rounds}
     return await shop.refine(document, draft, **asked, allow_self_check=True)

@@ -21,7 +21,7 @@ from redraft.agents.token_budget import wording_of
 from redraft.domain import Document, content_id
 from redraft.graphs.plan import Planner
 from redraft.prompts.book import PromptBook
-from redraft.settings import Settings
+from redraft.settings import DraftConfig
 from redraft.text.chunks import chunk
 from redraft.text.tokens import Tokenizer, tokenizer_named
 
@@ -35,7 +35,7 @@ def room_for(asked: Sequence[Questioned], tokenizer: Tokenizer) -> int:
     text = chapter(list(asked))
     document = Document(content_id(text), "chapter", text, source="chapter.txt")
     chunks = chunk(document, tokenizer, 4096)
-    planner = Planner(document, chunks, Settings(words=50), tokenizer, PromptBook())
+    planner = Planner(document, chunks, DraftConfig(words=50), tokenizer, PromptBook())
     wording = wording_of(text, tokenizer, planner.nothing().tokens_per_word)
     return AT_ONCE * QUESTION.tokens(wording) + FRAME
 

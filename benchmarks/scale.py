@@ -26,9 +26,9 @@ from benchmarks.common import table
 from redraft.batches.request import pot_of
 from redraft.batches.status import standing_of
 from redraft.domain import Document, Usage, content_id
-from redraft.settings import Limits, Settings
+from redraft.settings import DraftConfig, Limits
 from redraft.store.batches import Batch, NewItem
-from redraft.store.bookings import Booking, Terms
+from redraft.store.bookings import Booking, ReservationTerms
 from redraft.store.calls import OK, SENT, Call
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -76,7 +76,7 @@ def measured(store: Store, documents: int) -> list[str]:
     """The milliseconds that each question takes in a batch of so many documents."""
     name = f"of-{documents}"
     fill(store, name, documents)
-    terms = Terms(pot_of(name), max_cost=1e6)
+    terms = ReservationTerms(pot_of(name), max_cost=1e6)
     booked, settled, leased, back = [], [], [], []
     for _ in range(_TIMES):
         call, booking = replace(_CALL, key=f"{name} {next(_numbers)}"), Booking()
@@ -137,7 +137,7 @@ def book_on(address: str, run: str, pot: str, seconds: float, there: Barrier, do
         ends, calls = time.monotonic() + seconds, 0
         while time.monotonic() < ends:
             booking, call = Booking(), replace(_CALL, run=run, key=f"{run} asked {next(_numbers)}")
-            store.bookings.book(booking, call, Terms(pot, max_cost=1e6))
+            store.bookings.book(booking, call, ReservationTerms(pot, max_cost=1e6))
             store.bookings.settle(booking, replace(call, outcome=OK, reply=f"Reply to {call.key}.", cost_usd=0.0005))
             store.documents.add_text(f"What came of {call.key}.")
             calls += 1
@@ -150,7 +150,7 @@ def fill(store: Store, name: str, documents: int) -> None:
     store.documents.add(Document(content_id(text), "A text", text, (), "a.txt", "utf-8"))
     with store.connection.writing() as raw:
         if not raw.execute("SELECT 1 FROM runs WHERE id = 'r0'").fetchone():
-            settings, limits = Settings(words=200), Limits()
+            settings, limits = DraftConfig(words=200), Limits()
             store.runs.add(Run("r0", "r0", content_id(text), settings, limits, {}, "estimate", "0"))
         columns = [one for one in dict(raw.execute("SELECT * FROM runs WHERE id = 'r0'").fetchone()) if one != "id"]
         store.batches.open(Batch(name, {}, {}))

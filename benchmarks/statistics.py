@@ -21,7 +21,7 @@ from statistics import fmean, median
 from typing import Any
 
 from benchmarks.common import DATA, prose, table, use_vocabulary
-from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.evidence import EvidenceReader
 from redraft.domain import Document, content_id
 from redraft.evaluators import statistics
 from redraft.evaluators.base import Case, statements_of
@@ -64,7 +64,7 @@ def summary_of(source: str) -> str:
 
 def case_of(source: str, summary: str, tokenizer: Tokenizer, tokens: int) -> Case:
     document = Document(content_id(source), "source", source)
-    desk = EvidenceDesk(document, Passages(document, tokenizer), tokenizer, 8192, tokens)
+    desk = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 8192, tokens)
     return Case(statements_of(summary), (), desk, text=summary)
 
 

@@ -44,7 +44,7 @@ from langgraph.types import Send
 from typing_extensions import TypedDict
 
 from benchmarks.common import table
-from redraft.graphs.merge_scheduler import MergeGate
+from redraft.graphs.merge_scheduler import MergeScheduler
 
 CONCURRENCY, PACE = 16, 0.1
 WAYS = ("scheduler", "task, one name", "task, own names", "task, fixed order", "Send")
@@ -107,7 +107,7 @@ class Tree:
     """Every call as soon as the summaries that it needs are there, merges before chunks: redraft's own schedule."""
 
     def __init__(self, shape: Shape, way: str, model: Model) -> None:
-        self._shape, self._way, self._model, self._gate = shape, way, model, MergeGate(CONCURRENCY)
+        self._shape, self._way, self._model, self._gate = shape, way, model, MergeScheduler(CONCURRENCY)
 
     async def build(self) -> str:
         self._gate.expect_merge(self._shape.fan)

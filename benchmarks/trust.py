@@ -25,7 +25,7 @@ from benchmarks.common import SAMPLE, stories, table
 from benchmarks.trust_sets import realsumm, references, summedits
 from benchmarks.trust_swaps import KINDS, swaps
 from redraft.builtin.facts import align_facts
-from redraft.builtin.support import Held, ground_of
+from redraft.builtin.support import SentenceSupport, ground_of
 from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.prompts.factual import AlignGiven, Fact
 from redraft.prompts.judging import Statement
@@ -34,7 +34,7 @@ from redraft.text.sentences import worded
 ACCUSING = ("contradicted", "absent")
 
 
-def held(document: str, sentences: Sequence[str]) -> list[Held]:
+def held(document: str, sentences: Sequence[str]) -> list[SentenceSupport]:
     """What the judge makes of each sentence, with all of the document before it."""
     ground = ground_of((document,))
     return [ground.hold(sentence) for sentence in sentences]

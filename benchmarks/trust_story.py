@@ -31,7 +31,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from benchmarks.common import fresh, table
 from benchmarks.extractive import KINDS, Story, read
-from redraft import Document, Result, Workshop
+from redraft import Document, Result, Session
 from redraft.builtin.questions import ask_document
 from redraft.prompts.judging import AskDocumentGiven
 from redraft.readers.documents import parse
@@ -96,7 +96,7 @@ class Refined(NamedTuple):
     insertions: list[Insertion]
 
 
-async def refined(document: Document, words: int, rounds: int, shop: Workshop) -> Refined:
+async def refined(document: Document, words: int, rounds: int, shop: Session) -> Refined:
     """Draft, then refine for coverage and consistency."""
     draft = (await shop.summarize(document, words=words)).summary or ""
     goals = {"coverage": 1.0, "consistency": 1.0}

@@ -16,7 +16,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from redraft import Judging, Refinement, Settings, Store, Workshop, load, read_beside, read_dossier  # noqa: E402
+from redraft import DraftConfig, JudgeConfig, RefineConfig, Session, Store, load, read_beside, read_dossier  # noqa: E402
 from redraft.experiments.chunk_size import (  # noqa: E402
     EXPERIMENT,
     SizeDesign,
@@ -26,7 +26,7 @@ from redraft.experiments.published import read_file_of_results  # noqa: E402
 from redraft.pages.comparison import comparison_page  # noqa: E402
 from redraft.pages.dossier import dossier_page  # noqa: E402
 from redraft.pages.report import report_page  # noqa: E402
-from redraft.runs.experiment_runner import Bench  # noqa: E402
+from redraft.runs.experiment_runner import ExperimentRunner  # noqa: E402
 from redraft.settings import Limits  # noqa: E402
 from tests.browser import browser, missing  # noqa: E402
 
@@ -38,12 +38,12 @@ _QUALITY = 82
 
 async def refined(database: Path) -> str:
     """A run with something to see in every part of its page."""
-    wanted = Refinement(
+    wanted = RefineConfig(
         goals={"coverage": 0.5, "consistency": 0.9, "keyfact_recall": 0.3}, rounds=3, allow_self_check=True
     )
-    judging = Judging(metrics=tuple(wanted.goals))
+    judging = JudgeConfig(metrics=tuple(wanted.goals))
     given = (ROOT / "examples" / "a-first-summary.md").read_text("utf-8")
-    async with Workshop(database, settings=Settings(words=200, model="extractive")) as shop:
+    async with Session(database, settings=DraftConfig(words=200, model="extractive")) as shop:
         return (await shop.refine(load(SAMPLE), given, refinement=wanted, judging=judging)).run.id
 
 
@@ -104,8 +104,8 @@ def of_comparison(folder: Path) -> None:
 
 async def compared(database: Path) -> list[str]:
     """Two runs on the sample book, of different lengths."""
-    judging = Judging(metrics=("coverage", "consistency", "keyfact_recall"))
-    async with Workshop(database, settings=Settings(model="extractive")) as shop:
+    judging = JudgeConfig(metrics=("coverage", "consistency", "keyfact_recall"))
+    async with Session(database, settings=DraftConfig(model="extractive")) as shop:
         made = [await shop.summarize(load(SAMPLE), words=words, judging=judging) for words in (150, 400)]
     return [one.run.id for one in made]
 
@@ -113,7 +113,7 @@ async def compared(database: Path) -> list[str]:
 def of_report(folder: Path) -> None:
     """The top of a page of stored results."""
     with Store(folder / "redraft.db") as store:
-        bench = Bench(store, Limits())
+        bench = ExperimentRunner(store, Limits())
         outcome = asyncio.run(chunk_sizes([load(SAMPLE)], SizeDesign(("extractive",)), bench))
     (folder / "tables.json").write_text(EXPERIMENT.report(outcome).files()["tables.json"], "utf-8")
     path = folder / "report.html"

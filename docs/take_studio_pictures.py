@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 import redraft  # noqa: E402
-from redraft import Workshop  # noqa: E402
+from redraft import Session  # noqa: E402
 from redraft.settings import ModelSettings  # noqa: E402
 from tests.browser import browser, missing  # noqa: E402
 from tests.chatserver import ChatServer, Seen  # noqa: E402
@@ -75,7 +75,7 @@ async def batch_of_reports(folder: Path, at: Served) -> None:
     for number, part in enumerate(SAMPLE.read_text("utf-8").split("\n## ")[1:], 1):
         (folder / "reports" / f"report-{number}.md").write_text(f"# {part}", "utf-8")
     (folder / "reports" / "scanned.txt").write_text("", "utf-8")
-    async with Workshop(at.told.database) as shop:
+    async with Session(at.told.database) as shop:
         goals = {"coverage": 0.4, "consistency": 0.9}
         options = {"words": 60, "goals": goals, "rounds": 1, "allow_self_check": True}
         await redraft.batch(shop, [folder / "reports"], name="reports", **options)

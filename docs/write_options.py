@@ -8,7 +8,7 @@ from textwrap import fill
 
 import click
 
-from redraft.cli.commands.help import ABOUT_ALL, Known, contexts, known_options
+from redraft.cli.commands.help import ABOUT_ALL, KnownOption, contexts, known_options
 from redraft.cli.main import app
 from redraft.cli.sections import SECTIONS, Command
 
@@ -32,7 +32,7 @@ def page() -> str:
         return "\n".join([_HEAD, *_sections(known), *_commands(root)]) + "\n"
 
 
-def _sections(known: list[Known]) -> Iterator[str]:
+def _sections(known: list[KnownOption]) -> Iterator[str]:
     for section, title in SECTIONS.items():
         yield f"## {title}\n"
         yield "| option | what it does | in the environment |"

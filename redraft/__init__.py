@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         CallFailed,
         CallStarted,
         Event,
-        Found,
+        FindingFound,
         Noted,
         Observer,
         PartDone,
@@ -60,13 +60,13 @@ if TYPE_CHECKING:
     )
     from redraft.graphs.review import ReviewAnswer, ReviewQuestion
     from redraft.graphs.state import Options
-    from redraft.history.changes import Difference, difference
+    from redraft.history.changes import DraftDiff, difference
     from redraft.history.citations import Citations, citations_of, cited
-    from redraft.history.comparison import Comparison, compared
+    from redraft.history.comparison import SummaryComparison, compared
     from redraft.history.lineage import Lineage, read_lineage
     from redraft.history.lost import Losses, read_losses
     from redraft.history.results import ChapterResult, Result, built, built_keyfacts, read_result
-    from redraft.history.trace import Trace, Turn, read_trace
+    from redraft.history.trace import RunTrace, Turn, read_trace
     from redraft.models.base import Model, Reply, Request, Sampling
     from redraft.models.chat import ChatModel
     from redraft.models.prices import PriceTable, price_table
@@ -74,13 +74,13 @@ if TYPE_CHECKING:
     from redraft.presets import Preset, preset
     from redraft.prompts.catalog import PROMPTS
     from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel
-    from redraft.prompts.tags import Item, Names
+    from redraft.prompts.tags import Names, TaggedItem
     from redraft.readers.documents import load
     from redraft.rulings import Lookup
     from redraft.runs.driver import Reviewer
-    from redraft.runs.session import Workshop
+    from redraft.runs.session import Session
     from redraft.runs.tools import tools
-    from redraft.settings import Judging, Limits, ModelSettings, Price, Refinement, Settings
+    from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings, Price, RefineConfig
     from redraft.store.runs import Run
     from redraft.store.store import Store
 
@@ -97,8 +97,8 @@ _HOMES = {
     "ChapterResult": "redraft.history.results",
     "ChatModel": "redraft.models.chat",
     "Citations": "redraft.history.citations",
-    "Comparison": "redraft.history.comparison",
-    "Difference": "redraft.history.changes",
+    "SummaryComparison": "redraft.history.comparison",
+    "DraftDiff": "redraft.history.changes",
     "Document": "redraft.domain",
     "Dossier": "redraft.dossier.contents",
     "Draft": "redraft.domain",
@@ -108,13 +108,13 @@ _HOMES = {
     "Evidence": "redraft.domain",
     "Fence": "redraft.prompts.contract",
     "Finding": "redraft.domain",
-    "Found": "redraft.events",
+    "FindingFound": "redraft.events",
     "FunctionModel": "redraft.models.testing",
     "Gap": "redraft.domain",
     "GivenModel": "redraft.prompts.contract",
-    "Item": "redraft.prompts.tags",
+    "TaggedItem": "redraft.prompts.tags",
     "Judge": "redraft.agents.judge",
-    "Judging": "redraft.settings",
+    "JudgeConfig": "redraft.settings",
     "KeyFact": "redraft.domain",
     "KeyFacts": "redraft.domain",
     "Limits": "redraft.settings",
@@ -138,7 +138,7 @@ _HOMES = {
     "PriceTable": "redraft.models.prices",
     "Prompt": "redraft.prompts.contract",
     "RedraftError": "redraft.errors",
-    "Refinement": "redraft.settings",
+    "RefineConfig": "redraft.settings",
     "Reply": "redraft.models.base",
     "ReplyModel": "redraft.prompts.contract",
     "Request": "redraft.models.base",
@@ -156,19 +156,19 @@ _HOMES = {
     "Sampling": "redraft.models.base",
     "Scored": "redraft.events",
     "ScriptedModel": "redraft.models.testing",
-    "Settings": "redraft.settings",
+    "DraftConfig": "redraft.settings",
     "Span": "redraft.domain",
     "Stage": "redraft.evaluators.forecast",
     "StageStarted": "redraft.events",
     "Store": "redraft.store.store",
     "Totals": "redraft.domain",
-    "Trace": "redraft.history.trace",
+    "RunTrace": "redraft.history.trace",
     "Tree": "redraft.domain",
     "Turn": "redraft.history.trace",
     "Usage": "redraft.domain",
     "UsageError": "redraft.errors",
     "Waiting": "redraft.events",
-    "Workshop": "redraft.runs.session",
+    "Session": "redraft.runs.session",
     "batch": "redraft.batches.api",
     "built": "redraft.history.results",
     "built_keyfacts": "redraft.history.results",
@@ -205,24 +205,23 @@ __all__ = [
     "ChapterResult",
     "ChatModel",
     "Citations",
-    "Comparison",
-    "Difference",
     "Document",
     "Dossier",
     "Draft",
+    "DraftConfig",
+    "DraftDiff",
     "Evaluation",
     "Evaluator",
     "Event",
     "Evidence",
     "Fence",
     "Finding",
-    "Found",
+    "FindingFound",
     "FunctionModel",
     "Gap",
     "GivenModel",
-    "Item",
     "Judge",
-    "Judging",
+    "JudgeConfig",
     "KeyFact",
     "KeyFacts",
     "Limits",
@@ -245,7 +244,7 @@ __all__ = [
     "PriceTable",
     "Prompt",
     "RedraftError",
-    "Refinement",
+    "RefineConfig",
     "Reply",
     "ReplyModel",
     "Request",
@@ -259,23 +258,24 @@ __all__ = [
     "RunDone",
     "RunError",
     "RunStarted",
+    "RunTrace",
     "RunsBeside",
     "Sampling",
     "Scored",
     "ScriptedModel",
-    "Settings",
+    "Session",
     "Span",
     "Stage",
     "StageStarted",
     "Store",
+    "SummaryComparison",
+    "TaggedItem",
     "Totals",
-    "Trace",
     "Tree",
     "Turn",
     "Usage",
     "UsageError",
     "Waiting",
-    "Workshop",
     "batch",
     "built",
     "built_keyfacts",

@@ -28,7 +28,7 @@ class Span(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class DocumentSection:
     """A titled stretch of a document: a chapter, a part. `level` 1 is the outermost."""
 
     title: str
@@ -43,7 +43,7 @@ class Document:
     id: str
     title: str
     text: str
-    sections: tuple[Section, ...] = ()
+    sections: tuple[DocumentSection, ...] = ()
     source: str = ""
     encoding: str = "utf-8"
     notes: tuple[str, ...] = field(default=(), compare=False)

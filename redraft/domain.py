@@ -11,7 +11,7 @@ from pydantic.dataclasses import dataclass as record
 
 from redraft.document import Chunk as Chunk
 from redraft.document import Document as Document
-from redraft.document import Section as Section
+from redraft.document import DocumentSection as DocumentSection
 from redraft.document import Span as Span
 from redraft.document import content_id as content_id
 from redraft.rulings import PointAnswer

@@ -105,7 +105,7 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FindingFound:
     """A metric has found something wrong with the draft of a round."""
 
     kind: ClassVar[str] = "finding"
@@ -200,7 +200,7 @@ Event = (
     | CallFailed
     | PieceDone
     | Scored
-    | Found
+    | FindingFound
     | RoundSettled
     | Waiting
     | RunDone

@@ -9,19 +9,19 @@ from importlib import resources
 from typing import Any
 
 from redraft.errors import UsageError
-from redraft.settings import Judging, Refinement, Settings
+from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
 
 _FILE = "presets.toml"
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """What a paper sets: `Workshop(settings=one.settings, judging=one.judging, refinement=one.refinement)`."""
+    """What a paper sets: `Session(settings=one.settings, judging=one.judging, refinement=one.refinement)`."""
 
     name: str
-    settings: Settings = field(default_factory=Settings)
-    judging: Judging = field(default_factory=Judging)
-    refinement: Refinement | None = None
+    settings: DraftConfig = field(default_factory=DraftConfig)
+    judging: JudgeConfig = field(default_factory=JudgeConfig)
+    refinement: RefineConfig | None = None
     """None where the paper redrafts nothing."""
 
     @property
@@ -59,7 +59,7 @@ def _made(
 ) -> Preset:
     return Preset(
         name,
-        Settings.model_validate(settings or {}),
-        Judging.model_validate(judging),
-        Refinement.model_validate(refinement) if refinement else None,
+        DraftConfig.model_validate(settings or {}),
+        JudgeConfig.model_validate(judging),
+        RefineConfig.model_validate(refinement) if refinement else None,
     )

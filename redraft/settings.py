@@ -1,4 +1,4 @@
-"""What a user can set: `Settings` decide the result and are part of a run's identity, `Limits` bound the effort."""
+"""What a user can set: `DraftConfig` decide the result and are part of a run's identity, `Limits` bound the effort."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STATISTICS = "statistics"
 FIGURES = (STATISTICS, "position")  # all of redraft's metrics that give figures and no score
 PackPart = Literal["questions", "keyfacts"]  # what is built of a document for its drafts to be judged by
 YARDSTICKS: dict[PackPart, str] = {"questions": "pack", "keyfacts": "keyfacts"}
-"""What such a part is called where it is named: in `Judging`, with the scores that rest on it, as the kind of a run."""
+"""The name of such a part: in `JudgeConfig`, with the scores that rest on it, and as the kind of a run."""
 PerspectiveName = Literal["both", "analytical", "narrative"]
 Chunking = Literal["natural", "fixed"]
 """Whether chunks end at chapters, scenes and paragraphs, without what surrounds the text; or are as large as may be."""
@@ -151,7 +151,7 @@ _NO_MATTER = {"chosen", "prompts", "key_env", "replies", "reasoning_tokens", "pr
 _LANGUAGES = r"^(([A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*)?(,|$))*$"
 
 
-class Settings(BaseModel):
+class DraftConfig(BaseModel):
     """Everything that decides what the summary says."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
@@ -299,7 +299,7 @@ Questions = Annotated[int | tuple[int, int], BeforeValidator(_questions), AfterV
 """How many questions there are: at most, or about each stretch from so many to so many."""
 
 
-class Judging(BaseModel):
+class JudgeConfig(BaseModel):
     """How a draft is judged."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
@@ -407,7 +407,7 @@ class Judging(BaseModel):
         return (*(metric for metric in self.metrics if metric != STATISTICS), STATISTICS)
 
 
-class Refinement(BaseModel):
+class RefineConfig(BaseModel):
     """What a draft is redrafted for, and how long."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
@@ -502,7 +502,7 @@ class Evaluate(_Purpose):
     """A draft is judged, one that is made first or one that is handed over."""
 
     kind: Literal["evaluate"] = "evaluate"
-    judging: Judging
+    judging: JudgeConfig
     refinement: None = None
 
 
@@ -510,15 +510,15 @@ class Refine(_Purpose):
     """A draft is judged and redrafted, one that is made first or one that is handed over."""
 
     kind: Literal["refine"] = "refine"
-    judging: Judging
-    refinement: Refinement
+    judging: JudgeConfig
+    refinement: RefineConfig
 
 
 class Compare(_Purpose):
     """Two summaries that are handed over are held against each other."""
 
     kind: Literal["compare"] = "compare"
-    judging: Judging
+    judging: JudgeConfig
     refinement: None = None
 
 
@@ -526,7 +526,7 @@ class BuildQuestions(_Purpose):
     """The questions about a document are asked once and for all; no draft is judged. `judging.pack` names them."""
 
     kind: Literal["pack"] = "pack"
-    judging: Judging
+    judging: JudgeConfig
     refinement: None = None
 
 
@@ -534,23 +534,23 @@ class BuildKeyfacts(_Purpose):
     """The key facts of a document are found; no draft is judged. `judging.keyfacts` names them."""
 
     kind: Literal["keyfacts"] = "keyfacts"
-    judging: Judging
+    judging: JudgeConfig
     refinement: None = None
 
 
-class Trace(_Purpose):
+class TraceLineage(_Purpose):
     """The sentences of a summary that is there are traced with a model's help; nothing is drafted, and none judged."""
 
     kind: Literal["lineage"] = "lineage"
-    judging: Judging
+    judging: JudgeConfig
     refinement: None = None
 
 
-class Part(_Purpose):
+class ExperimentPart(_Purpose):
     """A part of an experiment, which gives it its own name as its kind. Only the experiment can go on with it."""
 
     kind: str = Field(min_length=1)
-    judging: Judging
+    judging: JudgeConfig
     refinement: None = None
 
     @field_validator("kind")
@@ -561,17 +561,19 @@ class Part(_Purpose):
         return kind
 
 
-Purpose = Summarize | Evaluate | Refine | Compare | BuildQuestions | BuildKeyfacts | Trace | Part
+Purpose = Summarize | Evaluate | Refine | Compare | BuildQuestions | BuildKeyfacts | TraceLineage | ExperimentPart
 _PURPOSES: dict[str, type[Purpose]] = {one.model_fields["kind"].default: one for one in get_args(Purpose)[:-1]}
 
 
-def purpose_of(kind: str, judging: Judging | None, refinement: Refinement | None) -> Purpose:
+def purpose_of(kind: str, judging: JudgeConfig | None, refinement: RefineConfig | None) -> Purpose:
     """The purpose of a run whose kind, judging and refinement these are."""
-    return _PURPOSES.get(kind, Part).model_validate({"kind": kind, "judging": judging, "refinement": refinement})
+    return _PURPOSES.get(kind, ExperimentPart).model_validate(
+        {"kind": kind, "judging": judging, "refinement": refinement}
+    )
 
 
-def with_draft(judging: Judging | None, refinement: Refinement | None = None) -> Purpose:
+def with_draft(judging: JudgeConfig | None, refinement: RefineConfig | None = None) -> Purpose:
     """What is done with a draft: it is refined, or judged, or stays as it is."""
     if refinement is not None:
-        return Refine(judging=judging or Judging(), refinement=refinement)
+        return Refine(judging=judging or JudgeConfig(), refinement=refinement)
     return SUMMARIZE if judging is None else Evaluate(judging=judging)

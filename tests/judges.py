@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from redraft import Judging, Limits, Refinement, Result, Reviewer, Settings, Store, Workshop
+from redraft import DraftConfig, JudgeConfig, Limits, RefineConfig, Result, Reviewer, Session, Store
 from redraft.domain import Document, KeyFacts, Usage
 from redraft.errors import ModelError, UnreadableReply
 from redraft.evaluators.base import statements_of
@@ -544,14 +544,14 @@ class Court:
         """Count from here."""
         self.sheets.clear()
 
-    def settings(self, settings: Mapping[str, Any] | None = None) -> Settings:
+    def settings(self, settings: Mapping[str, Any] | None = None) -> DraftConfig:
         """Words enough, at the server where there is one."""
         place = {"model": "openai:m", "base_url": self.server.base_url} if self.server else {}
-        return Settings(**{"strategy": "hierarchical", "words": 400, **place, **(settings or {})})
+        return DraftConfig(**{"strategy": "hierarchical", "words": 400, **place, **(settings or {})})
 
-    def shop(self, **people: Any) -> Workshop:
+    def shop(self, **people: Any) -> Session:
         """A workshop on the store, whose model writes, and judges where nobody else does."""
-        return Workshop(self.store, **{"model": self.model, **people})
+        return Session(self.store, **{"model": self.model, **people})
 
     async def evaluate(
         self,
@@ -566,7 +566,7 @@ class Court:
     ) -> Result:
         """Judge a summary."""
         async with self.shop(judges=judges, limits=limits, observer=observer) as shop:
-            asked = Judging(**judging)
+            asked = JudgeConfig(**judging)
             return await shop.evaluate(
                 document or self.document, summary, settings=self.settings(settings), judging=asked
             )
@@ -582,7 +582,7 @@ class Court:
     ) -> KeyFacts:
         """Grow the key facts of a document."""
         async with self.shop(limits=limits, observer=observer) as shop:
-            asked = Judging(**judging)
+            asked = JudgeConfig(**judging)
             result = await shop.build(
                 document or self.document, "keyfacts", settings=self.settings(settings), judging=asked
             )
@@ -595,12 +595,12 @@ class Court:
         *,
         reviewer: Reviewer | None = None,
         limits: Limits | None = None,
-        judging: Judging | None = None,
+        judging: JudgeConfig | None = None,
         settings: Mapping[str, Any] | None = None,
         **refinement: Any,
     ) -> Result:
         """Refine a summary."""
-        wanted = Refinement(**{"goals": {"coverage": 0.9, "consistency": 1.0}, **refinement})
+        wanted = RefineConfig(**{"goals": {"coverage": 0.9, "consistency": 1.0}, **refinement})
         async with self.shop(limits=limits, reviewer=reviewer) as shop:
             chosen = self.settings(settings)
             return await shop.refine(self.document, summary, settings=chosen, judging=judging, refinement=wanted)

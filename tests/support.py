@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from redraft import Limits, Result, Settings, Store, Workshop
+from redraft import DraftConfig, Limits, Result, Session, Store
 from redraft.domain import Document
 from redraft.models.base import Request
 from redraft.models.testing import FunctionModel, Line
@@ -81,13 +81,13 @@ class Desk:
         """The requests of one prompt."""
         return [request for request in self.asked if request.prompt.name == prompt]
 
-    def shop(self, **people: Any) -> Workshop:
+    def shop(self, **people: Any) -> Session:
         """A workshop on the store, whose model writes and judges."""
-        return Workshop(self.store, **{"model": self.model, **people})
+        return Session(self.store, **{"model": self.model, **people})
 
     async def summarize(self, document: Document, limits: Limits | None = None, **settings: Any) -> Result:
         """A run with small chunks and a small window, unless the settings say otherwise."""
-        chosen = Settings(
+        chosen = DraftConfig(
             **{"strategy": "hierarchical", "chunk_tokens": 128, "context_tokens": 1024, "words": 100, **settings}
         )
         async with self.shop(limits=limits) as shop:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.ledger import Asked, asked, entries, tallies, unsound
-from redraft import Evaluation, Judging, Settings, Workshop
+from redraft import DraftConfig, Evaluation, JudgeConfig, Session
 from tests.chatserver import ChatServer
 from tests.cli.inside import MODEL
 from tests.judges import Keepers, island, seen_on, told
@@ -29,8 +29,8 @@ async def judged(tmp_path: Path) -> tuple[Path, Evaluation]:
 
     database = tmp_path / "redraft.db"
     with ChatServer(serve) as server:
-        settings = Settings(model=MODEL, base_url=server.base_url)
-        async with Workshop(database, settings=settings, judging=Judging(metrics=("coverage",))) as shop:
+        settings = DraftConfig(model=MODEL, base_url=server.base_url)
+        async with Session(database, settings=settings, judging=JudgeConfig(metrics=("coverage",))) as shop:
             result = await shop.evaluate(island(), told(1, 3, 4, wrong={2: "Bob"}))
     return database, result.evaluations["coverage"]
 

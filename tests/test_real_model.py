@@ -16,7 +16,7 @@ import pytest
 
 from benchmarks.ledger import asked, entries, tallies, unsound
 from benchmarks.real_model import SOURCES, shortened
-from redraft import Judging, Limits, Settings, Workshop
+from redraft import DraftConfig, JudgeConfig, Limits, Session
 from redraft.text.words import count_words
 from tests.realserver import NAME, missing, real_model
 
@@ -43,11 +43,11 @@ async def test_a_text_is_drafted_and_judged_for_coverage(url: str, tmp_path: Pat
     assert 600 <= count_words(document.text) < 700
     # Most of the time would go into replies that say the same up to their limit.
     sizes = {"words": 50, "chunk_tokens": 1200, "context_tokens": 4096, "max_tokens": 300}
-    settings = Settings(model=NAME, base_url=url, prompts="simple", temperature=0.3, **sizes)
-    judging = Judging(metrics=("coverage",), questions=2)
+    settings = DraftConfig(model=NAME, base_url=url, prompts="simple", temperature=0.3, **sizes)
+    judging = JudgeConfig(metrics=("coverage",), questions=2)
     database = tmp_path / "redraft.db"
     limits = Limits(concurrency=1, timeout=900)
-    async with Workshop(database, settings=settings, judging=judging, limits=limits) as shop:
+    async with Session(database, settings=settings, judging=judging, limits=limits) as shop:
         result = await shop.summarize(document, judging=judging)
 
     assert result.status == "done"

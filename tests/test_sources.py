@@ -63,11 +63,11 @@ async def test_wherever_a_path_is_taken_it_may_be_a_path(tmp_path: Path) -> None
     with pytest.raises(DocumentError, match="no such file"):
         load(tmp_path / "nowhere.txt")
     assert redraft.price_table(tmp_path / "prices.toml").own == redraft.price_table(str(tmp_path / "prices.toml")).own
-    assert redraft.Settings(prompts=prompts) == redraft.Settings(prompts=str(prompts))
+    assert redraft.DraftConfig(prompts=prompts) == redraft.DraftConfig(prompts=str(prompts))
     assert redraft.ModelSettings(model="openai:m", prompts=prompts).prompts == str(prompts)
-    assert redraft.Judging(embeddings=tmp_path).embeddings == str(tmp_path)
+    assert redraft.JudgeConfig(embeddings=tmp_path).embeddings == str(tmp_path)
 
-    async with redraft.Workshop(tmp_path / "book.db") as shop:
+    async with redraft.Session(tmp_path / "book.db") as shop:
         result = await shop.summarize(source, words=20, prompts=prompts)
         assert result.settings.prompts == str(prompts)
         graph = redraft.graphs.judge().compile(checkpointer=await shop.checkpointer())

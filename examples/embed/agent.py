@@ -67,7 +67,7 @@ class Scripted(BaseChatModel):
 async def main(source: str) -> None:
     poor = "Hester Vane came to the island of Sarn on Monday, 3 March 1931. She carried a letter from London."
     with tempfile.TemporaryDirectory() as folder:
-        async with redraft.Workshop(Path(folder) / "redraft.db") as shop:
+        async with redraft.Session(Path(folder) / "redraft.db") as shop:
             run = (await shop.evaluate(source, poor, metrics=["consistency"])).run.id
             agent = create_agent(Scripted(run=run), redraft.tools(shop))
             said = await agent.ainvoke({"messages": [HumanMessage(TASK.format(run=run))]})

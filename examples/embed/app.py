@@ -73,7 +73,7 @@ class Feed:
 async def lifespan(app: Starlette) -> AsyncIterator[dict[str, Any]]:
     """Open the workshop, and go on with whatever an earlier server has left lying."""
     feeds: dict[str, Feed] = {}
-    async with redraft.Workshop(os.environ.get("REDRAFT_DB")) as shop:
+    async with redraft.Session(os.environ.get("REDRAFT_DB")) as shop:
         for run in shop.store.runs.latest(100):
             if shop.store.status(run) in ("killed", "interrupted"):
                 feeds[run.id] = Feed(shop.stream_resume(run.id))
@@ -116,7 +116,7 @@ async def events(request: Request) -> Response:
     )
 
 
-async def standing(shop: redraft.Workshop, run: str) -> AsyncIterator[dict[str, Any]]:
+async def standing(shop: redraft.Session, run: str) -> AsyncIterator[dict[str, Any]]:
     """How a run stands that this server has not worked on."""
     question = await shop.question(run)
     reason = (await shop.result(run)).run.stop_reason or ""

@@ -26,7 +26,7 @@ SAMPLE = Path(__file__).parent.parent / "the-salt-ledger.md"
 class Around:
     """What the application's nodes work with."""
 
-    shop: redraft.Workshop
+    shop: redraft.Session
 
 
 class Mail(TypedDict, total=False):
@@ -73,7 +73,7 @@ def mail_graph() -> StateGraph[Mail, Around, Mail, Mail]:
 
 async def main(text: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        async with redraft.Workshop(Path(folder) / "redraft.db") as shop:
+        async with redraft.Session(Path(folder) / "redraft.db") as shop:
             state = await mail_graph().compile().ainvoke({"text": text}, context=Around(shop))
     print(state["letter"])
     print(f"\nThe run ended because of {state['stop']}.", file=sys.stderr)

@@ -31,7 +31,7 @@ Read = Callable[[Sequence[Statement], Sequence[int]], Awaitable[Account[SummaryA
 """Has questions, by their numbers, answered from some sentences."""
 
 
-class Given(BaseModel):
+class GivenAnswerSource(BaseModel):
     """An answer, and the names of the sentences that it rests on."""
 
     answer: str
@@ -39,13 +39,13 @@ class Given(BaseModel):
     sentences: list[str]
 
 
-class Known(BaseModel):
+class KnownAnswers(BaseModel):
     """What is known of one question: the sentences that do not answer it, and what others answer."""
 
     silent: list[str] = []
-    answers: list[Given] = []
+    answers: list[GivenAnswerSource] = []
 
-    def stands(self, there: Mapping[str, int]) -> Given | None:
+    def stands(self, there: Mapping[str, int]) -> GivenAnswerSource | None:
         """The first answer all of whose sentences are there."""
         return next((one for one in self.answers if all(name in there for name in one.sentences)), None)
 
@@ -64,7 +64,7 @@ def sentence_names(statements: Sequence[Statement], meant: Mapping[int, Sequence
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class KnownStanding:
     """The answers of one summary, or of a part of it, to some questions about a document."""
 
     judge: Judge
@@ -79,7 +79,7 @@ class Standing:
         items = [["standing", self.document, question] for question in self.questions]
         keys = self.judge.keys(ANSWER_FROM_SUMMARY, items)
         known = await off_loop(self.judge.judgments.verdicts, keys)
-        knowledge = [Known.model_validate_json(known[key]) if key in known else Known() for key in keys]
+        knowledge = [KnownAnswers.model_validate_json(known[key]) if key in known else KnownAnswers() for key in keys]
         settled = {n: answer for n in numbers if (answer := self._settled(n, knowledge[n]))}
         left = [n for n in numbers if n not in settled]
         if not left:
@@ -97,7 +97,7 @@ class Standing:
         found = {n: answer for n, answer in fresh.verdicts.items() if n not in lost} | more.verdicts
         return Account(settled | found, fresh.trouble or more.trouble)
 
-    def _settled(self, n: int, known: Known) -> SummaryAnswer | None:
+    def _settled(self, n: int, known: KnownAnswers) -> SummaryAnswer | None:
         """The answer that is known, also that there is none."""
         ids = {name: number for number, name in reversed(self._named())}
         if given := known.stands(ids):
@@ -111,7 +111,7 @@ class Standing:
     def _named(self) -> list[tuple[int, str]]:
         return [(one.id, self.names[one.id]) for one in self.statements]
 
-    def _to_read(self, left: Sequence[int], knowledge: Sequence[Known]) -> Sequence[Statement]:
+    def _to_read(self, left: Sequence[int], knowledge: Sequence[KnownAnswers]) -> Sequence[Statement]:
         """The sentences that these questions are put to."""
         seen = {name for known in knowledge for name in known.names}
         new = {
@@ -131,20 +131,22 @@ class Standing:
             return self.statements
         return [self.statements[at] for at in sorted(wanted)]
 
-    def _learned(self, answer: SummaryAnswer, read: Sequence[Statement]) -> Known:
+    def _learned(self, answer: SummaryAnswer, read: Sequence[Statement]) -> KnownAnswers:
         """What is known of a question by an answer that was given to it."""
         if not answer.answered:
-            return Known(silent=[self.names[one.id] for one in read])
+            return KnownAnswers(silent=[self.names[one.id] for one in read])
         rests_on = answer.sentences or [one.id for one in read]
         names = [self.names[number] for number in dict.fromkeys(rests_on)]
-        return Known(answers=[Given(answer=answer.answer, answered=answer.answered, sentences=names)])
+        return KnownAnswers(
+            answers=[GivenAnswerSource(answer=answer.answer, answered=answer.answered, sentences=names)]
+        )
 
 
-def _joined(one: Known, other: Known) -> Known:
+def _joined(one: KnownAnswers, other: KnownAnswers) -> KnownAnswers:
     """All that is known by both."""
     fresh = [answer for answer in other.answers if answer not in one.answers]
-    return Known(silent=list(dict.fromkeys(one.silent + other.silent)), answers=one.answers + fresh)
+    return KnownAnswers(silent=list(dict.fromkeys(one.silent + other.silent)), answers=one.answers + fresh)
 
 
 def _merged(one: str, other: str) -> str:
-    return _joined(Known.model_validate_json(one), Known.model_validate_json(other)).model_dump_json()
+    return _joined(KnownAnswers.model_validate_json(one), KnownAnswers.model_validate_json(other)).model_dump_json()

@@ -58,7 +58,7 @@ def is_answered(
 
 
 @dataclass(frozen=True, slots=True)
-class Answers(Generic[Answer]):
+class ReplyAnswers(Generic[Answer]):
     """The answers of one reply to questions about a text, which is all of it that there was `read`."""
 
     read: Callable[[], str]

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from redraft.agents.accounts import Account, Attempt, Entries, account
-from redraft.agents.evidence import EvidenceDesk, shown
+from redraft.agents.evidence import EvidenceReader, shown
 from redraft.agents.judge import Judge, batch_size, in_batches, labelled
-from redraft.agents.token_budget import Entry
+from redraft.agents.token_budget import EntryBudget
 from redraft.domain import Finding, Span
 from redraft.prompts.ruling import RULE_ON_FINDINGS, Accused, RuledPoint, RuleGiven
 from redraft.rulings import Ruling
@@ -22,7 +22,7 @@ from redraft.text.cleaning import one_line
 from redraft.text.languages import foreign_in
 from redraft.text.quotes import quoted_in
 
-RULED = Entry(frame=40, words=35, sentences=1)
+RULED = EntryBudget(frame=40, words=35, sentences=1)
 """One entry of a reply: a reason and a quote."""
 NEAREST = 4
 """How many places are looked for that are nearest to a point, where the document is not read whole."""
@@ -48,7 +48,7 @@ class Arbiter:
     """Rules with one judge."""
 
     judge: Judge
-    desk: EvidenceDesk
+    desk: EvidenceReader
 
     async def rule(self, pleas: Sequence[Plea], label: str) -> list[Ruling]:
         """A ruling on each finding on which the judge gives one, in their order."""

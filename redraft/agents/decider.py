@@ -14,7 +14,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from redraft.agents import decider
-from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.domain import Document, Finding, Round, Span
 from redraft.errors import RejectedRequest, ReplyError, UsageError
@@ -31,7 +31,7 @@ LONGEST_READ = 4000
 MOST_PASSAGES = 10
 
 
-class Search(BaseModel):
+class SearchRequest(BaseModel):
     """What to look for in the document."""
 
     model_config = ConfigDict(extra="forbid")
@@ -40,7 +40,7 @@ class Search(BaseModel):
     count: int = Field(default=3, ge=1, le=MOST_PASSAGES, description="How many passages.")
 
 
-class Place(BaseModel):
+class DocumentPlace(BaseModel):
     """A place in the document."""
 
     model_config = ConfigDict(extra="forbid")
@@ -49,7 +49,7 @@ class Place(BaseModel):
     end: int = Field(gt=0, description=f"The character after the last; at most {LONGEST_READ} are read.")
 
 
-class Passage(BaseModel):
+class FoundPassage(BaseModel):
     """Words of the document, and where they stand."""
 
     start: int
@@ -58,12 +58,12 @@ class Passage(BaseModel):
     text: str
 
 
-def find_passages(document: Document, passages: Passages, search: Search) -> list[Passage]:
+def find_passages(document: Document, passages: Passages, search: SearchRequest) -> list[FoundPassage]:
     """The passages of a document that are nearest to a query, the nearest first."""
     return [passage_at(document, one.span) for one in passages.nearest(search.query, search.count)]
 
 
-def read_span(document: Document, place: Place) -> Passage:
+def read_span(document: Document, place: DocumentPlace) -> FoundPassage:
     """The words at a place, the first of them where it is long. Raises a `UsageError` where there are none."""
     length = len(document.text)
     # Not the whole of a short one either.
@@ -77,10 +77,10 @@ def read_span(document: Document, place: Place) -> Passage:
     return passage_at(document, span)
 
 
-def passage_at(document: Document, span: Span) -> Passage:
+def passage_at(document: Document, span: Span) -> FoundPassage:
     """The words of a document from one character to another."""
     text = document.text[span.start : span.end]
-    return Passage(start=span.start, end=span.end, place=place_of(document, span), text=text)
+    return FoundPassage(start=span.start, end=span.end, place=place_of(document, span), text=text)
 
 
 AT_ONCE = 3
@@ -97,7 +97,7 @@ _NO_PLACE = 'that is no place: name one such as "40 %" or "1200-2400", or the id
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class LookupResult:
     """A request, and the places that answer it."""
 
     lookup: Lookup
@@ -108,12 +108,12 @@ class Answered:
 class Research:
     """Looks things up at one desk for somebody who sees some findings. No place is longer than `room` tokens."""
 
-    desk: EvidenceDesk
+    desk: EvidenceReader
     room: int
     finding: Callable[[str], Finding | None]
     """The finding that goes by an id."""
 
-    def answers(self, searches: Sequence[str], places: Sequence[str]) -> list[Answered]:
+    def answers(self, searches: Sequence[str], places: Sequence[str]) -> list[LookupResult]:
         """What is found, request by request."""
         count = max(1, _PASSAGES // max(1, min(AT_ONCE, len(searches))))
         return [
@@ -123,23 +123,25 @@ class Research:
             *_too_many(len(places), "place", "places"),
         ]
 
-    def _search(self, said: str, count: int) -> Answered:
+    def _search(self, said: str, count: int) -> LookupResult:
         asked = f"search: {one_line(said, _LONGEST_SHOWN)}"
-        search = decider.Search(query=one_line(said, _LONGEST_SEARCH), count=count)
+        search = decider.SearchRequest(query=one_line(said, _LONGEST_SEARCH), count=count)
         found = decider.find_passages(self.desk.document, self.desk.passages, search)
         if not found:
-            return Answered(Lookup(asked, 0, "nothing in the document has to do with these words; others may find it"))
-        return Answered(Lookup(asked, len(found)), tuple(Span(one.start, one.end) for one in found))
+            return LookupResult(
+                Lookup(asked, 0, "nothing in the document has to do with these words; others may find it")
+            )
+        return LookupResult(Lookup(asked, len(found)), tuple(Span(one.start, one.end) for one in found))
 
-    def _read(self, said: str) -> Answered:
+    def _read(self, said: str) -> LookupResult:
         asked = f"read: {one_line(said, _LONGEST_SHOWN)}"
         try:
             found = decider.read_span(self.desk.document, self._place(said))
         except UsageError as error:
-            return Answered(Lookup(asked, 0, ": ".join(filter(None, (error.message, error.hint)))))
-        return Answered(Lookup(asked, 1), (Span(found.start, found.start + self._fitting(found.text)),))
+            return LookupResult(Lookup(asked, 0, ": ".join(filter(None, (error.message, error.hint)))))
+        return LookupResult(Lookup(asked, 1), (Span(found.start, found.start + self._fitting(found.text)),))
 
-    def _place(self, said: str) -> decider.Place:
+    def _place(self, said: str) -> decider.DocumentPlace:
         """The place that is named: a percentage of the document, characters from and to, or what a finding rests on."""
         finding = self.finding(said)
         if finding is not None:
@@ -156,25 +158,25 @@ class Research:
         if between := _FROM_TO.search(plain):
             start, end = int(between[1]), int(between[2])
             if end:
-                return decider.Place(start=start, end=end)
+                return decider.DocumentPlace(start=start, end=end)
         raise UsageError(_NO_PLACE)
 
-    def _around(self, span: Span) -> decider.Place:
+    def _around(self, span: Span) -> decider.DocumentPlace:
         """Whole passages about a place."""
         near = [one.span for one in self.desk.passages.around(span, _BESIDE)] or [span]
-        return decider.Place(start=min(one.start for one in near), end=max(one.end for one in near))
+        return decider.DocumentPlace(start=min(one.start for one in near), end=max(one.end for one in near))
 
     def _fitting(self, text: str) -> int:
         """How many characters of a text there is room for."""
         return min(len(text), max(1, self.desk.tokenizer.measure(text).reach(0, self.room)))
 
 
-def _too_many(number: int, one: str, many: str) -> list[Answered]:
+def _too_many(number: int, one: str, many: str) -> list[LookupResult]:
     left = number - AT_ONCE
     if left <= 0:
         return []
     asked = f"{left:,} more {one if left == 1 else many}"
-    return [Answered(Lookup(asked, 0, f"no more than {AT_ONCE} {many} are answered at once"))]
+    return [LookupResult(Lookup(asked, 0, f"no more than {AT_ONCE} {many} are answered at once"))]
 
 
 T = TypeVar("T")
@@ -229,12 +231,12 @@ class Decider:
     """Decides with one model; it looks passages up at one desk. One that is not `bounded` has no window."""
 
     judge: Judge
-    desk: EvidenceDesk
+    desk: EvidenceReader
     bounded: bool = True
 
     async def decide(self, board: Board, label: str) -> Decided:
         """What the next revision is to mend, or that there shall be none."""
-        findings, looked = self._shown(board.findings), list[Answered]()
+        findings, looked = self._shown(board.findings), list[LookupResult]()
         for looks in range(LOOKS, -1, -1):
             given = self._given(board, findings, looked, looks)
             try:
@@ -285,7 +287,9 @@ class Decider:
         texts = (option.problem, option.sentence, option.question, option.answer, option.why, option.evidence)
         return _TAG_TOKENS + sum(self.desk.tokenizer.count(text) for text in texts)
 
-    def _given(self, board: Board, findings: Sequence[Finding], looked: Sequence[Answered], looks: int) -> DecideGiven:
+    def _given(
+        self, board: Board, findings: Sequence[Finding], looked: Sequence[LookupResult], looks: int
+    ) -> DecideGiven:
         count = self.desk.tokenizer.count
         answers = [_answer(one.lookup) for one in looked]
         # What was asked for last is what is wanted most.
@@ -313,7 +317,7 @@ class Decider:
         return Read(place=f"characters {passage.start}-{passage.end}, {passage.place}", text=passage.text)
 
 
-def _lookups(looked: Sequence[Answered]) -> tuple[Lookup, ...]:
+def _lookups(looked: Sequence[LookupResult]) -> tuple[Lookup, ...]:
     return tuple(one.lookup for one in looked)
 
 

@@ -36,7 +36,7 @@ _TAG_TOKENS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class EvidenceQuery:
     """What is looked for in the document: a question or a sentence, and whatever helps to find its place."""
 
     text: str
@@ -66,7 +66,7 @@ class Scope(BaseModel):
         return f"{self.passages:,} passage{'' if self.passages == 1 else 's'}"
 
 
-class Placed(BaseModel):
+class CitedPlace(BaseModel):
     """The words of the document that something rests on, as they are remembered, and where they stand."""
 
     evidence: str = ""
@@ -92,7 +92,7 @@ class Placed(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class EvidenceDesk:
+class EvidenceReader:
     """Finds what the document says about a question. `window` is how many tokens a prompt and its reply may have."""
 
     document: Document
@@ -115,7 +115,7 @@ class EvidenceDesk:
         """Whether the document is searched before it is read: it leaves no room for items beside it, or shall be."""
         return self.reading == "retrieved" or not has_room(self.window, self.document_tokens)
 
-    def key(self, item: Wanted, *, wide: bool = False) -> list[object]:
+    def key(self, item: EvidenceQuery, *, wide: bool = False) -> list[object]:
         """What is read for an item depends on: how it is searched for too, unless all of the document is read."""
         return [self.name, item.text, *([item.also, item.cited] if wide or self.is_long else [])]
 
@@ -140,7 +140,7 @@ class EvidenceDesk:
         near = [passage.span for passage in self.passages.nearest(question, count)]
         return list(dict.fromkeys([*named, *near]))
 
-    def wanted(self, item: Wanted, count: int, *, wide: bool = False) -> list[Span]:
+    def wanted(self, item: EvidenceQuery, count: int, *, wide: bool = False) -> list[Span]:
         """The windows to read for an item: those that hold what it quotes or what is cited for it, then the nearest.
 
         One that quotes the document is about that place, so no other is looked for unless `wide`.
@@ -238,7 +238,7 @@ def _cut(quote: str) -> str:
     return quote if len(quote) <= 2 * _LONGEST_QUOTE else quote[: 2 * _LONGEST_QUOTE].rpartition(" ")[0]
 
 
-def shown(desk: EvidenceDesk, spans: Sequence[Span]) -> dict[str, Any]:
+def shown(desk: EvidenceReader, spans: Sequence[Span]) -> dict[str, Any]:
     """The fields of a prompt that is given these places: the whole document is one text, and so called."""
     texts = [desk.text(span) for span in spans]
     return {"document": texts[0]} if texts == [desk.document.text] else {"passages": texts}

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from redraft.agents.accounts import Account, Attempt, Entries, account, together
-from redraft.agents.answer_cache import Standing, sentence_names
-from redraft.agents.answers import Answers
-from redraft.agents.evidence import EvidenceDesk, Placed, Scope, Wanted, shown
+from redraft.agents.answer_cache import KnownStanding, sentence_names
+from redraft.agents.answers import ReplyAnswers
+from redraft.agents.evidence import CitedPlace, EvidenceQuery, EvidenceReader, Scope, shown
 from redraft.agents.judge import Judge, batch_size, in_batches, labelled
-from redraft.agents.retrieval import Looks, Reading, Search
-from redraft.agents.token_budget import Entry
+from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, Looks
+from redraft.agents.token_budget import EntryBudget
 from redraft.domain import Evidence, Span
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.models.base import Reply
@@ -23,11 +23,11 @@ from redraft.text.cleaning import one_line
 from redraft.text.words import same_words
 
 # What one entry of a reply may hold.
-QUESTION = Entry(frame=32, words=28, sentences=1)
-CLAIM = Entry(frame=46, words=38)
-ANSWER = Entry(frame=42, words=12, sentences=1)
-COMPARISON = Entry(frame=32, words=20)
-NUMBER = Entry(frame=8)
+QUESTION = EntryBudget(frame=32, words=28, sentences=1)
+CLAIM = EntryBudget(frame=46, words=38)
+ANSWER = EntryBudget(frame=42, words=12, sentences=1)
+COMPARISON = EntryBudget(frame=32, words=20)
+NUMBER = EntryBudget(frame=8)
 # Entries hardly ever need all at once what each of them may need. As a rule they take so much of it, indented or not;
 # and of the questions that may be asked about a sentence every other is asked.
 _AS_A_RULE, _ASKED_AS_A_RULE = 0.6, 0.5
@@ -38,7 +38,7 @@ _FRAME_TOKENS, _AROUND = 600, 8
 _LONGEST_ANSWER = 600
 
 
-class Remembered(Placed):
+class RememberedAnswer(CitedPlace):
     """An answer from the document as it is remembered: with the place that holds it."""
 
     answered: bool | Unsure
@@ -87,7 +87,7 @@ class Examiner:
         return list(dict.fromkeys([number for number in order if number in known] + sorted(known)))
 
     async def questions_about(
-        self, statements: Sequence[Statement], among: Sequence[Statement], at_most: int, desk: EvidenceDesk
+        self, statements: Sequence[Statement], among: Sequence[Statement], at_most: int, desk: EvidenceReader
     ) -> Account[judging.SentenceQuestions]:
         """What some sentences of a summary claim, as questions with the answers that they give.
 
@@ -126,7 +126,7 @@ class Examiner:
         )
 
     async def answers_from_summary(
-        self, statements: Sequence[Statement], questions: Sequence[str], desk: EvidenceDesk
+        self, statements: Sequence[Statement], questions: Sequence[str], desk: EvidenceReader
     ) -> Account[list[judging.SummaryAnswer]]:
         """The answers that a summary gives to each question; none where it is silent.
 
@@ -134,7 +134,7 @@ class Examiner:
         """
         names = sentence_names(statements, _pointed_back_to(statements))
         accounts = await together(
-            Standing(self.judge, desk.document.id, questions, part, names).answers(
+            KnownStanding(self.judge, desk.document.id, questions, part, names).answers(
                 lambda some, numbers: self._answers_from(some, numbers, questions, desk)
             )
             for part in desk.parts(statements)
@@ -150,7 +150,7 @@ class Examiner:
         return Account(verdicts, next((one.trouble for one in accounts if one.trouble), ""))
 
     async def _answers_from(
-        self, statements: Sequence[Statement], wanted: Sequence[int], questions: Sequence[str], desk: EvidenceDesk
+        self, statements: Sequence[Statement], wanted: Sequence[int], questions: Sequence[str], desk: EvidenceReader
     ) -> Account[judging.SummaryAnswer]:
         each = self.judge.needs(ANSWER)
         asking = sum(desk.tokenizer.count(questions[n]) + _AROUND for n in wanted)
@@ -158,7 +158,7 @@ class Examiner:
 
         sentences = _told(statements)
         known = {one.id for one in statements}
-        answers: Answers[judging.SummaryAnswer] = Answers(
+        answers: ReplyAnswers[judging.SummaryAnswer] = ReplyAnswers(
             lambda: "\n".join(f"{one.before} {one.sentence}" for one in statements),
             lambda one: not known.isdisjoint(one.sentences),
         )
@@ -199,8 +199,8 @@ class Examiner:
         return found.decided(lambda one: one.verdict != "unclear")
 
     async def answers_from_document(
-        self, wanted: Sequence[Wanted], desk: EvidenceDesk, *, wide: bool = False
-    ) -> Account[Remembered]:
+        self, wanted: Sequence[EvidenceQuery], desk: EvidenceReader, *, wide: bool = False
+    ) -> Account[RememberedAnswer]:
         """The document's own answers. Before it is believed to hold none, all of it is read; where `wide`, more windows
         of it than at first.
 
@@ -208,26 +208,30 @@ class Examiner:
         """
         each = self.judge.needs(ANSWER)
 
-        async def ask(reading: Reading) -> Entries[Remembered]:
+        async def ask(reading: EvidenceReading) -> Entries[RememberedAnswer]:
             return await self._read(reading, wanted, desk)
 
         fitting = entries_at_once(self.judge.longest_reply, each)
         looks = Looks(desk, wanted, each, min(fitting, QUESTIONS_NEAR), fitting)
-        search = Search(looks, ask, lambda one: one.answered is not True, unsure=lambda one: one.answered == UNSURE)
+        search = EvidenceSearch(
+            looks, ask, lambda one: one.answered is not True, unsure=lambda one: one.answered == UNSURE
+        )
         found = await self.judge.remembered(
             judging.ANSWER_FROM_DOCUMENT,
-            Remembered,
+            RememberedAnswer,
             [[*desk.key(one, wide=wide), *(["wide"] if wide else [])] for one in wanted],
             search.closer if wide else search.verdicts,
         )
         return found.decided(lambda answer: answer.answered != UNSURE)
 
-    async def _read(self, reading: Reading, wanted: Sequence[Wanted], desk: EvidenceDesk) -> Entries[Remembered]:
+    async def _read(
+        self, reading: EvidenceReading, wanted: Sequence[EvidenceQuery], desk: EvidenceReader
+    ) -> Entries[RememberedAnswer]:
         """The answers to some questions from some places of the document."""
         each, spans = self.judge.needs(ANSWER), reading.spans
         # A second look at the same pages is a further draw: the first reply would only be repeated.
         attempt = replace(reading.attempt, again=reading.attempt.again != reading.wide)
-        answers: Answers[judging.DocumentAnswer] = Answers(
+        answers: ReplyAnswers[judging.DocumentAnswer] = ReplyAnswers(
             lambda: "\n".join(map(desk.text, spans)), lambda one: desk.quoted(one.quote, spans).span is not None
         )
 
@@ -272,13 +276,13 @@ def _pointed_back_to(statements: Sequence[Statement]) -> dict[int, list[str]]:
     return meant
 
 
-def _remembered(answer: judging.DocumentAnswer, desk: EvidenceDesk, spans: Sequence[Span]) -> Remembered:
+def _remembered(answer: judging.DocumentAnswer, desk: EvidenceReader, spans: Sequence[Span]) -> RememberedAnswer:
     if answer.answered is not True:
-        return Remembered(answered=UNSURE if answer.answered == UNSURE else False, answer="")
+        return RememberedAnswer(answered=UNSURE if answer.answered == UNSURE else False, answer="")
     words = one_line(answer.answer, _LONGEST_ANSWER)
     evidence: Evidence = desk.sentence(answer.quote or words, spans)
     span = evidence.span
-    return Remembered(
+    return RememberedAnswer(
         answered=True,
         answer=words,
         evidence=evidence.text,
@@ -288,20 +292,25 @@ def _remembered(answer: judging.DocumentAnswer, desk: EvidenceDesk, spans: Seque
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class AnswerComparison:
     """How the summary's answer stands to the document's, why, and the document's answer of the second look."""
 
     verdict: Verdict
     reason: str
-    read: Remembered | None = None
+    read: RememberedAnswer | None = None
     """None where the second look found no other answer than the first."""
     scope: Scope | None = None
     """What was read of the document for it, where more was."""
 
 
 async def compared(
-    examiner: Examiner, pairs: Sequence[Pair], wanted: Sequence[Wanted], desk: EvidenceDesk, *, confirm: bool = True
-) -> Account[Compared]:
+    examiner: Examiner,
+    pairs: Sequence[Pair],
+    wanted: Sequence[EvidenceQuery],
+    desk: EvidenceReader,
+    *,
+    confirm: bool = True,
+) -> Account[AnswerComparison]:
     """What there is to say of each pair, whose question is looked for as `wanted`.
 
     A pair that contradicts is not believed at once: where `confirm` is set its question is answered from the document
@@ -310,7 +319,7 @@ async def compared(
     """
     first = await examiner.compare_answers(pairs)
     doubted = [n for n, one in sorted(first.verdicts.items()) if one.verdict == "contradicts"] if confirm else []
-    found = {n: Compared(one.verdict, one.reason) for n, one in first.verdicts.items()}
+    found = {n: AnswerComparison(one.verdict, one.reason) for n, one in first.verdicts.items()}
     if not doubted:
         return Account(found, first.trouble)
     wider = await examiner.answers_from_document([wanted[n] for n in doubted], desk, wide=True)
@@ -320,14 +329,14 @@ async def compared(
         if n not in read or (n in second and second[n] is None):
             del found[n]
         elif (other := second.get(n)) is not None:
-            found[n] = Compared(other.verdict, other.reason, read[n], read[n].scope)
+            found[n] = AnswerComparison(other.verdict, other.reason, read[n], read[n].scope)
         else:
             found[n] = replace(found[n], scope=read[n].scope)
     return Account(found, first.trouble or wider.trouble)
 
 
 async def _again(
-    examiner: Examiner, pairs: Sequence[Pair], read: Mapping[int, Remembered]
+    examiner: Examiner, pairs: Sequence[Pair], read: Mapping[int, RememberedAnswer]
 ) -> dict[int, Comparison | None]:
     """The verdicts on those pairs to which the second look gave another answer; None where there is none."""
     other = [n for n, answer in read.items() if answer.answered and not same_words(answer.answer, pairs[n].document)]

@@ -9,10 +9,10 @@ from typing import get_args
 from pydantic import BaseModel
 
 from redraft.agents.accounts import Account, Attempt, Entries, account, together
-from redraft.agents.evidence import EvidenceDesk, Placed, Wanted, shown
+from redraft.agents.evidence import CitedPlace, EvidenceQuery, EvidenceReader, shown
 from redraft.agents.judge import Judge, batch_size, labelled, window_of
-from redraft.agents.retrieval import Looks, Reading, Search
-from redraft.agents.token_budget import Entry
+from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, Looks
+from redraft.agents.token_budget import EntryBudget
 from redraft.domain import KeyFact, Level, Perspective, Span
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE, Prompt, Unsure
@@ -22,10 +22,10 @@ from redraft.text.tokens import Tokenizer
 
 # What a fact may need in a prompt, and what one entry of a reply may hold.
 FACT_TOKENS = 40
-OPINION = Entry(frame=30, words=20)
-SUPPORT = Entry(frame=36, words=20, sentences=1)
-ALIGNMENT = Entry(frame=48)
-VERIFICATION = Entry(frame=38, words=36, sentences=1)
+OPINION = EntryBudget(frame=30, words=20)
+SUPPORT = EntryBudget(frame=36, words=20, sentences=1)
+ALIGNMENT = EntryBudget(frame=48)
+VERIFICATION = EntryBudget(frame=38, words=36, sentences=1)
 # And what a whole reply may need that is one of a kind.
 QUERY_TOKENS = 150
 MARKS_TOKENS = 150
@@ -54,7 +54,7 @@ class Vetted(BaseModel):
     quote: str = ""
 
 
-class Verified(Placed):
+class Verified(CitedPlace):
     """What is wrong with a sentence, as it is remembered: with the place that comes closest to it."""
 
     category: factual.Category | Unsure
@@ -62,7 +62,7 @@ class Verified(Placed):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class FactAlignment:
     """Whether a summary states a fact, and the numbers of those sentences that are said to."""
 
     stated: bool | None
@@ -71,7 +71,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Factfinder:
+class FactChecker:
     """Asks a judge about key facts."""
 
     judge: Judge
@@ -120,7 +120,7 @@ class Factfinder:
         return await account(self._batches(len(facts), OPINION), ask)
 
     async def query(
-        self, excerpt: str, facts: Sequence[KeyFact], perspective: Perspective, label: str, desk: EvidenceDesk
+        self, excerpt: str, facts: Sequence[KeyFact], perspective: Perspective, label: str, desk: EvidenceReader
     ) -> str:
         """The question that these facts of an excerpt answer. Where it does not fit in beside them it is left out."""
         room = desk.window - _PROMPT_TOKENS - QUERY_TOKENS
@@ -132,29 +132,31 @@ class Factfinder:
         reply = await self.judge.ask(factual.QUERYING[perspective], given, QUERY_TOKENS, label)
         return one_line(reply.value.query)
 
-    async def align(self, statements: Sequence[Statement], facts: Sequence[str], desk: EvidenceDesk) -> Account[Told]:
+    async def align(
+        self, statements: Sequence[Statement], facts: Sequence[str], desk: EvidenceReader
+    ) -> Account[FactAlignment]:
         """Whether the summary states each fact, and by which sentences.
 
         A summary too long for one prompt is read in parts, and only all of them together can be silent.
         """
         parts = await together(self._align_with(part, facts) for part in desk.parts(statements))
-        verdicts: dict[int, Told] = {}
+        verdicts: dict[int, FactAlignment] = {}
         for n in range(len(facts)):
             said = [part.verdicts[n] for part in parts if n in part.verdicts]
             stated = any(one.stated for one in said)
             if stated or (len(said) == len(parts) and all(one.stated is False for one in said)):
-                verdicts[n] = Told(stated, frozenset().union(*(one.sentences for one in said)))
+                verdicts[n] = FactAlignment(stated, frozenset().union(*(one.sentences for one in said)))
         return Account(verdicts, next((part.trouble for part in parts if part.trouble), ""))
 
-    async def _align_with(self, statements: Sequence[Statement], facts: Sequence[str]) -> Account[Told]:
+    async def _align_with(self, statements: Sequence[Statement], facts: Sequence[str]) -> Account[FactAlignment]:
         known = {statement.id for statement in statements}
 
-        def told(one: factual.Alignment) -> Told:
+        def told(one: factual.Alignment) -> FactAlignment:
             """The verdict is the answer alone, as in the paper; which sentences state the fact may be left open."""
             stated = None if one.stated == UNSURE else one.stated == "yes"
-            return Told(stated, frozenset(known.intersection(one.sentences)) if stated else frozenset())
+            return FactAlignment(stated, frozenset(known.intersection(one.sentences)) if stated else frozenset())
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Told]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactAlignment]:
             given = factual.AlignGiven(sentences=list(statements), facts=_numbered(facts, numbers))
             room = len(numbers) * self.judge.needs(ALIGNMENT)
             reply = await self.judge.ask(factual.ALIGN_FACTS, given, room, labelled("aligned", numbers), attempt)
@@ -163,11 +165,11 @@ class Factfinder:
         return await account(self._batches(len(facts), ALIGNMENT), ask)
 
     async def verify(
-        self, statements: Sequence[Statement], desk: EvidenceDesk, within: Span | None
+        self, statements: Sequence[Statement], desk: EvidenceReader, within: Span | None
     ) -> Account[Verified]:
         """What is wrong with each sentence, going by the document, or by the part of it that the summary is about."""
 
-        async def ask(reading: Reading) -> Entries[Verified]:
+        async def ask(reading: EvidenceReading) -> Entries[Verified]:
             some, spans = reading.numbers, reading.spans
             asked = [statements[n].model_copy(update={"id": n + 1}) for n in some]
             given = factual.VerifyGiven(**shown(desk, spans), sentences=asked)
@@ -181,9 +183,9 @@ class Factfinder:
             )
 
         fitting = batch_size(self.judge.reply_tokens, self.judge.needs(VERIFICATION))
-        sought = [Wanted(f"{one.before} “{one.sentence}”") for one in statements]
+        sought = [EvidenceQuery(f"{one.before} “{one.sentence}”") for one in statements]
         looks = Looks(desk, sought, self.judge.needs(VERIFICATION), min(fitting, SENTENCES_NEAR), fitting, within)
-        search = Search(looks, ask, _is_faulty, objects=_is_contradicted, unsure=_is_unsure)
+        search = EvidenceSearch(looks, ask, _is_faulty, objects=_is_contradicted, unsure=_is_unsure)
         found = await self.judge.remembered(
             factual.VERIFY_SENTENCES,
             Verified,
@@ -197,7 +199,7 @@ class Factfinder:
         given = factual.ChunkGiven(excerpt=excerpt)
         return (await self.judge.ask(factual.JUDGE_CHUNK, given, MARKS_TOKENS, label)).value
 
-    def _batches(self, count: int, entry: Entry) -> list[Sequence[int]]:
+    def _batches(self, count: int, entry: EntryBudget) -> list[Sequence[int]]:
         size = facts_at_once(self.judge.reply_tokens, self.judge.needs(entry))
         return [range(at, min(at + size, count)) for at in range(0, count, size)]
 
@@ -255,7 +257,7 @@ def _is_faulty(verified: Verified) -> bool:
     return verified.category != SUPPORTED
 
 
-def verified(one: factual.Verification, desk: EvidenceDesk, spans: Sequence[Span]) -> Verified:
+def verified(one: factual.Verification, desk: EvidenceReader, spans: Sequence[Span]) -> Verified:
     """What was said of a sentence, with the words of the passages that it rests on where these can be found."""
     evidence = desk.quoted(one.quote, spans)
     span = evidence.span

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from redraft.agents.accounts import FIRST, Account, Attempt
-from redraft.agents.token_budget import USUAL, Entry, Wording
+from redraft.agents.token_budget import USUAL, EntryBudget, Wording
 from redraft.builtin.facade import IDENTITY, reads
 from redraft.errors import ReplyError
 from redraft.models.base import Model, Reply, Request, Sampling
@@ -142,7 +142,7 @@ class Judge:
         frame = [self.book.hash(prompt), self.model.identity, self.sample, *self.drawn]
         return [hashlib.sha256(json.dumps([*frame, *item]).encode()).hexdigest() for item in items]
 
-    def needs(self, entry: Entry) -> int:
+    def needs(self, entry: EntryBudget) -> int:
         """The tokens that an entry of a reply may need."""
         return entry.tokens(self.wording)
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from redraft.agents.accounts import Account, Attempt, Entries, account
 from redraft.agents.judge import Judge, batch_size, labelled
-from redraft.agents.token_budget import USUAL, Entry
+from redraft.agents.token_budget import USUAL, EntryBudget
 from redraft.domain import content_id
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import FIND_CONFUSION, Confusion, ConfusionGiven, ErrorType, SummarySentence
@@ -18,7 +18,7 @@ from redraft.prompts.tags import NOBODY
 from redraft.text.cleaning import one_line
 from redraft.text.tokens import Tokenizer
 
-CONFUSION = Entry(frame=50, words=26)
+CONFUSION = EntryBudget(frame=50, words=26)
 """What one entry of a reply may hold."""
 # What the schema of the reply and the numbering come to beside the template.
 _FRAME = 300

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from redraft.agents.accounts import Account, Attempt, Entries, account
 from redraft.agents.answers import is_answered
 from redraft.agents.judge import Judge, batch_size, in_batches, labelled
-from redraft.agents.token_budget import Entry
+from redraft.agents.token_budget import EntryBudget
 from redraft.domain import Document
 from redraft.prompts import typed
 from redraft.prompts.contract import UNSURE
@@ -19,9 +19,9 @@ from redraft.questions import QuestionType
 from redraft.text.cleaning import one_line
 
 # What one question, one answer and one verdict may need of a reply.
-QUESTION = Entry(frame=40, words=90)
-ANSWER = Entry(frame=40, words=70)
-VERDICT = Entry(frame=36, words=30)
+QUESTION = EntryBudget(frame=40, words=90)
+ANSWER = EntryBudget(frame=40, words=70)
+VERDICT = EntryBudget(frame=36, words=30)
 _LONGEST = 600
 
 
@@ -35,7 +35,7 @@ class Response(BaseModel):
     unsure: bool = False
 
 
-class Judged(BaseModel):
+class JudgedAnswer(BaseModel):
     """Whether an answer is right, as it is remembered; None where the judge cannot tell."""
 
     right: bool | None
@@ -68,11 +68,11 @@ class Questioner:
         said = await account(in_batches(range(len(questions)), at_once), ask)
         return said.decided(lambda one: not one.unsure)
 
-    async def verdicts(self, pairs: Sequence[typed.AnswerPair], document: Document) -> Account[Judged]:
+    async def verdicts(self, pairs: Sequence[typed.AnswerPair], document: Document) -> Account[JudgedAnswer]:
         """Whether each answer is right. The same answer to a question is judged once, whoever gave it."""
         each = self.judge.needs(VERDICT)
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Judged]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[JudgedAnswer]:
             some = [pairs[n].model_copy(update={"id": n + 1}) for n in numbers]
             given, room = typed.JudgeAnswersGiven(answers=some), len(numbers) * each
             reply = await self.judge.ask(typed.JUDGE_ANSWERS, given, room, labelled("answers judged", numbers), attempt)
@@ -81,7 +81,7 @@ class Questioner:
 
         said = await self.judge.remembered(
             typed.JUDGE_ANSWERS,
-            Judged,
+            JudgedAnswer,
             [[document.id, pair.question, pair.reference, pair.answer] for pair in pairs],
             lambda numbers: account(in_batches(numbers, batch_size(self.judge.reply_tokens, each)), ask),
         )
@@ -99,6 +99,6 @@ def _response(one: typed.GivenAnswer) -> Response | None:
     return Response(answer=answer, reason=reason) if answered else Response(answer=answer, abstained=True)
 
 
-def _judged(one: typed.AnswerVerdict) -> Judged:
+def _judged(one: typed.AnswerVerdict) -> JudgedAnswer:
     right = None if one.verdict == UNSURE else one.verdict == "right"
-    return Judged(right=right, reason=one_line(one.reason, _LONGEST))
+    return JudgedAnswer(right=right, reason=one_line(one.reason, _LONGEST))

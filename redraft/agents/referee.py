@@ -22,7 +22,7 @@ _LONGEST_REASON = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class BothOrders:
     """What a judge says when `a` stands first, and when `b` does; None where it gave no verdict."""
 
     judge: str
@@ -40,15 +40,15 @@ class Referee:
     tokenizer: Tokenizer
     window: int | None
 
-    async def prefer(self, document: Document, document_tokens: int, a: str, b: str) -> Heard:
+    async def prefer(self, document: Document, document_tokens: int, a: str, b: str) -> BothOrders:
         """Ask for the better one in both orders at once. The document is read where it fits beside the two."""
         if not self.judge.reads(foreign_in(document)):
             trouble = "the built-in model judges English only, and the document is in another language"
-            return Heard(self.judge.name, None, None, False, trouble)
+            return BothOrders(self.judge.name, None, None, False, trouble)
         needed = prompt_tokens(self.judge.book, self.tokenizer, a, b)
         if not fits(needed, self.window):
             trouble = f"the two summaries need {needed:,} tokens, and the window has {self.window:,} (--context-tokens)"
-            return Heard(self.judge.name, None, None, False, trouble)
+            return BothOrders(self.judge.name, None, None, False, trouble)
         read = fits(needed + document_tokens, self.window)
         orders = [(a, b), (b, a)]
 
@@ -68,7 +68,7 @@ class Referee:
         beside = document.id if read else None
         items = [[beside, content_id(first), content_id(second)] for first, second in orders]
         found = await self.judge.remembered(PREFER_SUMMARY, Preferred, items, judged)
-        return Heard(self.judge.name, found.verdicts.get(0), found.verdicts.get(1), read, found.trouble)
+        return BothOrders(self.judge.name, found.verdicts.get(0), found.verdicts.get(1), read, found.trouble)
 
 
 def prompt_tokens(book: PromptBook, tokenizer: Tokenizer, a: str, b: str) -> int:

@@ -10,7 +10,7 @@ from math import ceil
 from typing import Generic, NamedTuple, TypeVar
 
 from redraft.agents.accounts import Account, Attempt, Entries, account, together
-from redraft.agents.evidence import EvidenceDesk, Placed, Scope, Wanted, has_room
+from redraft.agents.evidence import CitedPlace, EvidenceQuery, EvidenceReader, Scope, has_room
 from redraft.domain import Span
 from redraft.settings import EvidenceName
 from redraft.text.retrieval import OVERLAP, WINDOW
@@ -32,7 +32,7 @@ _AROUND = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class EvidenceBatch:
     """Items that are asked about at once, and the places of the document that are read for them, in its order."""
 
     numbers: tuple[int, ...]
@@ -48,8 +48,8 @@ class Looks:
     The order in which they are asked about windows is that of the document. What is read for several is read once.
     """
 
-    desk: EvidenceDesk
-    items: Sequence[Wanted]
+    desk: EvidenceReader
+    items: Sequence[EvidenceQuery]
     each: int
     near: int
     """How many items are asked about at once, beside windows that were chosen for them."""
@@ -69,42 +69,42 @@ class Looks:
         """The tokens of that."""
         return self._tokens([self.within]) if self.within else self.desk.document_tokens
 
-    def tokens_of(self, look: Look) -> int:
+    def tokens_of(self, look: EvidenceBatch) -> int:
         """The tokens of what is read in a look."""
         return self.all_tokens if look.spans == (self.all,) else self._tokens(look.spans)
 
-    def whole(self, numbers: Sequence[int]) -> list[Look]:
+    def whole(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
         """All that there is to read for every item, in as few and as equal batches as may be; none if it does not fit.
 
         It is the beginning of each prompt, so that a provider remembers it.
         """
         room = self.desk.window - _FRAME_TOKENS - _AROUND - self.all_tokens
         size = min(self.far, self._beside(numbers, room)) if has_room(self.desk.window, self.all_tokens) else 0
-        return [Look(some, (self.all,)) for some in _equal(numbers, size)] if size else []
+        return [EvidenceBatch(some, (self.all,)) for some in _equal(numbers, size)] if size else []
 
-    def parts(self, numbers: Sequence[int]) -> list[list[Look]]:
+    def parts(self, numbers: Sequence[int]) -> list[list[EvidenceBatch]]:
         """The same where it does not fit: for each of its parts the batches in which all items are asked about."""
         room = self.desk.window - _FRAME_TOKENS - _AROUND
         size = max(1, min(self.far, len(numbers), self._beside(numbers, int(_SHARE_OF_ITEMS * room))))
         batches = _equal(numbers, size)
         taken = max(sum(map(self._cost, some)) for some in batches)
         spans = self.desk.windows.parts(max(1, room - taken), self.all)
-        return [[Look(some, (span,)) for some in batches] for span in spans]
+        return [[EvidenceBatch(some, (span,)) for some in batches] for span in spans]
 
-    def first(self, numbers: Sequence[int]) -> list[Look]:
+    def first(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
         """The windows nearest to each item."""
         return self._filled({n: self.desk.wanted(self.items[n], NEAR) for n in numbers}, self.near)
 
-    def wider(self, numbers: Sequence[int]) -> list[Look]:
+    def wider(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
         """More of them, for items on which those were silent."""
         return self._filled({n: self.desk.wanted(self.items[n], FAR, wide=True) for n in numbers}, self.far)
 
-    def closer(self, numbers: Sequence[int]) -> list[Look]:
+    def closer(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
         """The windows for items whose answers are doubted, whatever was read for them before."""
         count = closer_windows(self.desk.document_tokens, len(numbers))
         return self._filled({n: self.desk.wanted(self.items[n], count, wide=True) for n in numbers}, self.far)
 
-    def beside(self, places: Mapping[int, Sequence[Span]]) -> list[Look]:
+    def beside(self, places: Mapping[int, Sequence[Span]]) -> list[EvidenceBatch]:
         """The windows that hold certain places for each item, so that they are read together."""
         held = {n: [window for one in some for window in self.desk.windows.holding(one)] for n, some in places.items()}
         return self._filled({n: list(dict.fromkeys(some)) for n, some in held.items()}, self.far)
@@ -113,7 +113,7 @@ class Looks:
         """How many of the items there is room for."""
         return max(0, room) // max((self._cost(n) for n in numbers), default=1)
 
-    def _filled(self, found: Mapping[int, Sequence[Span]], most: int) -> list[Look]:
+    def _filled(self, found: Mapping[int, Sequence[Span]], most: int) -> list[EvidenceBatch]:
         """The items in the order of their best windows, as many at once as may be and as fit with what is read.
 
         Those of one window are asked about together where they can be, so that it is read once.
@@ -132,11 +132,11 @@ class Looks:
                     chosen.append({n: spans})
         return [self._look(one) for one in chosen]
 
-    def _look(self, chosen: Mapping[int, Sequence[Span]]) -> Look:
+    def _look(self, chosen: Mapping[int, Sequence[Span]]) -> EvidenceBatch:
         numbers, spans = tuple(sorted(chosen)), self.desk.joined(list(chosen.values()))
         if len(spans) == 1 and not self._left_out(spans[0]):
-            return Look(numbers, (self.all,))
-        return Look(numbers, tuple(spans), len({span for some in chosen.values() for span in some}))
+            return EvidenceBatch(numbers, (self.all,))
+        return EvidenceBatch(numbers, tuple(spans), len({span for some in chosen.values() for span in some}))
 
     def _left_out(self, span: Span) -> str:
         text, everything = self.desk.document.text, self.all
@@ -252,7 +252,7 @@ class Most:
         return Reads(calls, min(read, calls * min(self._room, self.document)), 1)
 
 
-Verdict = TypeVar("Verdict", bound=Placed)
+Verdict = TypeVar("Verdict", bound=CitedPlace)
 
 _LEFT_OPEN = "the passages that were read do not settle it, and no more was to be read"
 # What two verdicts may differ in without saying different things.
@@ -260,7 +260,7 @@ _BESIDES = {"evidence", "start", "end", "scope", "reason"}
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class EvidenceReading:
     """What is asked about at once: the items, the places to read, how far was looked, and how it is asked."""
 
     numbers: Sequence[int]
@@ -269,16 +269,16 @@ class Reading:
     attempt: Attempt
 
 
-def _never(_: Placed) -> bool:
+def _never(_: CitedPlace) -> bool:
     return False
 
 
 @dataclass(frozen=True, slots=True)
-class Search(Generic[Verdict]):
+class EvidenceSearch(Generic[Verdict]):
     """How verdicts come about."""
 
     looks: Looks
-    ask: Callable[[Reading], Awaitable[Entries[Verdict]]]
+    ask: Callable[[EvidenceReading], Awaitable[Entries[Verdict]]]
     silent: Callable[[Verdict], bool]
     """Whether more is to be read before a verdict is believed."""
     objects: Callable[[Verdict], bool] = _never
@@ -367,12 +367,12 @@ class Search(Generic[Verdict]):
         found = {n: one for n, one in again.verdicts.items() if not self.silent(one) or self.objects(one)}
         return Account({n: one.model_copy(update={"scope": self._all}) for n, one in found.items()}, again.trouble)
 
-    async def _read(self, looks: Sequence[Look], *, wide: bool) -> Account[Verdict]:
+    async def _read(self, looks: Sequence[EvidenceBatch], *, wide: bool) -> Account[Verdict]:
         looks = [look for look in looks if look.spans]
         of = {n: look for look in looks for n in look.numbers}
 
         async def ask(some: Sequence[int], attempt: Attempt) -> Entries[Verdict]:
-            return await self.ask(Reading(some, of[some[0]].spans, wide, attempt))
+            return await self.ask(EvidenceReading(some, of[some[0]].spans, wide, attempt))
 
         ahead_of, *others = [look.numbers for look in looks] or [()]
         if not others or looks[0].spans != looks[-1].spans:
@@ -386,7 +386,7 @@ class Search(Generic[Verdict]):
             {n: one.model_copy(update={"scope": scopes[n]}) for n, one in found.verdicts.items()}, found.trouble
         )
 
-    def _scope(self, look: Look) -> Scope:
+    def _scope(self, look: EvidenceBatch) -> Scope:
         return Scope(tokens=self.looks.tokens_of(look), passages=look.windows) if look.windows else self._all
 
     @property
@@ -395,6 +395,6 @@ class Search(Generic[Verdict]):
         return Scope(tokens=self.looks.all_tokens, passages=1 if self.looks.within else None)
 
 
-def _says(verdict: Placed) -> str:
+def _says(verdict: CitedPlace) -> str:
     """What a verdict says, however it is written and wherever it was found."""
     return words_key(" ".join(map(str, verdict.model_dump(exclude=_BESIDES).values())))

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.evidence import EvidenceReader
 from redraft.agents.retrieval import NEAR
-from redraft.agents.structured_writer import Pen, Written, tolerated, tolerated_at_worst
+from redraft.agents.structured_writer import Completion, StructuredWriter, tolerated, tolerated_at_worst
 from redraft.domain import REVIEW, Finding, Span
 from redraft.models.reply_reader import declines
 from redraft.prompts.revising import REVISE, Point, ReviseGiven
@@ -111,7 +111,7 @@ _LONGEST_SAID = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class RevisionRequest:
     """What a round asks for: a summary without these findings, in which that which is to be kept is kept."""
 
     summary: str
@@ -132,10 +132,10 @@ class Briefed:
 
 
 @dataclass(frozen=True, slots=True)
-class Revised:
+class Revision:
     """What a reviser has written, and what it says of each finding that it knew of."""
 
-    written: Written
+    written: Completion
     answers: tuple[PointAnswer, ...] = ()
 
 
@@ -143,20 +143,20 @@ class Revised:
 class Reviser:
     """Revises with one pen, towards the question that the summary answers where there is one."""
 
-    pen: Pen
-    desk: EvidenceDesk
+    pen: StructuredWriter
+    desk: EvidenceReader
     query: str | None = None
     outline: str | None = None
     """What the document is as a whole, in a few lines."""
     strict: bool = False
     """Whether a revision has to keep to the limit. One that others may follow can be a few words over it."""
 
-    async def brief(self, order: Order) -> Briefed:
+    async def brief(self, order: RevisionRequest) -> Briefed:
         """What the reviser reads: the document where that fits, or else the passages around what was found."""
         # The first search cuts the document into passages, and nothing else should have to wait for that.
         return await asyncio.to_thread(self._brief, order)
 
-    def _brief(self, order: Order) -> Briefed:
+    def _brief(self, order: RevisionRequest) -> Briefed:
         points = [_point(number, finding) for number, finding in enumerate(order.findings, 1)]
         bare = ReviseGiven(
             summary=order.summary,
@@ -207,7 +207,7 @@ class Reviser:
             return [passage.span for passage in self.desk.passages.nearest(asked, NEAR)]
         return [span] if span else []
 
-    async def revise(self, order: Order, given: ReviseGiven, label: str) -> Revised:
+    async def revise(self, order: RevisionRequest, given: ReviseGiven, label: str) -> Revision:
         """Mend what the findings say and keep what is to be kept."""
         said: dict[str, tuple[Became, str]] = {}
 
@@ -234,10 +234,10 @@ class Reviser:
         )
         if not written.flaw and _is_something_else(written.text, order, self.pen.language):
             written = replace(written, flaw="it has hardly a word in common with the summary")
-        return Revised(written, tuple(self._answered(order, given, said)))
+        return Revision(written, tuple(self._answered(order, given, said)))
 
     def _answered(
-        self, order: Order, given: ReviseGiven, said: Mapping[str, tuple[Became, str]]
+        self, order: RevisionRequest, given: ReviseGiven, said: Mapping[str, tuple[Became, str]]
     ) -> Iterator[PointAnswer]:
         """What became of each finding. Who keeps a sentence without words that the document has has left the point."""
         tags = Tags(given)
@@ -250,7 +250,7 @@ class Reviser:
                 yield PointAnswer(finding.id, became, words_said)
 
 
-def _is_something_else(text: str, order: Order, language: str | None) -> bool:
+def _is_something_else(text: str, order: RevisionRequest, language: str | None) -> bool:
     """Whether a reply is no revision: an excuse, a question, an answer in a language that nobody has asked for.
 
     What somebody has asked for in words of his own may be just that.

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from redraft.agents.accounts import Account, Attempt, Entries, account
-from redraft.agents.evidence import EvidenceDesk, shown
+from redraft.agents.evidence import EvidenceReader, shown
 from redraft.agents.fact_checker import VERIFICATION, Verified, verified
 from redraft.agents.judge import Judge, batch_size, labelled
-from redraft.agents.token_budget import Entry
+from redraft.agents.token_budget import EntryBudget
 from redraft.domain import Span
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE
@@ -20,7 +20,7 @@ from redraft.prompts.judging import Statement
 from redraft.text.cleaning import one_line
 from redraft.text.languages import read_as
 
-FACTS = Entry(frame=60, words=20, sentences=2)
+FACTS = EntryBudget(frame=60, words=20, sentences=2)
 """What the facts of one sentence may need in a reply: they say all that it says, with names for pronouns."""
 SENTENCES_AT_ONCE = 8
 FACTS_AT_ONCE = 12
@@ -29,7 +29,7 @@ MOST_FACTS = 20
 _LONGEST_FACT = 400
 
 
-class Split(BaseModel):
+class SentenceFactsFound(BaseModel):
     """The facts of one sentence, as they are remembered."""
 
     facts: list[str]
@@ -46,23 +46,23 @@ class Splitter:
         size = min(SENTENCES_AT_ONCE, batch_size(self.judge.reply_tokens, self.judge.needs(FACTS)))
         return [range(at, min(at + size, count)) for at in range(0, count, size)]
 
-    async def split(self, statements: Sequence[Statement]) -> Account[Split]:
+    async def split(self, statements: Sequence[Statement]) -> Account[SentenceFactsFound]:
         """The atomic facts of each sentence. What was said of a text is remembered, wherever it is read again."""
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Split]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceFactsFound]:
             given = FactsGiven(sentences=[statements[n].model_copy(update={"id": n + 1}) for n in numbers])
             room = len(numbers) * self.judge.needs(FACTS)
             reply = await self.judge.ask(SPLIT_FACTS, given, room, labelled("facts of sentence", numbers), attempt)
-            found = [(one.id - 1, Split(facts=_plain(one.facts))) for one in reply.value.sentences]
+            found = [(one.id - 1, SentenceFactsFound(facts=_plain(one.facts))) for one in reply.value.sentences]
             return Entries(found, reply.repaired, reply.broken_off)
 
-        async def judged(numbers: Sequence[int]) -> Account[Split]:
+        async def judged(numbers: Sequence[int]) -> Account[SentenceFactsFound]:
             return await account([[numbers[n] for n in batch] for batch in self.batches(len(numbers))], ask)
 
         items = [[one.before, one.sentence] for one in statements]
-        return await self.judge.remembered(SPLIT_FACTS, Split, items, judged)
+        return await self.judge.remembered(SPLIT_FACTS, SentenceFactsFound, items, judged)
 
-    async def verify(self, facts: Sequence[str], places: Sequence[Span], desk: EvidenceDesk) -> Account[Verified]:
+    async def verify(self, facts: Sequence[str], places: Sequence[Span], desk: EvidenceReader) -> Account[Verified]:
         """What is wrong with each fact, going by the place of the document that it was traced to, and nothing else."""
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Verified]:
@@ -84,7 +84,7 @@ class Splitter:
         found = await self.judge.remembered(factual.VERIFY_SENTENCES, Verified, items, judged)
         return found.decided(lambda one: one.category != UNSURE)
 
-    def _fitting(self, numbers: Sequence[int], places: Sequence[Span], desk: EvidenceDesk) -> list[list[int]]:
+    def _fitting(self, numbers: Sequence[int], places: Sequence[Span], desk: EvidenceReader) -> list[list[int]]:
         """The facts in batches whose passages fit into a prompt together."""
         most = min(FACTS_AT_ONCE, batch_size(self.judge.reply_tokens, self.judge.needs(VERIFICATION)))
         batches: list[list[int]] = []

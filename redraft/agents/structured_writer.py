@@ -77,7 +77,7 @@ Instructions = Callable[[Prompt[Any, str], BaseModel], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class Completion:
     """A text, how many tries it took, and what is wrong with it if the best of them is not valid."""
 
     text: str
@@ -118,9 +118,9 @@ class _Course:
     """Whether a text that was too long has been told so, and asked for once more within the same limit."""
     doubled: int = 0
     complaint: Complaint | None = None
-    flawed: list[tuple[bool, Written]] = field(default_factory=list)
+    flawed: list[tuple[bool, Completion]] = field(default_factory=list)
     """What can be kept of each try, and whether that is all of it."""
-    long: list[Written] = field(default_factory=list)
+    long: list[Completion] = field(default_factory=list)
     """Those of them that are too long, and have no other flaw."""
     answered: list[tuple[object, ...]] = field(default_factory=list)
     refused: list[Request[Any, str]] = field(default_factory=list)
@@ -163,7 +163,7 @@ class _Course:
 
 
 @dataclass(frozen=True, slots=True)
-class Pen:
+class StructuredWriter:
     """A model that writes. `tokens_per_word` sizes the room for replies in the document's language.
 
     Without `spare` the model's window has no end, and without `instructions` nothing is known for an echo of them.
@@ -194,7 +194,7 @@ class Pen:
         sign: Callable[[str], bool] | None = None,
         at_worst: int = 0,
         source: str = "",
-    ) -> Written:
+    ) -> Completion:
         """Ask until the reply keeps to the limit and ends a sentence; the closest is kept if none does.
 
         `words` is what is asked for; a reply of up to `most`, where that is more, will do, and so will one that is the
@@ -219,7 +219,7 @@ class Pen:
         label: str,
         sign: Callable[[str], bool] | None = None,
         source: str = "",
-    ) -> Written:
+    ) -> Completion:
         """Ask until the reply ends a sentence; its length is for compression to mend."""
 
         def examine(text: str) -> Flaw | None:
@@ -237,7 +237,7 @@ class Pen:
         max_tokens: int,
         label: str,
         at_worst: int = 0,
-    ) -> Written:
+    ) -> Completion:
         """Ask until a reply has no flaw, as often as there are limits; then keep the one closest to `wanted` in length.
 
         Replies that are lost on the way, empty or broken off, are not counted among these. After a few tries a whole
@@ -251,7 +251,7 @@ class Pen:
             text, words, once = heard.text, count_words(heard.text), unlooped(heard.text)
             flaw = _flaw(heard, once, examine)
             if flaw is None:
-                return Written(text, words, len(course.flawed) + 1)
+                return Completion(text, words, len(course.flawed) + 1)
             course.flawed.append(_kept(text, once, flaw, examine, len(course.flawed) + 1))
             if flaw.kind == "long" and not heard.cut and not unfinished(text):
                 course.long.append(course.flawed[-1][1])
@@ -360,10 +360,10 @@ def _flaw(heard: _Heard, once: str, examine: Examine) -> Flaw | None:
     return Flaw("cut", "breaks off before its end") if cut else found
 
 
-def _kept(text: str, once: str, flaw: Flaw, examine: Examine, tries: int) -> tuple[bool, Written]:
+def _kept(text: str, once: str, flaw: Flaw, examine: Examine, tries: int) -> tuple[bool, Completion]:
     """What can be kept of a flawed text, with what was wrong and what is, and whether the text was whole."""
     if flaw.kind == "foreign":
-        return False, Written("", 0, tries, flaw.said)
+        return False, Completion("", 0, tries, flaw.said)
     left = without_unfinished(once)
     said = [flaw.said] if left == text or flaw.kind != "long" else []
     said += ["kept up to its first turn"] * (once != text)
@@ -371,10 +371,10 @@ def _kept(text: str, once: str, flaw: Flaw, examine: Examine, tries: int) -> tup
     if left != text and left and (still := examine(left)):
         said.append(still.said)
     whole = left == text and ends_sentence(text) and flaw.kind != "echo"
-    return whole, Written(left, count_words(left), tries, ", ".join(said))
+    return whole, Completion(left, count_words(left), tries, ", ".join(said))
 
 
-def _enough(course: _Course, at_worst: int) -> Written | None:
+def _enough(course: _Course, at_worst: int) -> Completion | None:
     """The shortest whole text so far, if it is of no more words than a text may have at worst."""
     best = min(course.long, key=lambda one: one.words, default=None)
     if best is None or best.words > at_worst:

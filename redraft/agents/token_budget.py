@@ -42,7 +42,7 @@ USUAL = Wording()
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class EntryBudget:
     """One entry of a reply: the tokens of its frame, the words that are written for it, and the sentences copied."""
 
     frame: int

@@ -9,12 +9,12 @@ from pydantic import BaseModel
 
 from redraft.agents.accounts import Account, Attempt, Entries, account
 from redraft.agents.judge import Judge, batch_size, labelled
-from redraft.agents.token_budget import Entry
+from redraft.agents.token_budget import EntryBudget
 from redraft.prompts.judging import Statement
 from redraft.prompts.origins import TRACE_SENTENCES, Place, TraceGiven
 from redraft.text.tokens import Tokenizer
 
-SOURCES = Entry(frame=40)
+SOURCES = EntryBudget(frame=40)
 """What an entry of a reply may need."""
 # Half of the window is for what is read; what is said around it takes so much.
 _SHARE_OF_WINDOW = 0.5

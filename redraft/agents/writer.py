@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from redraft.agents.structured_writer import MAX_TRIES, MIN_WORDS, Flaw, Pen, Written, too_long, unfinished
+from redraft.agents.structured_writer import (
+    MAX_TRIES,
+    MIN_WORDS,
+    Completion,
+    Flaw,
+    StructuredWriter,
+    too_long,
+    unfinished,
+)
 from redraft.domain import TextKind
 from redraft.errors import RefusedReply
 from redraft.prompts import drafting
@@ -31,7 +39,7 @@ _LONGEST = 400
 class Writer:
     """Writes summaries with one pen, all of them towards the same question where there is one."""
 
-    def __init__(self, pen: Pen, *, query: str | None = None, kind: TextKind = "other") -> None:
+    def __init__(self, pen: StructuredWriter, *, query: str | None = None, kind: TextKind = "other") -> None:
         """`kind` is what kind of text the document is, by its form: prompts say what such a text cannot do without."""
         self._pen = pen
         self._asked: dict[str, Any] = {
@@ -49,7 +57,7 @@ class Writer:
 
     async def summarize_chunk(
         self, excerpt: str, words: int, label: str, most: int = 0, *, place: str = "", before: str = ""
-    ) -> Written:
+    ) -> Completion:
         """Summarize one chunk within `words`, or within `most` where that is more.
 
         `place` says where it stands in the document, and `before` are the last lines before it.
@@ -64,7 +72,7 @@ class Writer:
             source=excerpt,
         )
 
-    async def summarize_whole(self, document: str, words: int, label: str) -> Written:
+    async def summarize_whole(self, document: str, words: int, label: str) -> Completion:
         """Summarize a whole document within `words`."""
         return await self._pen.within(
             drafting.SUMMARIZE_WHOLE,
@@ -85,7 +93,7 @@ class Writer:
         *,
         outline: Outline | None = None,
         sources: Sequence[str] = (),
-    ) -> Written:
+    ) -> Completion:
         """Merge consecutive summaries within `words`, or within `most` where that is more.
 
         `context` is the merged summary before them, if there is one; `sources` has for each of them the paragraphs that
@@ -115,7 +123,7 @@ class Writer:
             source=source,
         )
 
-    async def begin(self, excerpt: str, words: int, room: int, label: str, *, place: str = "") -> Written:
+    async def begin(self, excerpt: str, words: int, room: int, label: str, *, place: str = "") -> Completion:
         """Begin a running summary. `words` is what to aim at; up to `room` the reply is heard to its end."""
         return await self._pen.complete(
             drafting.BEGIN,
@@ -129,7 +137,7 @@ class Writer:
 
     async def update(
         self, excerpt: str, summary: str, words: int, room: int, label: str, *, place: str = ""
-    ) -> Written:
+    ) -> Completion:
         """Work a chunk into a running summary."""
         return await self._pen.complete(
             drafting.UPDATE,
@@ -143,7 +151,7 @@ class Writer:
             f"{summary}\n{excerpt}",
         )
 
-    async def compress(self, summary: str, target: int, limit: int, label: str) -> Written:
+    async def compress(self, summary: str, target: int, limit: int, label: str) -> Completion:
         """Shorten a running summary to within a fifth of `target` words; the closest of six tries is kept."""
         current = count_words(summary)
 
@@ -169,17 +177,17 @@ class Writer:
                 label,
             )
         except RefusedReply as error:
-            return Written(summary, current, 1, error.message)
+            return Completion(summary, current, 1, error.message)
         # Whatever was wrong with the tries, a compression that made the summary longer is none.
         if not written.text or written.words >= current:
             return replace(written, text=summary, words=current, flaw=written.flaw or "could not be shortened")
         return written
 
-    async def tidy(self, summary: str, label: str) -> Written:
+    async def tidy(self, summary: str, label: str) -> Completion:
         """Remove the traces of the process, where there are any. A reply that changed more than that is not taken."""
         words = count_words(summary)
         if not needs_tidying(summary):
-            return Written(summary, words, 0)
+            return Completion(summary, words, 0)
 
         def examine(text: str) -> Flaw | None:
             if problem := self._pen.foreign(text, summary, words) or too_long(text, words) or unfinished(text):
@@ -198,10 +206,10 @@ class Writer:
                 label,
             )
         except RefusedReply as error:
-            return Written(summary, words, 1, f"{error.message}, so the untidied text is kept")
+            return Completion(summary, words, 1, f"{error.message}, so the untidied text is kept")
         if written.flaw:
             told = "the tidied text was cut off or rewritten, so the untidied one is kept"
-            return Written(summary, words, written.attempts, told)
+            return Completion(summary, words, written.attempts, told)
         return written
 
 

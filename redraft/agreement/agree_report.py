@@ -17,14 +17,14 @@ from redraft.agreement.tables import (
     sentence_table,
     system_table,
 )
-from redraft.agreement.trial import Outcome
+from redraft.agreement.trial import AgreementOutcome
 from redraft.reports.report import Report
 from redraft.reports.tables import Cell, Table, figure, plain
 
 _MOST = 6
 
 
-def agree_report(outcome: Outcome) -> Report:
+def agree_report(outcome: AgreementOutcome) -> Report:
     """The report of judges beside people, with a record of every item."""
     design, tables = outcome.design, tuple(_tables(outcome))
     return Report(
@@ -44,7 +44,7 @@ def agree_report(outcome: Outcome) -> Report:
     )
 
 
-def _headline(outcome: Outcome, tables: Sequence[Table]) -> Iterator[str]:
+def _headline(outcome: AgreementOutcome, tables: Sequence[Table]) -> Iterator[str]:
     """How far each judge agrees with people, and what that rests on."""
     cells = {table.name: [dict(zip(table.columns, row, strict=True)) for row in table.rows] for table in tables}
     right = {row["judge"]: row["balanced accuracy"] for row in cells.get("classes", ())}
@@ -59,7 +59,7 @@ def _shown(cell: Cell) -> str:
     return figure(cell if isinstance(cell, int | float) else None)
 
 
-def _tables(outcome: Outcome) -> Iterator[Table]:
+def _tables(outcome: AgreementOutcome) -> Iterator[Table]:
     """Those for which there is something to go by; the last tell what that is."""
     best = outcome.dataset.fields[outcome.design.human].best
     first = series(outcome, outcome.columns[0])
@@ -86,7 +86,7 @@ def _tables(outcome: Outcome) -> Iterator[Table]:
     yield trouble_table(outcome)
 
 
-def _about(outcome: Outcome) -> Iterator[str]:
+def _about(outcome: AgreementOutcome) -> Iterator[str]:
     design, dataset = outcome.design, outcome.dataset
     yield f"metric: {design.metric}; people were asked about {plain(design.human)}"
     yield f"judges: {', '.join(plain(judge) for judge in design.judges)}"
@@ -101,7 +101,7 @@ def _about(outcome: Outcome) -> Iterator[str]:
         )
 
 
-def _item(outcome: Outcome, n: int) -> dict[str, object]:
+def _item(outcome: AgreementOutcome, n: int) -> dict[str, object]:
     item = outcome.dataset.items[n]
     return {
         "id": item.id,

@@ -31,7 +31,7 @@ _BETWEEN = re.compile(r"[,;\n]|/(?!a\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ConfusionVerdict:
     """What is said of a sentence: whether it confuses, what a reader would ask, and of which types that is."""
 
     confusing: bool
@@ -41,18 +41,18 @@ class Verdict:
     questions: tuple[str, ...] = ()
 
 
-CLEAR = Verdict(confusing=False)
+CLEAR = ConfusionVerdict(confusing=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AnnotatedSentence:
     """A sentence as it was annotated. There is no verdict where the entry says that it confuses, and that it does not.
 
     A type without a question confuses too, and so does a question without a type.
     """
 
     sentence: str
-    verdict: Verdict | None
+    verdict: ConfusionVerdict | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Annotations:
     name: str
     every: bool
     """Whether every sentence has an entry: then one without is not judged. Otherwise it does not confuse."""
-    entries: Mapping[str, tuple[Entry, ...] | None]
+    entries: Mapping[str, tuple[AnnotatedSentence, ...] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def read_annotations(path: str) -> Annotations:
     return Annotations(_name(path), every, entries)
 
 
-def entries_of(path: str, key: str, sentences: Mapping[str, Any]) -> tuple[Entry, ...]:
+def entries_of(path: str, key: str, sentences: Mapping[str, Any]) -> tuple[AnnotatedSentence, ...]:
     """What is said of the sentences of one summary."""
     return tuple(_entry(path, key, *item) for item in sentences.items())
 
@@ -113,7 +113,7 @@ def lists_every_sentence(found: Sequence[Any]) -> bool:
     return any(_NUMBER in one for one in fields) or 0 < len(fields) <= 2 * empty
 
 
-def _entry(path: str, key: str, sentence: str, fields: Any) -> Entry:
+def _entry(path: str, key: str, sentence: str, fields: Any) -> AnnotatedSentence:
     if not isinstance(fields, dict) or not fields.keys() & _FIELDS:
         raise UsageError(
             f"{_id(key)}, {_short(sentence)}: there is {_kind(fields)} where an object with questions and types was"
@@ -129,9 +129,9 @@ def _entry(path: str, key: str, sentence: str, fields: Any) -> Entry:
     denied = NO_CONFUSION in said.types or len(said.asked) + len(unknown) < len(questions) + len(nameless)
     claimed = bool(said.asked or said.errors or unknown)
     if claimed and denied:
-        return Entry(sentence, None)
-    found = Verdict(claimed, tuple(said.errors), tuple(dict.fromkeys(unknown)), tuple(said.asked))
-    return Entry(sentence, found if claimed else CLEAR)
+        return AnnotatedSentence(sentence, None)
+    found = ConfusionVerdict(claimed, tuple(said.errors), tuple(dict.fromkeys(unknown)), tuple(said.asked))
+    return AnnotatedSentence(sentence, found if claimed else CLEAR)
 
 
 def _texts(path: str, key: str, sentence: str, field: str, value: Any) -> list[str]:

@@ -208,7 +208,7 @@ class OfClass:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ClassSeparation:
     """How well two classes are told apart."""
 
     n: int
@@ -218,13 +218,13 @@ class Told:
     interval: Interval | None = None
 
 
-def told(said: Sequence[bool], people: Sequence[bool], groups: Sequence[str]) -> Told:
+def told(said: Sequence[bool], people: Sequence[bool], groups: Sequence[str]) -> ClassSeparation:
     """Verdicts beside people's; the balanced accuracy wants both classes among people's."""
     ours, theirs = np.asarray(said, dtype=bool), np.asarray(people, dtype=bool)
     right, wrong = of_class(ours, theirs), of_class(~ours, ~theirs)
     if not (right.there and wrong.there):
-        return Told(len(ours), right, wrong)
-    return Told(
+        return ClassSeparation(len(ours), right, wrong)
+    return ClassSeparation(
         len(ours),
         right,
         wrong,
@@ -283,7 +283,7 @@ def _cut(scores: Floats, people: Flags) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class SelectiveAccuracy:
     """Of the items on which a judge is at least so sure: how many they are of all, and how often it is wrong."""
 
     least: float
@@ -291,16 +291,16 @@ class Judged:
     risk: float | None
 
 
-def risk_against_coverage(wrong: Sequence[bool], sure: Sequence[float], of: int) -> list[Judged]:
+def risk_against_coverage(wrong: Sequence[bool], sure: Sequence[float], of: int) -> list[SelectiveAccuracy]:
     """The curve of a judge that may abstain: of all items, how many it judges at each degree of being sure, and how
     often it is wrong there. `of` are all the items, those without a verdict too; the surest come first."""
     order = sorted(range(len(wrong)), key=lambda n: -sure[n])
-    curve: list[Judged] = []
+    curve: list[SelectiveAccuracy] = []
     mistakes = 0
     for at, n in enumerate(order, 1):
         mistakes += wrong[n]
         if at == len(order) or sure[order[at]] < sure[n]:
-            curve.append(Judged(sure[n], at / of, mistakes / at))
+            curve.append(SelectiveAccuracy(sure[n], at / of, mistakes / at))
     return curve
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from redraft.agreement.people import Trouble
+from redraft.agreement.people import FileProblem
 from redraft.errors import UsageError
 from redraft.sources import read_file
 from redraft.text.cleaning import clean, one_line
@@ -21,7 +21,7 @@ class UnreadableError(ValueError):
     """An entry that lacks something or has something else in its place."""
 
 
-class Entry(NamedTuple):
+class FileEntry(NamedTuple):
     """One entry and where it stands, in words."""
 
     place: str
@@ -32,12 +32,12 @@ class Library(dict[str, str]):
     """Texts by id: those of documents, and for some formats of summaries."""
 
 
-def entries(path: str) -> Iterator[Entry | Trouble]:
+def entries(path: str) -> Iterator[FileEntry | FileProblem]:
     """The entries of a file."""
     return entries_in(content(path))
 
 
-def entries_in(text: str) -> Iterator[Entry | Trouble]:
+def entries_in(text: str) -> Iterator[FileEntry | FileProblem]:
     """The lines of a text, or the entries of a list; one object is one entry. What is no JSON is a trouble."""
     try:
         whole = json.loads(text)
@@ -45,9 +45,9 @@ def entries_in(text: str) -> Iterator[Entry | Trouble]:
         yield from _lines(text)
         return
     if isinstance(whole, list):
-        yield from (Entry(f"entry {number}", one) for number, one in enumerate(whole, 1))
+        yield from (FileEntry(f"entry {number}", one) for number, one in enumerate(whole, 1))
     else:
-        yield Entry("line 1", whole)
+        yield FileEntry("line 1", whole)
 
 
 def content(path: str) -> str:
@@ -58,15 +58,15 @@ def content(path: str) -> str:
         raise UsageError(f"the file cannot be read: {error.strerror}", place=path) from error
 
 
-def _lines(text: str) -> Iterator[Entry | Trouble]:
+def _lines(text: str) -> Iterator[FileEntry | FileProblem]:
     # Only a line feed ends a line of JSON: other separators may stand within its strings.
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:
-            yield Entry(f"line {number}", json.loads(line))
+            yield FileEntry(f"line {number}", json.loads(line))
         except (ValueError, RecursionError) as error:
-            yield Trouble(f"line {number}", f"this is no JSON: {one_line(str(error), _SHOWN)}")
+            yield FileProblem(f"line {number}", f"this is no JSON: {one_line(str(error), _SHOWN)}")
 
 
 def library(path: str | None) -> Library:
@@ -79,7 +79,7 @@ def library(path: str | None) -> Library:
         return Library({one.stem: clean(content(str(one))) for one in files})
     found = Library()
     for entry in entries(path):
-        if isinstance(entry, Entry) and isinstance(entry.content, Mapping):
+        if isinstance(entry, FileEntry) and isinstance(entry.content, Mapping):
             found |= _texts(entry.content)
     return found
 

@@ -15,14 +15,14 @@ from redraft.agreement.people import Level, Ratings, cohens_kappa, equal_share, 
 from redraft.agreement.series import series
 from redraft.agreement.sweep import SIMILARITY
 from redraft.agreement.tables import Row, basis
-from redraft.agreement.trial import Column, Outcome
+from redraft.agreement.trial import AgreementOutcome, Column
 from redraft.reports.tables import Cell, Table
 
 _STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 PEOPLE = "people"
 
 
-def rater_table(outcome: Outcome) -> Table | None:
+def rater_table(outcome: AgreementOutcome) -> Table | None:
     """How far judges agree with each other, each with itself, and people among each other; none where all are alone."""
     rows: list[Row] = []
     for one, other in combinations([column for column in outcome.columns if not column.setting], 2):
@@ -46,7 +46,7 @@ def rater_table(outcome: Outcome) -> Table | None:
     )
 
 
-def _kappa(row: Row, outcome: Outcome) -> tuple[float | None]:
+def _kappa(row: Row, outcome: AgreementOutcome) -> tuple[float | None]:
     """Cohen's kappa of two judges' verdicts on single sentences."""
     by_name = {column.name: column for column in outcome.columns}
     one, other = by_name.get(str(row[0])), by_name.get(str(row[1]))
@@ -85,7 +85,7 @@ def _beyond_chance(ratings: Ratings) -> tuple[float | None, ...]:
     return equal_share(ratings), gwets_ac1(ratings), krippendorffs_alpha(ratings, level)
 
 
-def sweep_tables(outcome: Outcome) -> list[Table]:
+def sweep_tables(outcome: AgreementOutcome) -> list[Table]:
     """What a sweep comes to (LongSumEval, tables V to VII): tau-b per summary, and per system where there are any."""
     values = outcome.design.sweep.values
     if not values:
@@ -98,7 +98,7 @@ def sweep_tables(outcome: Outcome) -> list[Table]:
     return tables
 
 
-def _pivot(outcome: Outcome, down: Sequence[str], across: str | None, per: str) -> Table:
+def _pivot(outcome: AgreementOutcome, down: Sequence[str], across: str | None, per: str) -> Table:
     values = outcome.design.sweep.values
     columns = values[across] if across else ("tau-b",)
     rows: dict[tuple[str, ...], dict[str, Cell]] = {}
@@ -118,7 +118,7 @@ def _pivot(outcome: Outcome, down: Sequence[str], across: str | None, per: str) 
     )
 
 
-def _starred(outcome: Outcome, column: Column, per: str) -> Cell:
+def _starred(outcome: AgreementOutcome, column: Column, per: str) -> Cell:
     one = series(outcome, column)
     if per == "systems":
         found = between_systems(one.ours, one.people, one.systems, one.documents)
@@ -129,7 +129,7 @@ def _starred(outcome: Outcome, column: Column, per: str) -> Cell:
     return f"{found.tau:.3f}" + next((stars for least, stars in _STARS if found.p is not None and found.p < least), "")
 
 
-def count_table(outcome: Outcome) -> Table:
+def count_table(outcome: AgreementOutcome) -> Table:
     """What there was to go by: items by what came of them, and ties."""
     field = outcome.design.human
     people = [item.people[field] for item in outcome.dataset.items if field in item.people]
@@ -164,7 +164,7 @@ def _ties(values: Sequence[float]) -> float | None:
     return float((counts * (counts - 1)).sum() / (len(values) * (len(values) - 1)))
 
 
-def cost_table(outcome: Outcome) -> Table:
+def cost_table(outcome: AgreementOutcome) -> Table:
     """What each judge took, over all its runs."""
     rows: list[Row] = []
     for column in outcome.columns:
@@ -190,7 +190,7 @@ def cost_table(outcome: Outcome) -> Table:
     )
 
 
-def trouble_table(outcome: Outcome) -> Table:
+def trouble_table(outcome: AgreementOutcome) -> Table:
     """What could not be read, and what failed, with its place."""
     rows: list[Row] = [(one.place, "", "reading", "", one.message) for one in outcome.dataset.troubles]
     for column in outcome.columns:

@@ -113,7 +113,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class HumanItem:
     """One summary, or one claim, with what people say of it by field."""
 
     id: str
@@ -143,7 +143,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class FileProblem:
     """Something in a file that could not be read: where, and what is wrong with it."""
 
     place: str
@@ -156,5 +156,5 @@ class Dataset:
 
     name: str
     fields: Mapping[str, Field]
-    items: tuple[Item, ...]
-    troubles: tuple[Trouble, ...] = ()
+    items: tuple[HumanItem, ...]
+    troubles: tuple[FileProblem, ...] = ()

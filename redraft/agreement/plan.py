@@ -9,7 +9,7 @@ from random import Random
 from redraft.agreement.formats.catalog import FORMATS
 from redraft.agreement.formats.format import Format
 from redraft.agreement.people import Dataset
-from redraft.agreement.trial import Design, Way, documents_of
+from redraft.agreement.trial import AgreementDesign, JudgeSetting, documents_of
 from redraft.domain import Document, Usage
 from redraft.errors import UsageError
 from redraft.models.prices import PriceTable
@@ -56,7 +56,7 @@ def chosen(dataset: Dataset, most: int | None) -> Dataset:
     return replace(dataset, items=tuple(dataset.items[n] for n in sorted(kept)))
 
 
-def plan_table(dataset: Dataset, design: Design, prices: PriceTable) -> Table:
+def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) -> Table:
     """The calls of each judge under each setting that is asked about anew."""
     design.sweep.check(design.metric, design.judging)
     documents = documents_of(dataset)
@@ -81,7 +81,7 @@ def plan_table(dataset: Dataset, design: Design, prices: PriceTable) -> Table:
     )
 
 
-def _asked(dataset: Dataset, way: Way, documents: Mapping[str, Document]) -> tuple[int, Usage]:
+def _asked(dataset: Dataset, way: JudgeSetting, documents: Mapping[str, Document]) -> tuple[int, Usage]:
     calls, prompt, reply = 0, 0, 0
     for item in dataset.items:
         prepared = prepare(documents[item.document], way.settings, given=item.text)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from redraft.agreement.correlation import between_systems, correlate, told, verdicts_by_cut
 from redraft.agreement.series import sentence_series, series
-from redraft.agreement.trial import Column, Outcome
+from redraft.agreement.trial import AgreementOutcome, Column
 from redraft.evaluators.bootstrap import Interval
 from redraft.history.certificates import standing_of
 from redraft.settings import Evaluate
@@ -19,7 +19,7 @@ TAU, BALANCED = "tau-b", "balanced accuracy"
 SUMMARIES, SYSTEMS, SENTENCES = "summaries", "systems", "sentences"
 
 
-def saved(outcome: Outcome, store: Store) -> list[Agreement]:
+def saved(outcome: AgreementOutcome, store: Store) -> list[Agreement]:
     """Keep every figure that there is of every judge; nothing of what was stopped before it was done."""
     if outcome.stopped is not None:
         return []
@@ -30,7 +30,7 @@ def saved(outcome: Outcome, store: Store) -> list[Agreement]:
     return found
 
 
-def agreements(outcome: Outcome, column: Column, store: Store) -> list[Agreement]:
+def agreements(outcome: AgreementOutcome, column: Column, store: Store) -> list[Agreement]:
     """All the figures of one judge under one setting."""
     made = next((said for said in column.said if said.run and said.version), None)
     if made is None or made.run is None:
@@ -46,7 +46,9 @@ def agreements(outcome: Outcome, column: Column, store: Store) -> list[Agreement
     ]
 
 
-def _figures(outcome: Outcome, column: Column) -> Iterator[tuple[str, str, int, float | None, Interval | None]]:
+def _figures(
+    outcome: AgreementOutcome, column: Column
+) -> Iterator[tuple[str, str, int, float | None, Interval | None]]:
     """Of what, by which measure, from how many, how much, and between what; there is none of too few."""
     one, best = series(outcome, column), outcome.dataset.fields[outcome.design.human].best
     whole = correlate(one.ours, one.people, one.documents)

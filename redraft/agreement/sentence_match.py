@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, repeat
 
-from redraft.agreement.annotations import CLEAR, Entry, Verdict
+from redraft.agreement.annotations import CLEAR, AnnotatedSentence, ConfusionVerdict
 from redraft.evaluators.booookscore import sentences_of
 from redraft.prompts.judging import Statement
 from redraft.text.words import words_key
@@ -17,17 +17,17 @@ _HEAD = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedAnnotations:
     """What the annotations of a summary come to.
 
     A sentence of ours that is annotated in parts counts as so many, and several that are annotated as one count as one:
     whoever judged has judged these.
     """
 
-    said: tuple[Verdict, ...]
+    said: tuple[ConfusionVerdict, ...]
     """One verdict for each sentence as it was annotated."""
     unjudged: int
-    verdicts: Mapping[int, Verdict]
+    verdicts: Mapping[int, ConfusionVerdict]
     """What that comes to for sentences of ours, by their numbers."""
     elsewhere: int
     """Annotated sentences that begin or end elsewhere than ours."""
@@ -45,10 +45,10 @@ class _Unit:
     end: int
     numbers: list[int]
     """The sentences that it is in, that with the largest part of it first."""
-    verdict: Verdict | None
+    verdict: ConfusionVerdict | None
 
 
-def place(entries: Sequence[Entry], statements: Sequence[Statement], *, every: bool) -> Placed:
+def place(entries: Sequence[AnnotatedSentence], statements: Sequence[Statement], *, every: bool) -> PlacedAnnotations:
     """The entries on the sentences that they speak of, found by their words, whatever stands between these.
 
     Of sentences that say the same an entry speaks of the first that has none. Where not every sentence has an entry,
@@ -67,14 +67,16 @@ def place(entries: Sequence[Entry], statements: Sequence[Statement], *, every: b
         said += repeat(CLEAR, rest - len(standing))
         verdicts |= {number: CLEAR for number in counted if number not in touched and not lost}
     unjudged = undecided + (rest - len(standing) if every else 0)
-    return Placed(tuple(said), unjudged, dict(sorted(verdicts.items())), elsewhere, len(lost), undecided)
+    return PlacedAnnotations(tuple(said), unjudged, dict(sorted(verdicts.items())), elsewhere, len(lost), undecided)
 
 
-def _units(entries: Sequence[Entry], text: _Text, counted: frozenset[int]) -> tuple[list[_Unit], list[Verdict], int]:
+def _units(
+    entries: Sequence[AnnotatedSentence], text: _Text, counted: frozenset[int]
+) -> tuple[list[_Unit], list[ConfusionVerdict], int]:
     """Stretches that do not overlap, the verdicts on sentences that are not there, and how many end elsewhere."""
     units: list[_Unit] = []
     of_number: dict[int, list[_Unit]] = {}
-    lost: list[Verdict] = []
+    lost: list[ConfusionVerdict] = []
     elsewhere = 0
     for entry in entries:
         start, end = text.stretch(entry.sentence)
@@ -93,9 +95,9 @@ def _units(entries: Sequence[Entry], text: _Text, counted: frozenset[int]) -> tu
     return units, lost, elsewhere
 
 
-def _by_number(units: Sequence[_Unit]) -> dict[int, Verdict]:
+def _by_number(units: Sequence[_Unit]) -> dict[int, ConfusionVerdict]:
     """What confuses does so in the sentence with the largest part of it; what is clear is clear in all its parts."""
-    found: dict[int, Verdict] = {}
+    found: dict[int, ConfusionVerdict] = {}
     for unit in units:
         if unit.verdict:
             for number in unit.numbers[:1] if unit.verdict.confusing else unit.numbers:
@@ -103,11 +105,11 @@ def _by_number(units: Sequence[_Unit]) -> dict[int, Verdict]:
     return found
 
 
-def _both(one: Verdict | None, other: Verdict | None) -> Verdict | None:
+def _both(one: ConfusionVerdict | None, other: ConfusionVerdict | None) -> ConfusionVerdict | None:
     """The verdict of two entries on the same words."""
     if one is None or other is None:
         return one or other
-    return Verdict(
+    return ConfusionVerdict(
         one.confusing or other.confusing,
         tuple(dict.fromkeys((*one.types, *other.types))),
         tuple(dict.fromkeys((*one.unknown, *other.unknown))),

@@ -9,8 +9,8 @@ from functools import lru_cache
 from itertools import pairwise
 from statistics import fmean
 
-from redraft.agreement.people import Dataset, Item
-from redraft.agreement.trial import Column, Outcome, Said
+from redraft.agreement.people import Dataset, HumanItem
+from redraft.agreement.trial import AgreementOutcome, Column, ItemOutcome
 
 BIGRAMS = "share of bigrams in the document"
 """What any judge is to be held against: it knows nothing but which words follow which."""
@@ -18,7 +18,7 @@ _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class ScoreSeries:
     """Numbers of the same items, by whoever gave them."""
 
     name: str
@@ -37,12 +37,12 @@ class Series:
         return len(set(self.systems)) > 1 and "" not in self.systems
 
 
-def series(outcome: Outcome, column: Column) -> Series:
+def series(outcome: AgreementOutcome, column: Column) -> ScoreSeries:
     """A judge's scores beside people's, where both are there."""
     return _series(outcome.dataset, outcome.design.human, column.name, column.scores)
 
 
-def filled(outcome: Outcome, column: Column) -> Series:
+def filled(outcome: AgreementOutcome, column: Column) -> ScoreSeries:
     """The same over all items that people say something of: one without a score has the mean of the others."""
     known = [score for score in column.scores if score is not None]
     middle = fmean(known) if known else None
@@ -50,17 +50,17 @@ def filled(outcome: Outcome, column: Column) -> Series:
     return _series(outcome.dataset, outcome.design.human, column.name, scores)
 
 
-def baseline(outcome: Outcome) -> Series:
+def baseline(outcome: AgreementOutcome) -> ScoreSeries:
     """The share of each summary's bigrams that its document has."""
     scores = [bigram_share(item) for item in outcome.dataset.items]
     return _series(outcome.dataset, outcome.design.human, BIGRAMS, scores)
 
 
-def _series(dataset: Dataset, field: str, name: str, scores: Sequence[float | None]) -> Series:
+def _series(dataset: Dataset, field: str, name: str, scores: Sequence[float | None]) -> ScoreSeries:
     there = [n for n, item in enumerate(dataset.items) if field in item.people]
     both = [n for n in there if scores[n] is not None]
     items = [dataset.items[n] for n in both]
-    return Series(
+    return ScoreSeries(
         name,
         len(there),
         tuple(both),
@@ -71,7 +71,7 @@ def _series(dataset: Dataset, field: str, name: str, scores: Sequence[float | No
     )
 
 
-def bigram_share(item: Item) -> float:
+def bigram_share(item: HumanItem) -> float:
     """Of a summary's pairs of words that follow each other, the share that its document has."""
     known = _bigrams(item.source)
     own = [pair for part in item.sentences or (item.summary,) for pair in pairwise(_words(part))]
@@ -109,7 +109,7 @@ def sentence_series(dataset: Dataset, column: Column) -> SentenceSeries | None:
     return SentenceSeries(*(tuple(part) for part in zip(*found, strict=True)))
 
 
-def _sentences(dataset: Dataset, said: Sequence[Said]) -> Iterator[tuple[bool | None, bool, str]]:
+def _sentences(dataset: Dataset, said: Sequence[ItemOutcome]) -> Iterator[tuple[bool | None, bool, str]]:
     for item, one in zip(dataset.items, said, strict=True):
         verdicts = one.sentences or (None,) * len(item.labels)
         for verdict, label in zip(verdicts, item.labels, strict=True):

@@ -20,7 +20,7 @@ from redraft.evaluators.consensus import UNJUDGED, mean
 from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.evaluators.similarity import similarity
-from redraft.settings import Judging
+from redraft.settings import JudgeConfig
 from redraft.text.embeddings import Encoder
 
 SIMILARITY, THRESHOLD = "similarity", "threshold"
@@ -60,19 +60,19 @@ class Sweep:
         names = [name for name in self.values if name in among]
         return [tuple(zip(names, one, strict=True)) for one in product(*(self.values[name] for name in names))]
 
-    def judging(self, base: Judging, asked: Setting) -> Judging:
+    def judging(self, base: JudgeConfig, asked: Setting) -> JudgeConfig:
         """How is judged for all the readings of one combination: where one of these is the judge's own, it is asked."""
         changes: dict[str, Any] = dict(asked)
         if self.reads:
             own = _BY_JUDGE in self.values.get(SIMILARITY, (base.similarity,))
             changes |= {SIMILARITY: _BY_JUDGE if own else base.similarity, "second_look": False}
         try:
-            return Judging.model_validate(base.model_dump() | changes)
+            return JudgeConfig.model_validate(base.model_dump() | changes)
         except ValueError as error:
             said = ", ".join(f"{name}={value}" for name, value in asked)
             raise UsageError(f"--sweep: {said} cannot be", hint=str(error).splitlines()[-2].strip()) from error
 
-    def check(self, metric: str, base: Judging) -> None:
+    def check(self, metric: str, base: JudgeConfig) -> None:
         """Refuse what makes no difference, and what is settled otherwise."""
         if not self.reads:
             return
@@ -123,7 +123,9 @@ def _values(word: str, part: str) -> Iterable[str]:
     return [str(first + n * step) for n in range(int((last - first) / step) + 1)]
 
 
-def read_otherwise(evaluation: Evaluation, reading: Setting, base: Judging, encoder: Encoder | None) -> float | None:
+def read_otherwise(
+    evaluation: Evaluation, reading: Setting, base: JudgeConfig, encoder: Encoder | None
+) -> float | None:
     """What the same answers come to by another similarity, or another threshold (LongSumEval, algorithm 1)."""
     if not reading or not isinstance(claims := evaluation.details.get("claims"), list):
         return evaluation.score

@@ -19,8 +19,8 @@ from redraft.agreement.correlation import (
     within_documents,
 )
 from redraft.agreement.people import cohens_kappa, gwets_ac1, krippendorffs_alpha
-from redraft.agreement.series import BIGRAMS, Series, baseline, filled, sentence_series, series
-from redraft.agreement.trial import Outcome
+from redraft.agreement.series import BIGRAMS, ScoreSeries, baseline, filled, sentence_series, series
+from redraft.agreement.trial import AgreementOutcome
 from redraft.evaluators.bootstrap import Interval
 from redraft.reports.tables import Cell, Table
 
@@ -30,7 +30,7 @@ _ENDS = ("95% from", "95% to")
 _SHARES = (1.0, 0.9, 0.8, 0.65, 0.5)
 
 
-def correlation_table(outcome: Outcome) -> Table:
+def correlation_table(outcome: AgreementOutcome) -> Table:
     """Each judge's scores beside people's figures, summary by summary."""
     rows: list[Row] = []
     for column in outcome.columns:
@@ -51,7 +51,7 @@ def correlation_table(outcome: Outcome) -> Table:
     )
 
 
-def _correlated(one: Series) -> Row:
+def _correlated(one: ScoreSeries) -> Row:
     found = correlate(one.ours, one.people, one.documents)
     return (one.name, found.n, one.of, *_figures(found))
 
@@ -65,7 +65,7 @@ def ends(interval: Interval | None) -> tuple[float | None, float | None]:
     return (interval.low, interval.high) if interval else (None, None)
 
 
-def document_table(outcome: Outcome) -> Table:
+def document_table(outcome: AgreementOutcome) -> Table:
     """Which summary of a document is better: the mean over documents."""
     rows: list[Row] = []
     for one in _all(outcome):
@@ -82,7 +82,7 @@ def document_table(outcome: Outcome) -> Table:
     )
 
 
-def system_table(outcome: Outcome) -> Table:
+def system_table(outcome: AgreementOutcome) -> Table:
     """Whose summaries are better: over the systems' means."""
     rows: list[Row] = []
     for one in _all(outcome):
@@ -100,18 +100,18 @@ def system_table(outcome: Outcome) -> Table:
     )
 
 
-def _all_systems(outcome: Outcome, one: Series) -> float | None:
+def _all_systems(outcome: AgreementOutcome, one: ScoreSeries) -> float | None:
     column = next((column for column in outcome.columns if column.name == one.name), None)
     everything = one if column is None else filled(outcome, column)
     return between_systems(everything.ours, everything.people, everything.systems, everything.documents).tau
 
 
-def _all(outcome: Outcome) -> Iterator[Series]:
+def _all(outcome: AgreementOutcome) -> Iterator[ScoreSeries]:
     yield from (series(outcome, column) for column in outcome.columns)
     yield baseline(outcome)
 
 
-def class_table(outcome: Outcome, best: float) -> Table:
+def class_table(outcome: AgreementOutcome, best: float) -> Table:
     """How well the scores tell those summaries in which people find nothing wrong from the others."""
     rows: list[Row] = []
     for one in _all(outcome):
@@ -150,7 +150,7 @@ def _shares(one: OfClass) -> tuple[float | None, float | None]:
     return one.precision, one.recall
 
 
-def sentence_table(outcome: Outcome) -> Table | None:
+def sentence_table(outcome: AgreementOutcome) -> Table | None:
     """Verdicts on single sentences beside people's; none where there are none."""
     rows: list[Row] = []
     for column in outcome.columns:
@@ -187,7 +187,7 @@ def sentence_table(outcome: Outcome) -> Table | None:
     )
 
 
-def risk_table(outcome: Outcome, best: float) -> Table:
+def risk_table(outcome: AgreementOutcome, best: float) -> Table:
     """How often a judge is wrong on the summaries of which it judges the most, on more of them, on all."""
     rows: list[Row] = []
     for column in outcome.columns:
@@ -223,7 +223,7 @@ def _share(flags: Sequence[bool]) -> float | None:
     return sum(flags) / len(flags) if flags else None
 
 
-def pair_table(outcome: Outcome) -> Table | None:
+def pair_table(outcome: AgreementOutcome) -> Table | None:
     """Of two summaries of which people find one better, which the judge puts above the other; none without pairs."""
     items, field = outcome.dataset.items, outcome.design.human
     pairs: dict[str, list[int]] = {}
@@ -258,7 +258,7 @@ def _ordered(scores: Sequence[Sequence[float | None]]) -> Row:
     return (len(known), len(scores), *parts)
 
 
-def kind_table(outcome: Outcome, best: float) -> Table | None:
+def kind_table(outcome: AgreementOutcome, best: float) -> Table | None:
     """Of what people find wrong, the share that the judge finds, by what is wrong; none where that is unknown."""
     items = outcome.dataset.items
     kinds = sorted({kind for item in items for kind in item.kinds})
@@ -287,7 +287,7 @@ def kind_table(outcome: Outcome, best: float) -> Table | None:
     )
 
 
-def basis(outcome: Outcome) -> str:
+def basis(outcome: AgreementOutcome) -> str:
     """What the tables rest on, in a sentence."""
     items, field = outcome.dataset.items, outcome.design.human
     there = sum(field in item.people for item in items)

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from redraft.agents.accounts import together
-from redraft.agreement.people import Dataset, Item
+from redraft.agreement.people import Dataset, HumanItem
 from redraft.agreement.sweep import NO_SWEEP, Setting, Sweep, read_otherwise
 from redraft.agreement.verdicts import of_sentences
 from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import BudgetError, StoreError, UsageError
 from redraft.events import PartDone, StageStarted
 from redraft.readers.documents import parse
-from redraft.runs.experiment_runner import Bench, Failure, Watch, failure
+from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
 from redraft.runs.model_pool import hire, located
-from redraft.runs.prepare import Order
-from redraft.settings import Evaluate, Judging, Settings
+from redraft.runs.prepare import RunSpec
+from redraft.settings import DraftConfig, Evaluate, JudgeConfig
 from redraft.text.embeddings import Encoder, load_encoder
 from redraft.text.languages import reading
 
@@ -29,44 +29,44 @@ JUDGING = "judging"
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class AgreementDesign:
     """What is compared, and how: everything but the annotations and the limits."""
 
     metric: str
     human: str
     """What people were asked."""
     judges: tuple[str, ...]
-    settings: Settings = field(default_factory=Settings)
-    judging: Judging = field(default_factory=Judging)
+    settings: DraftConfig = field(default_factory=DraftConfig)
+    judging: JudgeConfig = field(default_factory=JudgeConfig)
     sweep: Sweep = NO_SWEEP
 
     @property
-    def ways(self) -> list[Way]:
+    def ways(self) -> list[JudgeSetting]:
         """Everything that is asked otherwise: each judge under each setting."""
         return [self._way(judge, setting) for judge in self.judges for setting in self.sweep.asked]
 
-    def _way(self, judge: str, setting: Setting) -> Way:
+    def _way(self, judge: str, setting: Setting) -> JudgeSetting:
         named = self.judging.model_copy(update={"metrics": (self.metric,), "judges": (judge,)})
         settings = self.settings.model_copy(update={"strategy": "given"})
-        return Way(judge, setting, settings, located(self.sweep.judging(named, setting), settings))
+        return JudgeSetting(judge, setting, settings, located(self.sweep.judging(named, setting), settings))
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class JudgeSetting:
     """A judge under a setting."""
 
     judge: str
     setting: Setting
-    settings: Settings
-    judging: Judging
+    settings: DraftConfig
+    judging: JudgeConfig
 
-    def order(self, item: Item) -> Order:
+    def order(self, item: HumanItem) -> RunSpec:
         """The order to judge an item."""
-        return Order(Evaluate(judging=self.judging), given=item.text, experiment=AGREE)
+        return RunSpec(Evaluate(judging=self.judging), given=item.text, experiment=AGREE)
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ItemOutcome:
     """What came of one item. Neither an outcome nor a failure: the budget was used up before."""
 
     score: float | None = None
@@ -101,8 +101,8 @@ class Column:
 
     judge: str
     setting: Setting
-    said: tuple[Said, ...]
-    judging: Judging
+    said: tuple[ItemOutcome, ...]
+    judging: JudgeConfig
     usage: tuple[Totals, ...] = ()
     """What its runs took, with the first reading of a setting; the others take nothing."""
 
@@ -118,10 +118,10 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class AgreementOutcome:
     """All that came of it."""
 
-    design: Design
+    design: AgreementDesign
     dataset: Dataset
     columns: tuple[Column, ...]
     stopped: BudgetError | None = None
@@ -146,7 +146,7 @@ def documents_of(dataset: Dataset) -> dict[str, Document]:
     return {name: parse(text.encode(), name=f"{name}.txt") for name, text in titles.items()}
 
 
-async def tried(dataset: Dataset, design: Design, bench: Bench) -> Outcome:
+async def tried(dataset: Dataset, design: AgreementDesign, bench: ExperimentRunner) -> AgreementOutcome:
     """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
     ways = design.ways
     if not ways:
@@ -168,7 +168,7 @@ async def tried(dataset: Dataset, design: Design, bench: Bench) -> Outcome:
     crowd, numbers, of = asyncio.Semaphore(bench.limits.concurrency), count(1), len(ways) * len(first)
     encoder = load_encoder(design.judging.embeddings) if design.judging.embeddings else None
 
-    async def judged(way: Way, item: Item) -> list[Said]:
+    async def judged(way: JudgeSetting, item: HumanItem) -> list[ItemOutcome]:
         async with crowd:
             done = await _judged(way, item, documents[item.document], design, encoder, bench)
         bench.observer(PartDone(f"{item.id} by {way.judge}: {done[0].status}", next(numbers), of))
@@ -185,7 +185,7 @@ async def tried(dataset: Dataset, design: Design, bench: Bench) -> Outcome:
             judging = way.judging.model_copy(update=_settled(setting))
             said = tuple(row[at] for row in rows)
             columns.append(Column(way.judge, (*way.setting, *setting), said, judging, () if at else usage))
-    return Outcome(design, dataset, tuple(columns), bench.stopped)
+    return AgreementOutcome(design, dataset, tuple(columns), bench.stopped)
 
 
 def _settled(setting: Setting) -> dict[str, object]:
@@ -193,18 +193,23 @@ def _settled(setting: Setting) -> dict[str, object]:
 
 
 async def _judged(
-    way: Way, item: Item, document: Document, design: Design, encoder: Encoder | None, bench: Bench
-) -> list[Said]:
+    way: JudgeSetting,
+    item: HumanItem,
+    document: Document,
+    design: AgreementDesign,
+    encoder: Encoder | None,
+    bench: ExperimentRunner,
+) -> list[ItemOutcome]:
     """What a judge says of an item, for each reading of it."""
-    watch = Watch(f"{item.id} by {way.judge}", bench.observer)
+    watch = RunWatch(f"{item.id} by {way.judge}", bench.observer)
     try:
         result = await bench.made(document, way.settings, way.order(item), watch)
     except BudgetError:
-        return [Said(run=watch.run)] * len(design.sweep.read)
+        return [ItemOutcome(run=watch.run)] * len(design.sweep.read)
     except StoreError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever it is, the other items go on
-        return [Said(run=watch.run, failure=failure(JUDGING, error))] * len(design.sweep.read)
+        return [ItemOutcome(run=watch.run, failure=failure(JUDGING, error))] * len(design.sweep.read)
     evaluation = result.evaluations[design.metric]
     said = _said(evaluation, item, result.run.id)
     with reading(document):
@@ -214,12 +219,12 @@ async def _judged(
         ]
 
 
-def _said(evaluation: Evaluation, item: Item, run: str) -> Said:
+def _said(evaluation: Evaluation, item: HumanItem, run: str) -> ItemOutcome:
     failed = None
     if evaluation.outcome == "failed" and not evaluation.judged and not evaluation.unjudged:
         failed = Failure(JUDGING, "judging", evaluation.reason)
     each: object = evaluation.details.get("judges")
-    return Said(
+    return ItemOutcome(
         evaluation.score,
         "unjudged" if evaluation.outcome == "failed" else evaluation.outcome,
         evaluation.judged,

@@ -16,20 +16,20 @@ from typing_extensions import Unpack
 from redraft import sources as given_sources
 from redraft.batches.engine import engine_named
 from redraft.batches.folder import folder_named, write_folder
-from redraft.batches.request import Asked, of_use, open_again, open_batch
+from redraft.batches.request import BatchRequest, of_use, open_again, open_batch
 from redraft.batches.results import BatchResult, read_batch
 from redraft.batches.sources import check, of_document
-from redraft.batches.status import Pace, Standing, Watcher, Watching, drive, standing_of
-from redraft.batches.terms import Terms
-from redraft.batches.worker import Worker
+from redraft.batches.status import BatchStanding, BatchWatch, Pace, Watcher, drive, standing_of
+from redraft.batches.terms import WorkerTerms
+from redraft.batches.worker import BatchWorker
 from redraft.errors import UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.events import BatchProgress, Noted, Observer, guarded, harmless
 from redraft.graphs.state import Options
 from redraft.models.langsmith import tracing
 from redraft.runs.inputs import Source
-from redraft.runs.session import Workshop
-from redraft.settings import Judging, Limits, Refinement, Settings
+from redraft.runs.session import Session
+from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.batches import Batch, NewItem
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
@@ -42,7 +42,7 @@ _LOOK_AGAIN = 1.0
 
 
 async def batch(
-    shop: Workshop,
+    shop: Session,
     sources: Sequence[Source],
     *,
     name: str | None = None,
@@ -50,15 +50,15 @@ async def batch(
     dossiers: bool = False,
     workers: int | None = None,
     metrics: Sequence[str | Evaluator] = (),
-    settings: Settings | None = None,
-    judging: Judging | None = None,
-    refinement: Refinement | None = None,
+    settings: DraftConfig | None = None,
+    judging: JudgeConfig | None = None,
+    refinement: RefineConfig | None = None,
     **options: Unpack[Options],
 ) -> BatchResult:
     """Summarize any number of documents, as `redraft batch` does, with a workshop's store, people and limits.
 
     A source is what the command takes: a file, a folder, a pattern, a `.jsonl` file; or a `Document`, or the id of one
-    in the store. `metrics`, `settings`, `judging`, `refinement` and `options` are as for `Workshop.summarize`, and hold
+    in the store. `metrics`, `settings`, `judging`, `refinement` and `options` are as for `Session.summarize`, and hold
     for each document. The limits of the workshop hold for all of them together. The summaries go into `folder`, too,
     where one is named, and with `dossiers` the dossier of each. It is worked on within this process, or by as many
     processes as there are `workers`; those know models and metrics by their names only. The same sources under the same
@@ -80,7 +80,7 @@ async def batch(
 
 
 async def resume_batch(
-    shop: Workshop, name: str, *, limits: Limits | None = None, workers: int | None = None
+    shop: Session, name: str, *, limits: Limits | None = None, workers: int | None = None
 ) -> BatchResult:
     """Go on with the batch of this name, as `redraft batch resume` does; what failed or was set aside is tried again.
 
@@ -91,12 +91,12 @@ async def resume_batch(
     return await worked_on(shop, await off_loop(open_again, shop.store, name, limits), workers)
 
 
-async def worked_on(shop: Workshop, opened: Batch, workers: int | None = None) -> BatchResult:
+async def worked_on(shop: Session, opened: Batch, workers: int | None = None) -> BatchResult:
     """Work on an open batch to its end, and put what came of it into its folder."""
     tell = harmless(shop.observer)
     told: list[BatchProgress] = []
 
-    def watch(standing: Standing, pace: Pace) -> None:
+    def watch(standing: BatchStanding, pace: Pace) -> None:
         now = _progress(standing, pace)
         if not told or told[-1].moved(now):
             told[:] = [now]
@@ -112,15 +112,15 @@ async def worked_on(shop: Workshop, opened: Batch, workers: int | None = None) -
     return result
 
 
-async def _here(shop: Workshop, opened: Batch, observer: Observer, watch: Watcher) -> Standing:
+async def _here(shop: Session, opened: Batch, observer: Observer, watch: Watcher) -> BatchStanding:
     """Work on a batch until there is nothing left to do, or it is not open any more.
 
     Whoever is cancelled meanwhile has handed back what was at work when this returns.
     """
     limits = Limits.model_validate(opened.limits)
     name = f"{os.getpid()}-{secrets.token_hex(4)}"
-    worker = Worker(shop.store, opened.name, name, limits, shop.terms.prices, observer, shop=shop)
-    watching = await off_loop(Watching, shop.store, opened.name)
+    worker = BatchWorker(shop.store, opened.name, name, limits, shop.terms.prices, observer, shop=shop)
+    watching = await off_loop(BatchWatch, shop.store, opened.name)
     with tracing(shop.terms.traced):
         working = asyncio.create_task(worker.work())
     try:
@@ -134,10 +134,10 @@ async def _here(shop: Workshop, opened: Batch, observer: Observer, watch: Watche
     return await off_loop(standing_of, shop.store, opened.name)
 
 
-async def _by_processes(shop: Workshop, opened: Batch, workers: int, tell: Observer, watch: Watcher) -> Standing:
+async def _by_processes(shop: Session, opened: Batch, workers: int, tell: Observer, watch: Watcher) -> BatchStanding:
     """Have processes work on a batch, which are ended when whoever waits for them is cancelled."""
     counts = await off_loop(shop.store.batches.counts, opened.name)
-    terms = Terms(
+    terms = WorkerTerms(
         db=shop.store.address,
         batch=opened.name,
         worker="",
@@ -145,11 +145,11 @@ async def _by_processes(shop: Workshop, opened: Batch, workers: int, tell: Obser
         of=of_use(workers, workers, Limits.model_validate(opened.limits), counts.left),
         max_source=given_sources.allowed(),
         traced=shop.terms.traced,
-        keys=Asked.from_json(opened.asked).keys(),
+        keys=BatchRequest.from_json(opened.asked).keys(),
     )
     loop, stopping = asyncio.get_running_loop(), threading.Event()
 
-    def seen(standing: Standing, pace: Pace) -> None:
+    def seen(standing: BatchStanding, pace: Pace) -> None:
         if stopping.is_set():
             raise _StoppedError
         loop.call_soon_threadsafe(watch, standing, pace)
@@ -157,7 +157,7 @@ async def _by_processes(shop: Workshop, opened: Batch, workers: int, tell: Obser
     def noted(said: str) -> None:
         loop.call_soon_threadsafe(tell, Noted(said))
 
-    def worked() -> Standing:
+    def worked() -> BatchStanding:
         with engine_named(_ENGINE, None, terms.db) as engine:
             return drive(shop.store, engine, terms, noted, seen)
 
@@ -176,13 +176,13 @@ class _StoppedError(Exception):
 
 
 def _asked(
-    shop: Workshop,
+    shop: Session,
     metrics: Sequence[str | Evaluator],
-    settings: Settings | None,
-    judging: Judging | None,
-    refinement: Refinement | None,
+    settings: DraftConfig | None,
+    judging: JudgeConfig | None,
+    refinement: RefineConfig | None,
     options: Options,
-) -> Asked:
+) -> BatchRequest:
     """What is asked of every document. What is about a single one, or asks a person, is refused."""
     own, order = shop.order(metrics, settings, judging, refinement, options)
     if order.judging is not None and (stray := [one for one in _ABOUT_ONE if getattr(order.judging, one)]):
@@ -192,10 +192,10 @@ def _asked(
             "nobody can be asked about all documents of a batch",
             hint="leave out review; a summary can be refined with it afterwards",
         )
-    return Asked(own, order.judging, order.refinement)
+    return BatchRequest(own, order.judging, order.refinement)
 
 
-def _check_workers(shop: Workshop, workers: int | None) -> None:
+def _check_workers(shop: Session, workers: int | None) -> None:
     """Refuse workers that would know nothing of what this process has."""
     if workers is None:
         return
@@ -230,7 +230,7 @@ def _in_store(store: Store, source: Source) -> str | NewItem:
     return of_document(store, store.documents.get(path)) if known else path
 
 
-def _progress(standing: Standing, pace: Pace) -> BatchProgress:
+def _progress(standing: BatchStanding, pace: Pace) -> BatchProgress:
     counts = standing.counts
     return BatchProgress(
         batch=standing.batch.name,

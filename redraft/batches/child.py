@@ -7,7 +7,7 @@ import json
 import signal
 import sys
 
-from redraft.batches.terms import Terms, is_for_good, open_worker, work
+from redraft.batches.terms import WorkerTerms, is_for_good, open_worker, work
 from redraft.errors import RedraftError
 from redraft.models.prices import price_table
 from redraft.text.cleaning import one_line
@@ -19,7 +19,7 @@ def main() -> None:
     """Work as the first line says, until the input ends, which it does also when whoever has started us was killed."""
     # Whoever has started us says when we are to stop; ^C in a terminal is theirs.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    terms = Terms(**json.loads(sys.stdin.readline()))
+    terms = WorkerTerms(**json.loads(sys.stdin.readline()))
     try:
         with open_worker(terms, price_table(terms.prices), _say) as worker:
             asyncio.run(work(worker, sys.stdin.read))

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
 from redraft import plugins
-from redraft.batches.terms import Tell, Terms
+from redraft.batches.terms import Tell, WorkerTerms
 from redraft.errors import UsageError
 
 OWN = {"local": "redraft.batches.local_engine:Processes", "ray": "redraft.batches.ray_engine:Actors"}
@@ -16,7 +16,7 @@ _KIND: plugins.Kind = "engines"
 _NEEDS = {"ray": ("ray",)}
 
 
-class Place(NamedTuple):
+class WorkerPlace(NamedTuple):
     """Where a worker is at work."""
 
     pid: int
@@ -33,10 +33,10 @@ class Ended(NamedTuple):
     """Whether another would die of the same, as of a full disk."""
 
 
-class Hand(Protocol):
+class WorkerHandle(Protocol):
     """One worker, wherever it is."""
 
-    def place(self) -> Place | None:
+    def place(self) -> WorkerPlace | None:
         """Where it is; None before it has begun, for which there may be no room yet."""
 
     def ended(self) -> Ended | None:
@@ -64,7 +64,7 @@ class Engine(Protocol):
     def is_elsewhere(self) -> bool:
         """Whether workers may be on machines that do not see the files of this one."""
 
-    def start(self, terms: Terms, tell: Tell) -> Hand:
+    def start(self, terms: WorkerTerms, tell: Tell) -> WorkerHandle:
         """Have a worker begin as soon as there is room. `tell` is called with each line that it has for users."""
 
 

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from redraft.batches.dossiers import FOLDER, Told, unheard, write_pages
 from redraft.batches.items import SUMMARY, BatchItem, items_of, result_of
-from redraft.batches.status import Standing, standing_of
+from redraft.batches.status import BatchStanding, standing_of
 from redraft.batches.tables import report_on
 from redraft.batches.worker import deliver
 from redraft.errors import UsageError
@@ -43,7 +43,7 @@ def folder_named(given: str | Path | None, *, dossiers: bool = False) -> str:
     return str(folder)
 
 
-def write_folder(store: Store, standing: Standing, report: Report, told: Told = unheard) -> None:
+def write_folder(store: Store, standing: BatchStanding, report: Report, told: Told = unheard) -> None:
     """Put what came of a batch into its folder, if it has one: the summaries, the tables, and a line for each item."""
     if not standing.batch.folder:
         return
@@ -75,7 +75,7 @@ def add_dossiers(store: Store, name: str, beside: Path | None, told: Told = unhe
     return folder
 
 
-def listed(store: Store, standing: Standing) -> str:
+def listed(store: Store, standing: BatchStanding) -> str:
     """The documents as a list in Markdown: each with a link to its summary, and with the run that has its dossier."""
     shown = [_entry(item) for item in islice(items_of(store, standing.batch.name), _LISTED)]
     more = standing.counts.all - len(shown)

@@ -9,7 +9,7 @@ from typing import Any
 from redraft.batches.dossiers import FOLDER, is_true, page_in, wanted_in
 from redraft.errors import RedraftError
 from redraft.history.results import Result, read_result
-from redraft.store.batches import Error, Item, State
+from redraft.store.batches import BatchItemRow, Error, State
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.words import count_words
@@ -68,7 +68,7 @@ def items_of(store: Store, name: str, folder: str | None = None) -> Iterator[Bat
         yield item_of(store, item, folder)
 
 
-def item_of(store: Store, item: Item, folder: str = "") -> BatchItem:
+def item_of(store: Store, item: BatchItemRow, folder: str = "") -> BatchItem:
     """A document with what its run has come to; of a batch with this folder."""
     found = result_of(store, item)
     usage = found.usage if found else None
@@ -99,7 +99,7 @@ def item_of(store: Store, item: Item, folder: str = "") -> BatchItem:
     )
 
 
-def _dossier(folder: str, item: Item, run: Run) -> str | None:
+def _dossier(folder: str, item: BatchItemRow, run: Run) -> str | None:
     place = wanted_in(folder)
     page = page_in(place, item.file) if place else None
     return f"{FOLDER}/{page.name}" if page and is_true(page, run) else None
@@ -109,7 +109,7 @@ def _met(verdict: object) -> bool | None:
     return None if verdict is None else bool(verdict)
 
 
-def result_of(store: Store, item: Item) -> Result | None:
+def result_of(store: Store, item: BatchItemRow) -> Result | None:
     """What the run of a document has come to; nothing where there is none, or where it was forgotten."""
     try:
         return read_result(store, item.run) if item.run else None

@@ -14,8 +14,8 @@ from types import TracebackType
 from typing import Self
 
 from redraft.batches.child import FAILED_FOR_GOOD
-from redraft.batches.engine import Ended, Place
-from redraft.batches.terms import Tell, Terms
+from redraft.batches.engine import Ended, WorkerPlace
+from redraft.batches.terms import Tell, WorkerTerms
 from redraft.errors import UsageError
 
 _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1])\nfrom redraft.batches.child import main; main()"
@@ -45,7 +45,7 @@ class Processes:
         """All of them are here."""
         return False
 
-    def start(self, terms: Terms, tell: Tell) -> Process:
+    def start(self, terms: WorkerTerms, tell: Tell) -> Process:
         """Start a process."""
         return Process(terms, tell)
 
@@ -53,7 +53,7 @@ class Processes:
 class Process:
     """A worker that stops when its standard input ends, so none outlives a command that was killed."""
 
-    def __init__(self, terms: Terms, tell: Tell) -> None:
+    def __init__(self, terms: WorkerTerms, tell: Tell) -> None:
         self.process = subprocess.Popen(  # noqa: S603 - our own interpreter
             [sys.executable, "-I", "-c", _START, json.dumps([os.path.abspath(one) for one in sys.path])],
             stdin=subprocess.PIPE,
@@ -74,9 +74,9 @@ class Process:
         self._listening = Thread(target=self._listen, args=(tell,), daemon=True)
         self._listening.start()
 
-    def place(self) -> Place:
+    def place(self) -> WorkerPlace:
         """It is there as soon as it is started."""
-        return Place(self.process.pid)
+        return WorkerPlace(self.process.pid)
 
     def ended(self) -> Ended | None:
         """By its exit code, and by what it said last."""

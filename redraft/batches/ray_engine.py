@@ -27,8 +27,8 @@ import ray
 from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from redraft.batches.engine import Ended, Place
-from redraft.batches.terms import Tell, Terms, is_for_good, open_worker, work
+from redraft.batches.engine import Ended, WorkerPlace
+from redraft.batches.terms import Tell, WorkerTerms, is_for_good, open_worker, work
 from redraft.errors import RedraftError, UsageError
 from redraft.models.prices import PriceTable, price_table
 from redraft.store.database import is_only_here, is_server, shown
@@ -59,7 +59,7 @@ _REFUSALS = (ConnectionError, RuntimeError, ValueError, OSError, ImportError, Ra
 class WorkerSetup:
     """What an actor is told."""
 
-    terms: Terms
+    terms: WorkerTerms
     prices: PriceTable
     environment: Mapping[str, str]
     folder: str
@@ -155,7 +155,7 @@ class Actors:
         """Wherever the cluster has room, be it on machines that it does not have yet."""
         return not (self._is_own or self._pinned)
 
-    def start(self, terms: Terms, tell: Tell) -> Actor:
+    def start(self, terms: WorkerTerms, tell: Tell) -> Actor:
         """Ask for an actor. One that there is no room for waits, which is how a cluster knows that it shall grow."""
         asked: dict[str, Any] = {"num_cpus": 1, "max_concurrency": _CALLS_AT_ONCE, "runtime_env": _OF_ITS_PROCESS}
         if self._is_own:
@@ -188,16 +188,16 @@ class Actor:
     def __init__(self, actor: Any, setup: WorkerSetup, tell: Tell) -> None:
         self._actor, self._home, self._tell = actor, setup.node, tell
         self._begun = actor.place.remote()
-        self._place: Place | None = None
+        self._place: WorkerPlace | None = None
         self._working = actor.work.remote(setup)
         self._next = actor.heard.remote()
 
-    def place(self) -> Place | None:
+    def place(self) -> WorkerPlace | None:
         """Where it is; None as long as the cluster has no room for it."""
         if self._place is None and _is_ready(self._begun):
             with contextlib.suppress(RayError):
                 pid, address, node = ray.get(self._begun)
-                self._place = Place(pid, "" if node == self._home else address)
+                self._place = WorkerPlace(pid, "" if node == self._home else address)
         return self._place
 
     def ended(self) -> Ended | None:
@@ -235,7 +235,7 @@ def _is_ready(reference: Any, seconds: float = 0) -> bool:
     return bool(ray.wait([reference], timeout=seconds)[0])
 
 
-def _is_carried(name: str, terms: Terms) -> bool:
+def _is_carried(name: str, terms: WorkerTerms) -> bool:
     return name in terms.keys or _CARRIED.fullmatch(name) is not None
 
 

@@ -17,8 +17,8 @@ from redraft.readers.documents import load
 from redraft.readers.parts import Choice
 from redraft.reports.tables import Cell, Table
 from redraft.runs.forecast import Spending, spending_of
-from redraft.runs.prepare import Order
-from redraft.settings import Judging, Limits, Refinement, Settings, with_draft
+from redraft.runs.prepare import RunSpec
+from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig, with_draft
 from redraft.store.batches import Batch, NewItem
 from redraft.store.store import Store
 
@@ -28,18 +28,18 @@ _NAME_LENGTH = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class BatchRequest:
     """How each document is read, summarized, judged and redrafted."""
 
-    settings: Settings
-    judging: Judging | None = None
-    refinement: Refinement | None = None
+    settings: DraftConfig
+    judging: JudgeConfig | None = None
+    refinement: RefineConfig | None = None
     reading: Choice = field(default_factory=Choice)
 
     @property
-    def order(self) -> Order:
+    def order(self) -> RunSpec:
         """What each run is for."""
-        return Order(with_draft(self.judging, self.refinement), experiment=BATCH)
+        return RunSpec(with_draft(self.judging, self.refinement), experiment=BATCH)
 
     def to_json(self) -> dict[str, Any]:
         """As it is stored: what nobody has set is not in it, and is found out for each run."""
@@ -51,13 +51,13 @@ class Asked:
         }
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> Asked:
+    def from_json(cls, stored: Mapping[str, Any]) -> BatchRequest:
         """As it was stored."""
         reading = stored["reading"]
         return cls(
-            Settings.model_validate(stored["settings"]),
-            Judging.model_validate(stored["judging"]) if stored["judging"] else None,
-            Refinement.model_validate(stored["refinement"]) if stored["refinement"] else None,
+            DraftConfig.model_validate(stored["settings"]),
+            JudgeConfig.model_validate(stored["judging"]) if stored["judging"] else None,
+            RefineConfig.model_validate(stored["refinement"]) if stored["refinement"] else None,
             Choice(**reading | {"skip": tuple(reading["skip"])}),
         )
 
@@ -93,7 +93,13 @@ def _key_variables(asked: Any) -> Iterator[str]:
 
 
 def open_batch(
-    store: Store, sources: Sequence[str | NewItem], asked: Asked, limits: Limits, *, folder: str, name: str | None
+    store: Store,
+    sources: Sequence[str | NewItem],
+    asked: BatchRequest,
+    limits: Limits,
+    *,
+    folder: str,
+    name: str | None,
 ) -> Batch:
     """Open a batch of these documents, or open it again: what failed or was set aside is tried anew."""
     refuse_self_check(asked.settings, asked.judging, asked.refinement)
@@ -128,7 +134,7 @@ def _called(source: str | NewItem) -> str:
     return source if isinstance(source, str) else source.document or source.source
 
 
-def plan_table(sources: Sequence[str], asked: Asked, prices: PriceTable) -> Table:
+def plan_table(sources: Sequence[str], asked: BatchRequest, prices: PriceTable) -> Table:
     """All documents added up: each is read, one after the other, and forgotten again."""
     sums: Counter[str] = Counter()
     dollars: float | None = 0.0

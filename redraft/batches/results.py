@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from redraft.batches.items import BatchItem, items_of
-from redraft.batches.status import Stage, Standing, standing_of
+from redraft.batches.status import BatchStanding, Stage, standing_of
 from redraft.batches.tables import report_of
 from redraft.reports.report import Report
 from redraft.store.batches import Error
@@ -24,7 +24,7 @@ class BatchResult:
     whose `status` is `stopped`.
     """
 
-    standing: Standing
+    standing: BatchStanding
     items: tuple[BatchItem, ...]
     report: Report
 

@@ -11,9 +11,9 @@ from pydantic_core import to_jsonable_python
 
 from redraft.batches.engine import Engine
 from redraft.batches.request import pot_of
-from redraft.batches.terms import Tell, Terms
-from redraft.batches.worker_pool import Crew
-from redraft.store.batches import Batch, Counts
+from redraft.batches.terms import Tell, WorkerTerms
+from redraft.batches.worker_pool import WorkerPool
+from redraft.store.batches import Batch, ItemStates
 from redraft.store.store import Store
 
 Stage = Literal["done", "paused", "cancelled", "stopped", "working", "idle"]
@@ -23,11 +23,11 @@ _LATELY = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class BatchStanding:
     """A batch at one moment."""
 
     batch: Batch
-    counts: Counts
+    counts: ItemStates
     calls: int
     cost_usd: float | None
     """What it has taken from its budget, calls in flight at their most; None where a price is not known."""
@@ -63,12 +63,12 @@ class Standing:
         }
 
 
-def standing_of(store: Store, name: str) -> Standing:
+def standing_of(store: Store, name: str) -> BatchStanding:
     """How a batch stands now."""
     batch = store.batches.get(name)
     calls, cost = store.bookings.used(pot_of(name))
     over = store.bookings.over(pot_of(name), batch.limits.get("max_cost"))
-    return Standing(batch, store.batches.counts(name), calls, cost, over)
+    return BatchStanding(batch, store.batches.counts(name), calls, cost, over)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +90,16 @@ class Pace:
         return self.seconds / self.ended * self.left if self.ended else None
 
 
-def pace_of(store: Store, standing: Standing) -> Pace:
+def pace_of(store: Store, standing: BatchStanding) -> Pace:
     """How fast a batch has come on of late, as its runs have it on record: for whoever has not watched it."""
     counts = standing.counts
     return Pace(*store.batches.lately(standing.batch.name, _LATELY), counts.all - counts.ended)
 
 
-Watcher = Callable[[Standing, Pace], object]
+Watcher = Callable[[BatchStanding, Pace], object]
 
 
-class Watching:
+class BatchWatch:
     """Looks at a batch from a moment on."""
 
     def __init__(self, store: Store, name: str) -> None:
@@ -108,17 +108,17 @@ class Watching:
         self._began = time.monotonic()
         self._first = standing_of(store, name).counts.ended
 
-    def look(self) -> tuple[Standing, Pace]:
+    def look(self) -> tuple[BatchStanding, Pace]:
         """How it stands, and how fast it has come on since that moment."""
         now = standing_of(self._store, self._name)
         ended = now.counts.ended
         return now, Pace(ended - self._first, time.monotonic() - self._began, now.counts.all - ended)
 
 
-def drive(store: Store, engine: Engine, terms: Terms, tell: Tell, watch: Watcher) -> Standing:
+def drive(store: Store, engine: Engine, terms: WorkerTerms, tell: Tell, watch: Watcher) -> BatchStanding:
     """Have the workers of an engine work on a batch until there is nothing left to do, or it is not open any more."""
-    watching = Watching(store, terms.batch)
-    with Crew(store, engine, terms, tell) as crew:
+    watching = BatchWatch(store, terms.batch)
+    with WorkerPool(store, engine, terms, tell) as crew:
         while crew.mend():
             watch(*watching.look())
             time.sleep(_LOOK_AGAIN)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from math import sqrt
 
 from redraft.batches.items import BatchItem, items_of
-from redraft.batches.status import Standing
+from redraft.batches.status import BatchStanding
 from redraft.dossier.comparison.sides import LEAST, interval_of_mean
 from redraft.evaluators.bootstrap import RESAMPLES
 from redraft.evaluators.metric_info import NOT_QUALITY, SELF_CHECK
@@ -55,7 +55,7 @@ class _Figure:
 
 
 @dataclass(slots=True)
-class Tally:
+class BatchTotals:
     """All items of a batch added up, one after the other."""
 
     figures: dict[str, _Figure] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class Tally:
             stands = "unsure" if met is None else "met" if met else "missed"
             self.goals.setdefault(name, Counter())[stands] += 1
 
-    def report(self, standing: Standing) -> Report:
+    def report(self, standing: BatchStanding) -> Report:
         """The tables, with what they rest on."""
         tables = [_items(standing)]
         tables += [self._figures()] if self.figures else []
@@ -127,20 +127,20 @@ class Tally:
         return Table("troubles", "What went wrong", "By state and kind of error.", basis, columns, rows)
 
 
-def report_on(store: Store, standing: Standing) -> Report:
+def report_on(store: Store, standing: BatchStanding) -> Report:
     """The tables on a batch as it stands."""
     return report_of(items_of(store, standing.batch.name), standing)
 
 
-def report_of(items: Iterable[BatchItem], standing: Standing) -> Report:
+def report_of(items: Iterable[BatchItem], standing: BatchStanding) -> Report:
     """The tables on the items of a batch."""
-    tally = Tally()
+    tally = BatchTotals()
     for item in items:
         tally.add(item)
     return tally.report(standing)
 
 
-def _items(standing: Standing) -> Table:
+def _items(standing: BatchStanding) -> Table:
     counts = standing.counts
     rows: list[tuple[Cell, ...]] = [
         ("done", counts.done),
@@ -155,7 +155,7 @@ def _items(standing: Standing) -> Table:
     return Table("items", "Items", "How the documents stand.", "One item is one document.", ("state", "items"), kept)
 
 
-def _line(standing: Standing) -> str:
+def _line(standing: BatchStanding) -> str:
     cost = "" if not standing.cost_usd else f", ${standing.cost_usd:.4f}"
     counts = standing.counts
     return f"{standing.stage}: {counts.done:,} of {counts.all:,} documents done, {standing.calls:,} calls{cost}"

@@ -11,7 +11,7 @@ from pkgutil import resolve_name
 from threading import Thread
 
 from redraft import sources
-from redraft.batches.worker import Worker, share_of
+from redraft.batches.worker import BatchWorker, share_of
 from redraft.errors import RedraftError, StoreError, StoreLost
 from redraft.events import Event, Noted
 from redraft.models.langsmith import tracing
@@ -26,7 +26,7 @@ _SPANS = "redraft.telemetry.spans:sending"
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class WorkerTerms:
     """What a worker is told: ids and numbers, all that a process on any machine needs besides the store."""
 
     db: str
@@ -49,7 +49,7 @@ class Terms:
 
 
 @contextmanager
-def open_worker(terms: Terms, prices: PriceTable, tell: Tell, *, delivers: bool = True) -> Iterator[Worker]:
+def open_worker(terms: WorkerTerms, prices: PriceTable, tell: Tell, *, delivers: bool = True) -> Iterator[BatchWorker]:
     """A worker with a store of its own. It tells what users should know, a line each."""
 
     def hear(event: Event) -> None:
@@ -61,7 +61,7 @@ def open_worker(terms: Terms, prices: PriceTable, tell: Tell, *, delivers: bool 
     with Store(terms.db, must_exist=True) as store, tracing(terms.traced), watching:
         batch = store.batches.get(terms.batch)
         limits = share_of(batch, terms.number, terms.of)
-        yield Worker(store, batch.name, terms.worker, limits, prices, hear, terms.lease_seconds, delivers)
+        yield BatchWorker(store, batch.name, terms.worker, limits, prices, hear, terms.lease_seconds, delivers)
 
 
 def is_for_good(error: RedraftError) -> bool:
@@ -69,7 +69,7 @@ def is_for_good(error: RedraftError) -> bool:
     return isinstance(error, StoreError) and not isinstance(error, StoreLost)
 
 
-async def work(worker: Worker, wait: Callable[[], object]) -> None:
+async def work(worker: BatchWorker, wait: Callable[[], object]) -> None:
     """Work until there is nothing left to do, or `wait` returns, for which there is a thread of its own."""
     loop = asyncio.get_running_loop()
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from redraft.batches.dossiers import page_in, wanted_in, write_page
 from redraft.batches.items import SUMMARY
-from redraft.batches.request import Asked, pot_of
+from redraft.batches.request import BatchRequest, pot_of
 from redraft.domain import Document
 from redraft.errors import (
     BudgetError,
@@ -31,10 +31,10 @@ from redraft.models.budget import Budget
 from redraft.models.prices import PriceTable
 from redraft.readers.documents import load
 from redraft.readers.parts import Choice
-from redraft.runs.experiment_runner import Bench, Watch, described
-from redraft.runs.session import Workshop
+from redraft.runs.experiment_runner import ExperimentRunner, RunWatch, described
+from redraft.runs.session import Session
 from redraft.settings import Limits
-from redraft.store.batches import LEASE_SECONDS, Batch, Item, NewItem
+from redraft.store.batches import LEASE_SECONDS, Batch, BatchItemRow, NewItem
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 
@@ -43,7 +43,7 @@ _AT_ONCE = 50
 _LOST_TEXT = "its text is not in the database any more"
 
 
-def text_of(store: Store, item: Item, reading: Choice) -> Document:
+def text_of(store: Store, item: BatchItemRow, reading: Choice) -> Document:
     """The document of an item."""
     return store.documents.get(item.document) if item.document is not None else _read(item, reading)
 
@@ -63,11 +63,11 @@ def keep_texts(store: Store, batch: str, reading: Choice) -> None:
                 store.batches.add(batch, [_kept(store, *one) for one in zip(some, read, strict=True)])
 
 
-def _files(store: Store, batch: str) -> Iterator[Item]:
+def _files(store: Store, batch: str) -> Iterator[BatchItemRow]:
     return (one for one in store.batches.items(batch) if one.state == "waiting" and one.document is None)
 
 
-def _attempt(item: Item, reading: Choice) -> Document | dict[str, str]:
+def _attempt(item: BatchItemRow, reading: Choice) -> Document | dict[str, str]:
     """The document of an item, or what is amiss with it."""
     try:
         return _read(item, reading)
@@ -75,7 +75,7 @@ def _attempt(item: Item, reading: Choice) -> Document | dict[str, str]:
         return described(error)
 
 
-def _kept(store: Store, item: Item, read: Document | dict[str, str]) -> NewItem:
+def _kept(store: Store, item: BatchItemRow, read: Document | dict[str, str]) -> NewItem:
     known = NewItem(item.source, item.file, item.priority)
     if isinstance(read, dict):
         return replace(known, error=read)
@@ -83,7 +83,7 @@ def _kept(store: Store, item: Item, read: Document | dict[str, str]) -> NewItem:
     return replace(known, document=read.id)
 
 
-def _read(item: Item, reading: Choice) -> Document:
+def _read(item: BatchItemRow, reading: Choice) -> Document:
     if "#" in item.source and not Path(item.source).exists():
         raise DocumentError(_LOST_TEXT, hint="repeat what the batch was begun with")
     return load(item.source, wanted=reading)
@@ -101,7 +101,7 @@ Key = tuple[int, int]
 
 
 @dataclass(slots=True)
-class _Following(Watch):
+class _Following(RunWatch):
     """Follows the run of an item, and says when it begins or goes on."""
 
     begun: Callable[[str], object] = str
@@ -110,11 +110,11 @@ class _Following(Watch):
         """Take note of an event."""
         if isinstance(event, RunStarted):
             self.begun(event.run)
-        Watch.__call__(self, event)
+        RunWatch.__call__(self, event)
 
 
 @dataclass(slots=True)
-class Worker:
+class BatchWorker:
     """One worker of a batch, within a process or an actor of any kind: all that it needs to know is in the store."""
 
     store: Store
@@ -127,10 +127,10 @@ class Worker:
     lease_seconds: float = LEASE_SECONDS
     delivers: bool = True
     """Whether the folder of the batch is on this machine."""
-    shop: Workshop | None = None
+    shop: Session | None = None
     """Whose people make the runs, where this is a worker of an application's own process."""
-    _bench: Bench = field(init=False)
-    _asked: Asked = field(init=False)
+    _bench: ExperimentRunner = field(init=False)
+    _asked: BatchRequest = field(init=False)
     _folder: Path | None = field(init=False)
     _at_work: dict[Key, asyncio.Task[None]] = field(default_factory=dict)
     _stopped: asyncio.Event = field(default_factory=asyncio.Event)
@@ -142,9 +142,9 @@ class Worker:
     async def work(self) -> None:
         """Work until there is nothing left to do, or the batch is not open any more."""
         batch = await off_loop(self.store.batches.get, self.batch)
-        self._asked = Asked.from_json(batch.asked)
+        self._asked = BatchRequest.from_json(batch.asked)
         self._folder = Path(batch.folder) if batch.folder and self.delivers else None
-        self._bench = Bench(self.store, self.limits, self.prices, self.observer, self.shop)
+        self._bench = ExperimentRunner(self.store, self.limits, self.prices, self.observer, self.shop)
         calls, cost = self.limits.max_calls, self.limits.max_cost
         self._bench.budget = Budget(max_calls=calls, max_cost=cost, pot=pot_of(self.batch), paced=True)
         beating = asyncio.create_task(self._beat())
@@ -188,7 +188,7 @@ class Worker:
                 if not task.cancelled():
                     task.result()
 
-    async def _leased(self, room: int) -> list[Item]:
+    async def _leased(self, room: int) -> list[BatchItemRow]:
         return await off_loop(self.store.batches.lease, self.batch, self.name, room, self.lease_seconds)
 
     async def _beat(self) -> None:
@@ -207,7 +207,7 @@ class Worker:
                 if (await off_loop(self.store.batches.get, self.batch)).status == "cancelled":
                     self.stop()
 
-    async def _one(self, item: Item) -> None:
+    async def _one(self, item: BatchItemRow) -> None:
         """Bring an item to its end, or hand it back."""
         batches = self.store.batches
         noting: list[asyncio.Task[None]] = []
@@ -240,7 +240,7 @@ class Worker:
         finally:
             await asyncio.gather(*noting, return_exceptions=True)
 
-    async def _made(self, item: Item, watch: Watch) -> Result:
+    async def _made(self, item: BatchItemRow, watch: RunWatch) -> Result:
         document = await off_loop(text_of, self.store, item, self._asked.reading)
         result = await self._bench.made(document, self._asked.settings, self._asked.order, watch)
         if self._folder is not None and result.summary is not None:
@@ -248,20 +248,20 @@ class Worker:
             await self._show(item, result, self._folder)
         return result
 
-    async def _show(self, item: Item, result: Result, folder: Path) -> None:
+    async def _show(self, item: BatchItemRow, result: Result, folder: Path) -> None:
         """Write the dossier of a document where they are wanted: others are waited for meanwhile."""
         if (dossiers := wanted_in(folder)) is not None:
             # No document fails for it. What is missing is written at the end, and what stands in its way is told then.
             with suppress(Exception):
                 await off_loop(write_page, self.store, result.run.id, page_in(dossiers, item.file))
 
-    def _note(self, item: Item, run: str) -> None:
+    def _note(self, item: BatchItemRow, run: str) -> None:
         """Have the run of an item on record from its beginning, and what it uses counted as the batch's."""
         self.store.batches.note_run(item, run)
         self.store.bookings.share(pot_of(self.batch), run)
 
 
-def deliver(folder: Path, item: Item, summary: str) -> Path:
+def deliver(folder: Path, item: BatchItemRow, summary: str) -> Path:
     """Write the summary of an item into the folder of its batch, whole or not at all."""
     path = folder / f"{item.file}{SUMMARY}"
     write(path, summary.rstrip("\n") + "\n", "name another folder with -o, and repeat the command")

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
 
-from redraft.batches.engine import Ended, Engine, Hand, Place
-from redraft.batches.terms import Tell, Terms
+from redraft.batches.engine import Ended, Engine, WorkerHandle, WorkerPlace
+from redraft.batches.terms import Tell, WorkerTerms
 from redraft.errors import RedraftError, StoreError
 from redraft.store.store import Store
 
@@ -32,8 +32,8 @@ _NO_ROOM = 600.0
 class _Post:
     """A worker with what it was told."""
 
-    terms: Terms
-    hand: Hand
+    terms: WorkerTerms
+    hand: WorkerHandle
     since: float
     begun: float | None = None
     """When it was first seen at work."""
@@ -46,12 +46,12 @@ class _Post:
 
 
 @dataclass(slots=True)
-class Crew:
+class WorkerPool:
     """The workers of one batch, as long as the context lasts."""
 
     store: Store
     engine: Engine
-    terms: Terms
+    terms: WorkerTerms
     """Those of every worker, but for its name and its number."""
     tell: Tell
     """Told what workers note, each once."""
@@ -80,7 +80,7 @@ class Crew:
         self._tell_of(waiting)
         return bool(self._posts)
 
-    def places(self) -> list[Place]:
+    def places(self) -> list[WorkerPlace]:
         """Where workers are at work."""
         return [place for post in self._posts if (place := post.hand.place())]
 
@@ -129,7 +129,7 @@ class Crew:
                     self.store.batches.release(terms.batch, terms.worker, died)
 
 
-def _ended(hand: Hand, until: float) -> Ended:
+def _ended(hand: WorkerHandle, until: float) -> Ended:
     """How a worker that was told to end did so. Who has not begun, or takes too long, is ended."""
     while (ended := hand.ended()) is None and hand.place() is not None and time.monotonic() < until:
         time.sleep(_LOOK_AGAIN)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from redraft.builtin.details import Detail, details
 from redraft.builtin.questions import read_claim
-from redraft.builtin.support import Ground, Line, ground_of
+from redraft.builtin.support import Ground, SourceLine, ground_of
 from redraft.prompts import judging, typed
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.text.word_keys import Word, carries, is_negation, is_number, keys, words
@@ -186,7 +186,7 @@ def _read(question: str) -> _Sought:
     return _Sought([word.key for word in found], frozenset(names), opening["asks"].lower() if opening else "")
 
 
-def _rest(line: Line, sought: _Sought) -> str:
+def _rest(line: SourceLine, sought: _Sought) -> str:
     """What a line says besides what the question says: a number, or the longest stretch.
 
     Nothing where the line denies something, unless that is why.

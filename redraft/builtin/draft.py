@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from redraft.builtin.prose import LAST_RESORT, Sentence, cut, matter_around, read
-from redraft.builtin.references import People, points_out
+from redraft.builtin.prose import LAST_RESORT, ProseSentence, cut, matter_around, read
+from redraft.builtin.references import NamedPeople, points_out
 from redraft.prompts.drafting import (
     BeginGiven,
     ChunkGiven,
@@ -21,7 +21,7 @@ from redraft.prompts.drafting import (
     WholeGiven,
 )
 from redraft.text.languages import is_foreign, language_of, tongues_beside
-from redraft.text.ranking import Candidates, choose, rank, rank_towards
+from redraft.text.ranking import RankedSentences, choose, rank, rank_towards
 from redraft.text.sentences import sentences
 from redraft.text.vectors import SentenceVectors, Weights
 from redraft.text.words import count_words
@@ -131,18 +131,18 @@ def _by_language(parts: Sequence[str], shares: Sequence[float]) -> tuple[list[st
     return texts, room, languages
 
 
-def _in_their_order(parts: Sequence[str], languages: Sequence[str]) -> list[Sentence]:
+def _in_their_order(parts: Sequence[str], languages: Sequence[str]) -> list[ProseSentence]:
     """The sentences of all parts as they may stand elsewhere; those of a language are judged together."""
-    found: list[Sentence] = []
+    found: list[ProseSentence] = []
     for language in dict.fromkeys(languages):
         of_it = [part if its == language else "" for part, its in zip(parts, languages, strict=True)]
         found += standing_alone(read(of_it, language), language)
     return sorted(found, key=lambda sentence: sentence.part)
 
 
-def standing_alone(found: Sequence[Sentence], language: str) -> list[Sentence]:
+def standing_alone(found: Sequence[ProseSentence], language: str) -> list[ProseSentence]:
     """The same sentences; those that lose their meaning elsewhere are a last resort, as is what somebody says."""
-    people = People([one.text for one in found if not one.spoken])
+    people = NamedPeople([one.text for one in found if not one.spoken])
     return [
         replace(one, standing=min(one.standing, LAST_RESORT))
         if one.spoken or (not is_foreign(language) and points_out(one.text, people))
@@ -152,7 +152,7 @@ def standing_alone(found: Sequence[Sentence], language: str) -> list[Sentence]:
 
 
 def _chosen(
-    vectors: SentenceVectors, found: Sequence[Sentence], limit: int, room: Weights, asked: str, *, stages: bool
+    vectors: SentenceVectors, found: Sequence[ProseSentence], limit: int, room: Weights, asked: str, *, stages: bool
 ) -> list[int]:
     """Which sentences are taken; such as are a last resort only where there is no other."""
     words = np.asarray([sentence.words for sentence in found], dtype=np.int64)
@@ -164,8 +164,8 @@ def _chosen(
         part, room = np.zeros_like(part), np.asarray([float(limit)])
     proper = np.where(standing > LAST_RESORT, worth, 0.0)
     first = _of_each_stage(np.where(standing >= _FAIR, worth, 0.0), words, limit) if stages else []
-    chosen = choose(vectors, Candidates(proper, words, part), limit, room, first)
-    return chosen or choose(vectors, Candidates(worth, words, part), limit, room)
+    chosen = choose(vectors, RankedSentences(proper, words, part), limit, room, first)
+    return chosen or choose(vectors, RankedSentences(worth, words, part), limit, room)
 
 
 def _of_each_stage(worth: Weights, words: np.ndarray, limit: int) -> list[int]:
@@ -181,7 +181,7 @@ def _of_each_stage(worth: Weights, words: np.ndarray, limit: int) -> list[int]:
     return chosen
 
 
-def centrality(vectors: SentenceVectors, found: Sequence[Sentence]) -> Weights:
+def centrality(vectors: SentenceVectors, found: Sequence[ProseSentence]) -> Weights:
     """How much each sentence would do for a summary of all of them: central, well told, and early rather than late."""
     words = np.asarray([sentence.words for sentence in found], dtype=np.int64)
     earliness = np.maximum(0.0, 1 - (np.cumsum(words) - words) / _OPENING_WORDS)
@@ -190,7 +190,7 @@ def centrality(vectors: SentenceVectors, found: Sequence[Sentence]) -> Weights:
     return worth
 
 
-def _in_paragraphs(chosen: Sequence[Sentence]) -> str:
+def _in_paragraphs(chosen: Sequence[ProseSentence]) -> str:
     """Join sentences; a long text has paragraphs of about one length."""
     words = sum(sentence.words for sentence in chosen)
     count = max(1, round(words / _PARAGRAPH_WORDS)) if words > _WORDS_IN_ONE_PARAGRAPH else 1

@@ -10,7 +10,7 @@ from redraft.builtin.details import TITLES, details
 from redraft.builtin.draft import centrality, standing_alone
 from redraft.builtin.prose import LAST_RESORT, read
 from redraft.builtin.questions import states
-from redraft.builtin.support import Ground, Held, ground_of, reason
+from redraft.builtin.support import Ground, SentenceSupport, ground_of, reason
 from redraft.errors import RejectedRequest
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE, Unsure
@@ -130,7 +130,7 @@ def verify_sentences(given: factual.VerifyGiven) -> factual.Verifications:
     )
 
 
-def _category(held: Held) -> factual.Category | Unsure:
+def _category(held: SentenceSupport) -> factual.Category | Unsure:
     if held.verdict == "contradicted":
         return "relation" if held.wrong == "negation" else "entity"
     return "none" if held.verdict == "borne out" else "out_of_article" if held.verdict == "absent" else UNSURE

@@ -82,7 +82,7 @@ _WORTH_BY_LENGTH = ((4, 0.15), (7, 0.3), (11, 0.6), (15, 0.85), (40, 1.0))
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class ProseSentence:
     """A sentence without its markdown, and how well it would do in a summary, from nearly 0 to about 1."""
 
     text: str
@@ -93,9 +93,9 @@ class Sentence:
     """Somebody speaks in it."""
 
 
-def read(parts: Sequence[str], language: str) -> list[Sentence]:
+def read(parts: Sequence[str], language: str) -> list[ProseSentence]:
     """The sentences of all `parts`, in order, judged together. What was said before word for word is left out."""
-    once: dict[str, Sentence] = {}
+    once: dict[str, ProseSentence] = {}
     for number, part in enumerate(parts):
         for sentence in _sentences_of(part, number, language):
             once.setdefault(sentence.text.casefold(), sentence)
@@ -152,7 +152,7 @@ def _runs(text: str, limit: int) -> Iterator[str]:
         at = end
 
 
-def _sentences_of(text: str, part: int, language: str) -> Iterator[Sentence]:
+def _sentences_of(text: str, part: int, language: str) -> Iterator[ProseSentence]:
     """The sentences of a part; those that are no sentences of the text proper have the standing of a last resort."""
     outside, around = False, matter_around(language)
     for paragraph in paragraphs(text):
@@ -176,7 +176,7 @@ def _sentences_of(text: str, part: int, language: str) -> Iterator[Sentence]:
                 if count := count_words(line):
                     aside = matter or bool(around.search(line)) or _says_nothing(piece)
                     aloud = spoken or bool(_SPEECH_MARK.search(line))
-                    yield Sentence(line, count, part, LAST_RESORT if aside else 1.0, aloud)
+                    yield ProseSentence(line, count, part, LAST_RESORT if aside else 1.0, aloud)
 
 
 def _says_nothing(line: str) -> bool:
@@ -184,7 +184,7 @@ def _says_nothing(line: str) -> bool:
     return bool(is_heading(line) or _TAG.fullmatch(line) or _STAMP.fullmatch(line))
 
 
-def _manner(sentence: Sentence, of_others: bool, foreign: bool) -> float:
+def _manner(sentence: ProseSentence, of_others: bool, foreign: bool) -> float:
     """How much a sentence reads like one of a summary: told, complete, of a good length, and not of I and you."""
     text, words = sentence.text, sentence.words
     drawbacks = [

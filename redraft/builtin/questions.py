@@ -16,7 +16,7 @@ from lemminflect import getAllLemmas, getInflection
 
 from redraft.builtin.draft import centrality, standing_alone
 from redraft.builtin.prose import LAST_RESORT, finish, plain, read
-from redraft.builtin.references import People
+from redraft.builtin.references import NamedPeople
 from redraft.prompts import judging
 from redraft.prompts.typed import AskTypedGiven, TypedReply
 from redraft.text.cleaning import one_line
@@ -151,7 +151,7 @@ def _candidates(excerpt: str) -> Iterator[_Candidate]:
     found = standing_alone(read([excerpt], ENGLISH), ENGLISH)
     worth = centrality(SentenceVectors([one.text for one in found]), found) if found else ()
     spans = {finish(plain(excerpt[one.start : one.end])): one for one in sentences(excerpt)}
-    people = People([one.text for one in found if not one.spoken])
+    people = NamedPeople([one.text for one in found if not one.spoken])
     for one, own in zip(found, worth, strict=True):
         span = spans.get(one.text)
         if span is None or one.standing <= LAST_RESORT or one.words < _FEWEST_WORDS or not states(one.text):
@@ -164,7 +164,7 @@ def _candidates(excerpt: str) -> Iterator[_Candidate]:
         yield _Candidate(asked, own * (_WHETHER_WORTH if answer == told else 1), span.start / len(excerpt))
 
 
-def question_about(sentence: str, people: People) -> tuple[str, str] | None:
+def question_about(sentence: str, people: NamedPeople) -> tuple[str, str] | None:
     """Who or what did what a sentence begins with, and the answer; None where that makes no good question."""
     subject, predicate = ("", "") if _BREAK.search(sentence) else _parted(sentence.rstrip(".!?"))
     end = _CLAUSE_END.search(predicate)

@@ -76,7 +76,7 @@ class Mention(NamedTuple):
     gender: Gender | None
 
 
-class People:
+class NamedPeople:
     """Who is named in some sentences, and who of them are he and she, by titles and by the pronouns behind a name."""
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -118,7 +118,7 @@ class People:
                 yield name, start, found.end()
 
 
-def points_out(text: str, people: People) -> bool:
+def points_out(text: str, people: NamedPeople) -> bool:
     """Whether a sentence speaks of somebody, something or some time that is only known from before it."""
     if _BACK.search(text) or _SOMEBODY.search(text) or _TIME.search(text):
         return True

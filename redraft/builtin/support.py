@@ -43,7 +43,7 @@ _HELPERS = listed(
 
 
 @dataclass(frozen=True)
-class Line:
+class SourceLine:
     """A sentence, of which of the texts it is one, and its words."""
 
     text: str
@@ -69,7 +69,7 @@ class Match(NamedTuple):
     shared: int
 
 
-class Source:
+class SourceTexts:
     """Some texts and what is in them. Looking something up costs time in proportion to the lines that share a word."""
 
     def __init__(self, texts: Sequence[str], *, whole: bool = False) -> None:
@@ -77,7 +77,7 @@ class Source:
         said = [(at, text) for at, text in enumerate(texts)]
         if not whole:
             said = [(at, text[span.start : span.end]) for at, text in said for span in sentences(text)]
-        self.lines = [Line(text, at, found) for at, text in said if (found := words(text))]
+        self.lines = [SourceLine(text, at, found) for at, text in said if (found := words(text))]
         self.folded = "\n".join(texts).casefold()
         self._by_term: dict[str | tuple[str, str], list[int]] = defaultdict(list)
         for number, line in enumerate(self.lines):
@@ -116,7 +116,7 @@ class Source:
         return best
 
 
-class Held(NamedTuple):
+class SentenceSupport(NamedTuple):
     """What a text has of a sentence."""
 
     verdict: Verdict
@@ -138,40 +138,42 @@ class Ground:
 
     def __init__(self, texts: Sequence[str], *, whole: bool = False) -> None:
         """Read `texts`; with `whole`, each of them is one line."""
-        self.source = Source(texts, whole=whole)
+        self.source = SourceTexts(texts, whole=whole)
 
-    def text_of(self, held: Held) -> str:
+    def text_of(self, held: SentenceSupport) -> str:
         """The line that was found, to the letter; nothing where none was."""
         return "" if held.line is None else self.source.lines[held.line].text
 
-    def hold(self, sentence: str) -> Held:
+    def hold(self, sentence: str) -> SentenceSupport:
         """What the texts have of a sentence."""
         found = words(sentence)
         keys = [word.key for word in found]
         if (line := self.source.find(keys)) is not None:
-            return Held("borne out", line)
+            return SentenceSupport("borne out", line)
         known = [detail for detail in details(sentence, found) if detail.sure]
         laid = self.source.match(keys)
         if laid and laid.shared >= _SAME * len(keys) and (wrong := self._contradicted(sentence, keys, known, laid)):
             return wrong
         line = laid.line if laid else None
         if strange := self._strange(sentence, found, known):
-            return Held("absent", line, own=strange)
-        return Held("borne out" if laid and laid.shared >= _SAID * len(keys) else "open", line)
+            return SentenceSupport("absent", line, own=strange)
+        return SentenceSupport("borne out" if laid and laid.shared >= _SAID * len(keys) else "open", line)
 
-    def _contradicted(self, sentence: str, keys: Sequence[str], known: Sequence[Detail], laid: Match) -> Held | None:
+    def _contradicted(
+        self, sentence: str, keys: Sequence[str], known: Sequence[Detail], laid: Match
+    ) -> SentenceSupport | None:
         """What a line that says the same has otherwise."""
         line = self.source.lines[laid.line]
         for here, there in _replaced(laid, len(keys)):
             for own in known:
                 if its := self._instead(own, keys, here, line, there):
                     said = sentence[own.start : own.end]
-                    return Held("contradicted", laid.line, own.kind, said, line.text[its.start : its.end])
+                    return SentenceSupport("contradicted", laid.line, own.kind, said, line.text[its.start : its.end])
         if _is_denied(keys, line.keys, laid):
-            return Held("contradicted", laid.line, "negation", sentence, line.text)
+            return SentenceSupport("contradicted", laid.line, "negation", sentence, line.text)
         return None
 
-    def _instead(self, own: Detail, keys: Sequence[str], here: range, line: Line, there: range) -> Detail | None:
+    def _instead(self, own: Detail, keys: Sequence[str], here: range, line: SourceLine, there: range) -> Detail | None:
         """The name or number that a line has where the sentence has another, and nothing else differs there."""
         said = _within(own, keys, here)
         if not said or _says_more(keys, here, said):
@@ -242,7 +244,7 @@ def ground_of(texts: tuple[str, ...], *, whole: bool = False) -> Ground:
     return Ground(texts, whole=whole)
 
 
-def reason(held: Held) -> str:
+def reason(held: SentenceSupport) -> str:
     """Why a verdict is as it is, in a sentence."""
     if held.wrong == "negation":
         return "One of the two denies what the other says."

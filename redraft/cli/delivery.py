@@ -13,7 +13,7 @@ from redraft.errors import BudgetError, UsageError
 if TYPE_CHECKING:
     from redraft.cli.views.progress import Display
     from redraft.domain import Document
-    from redraft.experiments.experiment import Experiment, Outcome
+    from redraft.experiments.experiment import Experiment, ExperimentOutcome
     from redraft.reports.report import Report
     from redraft.reports.tables import Table
 
@@ -21,7 +21,7 @@ DONE, FAILED, SHORT = 0, 1, 3
 _GO_ON = "repeat the command: what is done is not done again"
 
 D = TypeVar("D")
-O = TypeVar("O", bound="Outcome")  # noqa: E741
+O = TypeVar("O", bound="ExperimentOutcome")  # noqa: E741
 
 output = options.typed_option(
     "--output",
@@ -48,7 +48,7 @@ def carry_out(experiment: Experiment[D, O], documents: Sequence[Document], desig
     """Run an experiment under the options that were given, and deliver its report; returns the exit code."""
     from redraft.cli import given as asked
     from redraft.models.prices import price_table
-    from redraft.runs.experiment_runner import Bench
+    from redraft.runs.experiment_runner import ExperimentRunner
     from redraft.store.store import Store
 
     limits, prices, quiet = asked.limits(given), price_table(given["prices"]), given["quiet"]
@@ -57,7 +57,7 @@ def carry_out(experiment: Experiment[D, O], documents: Sequence[Document], desig
     target = folder(given["output"])
     with Store(given["db"]) as store:
         outcome: O = work(
-            lambda display: experiment.run(documents, design, Bench(store, limits, prices, display.observe)),
+            lambda display: experiment.run(documents, design, ExperimentRunner(store, limits, prices, display.observe)),
             quiet=quiet,
         )
     deliver(experiment.report(outcome), target, as_json=given["as_json"], quiet=quiet)

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
 from redraft.fields import checked, parameters_of
-from redraft.settings import DEFAULT_GOALS, USUAL_METRICS, Judging, Limits, Refinement, Settings
+from redraft.settings import DEFAULT_GOALS, USUAL_METRICS, DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.sources import STDIN
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ Given = Mapping[str, Any]
 
 METRICS_OF_A_PRESET = "redraft.metrics_of_a_preset"
 """Where a command's context has the metrics of the preset that it was given."""
-JUDGING, REFINEMENT = parameters_of(Judging), parameters_of(Refinement)
+JUDGING, REFINEMENT = parameters_of(JudgeConfig), parameters_of(RefineConfig)
 """By option of judging and refining the field that it sets."""
 _PLACES = ("base_url", "key_env")
 _DRAWING = ("context_tokens", "temperature", "top_p", "prompts", "replies", "reasoning_tokens")
@@ -49,13 +49,13 @@ def typed(given: Given, names: Collection[str] = (*JUDGING, *REFINEMENT)) -> dic
     return {name: given[name] for name in names if name in given and context.get_parameter_source(name) is here}
 
 
-def settings(given: Given) -> Settings:
+def settings(given: Given) -> DraftConfig:
     """What decides on the summary. The model may be one that the settings file has under that name."""
     from redraft.cli.settings_file import model_tables
 
     if given.get("source_language"):
         part(given)  # says better than a pattern what is wrong with it
-    values = {name: value for name, value in given.items() if name in Settings.model_fields and value is not None}
+    values = {name: value for name, value in given.items() if name in DraftConfig.model_fields and value is not None}
     table = model_tables().get(values.get("model", ""))
     if table is not None:
         here = typed(given, _PLACES)
@@ -63,7 +63,7 @@ def settings(given: Given) -> Settings:
         own = {**dict.fromkeys(_PLACES), **{name: getattr(table, name) for name in table.model_fields_set}}
         own |= {"key_env": None} if "base_url" in here else {}
         values |= {name: value for name, value in own.items() if name not in here and not _is_said(name)}
-    return _checked(Settings, values)
+    return _checked(DraftConfig, values)
 
 
 def _is_said(name: str) -> bool:
@@ -91,14 +91,14 @@ def limits(given: Given, before: Limits | None = None) -> Limits:
     return _checked(Limits, {**(before or Limits()).model_dump(), **named})
 
 
-def judging(given: Given, refinement: Refinement | None = None) -> Judging:
+def judging(given: Given, refinement: RefineConfig | None = None) -> JudgeConfig:
     """How drafts are judged: by the metrics given, else by those of the goals, else by the usual ones."""
     from redraft.evaluators.catalog import metrics as known
     from redraft.evaluators.similarity import similarity
 
     named = {**_named(given, JUDGING), "models": models_named(given)}
     metrics = tuple(dict.fromkeys([*named.get("metrics", ()), *(refinement.goals if refinement else ())]))
-    made = _checked(Judging, {**named, "metrics": metrics or USUAL_METRICS}, JUDGING)
+    made = _checked(JudgeConfig, {**named, "metrics": metrics or USUAL_METRICS}, JUDGING)
     with _said_of("--metric"):
         known(made.metrics)
     if made.embeddings is None:
@@ -107,7 +107,7 @@ def judging(given: Given, refinement: Refinement | None = None) -> Judging:
     return made
 
 
-def refined(given: Given, what: str) -> tuple[Judging | None, Refinement | None]:
+def refined(given: Given, what: str) -> tuple[JudgeConfig | None, RefineConfig | None]:
     """How drafts are judged and refined with `--refine`; without it, options about that are refused."""
     if not given["refine"]:
         if stray := typed(given):
@@ -118,12 +118,12 @@ def refined(given: Given, what: str) -> tuple[Judging | None, Refinement | None]
     return judging(given, wanted), wanted
 
 
-def judging_no_draft(given: Given) -> Judging:
+def judging_no_draft(given: Given) -> JudgeConfig:
     """Who judges, and how, where no draft is judged by metrics."""
     return judging(given).model_copy(update={"metrics": ()})
 
 
-def check_query(given: Given, judging: Judging) -> None:
+def check_query(given: Given, judging: JudgeConfig) -> None:
     """Refuse a query on the command line that no metric would look at."""
     from redraft.evaluators.catalog import BUILT_IN, metrics
 
@@ -200,13 +200,13 @@ def _tell(source: str, notes: Collection[str], *, quiet: bool) -> None:
         say(f"note: {source}: {note}")
 
 
-def refinement(given: Given, before: Refinement | None = None) -> Refinement:
+def refinement(given: Given, before: RefineConfig | None = None) -> RefineConfig:
     """What a draft is refined for: what was given, over what a run had before, over the defaults."""
     from redraft.evaluators.catalog import check_goals, metrics, names
 
     known = before.model_dump() if before else {}
     goals = {**known.get("goals", {}), **_goals(given.get("goal", ()))} or _usual_goals()
-    made = _checked(Refinement, {**known, **_named(given, REFINEMENT), "goals": goals}, REFINEMENT)
+    made = _checked(RefineConfig, {**known, **_named(given, REFINEMENT), "goals": goals}, REFINEMENT)
     if made.decider and made.policy != "agent" and typed(given, ("decider",)):
         raise UsageError(f"--decider is not used by --policy {made.policy}", hint="add --policy agent")
     with _said_of("--goal"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redraft.cli.options import Count, embeddings, grouped, of_field, option
-from redraft.settings import MOST_QUESTIONS, Judging, Refinement
+from redraft.settings import MOST_QUESTIONS, JudgeConfig, RefineConfig
 
 
 def _metrics() -> str:
@@ -12,35 +12,35 @@ def _metrics() -> str:
     return ", ".join(names())
 
 
-judge_base_url = of_field(Judging, "base_url")
+judge_base_url = of_field(JudgeConfig, "base_url")
 panel_options = grouped(
-    of_field(Judging, "judges", help="Model that judges, in place of --model; several decide by majority."),
+    of_field(JudgeConfig, "judges", help="Model that judges, in place of --model; several decide by majority."),
     judge_base_url,
 )
-judge_options = grouped(of_field(Judging, "judges"), judge_base_url)
+judge_options = grouped(of_field(JudgeConfig, "judges"), judge_base_url)
 required_judges = of_field(
-    Judging,
+    JudgeConfig,
     "judges",
     required=True,
     help="Model that judges: extractive, openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in redraft.toml.",
 )
 questions = grouped(
-    of_field(Judging, "questions", type=Count(MOST_QUESTIONS)),
-    of_field(Judging, "stretch_tokens"),
+    of_field(JudgeConfig, "questions", type=Count(MOST_QUESTIONS)),
+    of_field(JudgeConfig, "stretch_tokens"),
 )
-validator = of_field(Judging, "validator")
-keyfact_options = grouped(of_field(Judging, "perspective"), validator)
-repeat = of_field(Judging, "repeat")
+validator = of_field(JudgeConfig, "validator")
+keyfact_options = grouped(of_field(JudgeConfig, "perspective"), validator)
+repeat = of_field(JudgeConfig, "repeat")
 verdict_options = grouped(
     repeat,
-    *(of_field(Judging, name) for name in ("claims", "batch", "top_k", "similarity", "evidence", "second_look")),
-    of_field(Judging, "threshold"),
+    *(of_field(JudgeConfig, name) for name in ("claims", "batch", "top_k", "similarity", "evidence", "second_look")),
+    of_field(JudgeConfig, "threshold"),
     embeddings,
-    of_field(Judging, "pack"),
-    of_field(Judging, "keyfacts"),
+    of_field(JudgeConfig, "pack"),
+    of_field(JudgeConfig, "keyfacts"),
 )
 judging_options = grouped(judge_options, questions, keyfact_options, verdict_options)
-metric_option = of_field(Judging, "metrics", listing=_metrics)
+metric_option = of_field(JudgeConfig, "metrics", listing=_metrics)
 reference = option(
     "--reference",
     section="judging",
@@ -55,13 +55,13 @@ findings = option(
     help="What to mend first, whatever the goals: findings as `lineage RUN --lost --json` or `evaluate --json` prints"
     " them; - reads stdin.",
 )
-decider = of_field(Refinement, "decider")
-rounds = of_field(Refinement, "rounds")
+decider = of_field(RefineConfig, "decider")
+rounds = of_field(RefineConfig, "rounds")
 goal_options = grouped(
-    of_field(Refinement, "goals"),
+    of_field(RefineConfig, "goals"),
     rounds,
-    of_field(Refinement, "policy"),
+    of_field(RefineConfig, "policy"),
     decider,
-    *(of_field(Refinement, name) for name in ("tolerance", "judged_share", "allow_self_check", "final_comparison")),
+    *(of_field(RefineConfig, name) for name in ("tolerance", "judged_share", "allow_self_check", "final_comparison")),
 )
-refining_options = grouped(goal_options, of_field(Refinement, "review"))
+refining_options = grouped(goal_options, of_field(RefineConfig, "review"))

@@ -12,9 +12,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from redraft.cli.sections import Option
+from redraft.cli.sections import SectionOption
 from redraft.fields import Section, option_of
-from redraft.settings import Judging, Limits, Settings
+from redraft.settings import DraftConfig, JudgeConfig, Limits
 from redraft.sources import allow as allow_bytes
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -33,7 +33,7 @@ def option(*names: str, section: Section, **settings: Any) -> Callable[[F], F]:
 def typed_option(*names: str, section: Section, **settings: Any) -> Callable[[F], F]:
     """An option that is for one command at a time: neither the environment nor the settings file sets it."""
     shown = settings.get("default") is not None and not settings.get("is_flag")
-    return click.option(*names, cls=Option, section=section, show_default=shown, **settings)
+    return click.option(*names, cls=SectionOption, section=section, show_default=shown, **settings)
 
 
 def grouped(*options: Callable[[F], F]) -> Callable[[F], F]:
@@ -50,12 +50,12 @@ def grouped(*options: Callable[[F], F]) -> Callable[[F], F]:
 def of_field(model: type[BaseModel], name: str, **otherwise: Any) -> Callable[[F], F]:
     """The option that a field of settings declares, with what a command has otherwise.
 
-    `Settings` are of a run that begins, so that an option has the field's default. What bounds a run or judges it may
-    be of one that goes on, and keeps what it had: there the help says the default, and the option has none.
+    `DraftConfig` is of a run that begins, so that an option has the field's default. What bounds a run or judges it
+    may be of one that goes on, and keeps what it had: there the help says the default, and the option has none.
     """
     field, shown = model.model_fields[name], option_of(model, name)
     assert shown is not None, f"{name} is no option"
-    has_default = model is Settings and shown.default is None
+    has_default = model is DraftConfig and shown.default is None
     said = shown.default or _in_words(field.default)
     text = field.description or ""
     settings: dict[str, Any] = {
@@ -183,33 +183,35 @@ prices = option(
     help="TOML file with prices of models; goes before the built-in table.",
 )
 
-words = of_field(Settings, "words")
-query = of_field(Settings, "query")
-writing_options = grouped(query, of_field(Settings, "language"))
+words = of_field(DraftConfig, "words")
+query = of_field(DraftConfig, "query")
+writing_options = grouped(query, of_field(DraftConfig, "language"))
 length_options = grouped(words, writing_options)
-strategy = of_field(Settings, "strategy", listing=_strategies)
-chunk_tokens = of_field(Settings, "chunk_tokens")
-chunking = of_field(Settings, "chunking")
-until = of_field(Settings, "until")
-by_chapter = of_field(Settings, "by_chapter")
-merge = of_field(Settings, "merge")
-drafting_options = grouped(strategy, length_options, chunk_tokens, chunking, until, merge, of_field(Settings, "drafts"))
+strategy = of_field(DraftConfig, "strategy", listing=_strategies)
+chunk_tokens = of_field(DraftConfig, "chunk_tokens")
+chunking = of_field(DraftConfig, "chunking")
+until = of_field(DraftConfig, "until")
+by_chapter = of_field(DraftConfig, "by_chapter")
+merge = of_field(DraftConfig, "merge")
+drafting_options = grouped(
+    strategy, length_options, chunk_tokens, chunking, until, merge, of_field(DraftConfig, "drafts")
+)
 
-temperature = of_field(Settings, "temperature")
-prompt_set = of_field(Settings, "prompts")
-draw_options = grouped(temperature, of_field(Settings, "top_p"), prompt_set, of_field(Settings, "sample"))
-replies = of_field(Settings, "replies")
-reasoning_tokens = of_field(Settings, "reasoning_tokens")
+temperature = of_field(DraftConfig, "temperature")
+prompt_set = of_field(DraftConfig, "prompts")
+draw_options = grouped(temperature, of_field(DraftConfig, "top_p"), prompt_set, of_field(DraftConfig, "sample"))
+replies = of_field(DraftConfig, "replies")
+reasoning_tokens = of_field(DraftConfig, "reasoning_tokens")
 setup_options = grouped(
-    of_field(Settings, "base_url"),
-    of_field(Settings, "key_env"),
-    of_field(Settings, "context_tokens"),
+    of_field(DraftConfig, "base_url"),
+    of_field(DraftConfig, "key_env"),
+    of_field(DraftConfig, "context_tokens"),
     replies,
     reasoning_tokens,
     draw_options,
 )
-model_options = grouped(of_field(Settings, "model"), setup_options)
-embeddings = of_field(Judging, "embeddings")
+model_options = grouped(of_field(DraftConfig, "model"), setup_options)
+embeddings = of_field(JudgeConfig, "embeddings")
 
 max_source = option(
     "--max-source",
@@ -237,7 +239,7 @@ part_options = grouped(
         multiple=True,
         help="Leave out front, notes, contents, index, gutenberg, or none.  [default: contents,index,gutenberg]",
     ),
-    of_field(Settings, "source_language"),
+    of_field(DraftConfig, "source_language"),
     typed_option(
         "--partial",
         section="source",

@@ -28,9 +28,9 @@ from redraft.models.langsmith import tracing
 from redraft.models.prices import PriceTable, price_table
 from redraft.runs.forecast import with_places
 from redraft.runs.model_pool import ModelLike
-from redraft.runs.prepare import Order
-from redraft.runs.session import Workshop
-from redraft.settings import Limits, Settings
+from redraft.runs.prepare import RunSpec
+from redraft.runs.session import Session
+from redraft.settings import DraftConfig, Limits
 from redraft.store.store import Store
 
 T = TypeVar("T")
@@ -38,8 +38,8 @@ T = TypeVar("T")
 
 def carry_out(
     source: str | Sequence[str] | Document,
-    settings: Settings,
-    order: Order,
+    settings: DraftConfig,
+    order: RunSpec,
     given: Mapping[str, Any],
     *,
     target: Target | None = None,
@@ -66,7 +66,7 @@ def carry_out(
         return code
 
 
-def _with_packs(order: Order, store: Store) -> Order:
+def _with_packs(order: RunSpec, store: Store) -> RunSpec:
     """The order with the whole ids of the pack and the key facts that it names; an error where there are none such."""
     if (judging := order.judging) is None:
         return order
@@ -78,13 +78,13 @@ def _with_packs(order: Order, store: Store) -> Order:
 
 def work(
     store: Store,
-    task: Callable[[Workshop], Coroutine[Any, Any, T]],
+    task: Callable[[Session], Coroutine[Any, Any, T]],
     *,
     limits: Limits,
     prices: PriceTable,
     quiet: bool,
     decider: ModelLike | None = None,
-    settings: Settings | None = None,
+    settings: DraftConfig | None = None,
 ) -> T:
     """Run to the end, or to a stop that tells how to go on."""
     run = ""
@@ -100,7 +100,7 @@ def work(
 
         async def worked() -> T:
             person = reviewer(store, Display(observe, progress.paused))
-            shop = Workshop(
+            shop = Session(
                 store,
                 decider=decider,
                 settings=settings,

@@ -37,7 +37,7 @@ _TRACING = tuple(
 LISTED = "{listed}"
 
 
-class Option(click.Option):
+class SectionOption(click.Option):
     """An option of a section."""
 
     def __init__(self, *args: Any, section: Section, listing: Callable[[], str] | None = None, **settings: Any) -> None:
@@ -74,9 +74,9 @@ class Command(click.Command):
         self.first = first
 
     @property
-    def options(self) -> list[Option]:
+    def options(self) -> list[SectionOption]:
         """All its options."""
-        return [one for one in self.params if isinstance(one, Option)]
+        return [one for one in self.params if isinstance(one, SectionOption)]
 
     def invoke(self, context: click.Context) -> Any:
         """Run it; an error that tells how to go on tells it so that it can be copied as it stands."""
@@ -107,7 +107,7 @@ class Command(click.Command):
         self.format_epilog(context, formatter)
         return formatter.getvalue().rstrip("\n")
 
-    def _write(self, options: Iterable[Option], context: click.Context, formatter: click.HelpFormatter) -> None:
+    def _write(self, options: Iterable[SectionOption], context: click.Context, formatter: click.HelpFormatter) -> None:
         records = [(one.section, record) for one in options if (record := one.get_help_record(context))]
         own = self.get_help_option(context)
         if own and (record := own.get_help_record(context)):
@@ -137,7 +137,7 @@ def write_sections(records: Sequence[tuple[Section, Record]], formatter: click.H
             )
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     """A group of such commands, in the order in which they were added; `usual` is meant where none is named."""
 
     command_class = Command

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from redraft.cli.output_files import Target
     from redraft.domain import Document
     from redraft.outputs.template import Template
-    from redraft.runs.forms import Form
-    from redraft.settings import Limits, Purpose, Settings
+    from redraft.runs.forms import FilledForm
+    from redraft.settings import DraftConfig, Limits, Purpose
 
 
 _STORED = "what is drafted is stored: repeat the command with another file"
@@ -22,7 +22,7 @@ _STORED = "what is drafted is stored: repeat the command with another file"
 def fill_form(
     sources: Sequence[str],
     given: Mapping[str, Any],
-    settings: Settings,
+    settings: DraftConfig,
     purpose: Purpose,
     limits: Limits,
     to: Target,
@@ -34,7 +34,7 @@ def fill_form(
     from redraft.cli.views.filled import closing
     from redraft.cli.views.summaries import deliver
     from redraft.models.prices import price_table
-    from redraft.runs.experiment_runner import Bench
+    from redraft.runs.experiment_runner import ExperimentRunner
     from redraft.runs.forms import fill, form_paper
     from redraft.store.store import Store
 
@@ -43,8 +43,10 @@ def fill_form(
     if given["dry_run"]:
         return _plan(document, settings, template, purpose, given, as_json=to.as_json)
     with Store(given["db"]) as store:
-        form: Form = work(
-            lambda display: fill(Bench(store, limits, prices, display.observe), document, settings, template, purpose),
+        form: FilledForm = work(
+            lambda display: fill(
+                ExperimentRunner(store, limits, prices, display.observe), document, settings, template, purpose
+            ),
             quiet=quiet,
         )
         deliver(lambda notes: form_paper(store, form, notes=notes), form.to_json(), to, _STORED)
@@ -53,7 +55,7 @@ def fill_form(
     return closed(form.complete, form.stopped, done=any(one.run for one in form.filled), quiet=quiet)
 
 
-def _template(given: Mapping[str, Any], settings: Settings, purpose: Purpose) -> Template:
+def _template(given: Mapping[str, Any], settings: DraftConfig, purpose: Purpose) -> Template:
     """The template, once it is known that nothing else was asked for that would be lost."""
     from redraft.evaluators.catalog import metrics
     from redraft.outputs.template import read_template
@@ -82,7 +84,7 @@ def _document(sources: Sequence[str], given: Mapping[str, Any]) -> Document:
 
 def _plan(
     document: Document,
-    settings: Settings,
+    settings: DraftConfig,
     template: Template,
     purpose: Purpose,
     given: Mapping[str, Any],

@@ -10,7 +10,7 @@ from typing import Any
 
 from redraft.agents.accounts import together
 from redraft.doctor.controls import expected, probed
-from redraft.doctor.expectations import Heard, Verdict
+from redraft.doctor.expectations import ControlResult, Verdict
 from redraft.doctor.probes import HOLLOW, SHUFFLED, SUMMARY, WRONG, Probe, in_summary, probes, texts
 from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import BudgetError, UsageError
@@ -18,19 +18,19 @@ from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.events import PartDone, StageStarted
 from redraft.models.base import Model
-from redraft.runs.experiment_runner import Bench, Watch
+from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
 from redraft.runs.model_pool import hire, located
 from redraft.runs.models import resolve
-from redraft.runs.prepare import Order
-from redraft.runs.session import Workshop
-from redraft.settings import Evaluate, Judging, ModelSettings, Settings
+from redraft.runs.prepare import RunSpec
+from redraft.runs.session import Session
+from redraft.settings import DraftConfig, Evaluate, JudgeConfig, ModelSettings
 from redraft.store.connection import off_loop
 
 DOCTOR = "doctor"
 """What its runs are for, and the command that repeats them."""
 _TURNS = 3
 _ORDERED = frozenset(map(in_summary, (WRONG, HOLLOW, SHUFFLED)))
-_UNMADE = Heard("not made", "the budget was used up")
+_UNMADE = ControlResult("not made", "the budget was used up")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Patient:
     judge: str
     """Its name, or the identity of an object among the `objects`."""
     metrics: tuple[Evaluator, ...]
-    settings: Settings = field(default_factory=Settings)
+    settings: DraftConfig = field(default_factory=DraftConfig)
     base_url: str | None = None
     models: Mapping[str, ModelSettings] = field(default_factory=dict)
     """What belongs to judges that have settings of their own, by name."""
@@ -49,9 +49,9 @@ class Patient:
     own: tuple[Evaluator, ...] = ()
     """Those of the metrics that are handed over."""
 
-    def order(self, sitting: Sitting) -> Order:
+    def order(self, sitting: ProbeRun) -> RunSpec:
         """The order to judge a summary."""
-        judging = Judging(
+        judging = JudgeConfig(
             judges=(self.judge,),
             base_url=self.base_url,
             models=dict(self.models),
@@ -59,11 +59,11 @@ class Patient:
             repeat=sitting.probe.repeat,
         )
         there = located(judging, self.settings, objects=self.objects)
-        return Order(Evaluate(judging=there), given=sitting.probe.text, own=self.own, experiment=DOCTOR)
+        return RunSpec(Evaluate(judging=there), given=sitting.probe.text, own=self.own, experiment=DOCTOR)
 
 
 @dataclass(frozen=True, slots=True)
-class Sitting:
+class ProbeRun:
     """A probe beside a document, and the metrics that judge it there."""
 
     probe: Probe
@@ -78,7 +78,7 @@ class Check:
     control: str
     metric: str
     should: str
-    heard: Heard
+    heard: ControlResult
     runs: tuple[str, ...] = ()
     """The runs in which it was said."""
 
@@ -148,24 +148,24 @@ def check_aims(metrics: Sequence[Evaluator]) -> None:
             )
 
 
-def sittings(metrics: Sequence[Evaluator]) -> list[Sitting]:
+def sittings(metrics: Sequence[Evaluator]) -> list[ProbeRun]:
     """All that has to be judged, what the others build on first.
 
     The metrics of content share a document, since they judge by its pack. For the others each probe has a copy of its
     own, told from the rest by blank lines at its end: what is said of a sentence in one probe is not to be remembered
     in another, and key facts that were grown of the document are not to be asked about.
     """
-    wanted, made = probed(metrics), list[Sitting]()
+    wanted, made = probed(metrics), list[ProbeRun]()
     for lines, (name, probe) in enumerate(probes().items(), 1):
         for content, blank in ((True, ""), (False, "\n" * lines)):
             here = tuple(one for one in wanted.get(name, ()) if (one.aim == "content") == content)
             if here:
                 text = texts().beside(probe.ordered) + blank
-                made.append(Sitting(probe, Document.from_text(text, texts().title), here))
+                made.append(ProbeRun(probe, Document.from_text(text, texts().title), here))
     return made
 
 
-async def examine_all(patients: Sequence[Patient], bench: Bench) -> Examined:
+async def examine_all(patients: Sequence[Patient], bench: ExperimentRunner) -> Examined:
     """Examine judges one after the other, on one budget."""
     for patient in patients:
         # A name or a price that nobody knows is refused before anybody is asked.
@@ -174,7 +174,7 @@ async def examine_all(patients: Sequence[Patient], bench: Bench) -> Examined:
     return Examined(tuple([await examine(patient, bench) for patient in patients]), bench.stopped)
 
 
-async def examine(patient: Patient, bench: Bench) -> CheckUp:
+async def examine(patient: Patient, bench: ExperimentRunner) -> CheckUp:
     """Have a judge judge all probes, as far as the limits of the bench allow, and hold what it says against the truth.
 
     What it has said before is not asked again. What ends any run, such as a provider that is not to be had, ends this.
@@ -184,7 +184,7 @@ async def examine(patient: Patient, bench: Bench) -> CheckUp:
     bench.observer(StageStarted(f"controls for {patient.judge}", 0))
     crowd, numbers = asyncio.Semaphore(bench.limits.at_once), count(1)
 
-    async def sat(sitting: Sitting) -> _Sat:
+    async def sat(sitting: ProbeRun) -> _Sat:
         async with crowd:
             done = await _sat(patient, sitting, bench)
         metrics = ", ".join(one.name for one in sitting.metrics)
@@ -213,11 +213,11 @@ class _Sat:
     said: Mapping[str, Evaluation]
 
 
-async def _sat(patient: Patient, sitting: Sitting, bench: Bench) -> _Sat:
-    watch = Watch(sitting.probe.name, bench.observer)
+async def _sat(patient: Patient, sitting: ProbeRun, bench: ExperimentRunner) -> _Sat:
+    watch = RunWatch(sitting.probe.name, bench.observer)
     said: Mapping[str, Evaluation] = {}
     if bench.stopped is None:
-        shop = Workshop(
+        shop = Session(
             bench.store,
             judges=tuple(patient.objects.values()),
             metrics=patient.own,
@@ -249,7 +249,7 @@ def _checks(patient: Patient, done: Sequence[_Sat]) -> list[Check]:
     return checks
 
 
-def _usage(bench: Bench, done: Sequence[_Sat]) -> Totals:
+def _usage(bench: ExperimentRunner, done: Sequence[_Sat]) -> Totals:
     """What all the runs used together. A figure that is not known of one of them is not known of all."""
     used = [asdict(bench.store.calls.totals(one.run)) for one in done if one.run]
     values = {name: [one[name] for one in used] for name in asdict(Totals())}

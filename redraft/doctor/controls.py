@@ -8,14 +8,14 @@ from functools import cache
 
 from redraft.doctor.expectations import (
     HIGH_FORM,
-    AtLeast,
-    AtMost,
     Beside,
     Expectation,
     Finds,
     FindsStill,
     NoScore,
     Repeats,
+    ScoreAtLeast,
+    ScoreAtMost,
     Spares,
 )
 from redraft.doctor.probes import (
@@ -71,8 +71,8 @@ def probed(metrics: Sequence[Evaluator]) -> dict[str, list[Evaluator]]:
 
 
 def _controls() -> Iterator[Control]:
-    least, low = AtLeast(ITSELF), AtMost
-    yield Control(ITSELF, {"truth": least, "content": least, "form": AtLeast(ITSELF, HIGH_FORM)})
+    least, low = ScoreAtLeast(ITSELF), ScoreAtMost
+    yield Control(ITSELF, {"truth": least, "content": least, "form": ScoreAtLeast(ITSELF, HIGH_FORM)})
     yield Control(EMPTY, dict.fromkeys(("truth", "content", "form"), NoScore(EMPTY)))
     yield Control(HOLLOW, {"content": low(HOLLOW)})
     same = Beside(SHUFFLED, SUMMARY, "alike")

@@ -75,7 +75,7 @@ SPARED = 0.1
 """The share of the sentences that are right which may be called wrong."""
 
 
-class Heard(NamedTuple):
+class ControlResult(NamedTuple):
     """What came of a control, and what the metric said, in a few words."""
 
     verdict: Verdict
@@ -96,7 +96,7 @@ class Expectation(ABC):
         """What is expected, in a few words."""
 
     @abstractmethod
-    def heard(self, said: Mapping[str, Evaluation]) -> Heard:
+    def heard(self, said: Mapping[str, Evaluation]) -> ControlResult:
         """What was said, by probe, as a verdict."""
 
 
@@ -115,13 +115,13 @@ class NoScore(Expectation):
         return "no score"
 
     @override
-    def heard(self, said: Mapping[str, Evaluation]) -> Heard:
+    def heard(self, said: Mapping[str, Evaluation]) -> ControlResult:
         score = said[self.probe].score
-        return Heard("pass", "no score") if score is None else Heard("fail", _shown(score))
+        return ControlResult("pass", "no score") if score is None else ControlResult("fail", _shown(score))
 
 
 @dataclass(frozen=True, slots=True)
-class AtLeast(Expectation):
+class ScoreAtLeast(Expectation):
     """A score that is high. It has to be there: who cannot say it of this summary can say nothing of any."""
 
     probe: str
@@ -136,15 +136,15 @@ class AtLeast(Expectation):
         return f"a score, of {self.least:.2f} or more"
 
     @override
-    def heard(self, said: Mapping[str, Evaluation]) -> Heard:
+    def heard(self, said: Mapping[str, Evaluation]) -> ControlResult:
         score = said[self.probe].score
         if score is None:
-            return Heard("fail", _why(said[self.probe]))
-        return Heard("pass" if score >= self.least else "fail", _shown(score))
+            return ControlResult("fail", _why(said[self.probe]))
+        return ControlResult("pass" if score >= self.least else "fail", _shown(score))
 
 
 @dataclass(frozen=True, slots=True)
-class AtMost(Expectation):
+class ScoreAtMost(Expectation):
     """A score that is low. That the metric has nothing to say of such a summary is right, too."""
 
     probe: str
@@ -159,11 +159,11 @@ class AtMost(Expectation):
         return f"{self.most:.2f} or less"
 
     @override
-    def heard(self, said: Mapping[str, Evaluation]) -> Heard:
+    def heard(self, said: Mapping[str, Evaluation]) -> ControlResult:
         one = said[self.probe]
         if one.score is not None:
-            return Heard("pass" if one.score <= self.most else "fail", _shown(one.score))
-        return Heard("pass" if one.outcome == "not_applicable" else "cannot tell", _why(one))
+            return ControlResult("pass" if one.score <= self.most else "fail", _shown(one.score))
+        return ControlResult("pass" if one.outcome == "not_applicable" else "cannot tell", _why(one))
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,14 +189,14 @@ class Beside(Expectation):
                 return f"no more than {APART:.2f} above that of {self.base}"
 
     @override
-    def heard(self, said: Mapping[str, Evaluation]) -> Heard:
+    def heard(self, said: Mapping[str, Evaluation]) -> ControlResult:
         one, base = said[self.probe], said[self.base]
         if one.score is None or base.score is None:
-            return Heard("cannot tell", _why(one if one.score is None else base))
+            return ControlResult("cannot tell", _why(one if one.score is None else base))
         # What is written in decimals is not to fail by the last of them.
         above = round(one.score - base.score, 9)
         kept = {"alike": abs(above) <= ALIKE, "lower": above <= -APART, "not higher": above <= APART}
-        return Heard("pass" if kept[self.how] else "fail", f"{_shown(one.score)}, beside {_shown(base.score)}")
+        return ControlResult("pass" if kept[self.how] else "fail", f"{_shown(one.score)}, beside {_shown(base.score)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,10 +214,10 @@ class Finds(Expectation):
         return f"finds {len(self.sentences)} of {len(self.sentences)}"
 
     @override
-    def heard(self, said: Mapping[str, Evaluation]) -> Heard:
+    def heard(self, said: Mapping[str, Evaluation]) -> ControlResult:
         count = Counter(_said_each(said, self.sentences))
         verdict: Verdict = "fail" if count["right"] else "cannot tell" if count["open"] else "pass"
-        return Heard(verdict, f"{count['wrong']} found{_open(count)}")
+        return ControlResult(verdict, f"{count['wrong']} found{_open(count)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,12 +235,12 @@ class Spares(Expectation):
         return f"accuses {int(SPARED * len(self.sentences))} of {len(self.sentences)} or fewer"
 
     @override
-    def heard(self, said: Mapping[str, Evaluation]) -> Heard:
+    def heard(self, said: Mapping[str, Evaluation]) -> ControlResult:
         count = Counter(_said_each(said, self.sentences))
         shown = f"{count['wrong']} accused{_open(count)}"
         if count["open"] == len(self.sentences):
-            return Heard("cannot tell", shown)
-        return Heard("fail" if count["wrong"] > SPARED * len(self.sentences) else "pass", shown)
+            return ControlResult("cannot tell", shown)
+        return ControlResult("fail" if count["wrong"] > SPARED * len(self.sentences) else "pass", shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,14 +260,14 @@ class FindsStill(Expectation):
         return "finds what it finds without the order"
 
     @override
-    def heard(self, said: Mapping[str, Evaluation]) -> Heard:
+    def heard(self, said: Mapping[str, Evaluation]) -> ControlResult:
         before = _said_each(said, [(self.without, sentence) for sentence in self.sentences])
         known = [sentence for sentence, one in zip(self.sentences, before, strict=True) if one == "wrong"]
         count = Counter(_said_each(said, [(self.probe, sentence) for sentence in known]))
         shown = f"{count['wrong']} of {len(known)} found{_open(count)}"
         if not known or (count["open"] and not count["right"]):
-            return Heard("cannot tell", shown)
-        return Heard("fail" if count["right"] else "pass", shown)
+            return ControlResult("cannot tell", shown)
+        return ControlResult("fail" if count["right"] else "pass", shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,11 +286,11 @@ class Repeats(Expectation):
         return f"{self.least:.0%} or more of the verdicts the same"
 
     @override
-    def heard(self, said: Mapping[str, Evaluation]) -> Heard:
+    def heard(self, said: Mapping[str, Evaluation]) -> ControlResult:
         same = said[self.probe].details.get("agreement")
         if not isinstance(same, float):
-            return Heard("cannot tell", _why(said[self.probe]) or "not judged twice")
-        return Heard("pass" if same >= self.least else "fail", f"{same:.0%} the same")
+            return ControlResult("cannot tell", _why(said[self.probe]) or "not judged twice")
+        return ControlResult("pass" if same >= self.least else "fail", f"{same:.0%} the same")
 
 
 def _said_each(said: Mapping[str, Evaluation], sentences: Iterable[tuple[str, str]]) -> list[Said]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from redraft.doctor.checkup import Patient, Sitting, check_aims, sittings
+from redraft.doctor.checkup import Patient, ProbeRun, check_aims, sittings
 from redraft.doctor.probes import texts
 from redraft.domain import Usage
 from redraft.evaluators.forecast import Stage
-from redraft.experiments.plan import Step, table_of
+from redraft.experiments.plan import PlanStep, table_of
 from redraft.models.prices import PriceTable
 from redraft.reports.tables import Table
 from redraft.runs.forecast import forecast
@@ -17,7 +17,7 @@ from redraft.runs.model_pool import hire, under_settings
 from redraft.runs.models import price_of
 from redraft.runs.prepare import prepare
 from redraft.runs.roster import known_window, with_windows
-from redraft.settings import Limits, Settings
+from redraft.settings import DraftConfig, Limits
 
 TOOK: Mapping[str, tuple[int, int, int]] = {
     "asking about the document": (2, 1_643, 597),
@@ -41,7 +41,7 @@ def plan_table(patients: Sequence[Patient], prices: PriceTable) -> Table:
     return table_of([step for some in steps.values() for step in some], " ".join(about), prices)
 
 
-def _usually(judge: str, steps: Sequence[Step], prices: PriceTable) -> str:
+def _usually(judge: str, steps: Sequence[PlanStep], prices: PriceTable) -> str:
     """What an examination has taken that was measured, beside which the most that it may take is far off."""
     took = [TOOK[step.name] for step in steps if step.name in TOOK]
     if len(took) < len(steps) or not took:
@@ -59,13 +59,13 @@ def _usually(judge: str, steps: Sequence[Step], prices: PriceTable) -> str:
     )
 
 
-def _steps(patient: Patient) -> Iterator[Step]:
+def _steps(patient: Patient) -> Iterator[PlanStep]:
     """Each metric with all its summaries, and before it what it has built of the document once for all of them."""
     check_aims(patient.metrics)
     scoring = {one.name for one in patient.metrics}
     built = set[tuple[str, str]]()
     stages: dict[str, list[Stage]] = defaultdict(list)
-    judge: Settings | None = None
+    judge: DraftConfig | None = None
     for sitting in sittings(patient.metrics):
         judge, found = _forecast(patient, sitting)
         for stage in found:
@@ -75,10 +75,10 @@ def _steps(patient: Patient) -> Iterator[Step]:
     for name, some in stages.items():
         assert judge is not None
         calls, prompt, completion = _sums(some)
-        yield Step(texts().title, name, judge, len(some), calls, Usage(prompt, completion))
+        yield PlanStep(texts().title, name, judge, len(some), calls, Usage(prompt, completion))
 
 
-def _forecast(patient: Patient, sitting: Sitting) -> tuple[Settings, Sequence[Stage]]:
+def _forecast(patient: Patient, sitting: ProbeRun) -> tuple[DraftConfig, Sequence[Stage]]:
     """Under which settings it is judged, and what is asked. Nobody is asked, a server for its window neither."""
     order = patient.order(sitting)
     settings, order, _ = with_windows(order.settled(patient.settings), order, known_window, patient.objects)

@@ -21,7 +21,7 @@ HALVES = (0, 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class SentencePair:
     """A sentence that is right, and the same with one error."""
 
     kind: Kind
@@ -73,7 +73,9 @@ def texts() -> Texts:
     shuffled = tuple(summary[at] for at in written.pop("shuffled"))
     planted = {
         (wording, half): _planted(
-            [Pair(one["kind"], one[wording], one[f"{wording}_wrong"]) for one in pairs], invented[half][wording], half
+            [SentencePair(one["kind"], one[wording], one[f"{wording}_wrong"]) for one in pairs],
+            invented[half][wording],
+            half,
         )
         for wording in WORDINGS
         for half in HALVES
@@ -82,7 +84,7 @@ def texts() -> Texts:
     return Texts(**texts, summary=summary, shuffled=shuffled, planted=planted)
 
 
-def _planted(pairs: list[Pair], invented: str, half: int) -> Planted:
+def _planted(pairs: list[SentencePair], invented: str, half: int) -> Planted:
     right = tuple(one.right for at, one in enumerate(pairs) if at % 2 != half)
     wrong = tuple((str(one.kind), one.wrong) for at, one in enumerate(pairs) if at % 2 == half)
     sentences = [one.wrong if at % 2 == half else one.right for at, one in enumerate(pairs)]

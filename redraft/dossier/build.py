@@ -15,13 +15,13 @@ from redraft.dossier.contents import (
     RunEntry,
     Withdrawn,
 )
-from redraft.dossier.findings import Record, positions, sentence_numbers, sentences
+from redraft.dossier.findings import FindingRecord, positions, sentence_numbers, sentences
 from redraft.dossier.judged import calls, chapters, items, pieces, prompts, scores, trees
 from redraft.errors import RunError
 from redraft.evaluators.panel import withdrawn
 from redraft.history.lineage import Lineage, read_lineage
 from redraft.history.results import Result, document_read
-from redraft.history.trace import Trace, Turn, read_trace
+from redraft.history.trace import RunTrace, Turn, read_trace
 from redraft.settings import FIGURES
 from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line, scrubbed, scrubbed_all
@@ -51,9 +51,11 @@ def read_dossier(store: Store, key: str, *, source: bool = True, encoder: Encode
         return _put_together(store, trace, document, lineage, source=source)
 
 
-def _put_together(store: Store, trace: Trace, document: Document, lineage: Lineage | None, *, source: bool) -> Dossier:
+def _put_together(
+    store: Store, trace: RunTrace, document: Document, lineage: Lineage | None, *, source: bool
+) -> Dossier:
     result, places = trace.result, Places(document)
-    record = Record(trace, sentence_numbers(lineage) if lineage else {}, places)
+    record = FindingRecord(trace, sentence_numbers(lineage) if lineage else {}, places)
     told = tuple(sentences(lineage, places, record.entries)) if lineage else ()
     return Dossier(
         holds=_holds(document, source=source),
@@ -98,7 +100,7 @@ def _holds(document: Document, *, source: bool) -> str:
     )
 
 
-def _run(trace: Trace) -> RunEntry:
+def _run(trace: RunTrace) -> RunEntry:
     result, run = trace.result, trace.run
     return RunEntry(
         id=run.id,
@@ -123,7 +125,7 @@ def _run(trace: Trace) -> RunEntry:
     )
 
 
-def _rounds(trace: Trace, record: Record) -> Iterator[RoundEntry]:
+def _rounds(trace: RunTrace, record: FindingRecord) -> Iterator[RoundEntry]:
     for turn in trace.turns:
         made = turn.made
         yield RoundEntry(

@@ -21,13 +21,13 @@ State = Literal["open", "mended", "set aside"]
 """Of a finding: it holds of the result; it holds no more; it was about a draft that was refused."""
 
 
-class Part(BaseModel):
+class DossierModel(BaseModel):
     """A value of a dossier."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Place(Part):
+class PlaceEntry(DossierModel):
     """A stretch of the document."""
 
     start: int
@@ -43,10 +43,10 @@ class Place(Part):
     """Its words, on one line."""
 
 
-class Source(Part):
+class SourceEntry(DossierModel):
     """A place of the document that a sentence comes from."""
 
-    place: Place
+    place: PlaceEntry
     weight: float
     """How sure that is, from 0 to 1."""
     way: tuple[Stop, ...]
@@ -55,14 +55,14 @@ class Source(Part):
     """Whether a judge has quoted it for the sentence, or it was matched by wording."""
 
 
-class Sentence(Part):
+class SentenceEntry(DossierModel):
     """A sentence of the summary."""
 
     number: int
     start: int
     end: int
     text: str
-    sources: tuple[Source, ...]
+    sources: tuple[SourceEntry, ...]
     drift: str
     """In words, where the texts in between say something else than the document; else empty."""
     invented: str
@@ -71,7 +71,7 @@ class Sentence(Part):
     """The numbers of those that are about it and hold of it."""
 
 
-class Answered(Part):
+class FindingOutcome(DossierModel):
     """What became of a finding in a round."""
 
     round: int
@@ -88,7 +88,7 @@ class Answered(Part):
     """The document's words for which it was kept, or why it was left."""
 
 
-class FindingEntry(Part):
+class FindingEntry(DossierModel):
     """Something found wrong, in whichever round."""
 
     number: int
@@ -105,7 +105,7 @@ class FindingEntry(Part):
     question: str
     found: str
     expected: str
-    evidence: Place | None
+    evidence: PlaceEntry | None
     """None where there is none, or only words whose place is not known."""
     said: str
     """The words of the evidence."""
@@ -113,12 +113,12 @@ class FindingEntry(Part):
     """How many judges say so, where several were asked."""
     rounds: tuple[int, ...]
     """Of whose drafts it was found."""
-    aimed: tuple[Answered, ...]
+    aimed: tuple[FindingOutcome, ...]
     """The rounds that were to mend it, and what came of that."""
     state: State
 
 
-class Score(Part):
+class Score(DossierModel):
     """What a metric says of a draft."""
 
     metric: str
@@ -140,7 +140,7 @@ class Score(Part):
     details: dict[str, Any]
 
 
-class Withdrawn(Part):
+class Withdrawn(DossierModel):
     """A finding that a second look has overruled, for the document does say so."""
 
     metric: str
@@ -151,7 +151,7 @@ class Withdrawn(Part):
     judge: str
 
 
-class RoundEntry(Part):
+class RoundEntry(DossierModel):
     """A round: its draft, how good that is, and what became of it."""
 
     number: int
@@ -181,7 +181,7 @@ class RoundEntry(Part):
     """The findings on its draft that were overruled."""
 
 
-class Item(Part):
+class JudgedItem(DossierModel):
     """Something that the summary is judged by, with its place in the document: a question, a key fact, a claim."""
 
     metric: str
@@ -192,21 +192,21 @@ class Item(Part):
     verdict: str
     value: float | None
     """1 where it is as it should be, 0 where it is not, None without a verdict."""
-    place: Place | None
+    place: PlaceEntry | None
     sentences: tuple[int, ...]
     """Those of the summary that it rests on."""
     key: str
     """The same in every run that is judged by it; empty for a claim, which is the summary's own."""
 
 
-class Fact(Part):
+class KeyFactEntry(DossierModel):
     """A key fact, and whether the summary states it."""
 
     id: int
     level: str
     parent: int | None
     text: str
-    place: Place | None
+    place: PlaceEntry | None
     stated: float | None
     """1 where it is stated, 0 where it is not, None without a verdict."""
     sentences: tuple[int, ...]
@@ -214,17 +214,17 @@ class Fact(Part):
     """Why it was pruned; empty for one that summaries are judged by."""
 
 
-class FactTree(Part):
+class KeyFactTree(DossierModel):
     """The key facts of a stretch of the document from one perspective."""
 
     chunk: int
     perspective: str
-    place: Place
+    place: PlaceEntry
     query: str
-    facts: tuple[Fact, ...]
+    facts: tuple[KeyFactEntry, ...]
 
 
-class ChapterEntry(Part):
+class ChapterEntry(DossierModel):
     """A chapter, or one of several documents, that is summarized by itself, in a run of its own."""
 
     title: str
@@ -242,7 +242,7 @@ class ChapterEntry(Part):
     """Whether the built-in model has judged what it has written itself."""
 
 
-class PieceEntry(Part):
+class PieceEntry(DossierModel):
     """A partial summary, and what it was made from."""
 
     name: str
@@ -250,7 +250,7 @@ class PieceEntry(Part):
     level: int
     first_chunk: int
     last_chunk: int
-    place: Place | None
+    place: PlaceEntry | None
     """What of the document it is about."""
     words: int
     limit: int
@@ -263,7 +263,7 @@ class PieceEntry(Part):
     """The names of those that it was shown besides: the summary so far, or what comes before."""
 
 
-class CallEntry(Part):
+class CallEntry(DossierModel):
     """A call to a model, or an answer that was taken from an earlier one."""
 
     number: int
@@ -284,7 +284,7 @@ class CallEntry(Part):
     error: str
 
 
-class Positions(Part):
+class Positions(DossierModel):
     """From where in the document the summary comes."""
 
     traced: int
@@ -295,7 +295,7 @@ class Positions(Part):
     spread: float | None
 
 
-class PromptText(Part):
+class PromptText(DossierModel):
     """A prompt that was used."""
 
     name: str
@@ -304,7 +304,7 @@ class PromptText(Part):
     """None where its text is not on record."""
 
 
-class DocumentEntry(Part):
+class DocumentEntry(DossierModel):
     """The document."""
 
     id: str
@@ -318,7 +318,7 @@ class DocumentEntry(Part):
     """The language that it is in, such as `de`; empty where nothing tells."""
 
 
-class RunEntry(Part):
+class RunEntry(DossierModel):
     """The run."""
 
     id: str
@@ -344,7 +344,7 @@ class RunEntry(Part):
     usage: dict[str, Any]
 
 
-class Dossier(Part):
+class Dossier(DossierModel):
     """All that there is to look at in a run."""
 
     format: int = FORMAT
@@ -355,14 +355,14 @@ class Dossier(Part):
     draft: str | None
     summary: str | None
     words: int
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[SentenceEntry, ...]
     findings: tuple[FindingEntry, ...]
     scores: tuple[Score, ...]
     rounds: tuple[RoundEntry, ...]
     compared: str = ""
     """How the first and the best draft compare in the end, with the votes; empty where nobody has compared them."""
-    items: tuple[Item, ...]
-    trees: tuple[FactTree, ...]
+    items: tuple[JudgedItem, ...]
+    trees: tuple[KeyFactTree, ...]
     positions: Positions | None
     chapters: tuple[ChapterEntry, ...] = ()
     pieces: tuple[PieceEntry, ...]
@@ -378,21 +378,21 @@ class Places:
     def __init__(self, document: Document) -> None:
         self._document = document
 
-    def at(self, span: Span | None) -> Place | None:
+    def at(self, span: Span | None) -> PlaceEntry | None:
         """A stretch with its chapter, how far into the document it is, and its words; None for none."""
         return None if span is None else self.known(span)
 
-    def known(self, span: Span) -> Place:
+    def known(self, span: Span) -> PlaceEntry:
         """The same of a stretch that there is."""
         return self._named(span, one_line(self._document.text[span.start : span.end]))
 
-    def wide(self, span: Span) -> Place:
+    def wide(self, span: Span) -> PlaceEntry:
         """A stretch without its words, since these are many."""
         return self._named(span, "")
 
-    def _named(self, span: Span, words: str) -> Place:
+    def _named(self, span: Span, words: str) -> PlaceEntry:
         document = self._document
-        return Place(
+        return PlaceEntry(
             start=span.start,
             end=span.end,
             document=one_line(document_of(document, span)),

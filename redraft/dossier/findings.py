@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from redraft.domain import Finding, Round
-from redraft.dossier.contents import Answered, FindingEntry, Places, Positions, Sentence, Source, State
-from redraft.history.changes import Change, Difference, difference
+from redraft.dossier.contents import FindingEntry, FindingOutcome, Places, Positions, SentenceEntry, SourceEntry, State
+from redraft.history.changes import DraftDiff, SentenceChange, difference
 from redraft.history.lineage import DRIFTS, By, Lineage, Origin
-from redraft.history.trace import Trace, Turn
+from redraft.history.trace import RunTrace, Turn
 from redraft.rulings import PointAnswer
 from redraft.text.cleaning import one_line
 from redraft.text.positions import Mass, bins, density, shares, spread
@@ -24,13 +24,13 @@ class _Known:
 
     finding: Finding
     rounds: list[int] = field(default_factory=list)
-    aimed: list[Answered] = field(default_factory=list)
+    aimed: list[FindingOutcome] = field(default_factory=list)
 
 
-class Record:
+class FindingRecord:
     """The findings of a run, numbered: those that hold of the result first, in the order of its sentences."""
 
-    def __init__(self, trace: Trace, numbers: Mapping[str, int], places: Places) -> None:
+    def __init__(self, trace: RunTrace, numbers: Mapping[str, int], places: Places) -> None:
         """`numbers` are those of the result's sentences, by their words."""
         self._trace = trace
         self._sentences = numbers
@@ -97,7 +97,7 @@ class Record:
         )
 
 
-def _line_of_descent(trace: Trace, result: Turn | None) -> set[int]:
+def _line_of_descent(trace: RunTrace, result: Turn | None) -> set[int]:
     """The rounds whose drafts the result goes back to, with its own."""
     by_draft = {turn.draft.id: turn for turn in trace.turns}
     line: set[int] = set()
@@ -107,20 +107,20 @@ def _line_of_descent(trace: Trace, result: Turn | None) -> set[int]:
     return line
 
 
-def _answers(found: Difference) -> dict[str, Change | None]:
+def _answers(found: DraftDiff) -> dict[str, SentenceChange | None]:
     """By id the findings that are gone, with the change to thank for it, where it was one."""
-    gone: dict[str, Change | None] = {finding.id: None for finding in found.answered}
+    gone: dict[str, SentenceChange | None] = {finding.id: None for finding in found.answered}
     return gone | dict(_thanks(found))
 
 
-def _thanks(found: Difference) -> Iterator[tuple[str, Change]]:
+def _thanks(found: DraftDiff) -> Iterator[tuple[str, SentenceChange]]:
     for change in found.changes:
         for finding in change.answers:
             yield finding.id, change
 
 
-def _answered(made: Round, gone: bool, change: Change | None, said: PointAnswer | None) -> Answered:
-    return Answered(
+def _answered(made: Round, gone: bool, change: SentenceChange | None, said: PointAnswer | None) -> FindingOutcome:
+    return FindingOutcome(
         round=made.number,
         taken=made.accepted,
         gone=gone,
@@ -142,7 +142,7 @@ def sentence_numbers(lineage: Lineage) -> dict[str, int]:
     return found
 
 
-def sentences(lineage: Lineage, places: Places, findings: Sequence[FindingEntry]) -> Iterator[Sentence]:
+def sentences(lineage: Lineage, places: Places, findings: Sequence[FindingEntry]) -> Iterator[SentenceEntry]:
     """Each sentence of a draft."""
     about: dict[int, list[int]] = {}
     for finding in findings:
@@ -150,7 +150,7 @@ def sentences(lineage: Lineage, places: Places, findings: Sequence[FindingEntry]
             about.setdefault(finding.sentence, []).append(finding.number)
     for one in lineage.sentences:
         heading = is_heading(one.text)
-        yield Sentence(
+        yield SentenceEntry(
             number=one.number,
             start=one.span.start,
             end=one.span.end,
@@ -162,8 +162,8 @@ def sentences(lineage: Lineage, places: Places, findings: Sequence[FindingEntry]
         )
 
 
-def _source(origin: Origin, places: Places, by: By) -> Source:
-    return Source(place=places.known(origin.span), weight=round(origin.weight, 3), way=origin.way, by=by)
+def _source(origin: Origin, places: Places, by: By) -> SourceEntry:
+    return SourceEntry(place=places.known(origin.span), weight=round(origin.weight, 3), way=origin.way, by=by)
 
 
 def positions(lineage: Lineage) -> Positions:

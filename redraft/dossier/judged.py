@@ -10,9 +10,9 @@ from redraft.domain import Evaluation, KeyFact, KeyFacts, Pack, Parent, Span, Tr
 from redraft.dossier.contents import (
     CallEntry,
     ChapterEntry,
-    Fact,
-    FactTree,
-    Item,
+    JudgedItem,
+    KeyFactEntry,
+    KeyFactTree,
     PieceEntry,
     Places,
     PromptText,
@@ -50,7 +50,7 @@ def scores(result: Result) -> Iterator[Score]:
         )
 
 
-def items(store: Store, result: Result, places: Places) -> Iterator[Item]:
+def items(store: Store, result: Result, places: Places) -> Iterator[JudgedItem]:
     """Everything with a place in the document that the result was judged by."""
     told = result.evaluations
     if "coverage" in told:
@@ -61,7 +61,7 @@ def items(store: Store, result: Result, places: Places) -> Iterator[Item]:
         yield from _claims(told["consistency"], places)
 
 
-def trees(store: Store, result: Result, places: Places) -> Iterator[FactTree]:
+def trees(store: Store, result: Result, places: Places) -> Iterator[KeyFactTree]:
     """The key facts that the result was judged by, with what it states of them."""
     told = result.evaluations.get("keyfact_recall")
     known = _keyfacts(store, result)
@@ -69,7 +69,7 @@ def trees(store: Store, result: Result, places: Places) -> Iterator[FactTree]:
         return
     stated = {(one["chunk"], one["perspective"], one["id"]): one for one in _listed(told.details, "facts")}
     for tree in known.trees:
-        yield FactTree(
+        yield KeyFactTree(
             chunk=tree.chunk,
             perspective=tree.perspective,
             place=places.wide(tree.span),
@@ -96,7 +96,7 @@ def _keyfacts(store: Store, result: Result) -> KeyFacts | None:
     return store.keyfacts.get(str(key)) if key else store.keyfacts.latest(result.run.document)
 
 
-def _questions(pack: Pack | None, told: Evaluation, places: Places) -> Iterator[Item]:
+def _questions(pack: Pack | None, told: Evaluation, places: Places) -> Iterator[JudgedItem]:
     known = {one.id: one for one in pack.questions} if pack else {}
     for one in _listed(told.details, "questions"):
         question = known.get(one["id"])
@@ -111,7 +111,7 @@ def _facts_by_key(known: KeyFacts | None) -> dict[tuple[int, str, int], tuple[Tr
     return {(tree.chunk, tree.perspective, one.id): (tree, one) for tree in known.trees for one in tree.facts}
 
 
-def _facts(told: Evaluation, keyfacts: KeyFacts | None, places: Places) -> Iterator[Item]:
+def _facts(told: Evaluation, keyfacts: KeyFacts | None, places: Places) -> Iterator[JudgedItem]:
     known = _facts_by_key(keyfacts)
     for one in _listed(told.details, "facts"):
         found = known.get((one["chunk"], one["perspective"], one["id"]))
@@ -121,7 +121,7 @@ def _facts(told: Evaluation, keyfacts: KeyFacts | None, places: Places) -> Itera
         yield _item("keyfact_recall", one, one["fact"], places, span, kind=one["level"], key=key)
 
 
-def _claims(told: Evaluation, places: Places) -> Iterator[Item]:
+def _claims(told: Evaluation, places: Places) -> Iterator[JudgedItem]:
     for one in _listed(told.details, "claims"):
         where = one.get("place")
         span = Span(*where) if isinstance(where, list | tuple) and len(where) == len(Span._fields) else None
@@ -130,9 +130,9 @@ def _claims(told: Evaluation, places: Places) -> Iterator[Item]:
 
 def _item(
     metric: str, one: Details, text: str, places: Places, span: Span | None, *, kind: str | None = None, key: str = ""
-) -> Item:
+) -> JudgedItem:
     value = one.get("value")
-    return Item(
+    return JudgedItem(
         metric=metric,
         kind=kind or str(one.get("kind", "")),
         text=one_line(text),
@@ -146,9 +146,9 @@ def _item(
     )
 
 
-def _fact(fact: KeyFact, told: Details | None, places: Places) -> Fact:
+def _fact(fact: KeyFact, told: Details | None, places: Places) -> KeyFactEntry:
     value = told.get("value") if told else None
-    return Fact(
+    return KeyFactEntry(
         id=fact.id,
         level=fact.level,
         parent=fact.parent,

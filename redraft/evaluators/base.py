@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.domain import Document, Evaluation, Finding, KeyFacts, Pack, Perspective, Span, Tree
-from redraft.evaluators.consensus import Polled, Sitting, agreement, mean, spread
+from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, agreement, mean, spread
 from redraft.evaluators.forecast import Ahead, Stage
 from redraft.evaluators.metric_info import MetricAim
 from redraft.packs.keyfacts import trees_for
@@ -19,7 +19,7 @@ from redraft.packs.questions import cited_for
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.prompts.judging import Statement
-from redraft.settings import Judging
+from redraft.settings import JudgeConfig
 from redraft.text.anchors import points_back
 from redraft.text.embeddings import Encoder
 from redraft.text.languages import language_of
@@ -34,7 +34,7 @@ _BEFORE = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Yardstick:
+class DocumentPack:
     """What of the document's pack is there: its questions, and its key facts, to be used from these perspectives."""
 
     pack: Pack | None = None
@@ -55,9 +55,9 @@ class Case:
     A prompt of one's own is put to a judge by `await judge.ask(prompt, given, room, label)`: what it is given, the
     tokens of the reply at most, and a few words for the ledger. The reply's `value` is what the prompt returns.
     """
-    desk: EvidenceDesk
+    desk: EvidenceReader
     """Finds the places of the document that are nearest to a question, and their words."""
-    yardstick: Yardstick = Yardstick()
+    yardstick: DocumentPack = DocumentPack()
     """What the metric `needs` or `uses` of the document's pack."""
     query: str | None = None
     """The question that the summary answers, where it is not about the document as a whole."""
@@ -113,7 +113,7 @@ class Evaluator(ABC):
         """What it will ask at most, over all drafts that are judged; nothing where nobody is asked."""
         return ()
 
-    def configured(self, judging: Judging, encoder: Encoder | None) -> Evaluator:  # noqa: ARG002  (as it is)
+    def configured(self, judging: JudgeConfig, encoder: Encoder | None) -> Evaluator:  # noqa: ARG002  (as it is)
         """The same metric as a run's settings want it."""
         return self
 
@@ -204,7 +204,7 @@ def statements_of(summary: str) -> tuple[Statement, ...]:
     return tuple(Statement(id=at + 1, before=before(at), sentence=text) for at, text in enumerate(texts))
 
 
-def concluded(evaluation: Evaluation, sittings: Sequence[Sitting], items: Mapping[int, Polled]) -> Evaluation:
+def concluded(evaluation: Evaluation, sittings: Sequence[JudgeVerdicts], items: Mapping[int, ItemVotes]) -> Evaluation:
     """The evaluation with the mean of what the items count; failed when there is no verdict on any of them."""
     score = mean([item.value for item in items.values()])
     trouble = next((sitting.trouble for sitting in sittings if sitting.trouble), "")

@@ -12,18 +12,18 @@ from math import ceil
 from typing_extensions import override
 
 from redraft.agents.accounts import together
-from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge, batch_size
 from redraft.agents.proofreader import CONFUSION, Confused, Proofreader, least_window
 from redraft.domain import Evaluation, Evidence, Finding, Span, Task
 from redraft.errors import UsageError
 from redraft.evaluators.base import Case, Evaluator, concluded
-from redraft.evaluators.consensus import UNJUDGED, Polled, Sitting, objected, polled
+from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, objected, polled
 from redraft.evaluators.forecast import A_NUMBER, Ahead, Stage
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION, ErrorType
 from redraft.prompts.judging import Statement
-from redraft.settings import Judging
+from redraft.settings import JudgeConfig
 from redraft.text.embeddings import Encoder
 from redraft.text.sentences import is_heading
 from redraft.text.tokens import Tokenizer
@@ -60,7 +60,7 @@ class _Seat:
     """One judge's verdicts by the sentence's place among those that are judged."""
 
     verdicts: dict[int, Confused]
-    sitting: Sitting
+    sitting: JudgeVerdicts
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Booookscore(Evaluator):
     aim = "form"
 
     @override
-    def configured(self, judging: Judging, encoder: Encoder | None) -> Booookscore:
+    def configured(self, judging: JudgeConfig, encoder: Encoder | None) -> Booookscore:
         """With as many sentences at once as are wanted."""
         return replace(self, batch=judging.batch)
 
@@ -131,10 +131,10 @@ class Booookscore(Evaluator):
         found = await reader.read(case.text, statements)
         ballot = {n: CONFUSING if one.confusing else CLEAR for n, one in sorted(found.verdicts.items())}
         points = {n: float(verdict == CLEAR) for n, verdict in ballot.items()}
-        return _Seat(found.verdicts, Sitting(judge.name, ballot, points, found.trouble))
+        return _Seat(found.verdicts, JudgeVerdicts(judge.name, ballot, points, found.trouble))
 
 
-def _scored(evaluation: Evaluation, sittings: Sequence[Sitting]) -> Evaluation:
+def _scored(evaluation: Evaluation, sittings: Sequence[JudgeVerdicts]) -> Evaluation:
     """The evaluation, with a score only if it is not one of faults alone: a judge that calls nothing clear, and leaves
     sentences open, may find the others clear or not. What it has found stands.
     """
@@ -167,7 +167,7 @@ def _said(n: int, panel: Sequence[_Seat]) -> Confused:
 
 
 def _findings(
-    statements: Sequence[Statement], polls: Mapping[int, Polled], said: Mapping[int, Confused], desk: EvidenceDesk
+    statements: Sequence[Statement], polls: Mapping[int, ItemVotes], said: Mapping[int, Confused], desk: EvidenceReader
 ) -> list[Finding]:
     """The confusing sentences, in their order: first those of which most judges say so."""
     return [
@@ -176,7 +176,7 @@ def _findings(
     ]
 
 
-def _finding(statement: Statement, one: Confused, desk: EvidenceDesk) -> Finding:
+def _finding(statement: Statement, one: Confused, desk: EvidenceReader) -> Finding:
     task, explanation = _task(one)
     question = " ".join(one.questions)
     return Finding(
@@ -198,7 +198,7 @@ def _task(one: Confused) -> tuple[Task, str]:
     return chosen[0][0], " ".join(explanation for _, explanation in chosen)
 
 
-def _looked_up(one: Confused, statement: Statement, desk: EvidenceDesk) -> Evidence | None:
+def _looked_up(one: Confused, statement: Statement, desk: EvidenceReader) -> Evidence | None:
     """The place of the document that is nearest to what a reader would ask.
 
     Who somebody is stands where the document first names them, or else where it speaks most of what is asked; all else,
@@ -214,7 +214,7 @@ def _looked_up(one: Confused, statement: Statement, desk: EvidenceDesk) -> Evide
     return None
 
 
-def _first_named(question: str, desk: EvidenceDesk) -> Span | None:
+def _first_named(question: str, desk: EvidenceReader) -> Span | None:
     """The passage in which the document first has a name that the question has."""
     for name in _NAME.findall(question):
         at = desk.document.text.find(name)
@@ -224,7 +224,7 @@ def _first_named(question: str, desk: EvidenceDesk) -> Span | None:
 
 
 def _shown(
-    n: int, statement: Statement, polls: Mapping[int, Polled], said: Mapping[int, Confused]
+    n: int, statement: Statement, polls: Mapping[int, ItemVotes], said: Mapping[int, Confused]
 ) -> dict[str, object]:
     one = said.get(n)
     return {

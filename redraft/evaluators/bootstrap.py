@@ -32,7 +32,7 @@ class Interval(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class Deviation:
     """The standard deviation of the means of resamples, and the interval that holds 95 % of them."""
 
     sd: float
@@ -40,7 +40,7 @@ class Spread:
     high: float
 
 
-def spread_of_mean(values: Sequence[float]) -> Spread | None:
+def spread_of_mean(values: Sequence[float]) -> Deviation | None:
     """The spread of the mean by bootstrap, the same for the same values in any order; None for fewer than two."""
     if len(values) < 2:
         return None
@@ -48,7 +48,7 @@ def spread_of_mean(values: Sequence[float]) -> Spread | None:
     draw = Random(SEED)
     means = [sum(draw.choices(ordered, k=size)) / size for _ in range(RESAMPLES)]
     cuts = quantiles(means, n=_CUTS)
-    return Spread(stdev(means), cuts[0], cuts[-1])
+    return Deviation(stdev(means), cuts[0], cuts[-1])
 
 
 def places(groups: Sequence[str]) -> Whole:

@@ -11,7 +11,7 @@ from redraft.errors import UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.metric_info import OWN, PREFERENCE
 from redraft.prompts.catalog import PROMPTS
-from redraft.settings import Judging
+from redraft.settings import JudgeConfig
 from redraft.text.embeddings import Encoder
 
 BUILT_IN: Mapping[str, Evaluator] = {
@@ -50,7 +50,7 @@ def metrics(wanted: Iterable[str], own: Sequence[Evaluator] = ()) -> tuple[Evalu
 
 
 def evaluators(
-    judging: Judging, encoder: Encoder | None = None, own: Sequence[Evaluator] = ()
+    judging: JudgeConfig, encoder: Encoder | None = None, own: Sequence[Evaluator] = ()
 ) -> tuple[Evaluator, ...]:
     """The metrics that a draft is to be judged by, and the statistics, which nobody has to be asked for.
 

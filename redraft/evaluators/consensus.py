@@ -19,7 +19,7 @@ Ballot = Mapping[int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Sitting:
+class JudgeVerdicts:
     """What came of one judge: its verdicts by item, what each counts, from 0 to 1, and what went wrong."""
 
     judge: str
@@ -34,7 +34,7 @@ class Sitting:
 
 
 @dataclass(frozen=True, slots=True)
-class Polled:
+class ItemVotes:
     """What those judges say of one item who gave a verdict on it."""
 
     verdict: str
@@ -67,18 +67,18 @@ OPEN = frozenset({UNJUDGED["verdict"], IN_PART})
 """Verdicts that say of an item neither that it is right nor that it is wrong."""
 
 
-def polled(sittings: Sequence[Sitting], items: Iterable[int]) -> dict[int, Polled]:
+def polled(sittings: Sequence[JudgeVerdicts], items: Iterable[int]) -> dict[int, ItemVotes]:
     """What the judges say of each item; items without any verdict are left out."""
     verdicts = majority([sitting.ballot for sitting in sittings], items)
-    result: dict[int, Polled] = {}
+    result: dict[int, ItemVotes] = {}
     for item, verdict in verdicts.items():
         said = [sitting for sitting in sittings if item in sitting.ballot]
         value = fmean(sitting.points[item] for sitting in said)
-        result[item] = Polled(verdict, value, Counter(sitting.ballot[item] for sitting in said))
+        result[item] = ItemVotes(verdict, value, Counter(sitting.ballot[item] for sitting in said))
     return result
 
 
-def objected(items: Mapping[int, Polled], fine: str, order: Iterable[int] | None = None) -> list[int]:
+def objected(items: Mapping[int, ItemVotes], fine: str, order: Iterable[int] | None = None) -> list[int]:
     """The items that somebody objects to, in an order: first those to which most do, then the others."""
     found = [n for n in (items if order is None else order) if items[n].against(fine)[0]]
     return sorted(found, key=lambda n: 2 * items[n].against(fine)[0] <= items[n].votes.total())

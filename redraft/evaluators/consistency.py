@@ -9,12 +9,12 @@ from math import ceil
 from typing_extensions import override
 
 from redraft.agents.accounts import Account, together
-from redraft.agents.evidence import Wanted
-from redraft.agents.examiner import ANSWER, CLAIM, QUESTIONS_NEAR, Examiner, Remembered, compared
+from redraft.agents.evidence import EvidenceQuery
+from redraft.agents.examiner import ANSWER, CLAIM, QUESTIONS_NEAR, Examiner, RememberedAnswer, compared
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import Case, Evaluator, concluded
-from redraft.evaluators.consensus import UNJUDGED, Polled, Sitting, objected, polled
+from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, objected, polled
 from redraft.evaluators.forecast import A_QUESTION, Ahead, Stage
 from redraft.evaluators.metric_info import IN_PART, UNSUPPORTED
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, share_borne_out, similarity
@@ -30,7 +30,7 @@ from redraft.prompts.judging import (
     SummaryQuestion,
 )
 from redraft.prompts.silence import is_answer
-from redraft.settings import Judging, SimilarityName
+from redraft.settings import JudgeConfig, SimilarityName
 from redraft.text.embeddings import Encoder
 from redraft.text.tokens import Tokenizer
 
@@ -46,7 +46,7 @@ class _Claim:
     statement: Statement
     asked: SummaryQuestion
 
-    def borne_out(self, answer: Remembered) -> float | None:
+    def borne_out(self, answer: RememberedAnswer) -> float | None:
         """How much of the sentence the document has, where the question was whether all of it is so.
 
         None for any other question, and where the answer is something else than words of the sentence.
@@ -55,17 +55,17 @@ class _Claim:
             return None
         return share_borne_out(self.asked.answer, answer.answer)
 
-    def wanted(self, case: Case) -> Wanted:
+    def wanted(self, case: Case) -> EvidenceQuery:
         """What is looked for in the document to settle it: beside what is found, what the pack cites for the like."""
         also = tuple(filter(None, dict.fromkeys((self.asked.answer, self.statement.sentence, self.asked.search))))
-        return Wanted(self.asked.question, also, case.cited_for(" ".join((self.asked.question, *also))))
+        return EvidenceQuery(self.asked.question, also, case.cited_for(" ".join((self.asked.question, *also))))
 
-    def known(self, pack: Sequence[PackQuestion]) -> Remembered | None:
+    def known(self, pack: Sequence[PackQuestion]) -> RememberedAnswer | None:
         """What a question of the pack has settled: it is this one, and has this answer, with a quote."""
         for one in pack:
             span = one.evidence.span
             if span and is_same(one.text, self.asked.question) and is_same(one.answer, self.asked.answer):
-                return Remembered(
+                return RememberedAnswer(
                     answered=True, answer=one.answer, evidence=one.evidence.text, start=span.start, end=span.end
                 )
         return None
@@ -78,9 +78,9 @@ class _Checked:
     `likeness` is 1 or 0 where the judge has compared the two in words.
     """
 
-    answers: dict[int, Remembered]
+    answers: dict[int, RememberedAnswer]
     likeness: dict[int, float]
-    sitting: Sitting
+    sitting: JudgeVerdicts
 
     def verdict(self, claim: int) -> str | None:
         return self.sitting.ballot.get(claim)
@@ -107,7 +107,7 @@ class Consistency(Evaluator):
     uses = "questions"
 
     @override
-    def configured(self, judging: Judging, encoder: Encoder | None) -> Consistency:
+    def configured(self, judging: JudgeConfig, encoder: Encoder | None) -> Consistency:
         """With the likeness, the threshold and the number of questions that are wanted."""
         return replace(
             self,
@@ -216,16 +216,16 @@ class Consistency(Evaluator):
         # Algorithm 1, line 11: what is no more alike than the threshold counts nothing, the rest as far as it is alike.
         # A sentence that the document has in part contradicts nothing, and counts as far as it is there.
         points = {n: like if like > self.threshold or n in shares else 0.0 for n, like in likeness.items()}
-        return _Checked(answers, likeness, Sitting(judge.name, ballot, points, found.trouble or settled.trouble))
+        return _Checked(answers, likeness, JudgeVerdicts(judge.name, ballot, points, found.trouble or settled.trouble))
 
-    def _is_to_be_asked(self, claim: _Claim, answer: Remembered, likeness: float) -> bool:
+    def _is_to_be_asked(self, claim: _Claim, answer: RememberedAnswer, likeness: float) -> bool:
         """Whether the two answers are compared in words: they seem to differ, or differ in little that may be much."""
         asks = self.second_look or self.likeness == "judge"
         if not asks or not answer.answered or is_same(claim.asked.answer, answer.answer):
             return False
         return likeness <= self.threshold or is_doubtful(claim.asked.answer, answer.answer)
 
-    def _verdict(self, likeness: float, answer: Remembered, is_share: bool) -> str:
+    def _verdict(self, likeness: float, answer: RememberedAnswer, is_share: bool) -> str:
         if is_share:
             return CONSISTENT if likeness >= BORNE_OUT else IN_PART
         if likeness > self.threshold:
@@ -233,7 +233,7 @@ class Consistency(Evaluator):
         return INCONSISTENT if answer.answered else UNSUPPORTED
 
 
-def _is_settled(answer: Remembered) -> bool:
+def _is_settled(answer: RememberedAnswer) -> bool:
     """Whether an answer is a verdict: that there is none is one only of who has read the whole document."""
     return answer.answered is True or (answer.scope is not None and answer.scope.passages is None)
 
@@ -280,13 +280,13 @@ def _without_answer(asked: Account[SentenceQuestions], at_most: int) -> int:
     )
 
 
-def _findings(claims: Sequence[_Claim], panel: Sequence[_Checked], items: Mapping[int, Polled]) -> list[Finding]:
+def _findings(claims: Sequence[_Claim], panel: Sequence[_Checked], items: Mapping[int, ItemVotes]) -> list[Finding]:
     """What the document does not bear out: what most judges say first, and the most important of that."""
     order = sorted(items, key=lambda n: (-claims[n].asked.importance, n))
     return [_finding(n, claims[n], panel, items[n]) for n in objected(items, CONSISTENT, order)]
 
 
-def _finding(n: int, claim: _Claim, panel: Sequence[_Checked], item: Polled) -> Finding:
+def _finding(n: int, claim: _Claim, panel: Sequence[_Checked], item: ItemVotes) -> Finding:
     verdict = item.objection(CONSISTENT)
     answer = next(one.answers[n] for one in panel if one.verdict(n) == verdict)
     silent, read = verdict == UNSUPPORTED, answer.scope.said if answer.scope else ""
@@ -307,7 +307,7 @@ def _finding(n: int, claim: _Claim, panel: Sequence[_Checked], item: Polled) -> 
     )
 
 
-def _shown(n: int, claim: _Claim, panel: Sequence[_Checked], item: Polled | None) -> dict[str, object]:
+def _shown(n: int, claim: _Claim, panel: Sequence[_Checked], item: ItemVotes | None) -> dict[str, object]:
     answers = [one for one in panel if item and n in one.answers and one.verdict(n) == item.verdict]
     return {
         "sentence": claim.statement.id,

@@ -11,12 +11,12 @@ from functools import lru_cache
 from typing_extensions import override
 
 from redraft.agents.accounts import together
-from redraft.agents.evidence import Wanted
-from redraft.agents.examiner import ANSWER, Compared, Examiner, compared
+from redraft.agents.evidence import EvidenceQuery
+from redraft.agents.examiner import ANSWER, AnswerComparison, Examiner, compared
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import Case, Evaluator, concluded
-from redraft.evaluators.consensus import UNJUDGED, Polled, Sitting, mean, objected, polled
+from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, mean, objected, polled
 from redraft.evaluators.forecast import A_QUESTION, Ahead, Stage
 from redraft.evaluators.similarity import is_same
 from redraft.packs.keyfacts import bin_of
@@ -30,14 +30,14 @@ from redraft.prompts.judging import (
     Statement,
     SummaryAnswer,
 )
-from redraft.settings import Judging
+from redraft.settings import JudgeConfig
 from redraft.text.embeddings import Encoder
 from redraft.text.overlap import quoted
 from redraft.text.word_keys import telling
 from redraft.text.words import Indexed, indexed, units
 
 UNANSWERED, ANSWERED, CONTRADICTED = "unanswered", "answered", "contradicted"
-_SAME, _OPEN = Compared("agrees", ""), Compared("unclear", "")
+_SAME, _OPEN = AnswerComparison("agrees", ""), AnswerComparison("unclear", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class _Answered:
     answers: dict[int, SummaryAnswer]
     read: dict[int, str]
     """What of the document was read for those that contradict it."""
-    sitting: Sitting
+    sitting: JudgeVerdicts
 
     def verdict(self, question: int) -> str | None:
         return self.sitting.ballot.get(question)
@@ -67,7 +67,7 @@ class Coverage(Evaluator):
     needs = uses = "questions"
 
     @override
-    def configured(self, judging: Judging, encoder: Encoder | None) -> Coverage:
+    def configured(self, judging: JudgeConfig, encoder: Encoder | None) -> Coverage:
         """With as many questions as are wanted."""
         return replace(self, top_k=judging.top_k, second_look=judging.second_look)
 
@@ -164,7 +164,7 @@ async def _compared(
     given: Mapping[int, Sequence[SummaryAnswer]],
     *,
     confirm: bool,
-) -> tuple[dict[tuple[int, int], Compared], str]:
+) -> tuple[dict[tuple[int, int], AnswerComparison], str]:
     """How the answers to each question stand to the document's, where they differ; and what went wrong."""
     differing = [
         (n, at)
@@ -182,25 +182,27 @@ async def _compared(
     return {pair: found.verdicts.get(place, _OPEN) for place, pair in enumerate(differing)}, found.trouble
 
 
-def _wanted(question: PackQuestion) -> Wanted:
+def _wanted(question: PackQuestion) -> EvidenceQuery:
     """Where the answer of the document stands is known."""
     span = question.evidence.span
-    return Wanted(question.text, (question.answer,), (span,) if span else ())
+    return EvidenceQuery(question.text, (question.answer,), (span,) if span else ())
 
 
-def _sitting(judge: Judge, ballot: dict[int, str], trouble: str) -> Sitting:
+def _sitting(judge: Judge, ballot: dict[int, str], trouble: str) -> JudgeVerdicts:
     """A question that is answered counts, rightly or not, as the paper has it."""
-    return Sitting(judge.name, ballot, {n: float(verdict != UNANSWERED) for n, verdict in ballot.items()}, trouble)
+    return JudgeVerdicts(
+        judge.name, ballot, {n: float(verdict != UNANSWERED) for n, verdict in ballot.items()}, trouble
+    )
 
 
 def _findings(
-    case: Case, questions: Sequence[PackQuestion], panel: Sequence[_Answered], items: Mapping[int, Polled]
+    case: Case, questions: Sequence[PackQuestion], panel: Sequence[_Answered], items: Mapping[int, ItemVotes]
 ) -> list[Finding]:
     """What is not answered, or not rightly, by any judge: the most important first of what most of them say."""
     return [_finding(case, n, questions[n], panel, items[n]) for n in objected(items, ANSWERED)]
 
 
-def _finding(case: Case, n: int, question: PackQuestion, panel: Sequence[_Answered], item: Polled) -> Finding:
+def _finding(case: Case, n: int, question: PackQuestion, panel: Sequence[_Answered], item: ItemVotes) -> Finding:
     said = Finding(
         Coverage.name,
         UNANSWERED,
@@ -235,7 +237,7 @@ def wrong_sentence(statements: Sequence[Statement], answer: SummaryAnswer) -> st
     return max(rests_on, key=lambda sentence: len(words & telling(sentence)), default="")
 
 
-def _held(case: Case, panel: Sequence[_Answered], items: Mapping[int, Polled]) -> tuple[str, ...]:
+def _held(case: Case, panel: Sequence[_Answered], items: Mapping[int, ItemVotes]) -> tuple[str, ...]:
     """The sentences that answer questions, in their order."""
     numbers = {
         number
@@ -247,7 +249,7 @@ def _held(case: Case, panel: Sequence[_Answered], items: Mapping[int, Polled]) -
     return tuple(statement.sentence for statement in case.statements if statement.id in numbers)
 
 
-def _shown(n: int, question: PackQuestion, panel: Sequence[_Answered], item: Polled | None) -> dict[str, object]:
+def _shown(n: int, question: PackQuestion, panel: Sequence[_Answered], item: ItemVotes | None) -> dict[str, object]:
     answers = [one.answers[n] for one in panel if item and n in one.answers and one.verdict(n) == item.verdict]
     return {
         "id": question.id,
@@ -260,7 +262,7 @@ def _shown(n: int, question: PackQuestion, panel: Sequence[_Answered], item: Pol
     }
 
 
-def shares(items: Mapping[int, Polled], groups: Sequence[str]) -> dict[str, dict[str, float | int | None]]:
+def shares(items: Mapping[int, ItemVotes], groups: Sequence[str]) -> dict[str, dict[str, float | int | None]]:
     """Per group what its questions count on average, and how many of them were judged."""
     values: dict[str, list[float]] = defaultdict(list)
     for n, group in sorted(enumerate(groups), key=lambda item: item[1]):

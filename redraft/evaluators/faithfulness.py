@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from redraft.agents.accounts import together
-from redraft.agents.fact_checker import SENTENCES_NEAR, SUPPORTED, VERIFICATION, Factfinder, Verified
+from redraft.agents.fact_checker import SENTENCES_NEAR, SUPPORTED, VERIFICATION, FactChecker, Verified
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, Span
 from redraft.evaluators.base import Case, Evaluator, concluded
-from redraft.evaluators.consensus import DISPUTED, UNJUDGED, Polled, Sitting, mean, objected, polled, total
+from redraft.evaluators.consensus import DISPUTED, UNJUDGED, ItemVotes, JudgeVerdicts, mean, objected, polled, total
 from redraft.evaluators.forecast import A_NUMBER, Ahead, Stage
 from redraft.evaluators.keyfact_recall import align
 from redraft.evaluators.metric_info import NONE
-from redraft.packs.keyfacts import ALL, LEVELS, Item, items_of
+from redraft.packs.keyfacts import ALL, LEVELS, ListedFact, items_of
 from redraft.prompts.factual import FACTUAL, VERIFY_SENTENCES
 from redraft.prompts.judging import Statement
 
@@ -34,7 +34,7 @@ class _Seat:
     """One judge's verdicts by the sentence's place in the summary."""
 
     verdicts: dict[int, Verified]
-    sitting: Sitting
+    sitting: JudgeVerdicts
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +118,13 @@ def _share(values: Sequence[float]) -> dict[str, float | int | None]:
 
 
 async def _sit(judge: Judge, case: Case, within: Span | None) -> _Seat:
-    found = await Factfinder(judge).verify(case.statements, case.desk, within)
+    found = await FactChecker(judge).verify(case.statements, case.desk, within)
     # The paper holds an answer to a query against the chunk that the query is about, and nothing else.
     by_chunk = within is not None and case.desk.reading == "whole"
     verdicts = {n: one for n, one in sorted(found.verdicts.items()) if by_chunk or _is_settled(one)}
     ballot = {n: str(one.category) for n, one in verdicts.items()}
     points = {n: float(verdict == SUPPORTED) for n, verdict in ballot.items()}
-    return _Seat(verdicts, Sitting(judge.name, ballot, points, found.trouble))
+    return _Seat(verdicts, JudgeVerdicts(judge.name, ballot, points, found.trouble))
 
 
 def _is_settled(one: Verified) -> bool:
@@ -132,7 +132,7 @@ def _is_settled(one: Verified) -> bool:
     return one.category != _NOT_SAID or (one.scope is not None and one.scope.passages is None)
 
 
-async def _levels(case: Case, items: Sequence[Item]) -> dict[int, set[str]] | None:
+async def _levels(case: Case, items: Sequence[ListedFact]) -> dict[int, set[str]] | None:
     """By sentence the levels of the facts that it carries; None where nothing is known of any fact."""
     aligned = await align(case, items) if items else None
     if aligned is None or not aligned.items:
@@ -145,7 +145,7 @@ async def _levels(case: Case, items: Sequence[Item]) -> dict[int, set[str]] | No
     return levels
 
 
-def _findings(statements: Sequence[Statement], panel: Sequence[_Seat], polls: Mapping[int, Polled]) -> list[Finding]:
+def _findings(statements: Sequence[Statement], panel: Sequence[_Seat], polls: Mapping[int, ItemVotes]) -> list[Finding]:
     """The sentences that are not borne out, in their order: first those of which most judges say so."""
     return [
         _finding(statements[n], polls[n], [seat.verdicts[n] for seat in panel if n in seat.verdicts])
@@ -153,7 +153,7 @@ def _findings(statements: Sequence[Statement], panel: Sequence[_Seat], polls: Ma
     ]
 
 
-def _finding(statement: Statement, poll: Polled, said: Sequence[Verified]) -> Finding:
+def _finding(statement: Statement, poll: ItemVotes, said: Sequence[Verified]) -> Finding:
     kind, objecting = poll.objection(SUPPORTED), poll.against(SUPPORTED)[0]
     if 2 * poll.votes[kind] <= objecting:
         kind = DISPUTED
@@ -180,7 +180,7 @@ def _shown(
     n: int,
     statement: Statement,
     panel: Sequence[_Seat],
-    poll: Polled | None,
+    poll: ItemVotes | None,
     levels: Mapping[int, set[str]] | None,
 ) -> dict[str, object]:
     said = [seat.verdicts[n] for seat in panel if poll and seat.sitting.ballot.get(n) == poll.verdict]

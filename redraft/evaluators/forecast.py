@@ -9,11 +9,11 @@ from math import ceil
 from typing import Any
 
 from redraft.agents import fact_checker
-from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.evidence import EvidenceReader
 from redraft.agents.examiner import ANSWER, COMPARISON, QUESTIONS_NEAR
 from redraft.agents.judge import batch_size, reply_tokens
 from redraft.agents.retrieval import Most, Reads
-from redraft.agents.token_budget import Entry
+from redraft.agents.token_budget import EntryBudget
 from redraft.domain import Chunk
 from redraft.packs.keyfact_builder import chunk_tokens
 from redraft.packs.questions import Quantity, questions_wanted
@@ -21,7 +21,7 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import ALIGN_FACTS
 from redraft.prompts.judging import ANSWER_FROM_DOCUMENT, COMPARE_ANSWERS
-from redraft.settings import Judging, Role
+from redraft.settings import JudgeConfig, Role
 from redraft.text.chunks import chunk
 
 # As a rule: a question or a fact with its number, and what is said around a sentence to number it.
@@ -47,9 +47,9 @@ class Stage:
 class Ahead:
     """What lies ahead of the judges: a document, drafts that are not written yet, and how they are to be judged."""
 
-    desk: EvidenceDesk
+    desk: EvidenceReader
     book: PromptBook
-    judging: Judging
+    judging: JudgeConfig
     words: int
     """The words of a draft at most."""
     summary: int
@@ -89,7 +89,7 @@ class Ahead:
         """The tokens of a prompt before anything is put into it."""
         return self.desk.tokenizer.count(self.book.template(prompt))
 
-    def needs(self, entry: Entry) -> int:
+    def needs(self, entry: EntryBudget) -> int:
         """The tokens that an entry of a reply may need."""
         return entry.tokens(self.desk.wording)
 

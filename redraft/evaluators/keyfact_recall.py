@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from redraft.agents.accounts import together
-from redraft.agents.fact_checker import Factfinder, Told
+from redraft.agents.fact_checker import FactAlignment, FactChecker
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding
 from redraft.evaluators.base import Case, Evaluator, concluded
-from redraft.evaluators.consensus import UNJUDGED, Polled, Sitting, mean, objected, polled, total
+from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, mean, objected, polled, total
 from redraft.evaluators.forecast import Ahead, Stage
-from redraft.packs.keyfacts import ALL, LEVELS, Item, items_of
+from redraft.packs.keyfacts import ALL, LEVELS, ListedFact, items_of
 from redraft.prompts.factual import FACTUAL
 from redraft.text.words import words_key
 
@@ -23,17 +23,17 @@ STATED, MISSING = "stated", "missing"
 class Aligned:
     """What a panel says of each fact, by its place among the items: whether it is stated, and where."""
 
-    items: dict[int, Polled]
+    items: dict[int, ItemVotes]
     sentences: dict[int, frozenset[int]]
     """The numbers of the sentences that state it, where most judges say so, as those of them have it."""
-    sittings: tuple[Sitting, ...]
+    sittings: tuple[JudgeVerdicts, ...]
 
     def where(self, fact: int) -> list[int]:
         """The numbers of the sentences that state a fact, in order."""
         return sorted(self.sentences.get(fact, ()))
 
 
-async def align(case: Case, items: Sequence[Item]) -> Aligned:
+async def align(case: Case, items: Sequence[ListedFact]) -> Aligned:
     """Hold all facts against the summary, once for each judge."""
     texts = [item.fact.text for item in items]
     panel = await together(_sit(judge, case, texts) for judge in case.panel)
@@ -47,17 +47,17 @@ async def align(case: Case, items: Sequence[Item]) -> Aligned:
     return Aligned(found, sentences, sittings)
 
 
-async def _sit(judge: Judge, case: Case, texts: Sequence[str]) -> tuple[Sitting, dict[int, Told]]:
+async def _sit(judge: Judge, case: Case, texts: Sequence[str]) -> tuple[JudgeVerdicts, dict[int, FactAlignment]]:
     # A fact that several trees have is asked about once.
     place = {text: n for n, text in enumerate(dict.fromkeys(texts))}
-    found = await Factfinder(judge).align(case.statements, list(place), case.desk)
+    found = await FactChecker(judge).align(case.statements, list(place), case.desk)
     known = {n: found.verdicts[place[text]] for n, text in enumerate(texts) if place[text] in found.verdicts}
     ballot = {n: STATED if told.stated else MISSING for n, told in known.items()}
     return _sitting(judge, ballot, found.trouble), known
 
 
-def _sitting(judge: Judge, ballot: dict[int, str], trouble: str) -> Sitting:
-    return Sitting(judge.name, ballot, {n: float(verdict == STATED) for n, verdict in ballot.items()}, trouble)
+def _sitting(judge: Judge, ballot: dict[int, str], trouble: str) -> JudgeVerdicts:
+    return JudgeVerdicts(judge.name, ballot, {n: float(verdict == STATED) for n, verdict in ballot.items()}, trouble)
 
 
 Shares = dict[str, dict[str, float | int | None]]
@@ -103,7 +103,7 @@ class KeyfactRecall(Evaluator):
         return concluded(evaluation, aligned.sittings, aligned.items)
 
 
-def recalls(items: Sequence[Item], values: Mapping[int, float], chosen: Iterable[int]) -> Shares:
+def recalls(items: Sequence[ListedFact], values: Mapping[int, float], chosen: Iterable[int]) -> Shares:
     """Equation 1 at every level and over all, for the chosen ones of the facts; what has no verdict does not count.
 
     A fact counts 1 where it is stated, 0 where it is missing, and where judges differ the share that finds it stated.
@@ -132,7 +132,7 @@ def gaps(by_position: Mapping[str, Shares]) -> dict[str, float | None]:
     return found
 
 
-def _details(case: Case, items: Sequence[Item], aligned: Aligned) -> dict[str, object]:
+def _details(case: Case, items: Sequence[ListedFact], aligned: Aligned) -> dict[str, object]:
     values = {n: item.value for n, item in aligned.items.items()}
 
     def by(groups: Sequence[str]) -> dict[str, Shares]:
@@ -152,7 +152,7 @@ def _details(case: Case, items: Sequence[Item], aligned: Aligned) -> dict[str, o
     }
 
 
-def _shown(n: int, item: Item, aligned: Aligned) -> dict[str, object]:
+def _shown(n: int, item: ListedFact, aligned: Aligned) -> dict[str, object]:
     return {
         "chunk": item.tree.chunk,
         "perspective": item.tree.perspective,
@@ -164,7 +164,7 @@ def _shown(n: int, item: Item, aligned: Aligned) -> dict[str, object]:
     }
 
 
-def _findings(items: Sequence[Item], aligned: Aligned) -> list[Finding]:
+def _findings(items: Sequence[ListedFact], aligned: Aligned) -> list[Finding]:
     order = sorted(aligned.items, key=lambda n: (LEVELS.index(items[n].fact.level), n))
     missing = objected(aligned.items, STATED, order)
     # What several trees have is to be added once.

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from redraft import plugins
 from redraft.domain import Evaluation
 from redraft.errors import UsageError
-from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, Judging, Refinement, Settings
+from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, JudgeConfig, RefineConfig
 
 ABSTAINED = "abstained"
 """The detail of an evaluation without any verdict that says whether its judges have themselves left all items open."""
@@ -51,7 +51,7 @@ MetricAim = Literal["truth", "content", "form"]
 """What a metric is about: whether what is said is so, whether what matters is said, or how it is said."""
 
 
-class Known(NamedTuple):
+class MetricInfo(NamedTuple):
     """What can be said of a metric by its name alone."""
 
     place: str
@@ -65,28 +65,28 @@ _TREES = ("keyfacts_analytical", "keyfacts_narrative", "facts_faithful", "facts_
 _FACTUAL = (*_TREES, "query_analytical", "query_narrative", "align_facts", "verify_sentences")
 _COVERAGE = ("ask_document", "rank_questions", "answer_from_summary", "compare_answers", "answer_from_document")
 
-OWN: Mapping[str, Known] = {
-    "coverage": Known("coverage:Coverage", "content", _COVERAGE),
-    "consistency": Known(
+OWN: Mapping[str, MetricInfo] = {
+    "coverage": MetricInfo("coverage:Coverage", "content", _COVERAGE),
+    "consistency": MetricInfo(
         "consistency:Consistency", "truth", ("ask_summary", "answer_from_document", "compare_answers")
     ),
-    "keyfact_recall": Known("keyfact_recall:KeyfactRecall", "content", _FACTUAL),
-    "faithfulness": Known("faithfulness:Faithfulness", "truth", _FACTUAL),
-    "booookscore": Known("booookscore:Booookscore", "form", ("find_confusion",)),
-    "spread": Known("spread:Spread", "content"),
-    "position": Known("position:Position", None),
-    "statistics": Known("statistics:Statistics", None),
+    "keyfact_recall": MetricInfo("keyfact_recall:KeyfactRecall", "content", _FACTUAL),
+    "faithfulness": MetricInfo("faithfulness:Faithfulness", "truth", _FACTUAL),
+    "booookscore": MetricInfo("booookscore:Booookscore", "form", ("find_confusion",)),
+    "spread": MetricInfo("spread:Spread", "content"),
+    "position": MetricInfo("position:Position", None),
+    "statistics": MetricInfo("statistics:Statistics", None),
 }
 """redraft's own metrics, in the order in which they are listed."""
 
 
-def known(name: str) -> Known | None:
+def known(name: str) -> MetricInfo | None:
     """What there is to say of a metric by a name that a stored run has; None where it is not installed any more."""
     if name in OWN or name not in plugins.names("metrics"):
         return OWN.get(name)
     try:
         made = plugins.load("metrics", name)()
-        return Known("", made.aim, tuple(prompt.name for prompt in made.prompts))
+        return MetricInfo("", made.aim, tuple(prompt.name for prompt in made.prompts))
     except Exception:  # noqa: BLE001  (somebody else's fault, which is told where the metric is asked for)
         return None
 
@@ -107,14 +107,14 @@ LEAST_SHARE = 0.5
 """A score on less than this share of its items is no score."""
 
 
-def judges_itself(settings: Settings, judging: Judging | None) -> bool:
+def judges_itself(settings: DraftConfig, judging: JudgeConfig | None) -> bool:
     """Whether the built-in model writes, and nobody but the built-in model judges."""
     if judging is None or settings.model != EXTRACTIVE:
         return False
     return set(judging.judges or (settings.model,)) == {EXTRACTIVE}
 
 
-def self_checks(settings: Settings, judging: Judging | None, refinement: Refinement | None) -> frozenset[str]:
+def self_checks(settings: DraftConfig, judging: JudgeConfig | None, refinement: RefineConfig | None) -> frozenset[str]:
     """The metrics by which the built-in model judges what it writes itself. A summary that is only judged it has not
     written, and by a metric without a prompt it is not asked."""
     writes = refinement is not None or settings.strategy != GIVEN_STRATEGY
@@ -124,7 +124,7 @@ def self_checks(settings: Settings, judging: Judging | None, refinement: Refinem
     return frozenset(name for name in metrics if (one := known(name)) is not None and one.prompts)
 
 
-def refuse_self_check(settings: Settings, judging: Judging | None, refinement: Refinement | None) -> None:
+def refuse_self_check(settings: DraftConfig, judging: JudgeConfig | None, refinement: RefineConfig | None) -> None:
     """Refuse goals that the built-in model would call met in its own work, unless that is what is wanted."""
     if refinement is None or refinement.allow_self_check:
         return

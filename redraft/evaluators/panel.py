@@ -9,13 +9,13 @@ from typing import Any, TypeVar, get_args
 from pydantic import ValidationError
 
 from redraft.agents.accounts import Once
-from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.agents.outliner import Outliner
 from redraft.builtin.facade import IDENTITY
 from redraft.domain import Evaluation, Finding, KeyFacts, Pack, Perspective
 from redraft.errors import BudgetError, JudgingError, ProviderError, RateLimited, StoreError, TransientError
-from redraft.evaluators.base import Case, Evaluator, PackPart, Yardstick, statements_of
+from redraft.evaluators.base import Case, DocumentPack, Evaluator, PackPart, statements_of
 from redraft.evaluators.metric_info import MetricAim, founded
 from redraft.evaluators.similarity import is_same
 from redraft.events import Noted, Observer
@@ -24,7 +24,7 @@ from redraft.packs.keyfact_builder import Gardener
 from redraft.packs.questions import Quantity, build_pack, pack_key, shows_outline
 from redraft.prompts.outlining import Outline
 from redraft.rulings import Ruling
-from redraft.settings import YARDSTICKS, Judging
+from redraft.settings import YARDSTICKS, JudgeConfig
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.text.languages import ENGLISH, foreign_in, is_foreign, language_of
@@ -123,14 +123,14 @@ Part_ = TypeVar("Part_", Pack, KeyFacts)
 
 
 @dataclass(frozen=True, slots=True)
-class Jury:
+class Panel:
     """Judges drafts of one document. Verdicts are stored as they are given."""
 
     store: Store
-    desk: EvidenceDesk
+    desk: EvidenceReader
     panel: tuple[Judge, ...]
     evaluators: tuple[Evaluator, ...]
-    judging: Judging
+    judging: JudgeConfig
     observer: Observer
     validator: Judge
     """Who validates key facts; the first of the panel finds them."""
@@ -296,7 +296,7 @@ class Jury:
         takes = _BEYOND_WORDING if aim == "form" else _BEYOND_COUNTING
         return replace(evaluation, reason=f"{evaluation.reason}; {takes}")
 
-    async def _yardstick(self, evaluator: Evaluator, *, build: bool) -> Yardstick:
+    async def _yardstick(self, evaluator: Evaluator, *, build: bool) -> DocumentPack:
         """What a metric needs is built, for those that only use it too; otherwise that is taken where it is there.
 
         For a draft without a word, of which there is nothing to say, nothing is built.
@@ -307,12 +307,12 @@ class Jury:
         match part:
             case "questions":
                 pack = self._built(evaluator, part, self.pack) if built else off_loop(self._known_pack)
-                return Yardstick(await pack)
+                return DocumentPack(await pack)
             case "keyfacts":
                 grown = built and self.query is None
                 facts = self._built(evaluator, part, self.keyfacts) if grown else off_loop(self._known_keyfacts)
-                return Yardstick(None, await facts, self.perspectives)
-        return Yardstick()
+                return DocumentPack(None, await facts, self.perspectives)
+        return DocumentPack()
 
     async def _built(
         self, evaluator: Evaluator, part: PackPart, build: Callable[[], Coroutine[Any, Any, Part_]]
@@ -331,7 +331,7 @@ class Jury:
             return None
 
 
-def _resting_on(yardstick: Yardstick, evaluator: Evaluator, evaluation: Evaluation) -> Evaluation:
+def _resting_on(yardstick: DocumentPack, evaluator: Evaluator, evaluation: Evaluation) -> Evaluation:
     """The evaluation with what its score rests on: which part of the document's pack, and what that lacks."""
     part = yardstick.pack if evaluator.needs == "questions" else yardstick.keyfacts
     if evaluator.needs is None or part is None or evaluation.outcome != "scored":

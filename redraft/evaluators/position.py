@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from redraft.domain import Document, Evaluation, Evidence, Finding, Section, Span
+from redraft.domain import Document, DocumentSection, Evaluation, Evidence, Finding, Span
 from redraft.evaluators.base import Case, Evaluator
-from redraft.settings import Judging
+from redraft.settings import JudgeConfig
 from redraft.text.embeddings import Encoder
 from redraft.text.languages import Tongue, tongues_in
 from redraft.text.origins import Origins, Traced
@@ -41,7 +41,7 @@ class Position(Evaluator):
     name = "position"
     version = 2
 
-    def configured(self, judging: Judging, encoder: Encoder | None) -> Position:
+    def configured(self, judging: JudgeConfig, encoder: Encoder | None) -> Position:
         """With the encoder and the reference of the run."""
         return replace(self, encoder=encoder, reference=judging.reference)
 
@@ -98,7 +98,7 @@ def _places(traced: Sequence[Traced], text: str) -> Iterator[dict[str, object]]:
         yield {"id": number, "places": places, "margin": one.margin}
 
 
-def _outermost(sections: Sequence[Section]) -> Sequence[Section]:
+def _outermost(sections: Sequence[DocumentSection]) -> Sequence[DocumentSection]:
     """The sections of the outermost level that has several."""
     levels = {one.level for one in sections}
     for level in sorted(levels):
@@ -119,7 +119,7 @@ _SPEECH = re.compile('["“”„«»]')
 
 
 @dataclass(frozen=True, slots=True)
-class Spread(Evaluator):
+class SpreadMetric(Evaluator):
     """The entropy of where the sentences come from, against that of an even spread: by tenths of the document, or by as
     many parts as there are sentences, where these are fewer.
 
@@ -133,7 +133,7 @@ class Spread(Evaluator):
     version = 2
     aim = "content"
 
-    def configured(self, judging: Judging, encoder: Encoder | None) -> Spread:  # noqa: ARG002  (nothing else of it)
+    def configured(self, judging: JudgeConfig, encoder: Encoder | None) -> SpreadMetric:  # noqa: ARG002  (nothing else of it)
         """With the encoder of the run."""
         return replace(self, encoder=encoder)
 

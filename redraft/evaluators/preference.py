@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from redraft.agents.accounts import together
-from redraft.agents.referee import Heard, Referee
+from redraft.agents.referee import BothOrders, Referee
 from redraft.domain import Document, Evaluation
 from redraft.evaluators.consensus import DISPUTED, Ballot, agreement, majority
 from redraft.evaluators.metric_info import PREFERENCE
@@ -28,7 +28,7 @@ Winner = Literal["a", "b", "tie"]
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PreferenceVerdict:
     """What a judge says in both orders together."""
 
     winner: Winner
@@ -38,16 +38,16 @@ class Verdict:
     """Whether the two orders name different summaries."""
 
 
-def settled(a_first: Winner, b_first: Winner) -> Verdict:
+def settled(a_first: Winner, b_first: Winner) -> PreferenceVerdict:
     """The verdict of two replies, the first of them to `a` in the first place, the other to `b` there."""
     if a_first == b_first:
-        return Verdict(a_first)
+        return PreferenceVerdict(a_first)
     if a_first != "tie" and b_first != "tie":
-        return Verdict("tie", order_decides=True)
-    return Verdict("tie", leaning="a" if "a" in (a_first, b_first) else "b")
+        return PreferenceVerdict("tie", order_decides=True)
+    return PreferenceVerdict("tie", leaning="a" if "a" in (a_first, b_first) else "b")
 
 
-def winner_of(verdicts: Sequence[Verdict]) -> Winner | None:
+def winner_of(verdicts: Sequence[PreferenceVerdict]) -> Winner | None:
     """What more than half of the verdicts say; a tie where nothing has as many, None where there are no verdicts."""
     says = majority([{0: verdict.winner} for verdict in verdicts], [0]).get(0)
     if says == DISPUTED:
@@ -92,7 +92,7 @@ def same() -> Evaluation:
     return Evaluation(PREFERENCE, VERSION, "measured", details=details)
 
 
-def _verdicts(heard: Heard) -> dict[Aspect, Verdict]:
+def _verdicts(heard: BothOrders) -> dict[Aspect, PreferenceVerdict]:
     """A judge's verdict on every aspect of which it can tell; none at all where an order is missing."""
     a_first, b_first = _named(heard.a_first, "a", "b"), _named(heard.b_first, "b", "a")
     if a_first is None or b_first is None:
@@ -115,7 +115,7 @@ def _named(said: Preferred | None, first: Side, second: Side) -> dict[Aspect, Wi
     return {aspect: places[choice] for aspect, choice in chosen.items() if choice != UNSURE}
 
 
-def _counted(aspect: Aspect, verdicts: Sequence[Mapping[Aspect, Verdict]]) -> dict[str, object]:
+def _counted(aspect: Aspect, verdicts: Sequence[Mapping[Aspect, PreferenceVerdict]]) -> dict[str, object]:
     """How the judgings voted on an aspect. Those that lean, and those in which the order decides, are ties as well."""
     votes = [one[aspect] for one in verdicts if aspect in one]
     said = Counter(vote.winner for vote in votes)
@@ -131,11 +131,11 @@ def _counted(aspect: Aspect, verdicts: Sequence[Mapping[Aspect, Verdict]]) -> di
     }
 
 
-def _ballot(verdicts: Mapping[Aspect, Verdict]) -> Ballot:
+def _ballot(verdicts: Mapping[Aspect, PreferenceVerdict]) -> Ballot:
     return {n: verdicts[aspect].winner for n, aspect in enumerate(ASPECTS) if aspect in verdicts}
 
 
-def _shown(heard: Heard, verdicts: Mapping[Aspect, Verdict]) -> dict[str, object]:
+def _shown(heard: BothOrders, verdicts: Mapping[Aspect, PreferenceVerdict]) -> dict[str, object]:
     """One judging, as programs read it."""
     return {
         "judge": heard.judge,

@@ -11,22 +11,22 @@ from math import ceil
 from random import Random
 
 from redraft.agents.accounts import together
-from redraft.agents.fact_checker import MARKS_TOKENS, Factfinder
+from redraft.agents.fact_checker import MARKS_TOKENS, FactChecker
 from redraft.agents.judge import Judge
 from redraft.domain import Chunk, Document, Evaluation, Totals
 from redraft.errors import BudgetError, UsageError
 from redraft.events import StageStarted
 from redraft.experiments.experiment import AGAIN, Experiment, Row, summed, table
-from redraft.experiments.plan import JudgesDesign, Step, check_seats, step_of, table_of
-from redraft.experiments.runner import Attempt, RunBatch, by_status, failed, json_of, part_at_work, status_of
+from redraft.experiments.plan import JudgesDesign, PlanStep, check_seats, step_of, table_of
+from redraft.experiments.runner import GuardedStage, RunBatch, by_status, failed, json_of, part_at_work, status_of
 from redraft.history.certificates import Certificate, certificate
 from redraft.models.prices import PriceTable
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkMarks
 from redraft.reports.tables import Table, figure, mean, plain, unmarked
-from redraft.runs.experiment_runner import Bench, Failure
+from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.model_pool import hire, located
-from redraft.runs.prepare import Order, Prepared, prepare
-from redraft.settings import Judging, Limits, Part, Settings
+from redraft.runs.prepare import Prepared, RunSpec, prepare
+from redraft.settings import DraftConfig, ExperimentPart, JudgeConfig, Limits
 from redraft.text.words import count_words
 
 SIZES = (1024, 2048, 4096, 8192)
@@ -48,7 +48,7 @@ class SizeDesign(JudgesDesign):
     """The most chunks of each size, over all documents."""
     seed: int = 0
 
-    def settings(self, size: int) -> Settings:
+    def settings(self, size: int) -> DraftConfig:
         """How chunks of one size are made and marked."""
         first, place = self.judges[0], {"model", "base_url", "key_env", "price"}
         own = self.own[first].model_dump(include=place) if first in self.own else {}
@@ -63,14 +63,14 @@ class SizeDesign(JudgesDesign):
         """The window that the largest chunk needs."""
         return 1024 * ceil((max(self.sizes) + _BESIDE) / 1024)
 
-    def order(self) -> Order:
+    def order(self) -> RunSpec:
         """The order to mark chunks."""
-        judging = located(Judging(judges=self.judges, models=dict(self.own)), self.settings(self.sizes[0]))
-        return Order(Part(kind=CHUNK_SIZE, judging=judging), prompts=(JUDGE_CHUNK,))
+        judging = located(JudgeConfig(judges=self.judges, models=dict(self.own)), self.settings(self.sizes[0]))
+        return RunSpec(ExperimentPart(kind=CHUNK_SIZE, judging=judging), prompts=(JUDGE_CHUNK,))
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class MarkedChunk:
     """One chunk before one judge. Neither marks nor a failure: the budget was used up before."""
 
     document: str
@@ -99,7 +99,7 @@ class SizeOutcome:
 
     design: SizeDesign
     documents: tuple[Document, ...]
-    marked: tuple[Marked, ...]
+    marked: tuple[MarkedChunk, ...]
     usage: tuple[tuple[int, Totals], ...]
     """What each run used, with the size of its chunks."""
     stopped: BudgetError | None = None
@@ -113,7 +113,7 @@ class SizeOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class ChunkSample:
     """The chosen chunks of one size of one document."""
 
     size: int
@@ -121,7 +121,7 @@ class Batch:
     chunks: tuple[Chunk, ...]
 
 
-async def chunk_sizes(documents: Sequence[Document], design: SizeDesign, bench: Bench) -> SizeOutcome:
+async def chunk_sizes(documents: Sequence[Document], design: SizeDesign, bench: ExperimentRunner) -> SizeOutcome:
     """Have all chosen chunks marked, as far as the limits allow. What fails is recorded, and stops nothing else."""
     if design.context_tokens is not None and design.context_tokens < design.window:
         raise UsageError(
@@ -138,7 +138,7 @@ async def chunk_sizes(documents: Sequence[Document], design: SizeDesign, bench: 
     bench.observer(StageStarted("chunks", len(design.judges) * sum(len(batch.chunks) for batch in batches)))
     runs = RunBatch(bench, len(batches))
 
-    async def marked(batch: Batch) -> tuple[list[Marked], Totals]:
+    async def marked(batch: ChunkSample) -> tuple[list[MarkedChunk], Totals]:
         done, run = await _marked(batch, order, design, bench)
         runs.tell(f"{batch.prepared.document.title}, chunks of {batch.size} tokens")
         return done, bench.store.calls.totals(run)
@@ -150,7 +150,9 @@ async def chunk_sizes(documents: Sequence[Document], design: SizeDesign, bench: 
     return SizeOutcome(design, tuple(documents), found, usage, bench.stopped, behind)
 
 
-def _certificates(marked: Sequence[Marked], design: SizeDesign, bench: Bench) -> tuple[Certificate, ...]:
+def _certificates(
+    marked: Sequence[MarkedChunk], design: SizeDesign, bench: ExperimentRunner
+) -> tuple[Certificate, ...]:
     """What stands behind the marks of each judge; of all runs the judges are the same, under the same prompts."""
     found: list[Certificate] = []
     for judge in design.judges:
@@ -166,16 +168,16 @@ def _certificates(marked: Sequence[Marked], design: SizeDesign, bench: Bench) ->
     return tuple(found)
 
 
-def batches_of(documents: Sequence[Document], design: SizeDesign) -> list[Batch]:
+def batches_of(documents: Sequence[Document], design: SizeDesign) -> list[ChunkSample]:
     """The chosen chunks: of each size a random sample of the chunks of all documents, the same for the same seed."""
-    batches: list[Batch] = []
+    batches: list[ChunkSample] = []
     for size in design.sizes:
         prepared = [prepare(document, design.settings(size)) for document in documents]
         pool = [(number, chunk) for number, one in enumerate(prepared) for chunk in _whole(one, size)]
         chosen = sorted(Random(f"{design.seed} {size}").sample(range(len(pool)), min(design.sample, len(pool))))
         for number, one in enumerate(prepared):
             if own := tuple(pool[at][1] for at in chosen if pool[at][0] == number):
-                batches.append(Batch(size, one, own))
+                batches.append(ChunkSample(size, one, own))
     return batches
 
 
@@ -186,10 +188,12 @@ def _whole(prepared: Prepared, size: int) -> list[Chunk]:
     return [chunk for chunk in worded if 2 * chunk.tokens >= size or len(worded) == 1]
 
 
-async def _marked(batch: Batch, order: Order, design: SizeDesign, bench: Bench) -> tuple[list[Marked], str]:
+async def _marked(
+    batch: ChunkSample, order: RunSpec, design: SizeDesign, bench: ExperimentRunner
+) -> tuple[list[MarkedChunk], str]:
     """The marks of a batch, in a run of its own."""
     run = await bench.opened(batch.prepared, order)
-    done: list[Marked] = []
+    done: list[MarkedChunk] = []
     # What there is when the budget ends, is there.
     with suppress(BudgetError):
         async with part_at_work(run, batch.prepared, order.judging, bench) as staff:
@@ -207,13 +211,15 @@ async def _marked(batch: Batch, order: Order, design: SizeDesign, bench: Bench) 
     return done, run.id
 
 
-async def _mark(batch: Batch, chunk: Chunk, by: str, judge: Judge, run: str, bench: Bench) -> Marked:
+async def _mark(
+    batch: ChunkSample, chunk: Chunk, by: str, judge: Judge, run: str, bench: ExperimentRunner
+) -> MarkedChunk:
     document, marks = batch.prepared.document, None
     name = f"chunk {chunk.index + 1}/{len(batch.prepared.chunks)} of {batch.size} tokens"
-    with Attempt(MARKING, bench) as tried:
-        marks = await Factfinder(judge).mark(document.text[chunk.span.start : chunk.span.end], name)
+    with GuardedStage(MARKING, bench) as tried:
+        marks = await FactChecker(judge).mark(document.text[chunk.span.start : chunk.span.end], name)
     head = (document.id, document.title, batch.size, chunk.index, chunk.tokens, by, run)
-    return Marked(*head, marks, tried.failure)
+    return MarkedChunk(*head, marks, tried.failure)
 
 
 _ABOUT = (
@@ -228,7 +234,7 @@ def plan_table(documents: Sequence[Document], design: SizeDesign, prices: PriceT
     return table_of(steps, _ABOUT, prices)
 
 
-def _steps(batch: Batch, design: SizeDesign, prices: PriceTable) -> Iterator[Step]:
+def _steps(batch: ChunkSample, design: SizeDesign, prices: PriceTable) -> Iterator[PlanStep]:
     """What every judge has to read of the chosen chunks of one size of one document."""
     prepared, times = batch.prepared, len(batch.chunks)
     overhead = prepared.tokenizer.count(prepared.book.template(JUDGE_CHUNK))
@@ -274,22 +280,22 @@ def mark_table(outcome: SizeOutcome) -> Iterator[Row]:
             yield (size, "all judges", *_means(own), *_rests(own))
 
 
-def _chunks(marked: Sequence[Marked]) -> list[list[Marked]]:
+def _chunks(marked: Sequence[MarkedChunk]) -> list[list[MarkedChunk]]:
     ordered = sorted(marked, key=_place)
     return [list(some) for _, some in groupby(ordered, key=_place)]
 
 
-def _place(one: Marked) -> tuple[str, int]:
+def _place(one: MarkedChunk) -> tuple[str, int]:
     return one.document, one.chunk
 
 
-def _means(marked: Sequence[Marked]) -> list[float | None]:
+def _means(marked: Sequence[MarkedChunk]) -> list[float | None]:
     """The means over chunks of the means over judges."""
     known = [marks for some in _chunks(marked) if (marks := [one.marks for one in some if one.marks])]
     return [mean([mean([getattr(one, name) for one in marks]) for marks in known]) for name in _DIMENSIONS]
 
 
-def _rests(marked: Sequence[Marked]) -> Row:
+def _rests(marked: Sequence[MarkedChunk]) -> Row:
     """The mean tokens of the chunks that were marked, how many these are, of how many, and what failed."""
     chunks = _chunks(marked)
     known = sum(any(one.marks for one in some) for some in chunks)

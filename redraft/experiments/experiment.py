@@ -15,7 +15,7 @@ from redraft.evaluators.bootstrap import RESAMPLES
 from redraft.models.prices import PriceTable
 from redraft.reports.report import Report
 from redraft.reports.tables import Cell, Table, mean, plain
-from redraft.runs.experiment_runner import Bench
+from redraft.runs.experiment_runner import ExperimentRunner
 
 Ts = TypeVarTuple("Ts")
 Row = tuple[Cell, ...]
@@ -118,7 +118,7 @@ def number(cell: Cell) -> float | None:
     return float(cell) if isinstance(cell, int | float) else None
 
 
-class Outcome(Protocol):
+class ExperimentOutcome(Protocol):
     """What came of an experiment."""
 
     @property
@@ -131,7 +131,7 @@ class Outcome(Protocol):
 
 
 D = TypeVar("D")
-O = TypeVar("O", bound=Outcome)  # noqa: E741
+O = TypeVar("O", bound=ExperimentOutcome)  # noqa: E741
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ class Experiment(Generic[D, O]):
 
     name: str
     title: str
-    run: Callable[[Sequence[Document], D, Bench], Coroutine[Any, Any, O]]
+    run: Callable[[Sequence[Document], D, ExperimentRunner], Coroutine[Any, Any, O]]
     plan: Callable[[Sequence[Document], D, PriceTable], Table]
     """What it would come to, for `--dry-run`."""
     is_some: Callable[[O], bool]

@@ -11,13 +11,13 @@ from redraft.experiments.context.facts import ALL_STEPS, ANYWHERE, FATES, PLACES
 from redraft.experiments.experiment import Record, different, melted, number, records_of
 from redraft.experiments.hamlet.experiment import FIFTHS, LEVEL_COLUMNS, WHOLE
 from redraft.packs.keyfacts import ALL
-from redraft.plots.costs import Contestant, ScoreAgainstCost
-from redraft.plots.curves import Curve, Densities, Reading, Trend, Trends
-from redraft.plots.differences import Difference, Differences
+from redraft.plots.costs import CostPoint, ScoreAgainstCost
+from redraft.plots.curves import Curve, CurvePoint, Densities, Trend, Trends
+from redraft.plots.differences import Differences, PlottedDifference
 from redraft.plots.grids import Grid, Grids
-from redraft.plots.parts import Part, Parts
+from redraft.plots.parts import DocumentPart, Parts
 from redraft.plots.picture import Plot
-from redraft.plots.shares import Shares, Split
+from redraft.plots.shares import ShareBar, Shares
 from redraft.reports.tables import Cell, Table
 
 Draw = Callable[[Table], Mapping[str, Plot]]
@@ -86,10 +86,10 @@ def lines(
 ) -> Trends:
     """A line for each who records are of, over the numbers of one column, with the intervals that there are. `said` are
     the names of both axes, and the title."""
-    found: dict[str, list[Reading]] = {}
+    found: dict[str, list[CurvePoint]] = {}
     for one in records:
         if (at := number(one[x])) is not None:
-            found.setdefault(_joined(who, one), []).append(Reading(at, number(one[y]), *_between(one)))
+            found.setdefault(_joined(who, one), []).append(CurvePoint(at, number(one[y]), *_between(one)))
     return Trends([Trend(*one) for one in found.items()], *said, ends=ends)
 
 
@@ -97,13 +97,14 @@ def gaps(records: Records, what: Sequence[str], value: str, of: str, said: tuple
     """A mark for each record, with its interval and how many it rests on. `said` are who is first and second, the
     measure, and the title."""
     marks = [
-        Difference(_joined(what, one), number(one[value]), *_between(one), int(number(one[of]) or 0)) for one in records
+        PlottedDifference(_joined(what, one), number(one[value]), *_between(one), int(number(one[of]) or 0))
+        for one in records
     ]
     return Differences(marks, *said)
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class PairwiseDifferences:
     """By how much each two contestants differ in what some columns name, with intervals: a picture for each two."""
 
     name: str
@@ -143,7 +144,7 @@ def against_cost(records: Records, who: str, score: str, metric: str) -> ScoreAg
     column = "USD each" if any(number(one["USD each"]) for one in records) else "tokens each"
     if not any(number(one[column]) for one in records) or all(number(one[score]) is None for one in records):
         return None
-    marks = [Contestant(str(one[who]), number(one[column]), number(one[score]), *_between(one)) for one in records]
+    marks = [CostPoint(str(one[who]), number(one[column]), number(one[score]), *_between(one)) for one in records]
     dollars, tokens = "cost of a summary, in US dollars", "tokens of a summary, since none of it has a price"
     return ScoreAgainstCost(marks, metric, dollars if column == "USD each" else tokens, f"{metric} against cost")
 
@@ -183,7 +184,7 @@ def _systems(table: Table) -> dict[str, Plot]:
     parts = []
     for one in records_of(table):
         judged, unjudged = (int(number(one[name]) or 0) for name in ("judged", "unjudged"))
-        parts.append(Part(str(one["system"]), number(one["score"]), judged, unjudged, *_between(one)))
+        parts.append(DocumentPart(str(one["system"]), number(one["score"]), judged, unjudged, *_between(one)))
     return {"scores": Parts(parts, "share of sentences that do not confuse", "BooookScore by system")}
 
 
@@ -315,12 +316,12 @@ def _position_curves(table: Table) -> dict[str, Plot]:
 
 def _position_shares(table: Table) -> dict[str, Plot]:
     """The thirds of all contestants, with those of the halves of their steps."""
-    splits: list[Split] = []
+    splits: list[ShareBar] = []
     for one in records_of(table):
         for part in ("", "lower ", "upper "):
             found = [number(one[f"{part}{third}"]) for third in PLACES]
             if part == "" or any(share is not None for share in found):
-                splits.append(Split(f"{part}half of its steps" if part else str(one["contestant"]), found))
+                splits.append(ShareBar(f"{part}half of its steps" if part else str(one["contestant"]), found))
     return {"position_halves": Shares(splits, title="Which third of what was read the summaries come from")}
 
 
@@ -342,12 +343,12 @@ def _fact_shares(table: Table) -> dict[str, Plot]:
     return drawn
 
 
-def _splits(records: Records) -> Iterator[Split]:
+def _splits(records: Records) -> Iterator[ShareBar]:
     for one in records:
         for label, kind in (("", ""), (", even spread", "expected ")):
             cells = [one[f"{kind}{fate}"] for fate in FATES]
             if None not in cells:
-                yield Split(f"{one['section']}{label}", [number(cell) for cell in cells])
+                yield ShareBar(f"{one['section']}{label}", [number(cell) for cell in cells])
 
 
 def _fact_changes(table: Table) -> dict[str, Plot]:
@@ -428,17 +429,23 @@ DRAWN: Mapping[tuple[str, str], Draw] = {
     ),
     ("context", "fact_accuracy_steps"): _fact_accuracy,
     ("context", "fact_changes"): _fact_changes,
-    ("context", "fact_differences"): Pairs("fact_differences", ["figure", "measure"], "difference", "steps", "share"),
+    ("context", "fact_differences"): PairwiseDifferences(
+        "fact_differences", ["figure", "measure"], "difference", "steps", "share"
+    ),
     ("context", "fact_shares"): _fact_shares,
     ("context", "position_densities"): _position_curves,
     ("context", "position_halves"): _position_shares,
-    ("grid", "differences"): Pairs("differences", ["metric"], "difference", "documents", "score", judge=-1),
-    ("grid", "preferences"): Pairs(
+    ("grid", "differences"): PairwiseDifferences(
+        "differences", ["metric"], "difference", "documents", "score", judge=-1
+    ),
+    ("grid", "preferences"): PairwiseDifferences(
         "preferences", ["aspect"], "balance", "verdicts", "the shares that prefer them", judge=0
     ),
     ("grid", "scores"): _grid_scores,
     ("grid", "summaries"): _summaries,
-    ("hamlet", "differences"): Pairs("differences", ["metric", "level"], "difference", "queries", "share"),
+    ("hamlet", "differences"): PairwiseDifferences(
+        "differences", ["metric", "level"], "difference", "queries", "share"
+    ),
     ("hamlet", "errors"): _errors,
     ("hamlet", "faithfulness"): Heat(
         *("faithfulness", "perspective", "model", "column", "value"),

@@ -12,10 +12,10 @@ from redraft.evaluators.forecast import Stage
 from redraft.models.addresses import OPENAI, base_url, home_of_the_key, provider_of, server_at
 from redraft.models.prices import PriceTable
 from redraft.reports.tables import Cell, Table
-from redraft.runs.experiment_runner import Bench
+from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.model_pool import hire
 from redraft.runs.models import price_of, reasoning_reserve, resolve
-from redraft.settings import NO_KEY, Judging, ModelSettings, ReplyForm, Settings
+from redraft.settings import NO_KEY, DraftConfig, JudgeConfig, ModelSettings, ReplyForm
 
 DRAFTING, JUDGING = "drafting", "judging"
 
@@ -24,11 +24,11 @@ _OF_ITS_PLACE = {"base_url", "key_env", "price"}
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class NamedModel:
     """A model by the name that it was given, and the settings under which it works."""
 
     name: str
-    settings: Settings
+    settings: DraftConfig
 
     def to_json(self) -> dict[str, object]:
         """The settings as programs read them, but for where the model is and what it costs there."""
@@ -49,9 +49,9 @@ class JudgesDesign:
     own: Mapping[str, ModelSettings] = field(default_factory=dict)
     """What the settings file has under the names of judges."""
 
-    def reading(self, judge: str, window: int, **more: Any) -> Settings:
+    def reading(self, judge: str, window: int, **more: Any) -> DraftConfig:
         """How a judge reads in a window, with what else there is to say of it."""
-        return Settings(
+        return DraftConfig(
             strategy="given",
             context_tokens=self.context_tokens or window,
             temperature=self.temperature,
@@ -61,12 +61,12 @@ class JudgesDesign:
         )
 
 
-def seated(name: str, seats: Iterable[Seat]) -> Seat:
+def seated(name: str, seats: Iterable[NamedModel]) -> NamedModel:
     """The one of this name."""
     return next(one for one in seats if one.name == name)
 
 
-def keyed(one: Settings, everyone: Iterable[Settings]) -> Settings:
+def keyed(one: DraftConfig, everyone: Iterable[DraftConfig]) -> DraftConfig:
     """The settings without OPENAI_API_KEY, unless they are for the one server of the experiment that gets it."""
     if one.key_env is not None or provider_of(one.model) != OPENAI:
         return one
@@ -75,7 +75,7 @@ def keyed(one: Settings, everyone: Iterable[Settings]) -> Settings:
     return one if server_at(base_url(one.base_url)) == home else one.model_copy(update={"key_env": NO_KEY})
 
 
-def judged_by(judging: Judging, name: str, settings: Settings) -> Judging:
+def judged_by(judging: JudgeConfig, name: str, settings: DraftConfig) -> JudgeConfig:
     """The judging by the model that these settings are of. One that draws its replies in a way of its own is named with
     it: a run gives a judge who has no name there what the prompts have, in place of what a writer has."""
     if settings.temperature is None and settings.top_p is None:
@@ -85,7 +85,7 @@ def judged_by(judging: Judging, name: str, settings: Settings) -> Judging:
     return judging.model_copy(update={"judges": (name,), "models": models})
 
 
-def check_seats(bench: Bench, *seats: tuple[Settings, Judging | None]) -> None:
+def check_seats(bench: ExperimentRunner, *seats: tuple[DraftConfig, JudgeConfig | None]) -> None:
     """Refuse a name or a price that nobody knows, before anything is paid for."""
     for settings, judging in seats:
         hire(resolve(settings), judging, bench.limits, bench.prices)
@@ -104,12 +104,12 @@ Told = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlanStep:
     """One kind of work of one model on one document."""
 
     document: str
     name: str
-    model: Settings
+    model: DraftConfig
     times: int
     calls: int
     usage: Usage
@@ -129,7 +129,7 @@ class Step:
         return cost_of(self.model, self.expected_calls, self.expected, prices, USUAL_REPLY)
 
 
-def cost_of(model: Settings, calls: int, usage: Usage, prices: PriceTable, thought: float = 1) -> float | None:
+def cost_of(model: DraftConfig, calls: int, usage: Usage, prices: PriceTable, thought: float = 1) -> float | None:
     """What so many calls cost, in which so much is thought of what may be; None where the price is not known."""
     price = price_of(model, prices)
     thinking = ceil(thought * calls * reasoning_reserve(model))
@@ -137,7 +137,7 @@ def cost_of(model: Settings, calls: int, usage: Usage, prices: PriceTable, thoug
     return None if price is None else price.of(used)
 
 
-def table_of(steps: Sequence[Step], about: str, prices: PriceTable) -> Table:
+def table_of(steps: Sequence[PlanStep], about: str, prices: PriceTable) -> Table:
     """The steps with their sum. `about` says what an item is."""
     likely = any(step.expected is not None for step in steps)
     rows: list[tuple[Cell, ...]] = [
@@ -181,16 +181,16 @@ def told(stages: Iterable[Stage]) -> list[Told]:
 def step_of(
     document: Document,
     name: str,
-    model: Settings,
+    model: DraftConfig,
     times: int,
     stages: Sequence[Told],
     likely: Sequence[Told] | None = None,
-) -> Step:
+) -> PlanStep:
     """A step of so much at most, and as a rule of what is likely, with replies that are shorter than their room."""
     calls, prompt, completion = _sums(stages)
     usual_calls, usual_prompt, usual_completion = _sums(stages if likely is None else likely)
     expected = Usage(usual_prompt, ceil(USUAL_REPLY * usual_completion))
-    return Step(document.title, name, model, times, calls, Usage(prompt, completion), usual_calls, expected)
+    return PlanStep(document.title, name, model, times, calls, Usage(prompt, completion), usual_calls, expected)
 
 
 def _sums(stages: Sequence[Told]) -> Told:

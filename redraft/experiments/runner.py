@@ -17,12 +17,12 @@ from redraft.errors import BudgetError, RedraftError, StoreError
 from redraft.evaluators.catalog import metrics
 from redraft.events import PartDone
 from redraft.history.results import Result
-from redraft.runs.experiment_runner import Bench, Failure, Watch, failure
+from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
 from redraft.runs.job import wording
 from redraft.runs.manager import on_record
-from redraft.runs.model_pool import Staff, Worker, at_work, hire
-from redraft.runs.prepare import Order, Prepared
-from redraft.settings import YARDSTICKS, Judging, PackPart, Settings
+from redraft.runs.model_pool import ModelPool, WorkingModel, at_work, hire
+from redraft.runs.prepare import Prepared, RunSpec
+from redraft.settings import YARDSTICKS, DraftConfig, JudgeConfig, PackPart
 from redraft.store.runs import Run
 from redraft.text.languages import reading
 
@@ -81,7 +81,7 @@ def failed(failure: Failure) -> tuple[str, str, str]:
 
 
 @dataclass(slots=True)
-class Attempt:
+class GuardedStage:
     """Something that is tried, so that other things go on when it fails: at which stage it is, and why it failed.
 
     Where the budget ends it is just left, and the `bench` is told that nothing more is begun. That the store fails is
@@ -89,10 +89,10 @@ class Attempt:
     """
 
     stage: str
-    bench: Bench | None = None
+    bench: ExperimentRunner | None = None
     failure: Failure | None = None
 
-    def __enter__(self) -> Attempt:
+    def __enter__(self) -> GuardedStage:
         """Try it."""
         return self
 
@@ -109,7 +109,7 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadeRun:
     """What came of a run: its result, or why there is none; neither where the budget was used up before."""
 
     result: Result | None = None
@@ -126,7 +126,7 @@ class Made:
 class RunBatch:
     """Makes the runs of one experiment, as many at once as the limits allow."""
 
-    bench: Bench
+    bench: ExperimentRunner
     of: int
     """How many there will be, for those who watch."""
     places: asyncio.Semaphore = field(init=False)
@@ -135,31 +135,33 @@ class RunBatch:
     def __post_init__(self) -> None:
         self.places = asyncio.Semaphore(self.bench.limits.concurrency)
 
-    async def made(self, stage: str, name: str, document: Document, settings: Settings, order: Order) -> Made:
+    async def made(self, stage: str, name: str, document: Document, settings: DraftConfig, order: RunSpec) -> MadeRun:
         """A run in its turn, when it is done, or what kept it from being."""
         async with self.places:
             found = await self.quietly(stage, name, document, settings, order)
         self.tell(f"{name}: {found.status}")
         return found
 
-    async def quietly(self, stage: str, name: str, document: Document, settings: Settings, order: Order) -> Made:
+    async def quietly(
+        self, stage: str, name: str, document: Document, settings: DraftConfig, order: RunSpec
+    ) -> MadeRun:
         """A run that is a part of what others wait for, when it is done, or what kept it from being."""
-        watch, result = Watch(name, self.bench.observer), None
-        with Attempt(stage) as tried:
+        watch, result = RunWatch(name, self.bench.observer), None
+        with GuardedStage(stage) as tried:
             result = await self.bench.made(document, settings, order, watch)
-        return Made(result, result.run.id if result else watch.run, tried.failure)
+        return MadeRun(result, result.run.id if result else watch.run, tried.failure)
 
     def tell(self, what: str) -> None:
         """Say that one more of the parts has come to its end."""
         self.bench.observer(PartDone(what, next(self._numbers), self.of))
 
 
-async def taken_by(bench: Bench, runs: Sequence[str]) -> Totals:
+async def taken_by(bench: ExperimentRunner, runs: Sequence[str]) -> Totals:
     """What some runs took, each answer counted once."""
     return await asyncio.to_thread(bench.store.calls.taken_by, runs) if runs else Totals()
 
 
-def used_by(bench: Bench, run: str | None) -> Totals | None:
+def used_by(bench: ExperimentRunner, run: str | None) -> Totals | None:
     """What a run has used, where there is one."""
     return bench.store.calls.totals(run) if run else None
 
@@ -179,7 +181,9 @@ def refuse_if_none_fits(plans: Sequence[Callable[[], object]]) -> None:
 
 
 @asynccontextmanager
-async def part_at_work(run: Run, prepared: Prepared, judging: Judging | None, bench: Bench) -> AsyncIterator[Staff]:
+async def part_at_work(
+    run: Run, prepared: Prepared, judging: JudgeConfig | None, bench: ExperimentRunner
+) -> AsyncIterator[ModelPool]:
     """The writer and the judges of a run of what an experiment does by itself. Replies that were given before come from
     the cache. Where the budget ends within, nothing more is begun."""
     hired = hire(prepared.settings, judging, bench.limits, bench.prices)
@@ -195,7 +199,7 @@ async def part_at_work(run: Run, prepared: Prepared, judging: Judging | None, be
                 raise
 
 
-def judge_of(worker: Worker, prepared: Prepared, bench: Bench) -> Judge:
+def judge_of(worker: WorkingModel, prepared: Prepared, bench: ExperimentRunner) -> Judge:
     """A worker as a judge of one document."""
     settings = worker.settings
     room = reply_tokens(settings.context_tokens)
@@ -217,7 +221,7 @@ PART_NAMES: Mapping[PackPart, str] = {"questions": "questions", "keyfacts": "key
 
 
 @dataclass(slots=True)
-class Yardstick:
+class JudgingPack:
     """What the summaries of one document are judged by, and the runs that were made for that."""
 
     by: dict[str, str | None]
@@ -236,13 +240,13 @@ def parts_for(names: Iterable[str]) -> list[PackPart]:
 async def yardstick(
     document: Document,
     parts: Iterable[PackPart],
-    judging: Judging,
-    settings: Settings,
-    building: Callable[[PackPart], Order],
+    judging: JudgeConfig,
+    settings: DraftConfig,
+    building: Callable[[PackPart], RunSpec],
     batch: RunBatch,
-) -> Yardstick:
+) -> JudgingPack:
     """What a document's summaries are judged by: named in the judging, imported, built before, or built now."""
-    store, found = batch.bench.store, Yardstick({name: getattr(judging, name) for name in YARDSTICKS.values()})
+    store, found = batch.bench.store, JudgingPack({name: getattr(judging, name) for name in YARDSTICKS.values()})
     imported = {"questions": store.packs.imported(document.id), "keyfacts": store.keyfacts.imported(document.id)}
     for part in parts:
         name, said = YARDSTICKS[part], PART_NAMES[part]

@@ -8,7 +8,7 @@ from glob import glob
 from pathlib import Path
 from typing import NamedTuple
 
-from redraft.agreement.entries import Entry, UnreadableError, entries, mapping, text_at
+from redraft.agreement.entries import FileEntry, UnreadableError, entries, mapping, text_at
 from redraft.domain import Document
 from redraft.errors import DocumentError, UsageError
 from redraft.experiments.data.read import LINES, SUFFIXES, examples_of, form_suffix
@@ -77,7 +77,7 @@ _SUFFIXES = (".txt", ".md")
 _SHAPE = 'write lines such as {"document": "book", "system": "people", "summary": "..."}'
 
 
-class Found(NamedTuple):
+class FoundSummary(NamedTuple):
     """One summary as it was read: of what, by whom."""
 
     document: str
@@ -127,7 +127,7 @@ def _names(documents: Sequence[Document]) -> dict[str, str]:
     return names
 
 
-def _read(place: Path) -> Iterator[Found]:
+def _read(place: Path) -> Iterator[FoundSummary]:
     if place.is_dir():
         return _of_folder(place)
     if not place.exists():
@@ -135,18 +135,18 @@ def _read(place: Path) -> Iterator[Found]:
     return _of_lines(place)
 
 
-def _of_folder(place: Path) -> Iterator[Found]:
+def _of_folder(place: Path) -> Iterator[FoundSummary]:
     for system in sorted(one for one in place.iterdir() if one.is_dir()):
         for file in sorted(one for one in system.iterdir() if one.suffix in _SUFFIXES):
-            yield Found(file.stem, system.name, read_text(str(file)).text)
+            yield FoundSummary(file.stem, system.name, read_text(str(file)).text)
 
 
-def _of_lines(place: Path) -> Iterator[Found]:
+def _of_lines(place: Path) -> Iterator[FoundSummary]:
     for entry in entries(str(place)):
-        if not isinstance(entry, Entry):
+        if not isinstance(entry, FileEntry):
             raise UsageError(entry.message, place=f"{place}, {entry.place}", hint=_SHAPE)
         try:
             said = mapping(entry.content)
-            yield Found(*(text_at(said, name) for name in Found._fields))
+            yield FoundSummary(*(text_at(said, name) for name in FoundSummary._fields))
         except UnreadableError as error:
             raise UsageError(str(error), place=f"{place}, {entry.place}", hint=_SHAPE) from error

@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from redraft.graphs.assembly import draft, judge, refine, summarizer
     from redraft.graphs.job import Job
-    from redraft.graphs.node import Shop, node
+    from redraft.graphs.node import SessionProtocol, node
     from redraft.graphs.plan import Plan, Planner
-    from redraft.graphs.state import Drafting, Options, Outcome, State, Task, Update, Verdict
+    from redraft.graphs.state import Drafting, GraphOutput, MetricVerdict, Options, State, Task, Update
     from redraft.graphs.strategies import Strategy
 
 _HOMES = {
     "Drafting": "state",
     "Job": "job",
     "Options": "state",
-    "Outcome": "state",
+    "GraphOutput": "state",
     "Plan": "plan",
     "Planner": "plan",
-    "Shop": "working",
+    "SessionProtocol": "working",
     "State": "state",
     "Strategy": "strategies",
     "Task": "state",
     "Update": "state",
-    "Verdict": "state",
+    "MetricVerdict": "state",
     "draft": "assembly",
     "judge": "assembly",
     "node": "working",
@@ -38,17 +38,17 @@ _HOMES = {
 
 __all__ = [
     "Drafting",
+    "GraphOutput",
     "Job",
+    "MetricVerdict",
     "Options",
-    "Outcome",
     "Plan",
     "Planner",
-    "Shop",
+    "SessionProtocol",
     "State",
     "Strategy",
     "Task",
     "Update",
-    "Verdict",
     "draft",
     "judge",
     "node",

@@ -17,36 +17,36 @@ from redraft.errors import UsageError
 from redraft.events import StageStarted
 from redraft.graphs.evaluation import add_judging
 from redraft.graphs.final_comparison import choose
-from redraft.graphs.node import Node, Shop, node, shop_of, watched
+from redraft.graphs.node import Node, SessionProtocol, node, shop_of, watched
 from redraft.graphs.refinement import add_refinement
-from redraft.graphs.state import Outcome, Scope, State, Task, Update
+from redraft.graphs.state import GraphOutput, Scope, State, Task, Update
 from redraft.graphs.strategies import STRATEGIES, strategy_named
 from redraft.settings import AUTO
 
-Graph = StateGraph[State, Any, Task, Outcome]
+Graph = StateGraph[State, Any, Task, GraphOutput]
 _OWN_DRAFT = "given"
 
 
-def summarizer(strategy: str = AUTO, *, refine: bool = True, shop: Shop | None = None) -> Graph:
+def summarizer(strategy: str = AUTO, *, refine: bool = True, shop: SessionProtocol | None = None) -> Graph:
     """Draft a summary by `strategy`, and redraft it until it meets its goals, unless `refine` is False.
 
     `auto` finds out when it runs which strategy fits the document.
 
     Give `{"source": path}`, with `words`, `goals` or any other option beside it, and the workshop as the context; or
     build the graph with `shop`, where it runs in a graph or on a server that has a context of its own. Its updates are
-    the fields of `redraft.graphs.Outcome` by node, and `stream_mode="custom"` has the typed events. Raises a
+    the fields of `redraft.graphs.GraphOutput` by node, and `stream_mode="custom"` has the typed events. Raises a
     `UsageError` for a strategy that there is not, and when it runs what the verbs of the workshop raise; cancelled, it
     can be resumed.
     """
     return _built(strategy, "refine" if refine else "summarize", shop)
 
 
-def draft(strategy: str = AUTO, *, shop: Shop | None = None) -> Graph:
+def draft(strategy: str = AUTO, *, shop: SessionProtocol | None = None) -> Graph:
     """Draft a summary by `strategy`, and nothing else; streams and raises as `summarizer` does."""
     return _built(strategy, "summarize", shop)
 
 
-def refine(*, shop: Shop | None = None) -> Graph:
+def refine(*, shop: SessionProtocol | None = None) -> Graph:
     """Judge the summary that is given, and redraft it until it meets its goals: `{"source": ..., "summary": ...}`.
 
     Streams and raises as `summarizer` does. "summary" is a path, or the id that `await shop.add(text)` returns.
@@ -54,7 +54,7 @@ def refine(*, shop: Shop | None = None) -> Graph:
     return _built(_OWN_DRAFT, "refine", shop)
 
 
-def judge(strategy: str = _OWN_DRAFT, *, shop: Shop | None = None) -> Graph:
+def judge(strategy: str = _OWN_DRAFT, *, shop: SessionProtocol | None = None) -> Graph:
     """Judge the summary that is given, by every metric side by side: `{"source": ..., "summary": ...}`.
 
     With a strategy there is no summary to give: one is drafted, and judged.
@@ -62,15 +62,15 @@ def judge(strategy: str = _OWN_DRAFT, *, shop: Shop | None = None) -> Graph:
     return _built(strategy, "evaluate", shop)
 
 
-def chooser(strategy: str, kind: str, shop: Shop | None = None) -> Graph:
+def chooser(strategy: str, kind: str, shop: SessionProtocol | None = None) -> Graph:
     """Draft by `strategy`, choose between that and the candidates that other runs have drafted, and go on as a run of
     its kind does; for a run that is recorded."""
     scope: Scope = "refine" if kind == "refine" else "evaluate" if kind == "evaluate" else "summarize"
     return _built(strategy, scope, shop, several=True)
 
 
-def _built(strategy: str, scope: Scope, shop: Shop | None, *, several: bool = False) -> Graph:
-    graph: Graph = StateGraph(State, context_schema=Any, input_schema=Task, output_schema=Outcome)
+def _built(strategy: str, scope: Scope, shop: SessionProtocol | None, *, several: bool = False) -> Graph:
+    graph: Graph = StateGraph(State, context_schema=Any, input_schema=Task, output_schema=GraphOutput)
     # Where a graph is entered it is said how that is done; the type of its input is lost on what says so.
     graph.add_node("begin", RunnableLambda(_no_sync, _begin(strategy, scope, shop)), input_schema=Task)
     graph.add_edge(START, "begin")
@@ -102,7 +102,7 @@ def _no_sync(state: Task) -> Update:
     )
 
 
-def _begin(strategy: str, scope: Scope, shop: Shop | None) -> Node:
+def _begin(strategy: str, scope: Scope, shop: SessionProtocol | None) -> Node:
     async def begin(state: Task) -> Update:
         """Open the run that is named, or a new one."""
         runtime: Runtime[Any] = get_runtime()
@@ -120,7 +120,7 @@ def _begin(strategy: str, scope: Scope, shop: Shop | None) -> Node:
     return begin
 
 
-def _draft(strategy: str, shop: Shop | None) -> Node:
+def _draft(strategy: str, shop: SessionProtocol | None) -> Node:
     if strategy == AUTO:
         return _draft_as_chosen(shop)
     drafting = strategy_named(strategy).graph(shop).compile()
@@ -133,7 +133,7 @@ def _draft(strategy: str, shop: Shop | None) -> Node:
     return draft
 
 
-def _draft_as_chosen(shop: Shop | None) -> Node:
+def _draft_as_chosen(shop: SessionProtocol | None) -> Node:
     """Of a graph that is built before its document is known; which strategy it is, the run has on record."""
     known = {name: one.graph(shop).compile() for name, one in STRATEGIES.items()}
 
@@ -147,7 +147,7 @@ def _draft_as_chosen(shop: Shop | None) -> Node:
     return draft
 
 
-def _finish(shop: Shop | None) -> Node:
+def _finish(shop: SessionProtocol | None) -> Node:
     async def finish(state: State, runtime: Runtime[Any]) -> Update:
         """Close the run: the best draft is its result."""
         best, workshop = state.get("best") or state["draft"], shop_of(runtime, shop)

@@ -13,16 +13,16 @@ from typing_extensions import TypedDict
 from redraft.domain import Evaluation, Round
 from redraft.errors import RedraftError
 from redraft.evaluators.metric_info import self_checks
-from redraft.events import Found, Scored, StageStarted
+from redraft.events import FindingFound, Scored, StageStarted
 from redraft.graphs.job import Job
-from redraft.graphs.node import Shop, node
-from redraft.graphs.state import State, Update, Verdict
+from redraft.graphs.node import SessionProtocol, node
+from redraft.graphs.state import MetricVerdict, State, Update
 
 Then = Literal["settle", "finish"]
 """What follows when a draft has been judged: the refinement, or the end."""
 
 
-class Seat(TypedDict):
+class MetricTask(TypedDict):
     """One metric before one draft."""
 
     run: str
@@ -45,7 +45,7 @@ async def judge(state: State, job: Job) -> Update:
     return {**begun, "judged": {}, "due": [one.name for one in job.judges.evaluators]}
 
 
-async def metric(state: Seat, job: Job) -> Update:
+async def metric(state: MetricTask, job: Job) -> Update:
     """Judge by one metric. What ends its judging is told once the other metrics have come to their end, too."""
     name, number = state["metric"], state["round"]
     try:
@@ -74,25 +74,25 @@ async def gather(state: State, job: Job) -> Update:
 
 def seats(state: State) -> list[Send]:
     """One step for each metric that is due."""
-    seat: Seat = {"run": state["run"], "draft": state["draft"], "round": state["round"], "metric": ""}
+    seat: MetricTask = {"run": state["run"], "draft": state["draft"], "round": state["round"], "metric": ""}
     return [Send("metric", {**seat, "metric": name}) for name in state["due"]]
 
 
-def add_judging(graph: StateGraph[Any, Any, Any, Any], shop: Shop | None, then: Then) -> None:
+def add_judging(graph: StateGraph[Any, Any, Any, Any], shop: SessionProtocol | None, then: Then) -> None:
     """The steps of judging, from `judge` to whatever comes `then`."""
 
     def gathered(state: State) -> Sequence[Send] | str:
         return seats(state) or then
 
     graph.add_node("judge", node(judge, shop))
-    graph.add_node("metric", node(metric, shop), input_schema=Seat)
+    graph.add_node("metric", node(metric, shop), input_schema=MetricTask)
     graph.add_node("gather", node(gather, shop))
     graph.add_conditional_edges("judge", seats, ["metric"])
     graph.add_edge("metric", "gather")
     graph.add_conditional_edges("gather", gathered, ["metric", then])
 
 
-def in_short(evaluation: Evaluation) -> Verdict:
+def in_short(evaluation: Evaluation) -> MetricVerdict:
     """An evaluation as small values."""
     return {
         "outcome": evaluation.outcome,
@@ -109,4 +109,4 @@ def _tell(evaluation: Evaluation, number: int, job: Job) -> None:
     itself = evaluation.metric in self_checks(run.settings, run.judging, run.refinement)
     job.observe(Scored(evaluation.metric, number, *said, itself))
     for one in evaluation.findings:
-        job.observe(Found(number, one))
+        job.observe(FindingFound(number, one))

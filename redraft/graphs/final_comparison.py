@@ -15,7 +15,7 @@ from redraft.graphs.policy import POLICIES, Goals, Scores, scores_of, stands
 from redraft.graphs.state import State, Update
 from redraft.rulings import FinalComparison
 from redraft.store.connection import off_loop
-from redraft.store.drafts import Candidate
+from redraft.store.drafts import DraftCandidate
 from redraft.text.cleaning import one_line
 
 FIRST_PREFERRED = "first_draft_preferred"
@@ -90,7 +90,7 @@ async def choose(state: State, job: Job) -> Update:
     drafts = await _drafts(state["draft"], known, job)
     judged = await _judged(drafts, job) if job.jury is not None and len(drafts) > 1 else {}
     best, why = await _best(drafts, judged, job)
-    settled: list[Candidate] = []
+    settled: list[DraftCandidate] = []
     for one in known:
         draft = drafts.get(one.number, "")
         reason = (why if one.number == best else "") if draft else one.reason or "nothing came of it, or the same text"
@@ -101,7 +101,7 @@ async def choose(state: State, job: Job) -> Update:
     return {"draft": drafts[best]}
 
 
-async def _drafts(own: str, candidates: list[Candidate], job: Job) -> dict[int, str]:
+async def _drafts(own: str, candidates: list[DraftCandidate], job: Job) -> dict[int, str]:
     """The drafts by the numbers of their candidates, each text once; those of other runs become drafts of this one."""
     drafts, texts = {1: own}, {(await job.draft(own)).text}
     for one in candidates:
@@ -159,7 +159,7 @@ def attainment(judged: Mapping[int, Scores], goals: Goals) -> dict[int, float]:
     }
 
 
-def _said(one: Candidate, count: int, scores: Scores) -> str:
+def _said(one: DraftCandidate, count: int, scores: Scores) -> str:
     told = [f"{metric} {'no score' if score is None else f'{score:.2f}'}" for metric, score in scores.items()]
     verdict = f"chosen: {one.reason}" if one.chosen else f"not chosen{f': {one.reason}' if one.reason else ''}"
     return f"candidate {one.number} of {count}: {', '.join([*told, verdict])}"

@@ -17,8 +17,8 @@ from redraft.domain import Chunk, Document, Parent, Piece, Span, Usage
 from redraft.errors import EmptyReply, IncompleteError, NotShrinkingError, RedraftError, RejectedRequest, ReplyError
 from redraft.events import Noted
 from redraft.graphs.job import Job
-from redraft.graphs.merge_scheduler import MergeGate
-from redraft.graphs.node import Shop, node
+from redraft.graphs.merge_scheduler import MergeScheduler
+from redraft.graphs.node import SessionProtocol, node
 from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
 from redraft.graphs.state import Drafting, Update
 from redraft.prompts.outlining import Outline, outline_text
@@ -139,7 +139,7 @@ class SummaryTree:
         self._top: asyncio.Future[Piece] = asyncio.get_running_loop().create_future()
         self._tasks: list[asyncio.Task[None]] = []
         self._source = SourceParagraphs(job.document, job.tokenizer)
-        self._gate = MergeGate(job.run.limits.at_once)
+        self._gate = MergeScheduler(job.run.limits.at_once)
         self._totals: dict[int, int] = {-1: job.plan.document_words}
         self._leaf_texts: list[str] = []
         self._outline: asyncio.Task[Outline | None] | None = None
@@ -417,13 +417,13 @@ class SummaryTree:
             )
 
 
-class Tree(Drafting, total=False):
+class TreeOutput(Drafting, total=False):
     """What is shown of the tree: the text at its top, by its id."""
 
     text: str
 
 
-class TreeState(Tree, total=False):
+class TreeState(TreeOutput, total=False):
     """What the nodes know; little, because all of it is in every checkpoint."""
 
     run: str
@@ -443,9 +443,9 @@ async def tidy(state: TreeState, job: Job) -> Update:
     return {"draft": await job.keep(written.text, "hierarchical", (written.flaw,) if written.flaw else (), [top])}
 
 
-def hierarchical_graph(shop: Shop | None = None) -> StateGraph[TreeState, Any, TreeState, Tree]:
+def hierarchical_graph(shop: SessionProtocol | None = None) -> StateGraph[TreeState, Any, TreeState, TreeOutput]:
     """The uncompiled graph; its nodes work for a run that has begun."""
-    graph = StateGraph(TreeState, output_schema=Tree)
+    graph = StateGraph(TreeState, output_schema=TreeOutput)
     graph.add_node("build_tree", node(build_tree, shop))
     graph.add_node("tidy", node(tidy, shop))
     graph.add_edge(START, "build_tree")

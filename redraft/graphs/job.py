@@ -10,7 +10,7 @@ from redraft.agents.decider import Decider
 from redraft.agents.outliner import Outliner
 from redraft.agents.referee import Referee
 from redraft.agents.reviser import Reviser
-from redraft.agents.structured_writer import Written
+from redraft.agents.structured_writer import Completion
 from redraft.agents.writer import Writer
 from redraft.builtin.facade import shortened
 from redraft.domain import (
@@ -28,11 +28,11 @@ from redraft.domain import (
     Span,
 )
 from redraft.errors import CutThought, IncompleteError, NothingSaidError, RedraftError, RunError
-from redraft.evaluators.panel import Jury
+from redraft.evaluators.panel import Panel
 from redraft.events import Noted, Observer, PieceDone
 from redraft.graphs.plan import LINES_BEFORE, Plan
 from redraft.prompts.outlining import Outline
-from redraft.settings import Refinement
+from redraft.settings import RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -57,7 +57,7 @@ class Job:
     reviser: Reviser
     outliner: Outliner | None = None
     """Who outlines the document, where somebody does."""
-    jury: Jury | None = None
+    jury: Panel | None = None
     decider: Decider | None = None
     """Who decides what is mended, where the policy leaves that to a model."""
     arbiter: Arbiter | None = None
@@ -68,13 +68,13 @@ class Job:
     """By metric what has ended its judging since the job was opened."""
 
     @property
-    def refinement(self) -> Refinement:
+    def refinement(self) -> RefineConfig:
         """What the run refines its draft for; one that only judges would have all that there is."""
         aims = self.jury.aims if self.jury is not None else {}
-        return self.run.refinement or Refinement(goals={name: 1.0 for name, aim in aims.items() if aim})
+        return self.run.refinement or RefineConfig(goals={name: 1.0 for name, aim in aims.items() if aim})
 
     @property
-    def judges(self) -> Jury:
+    def judges(self) -> Panel:
         """Who judges the drafts."""
         assert self.jury is not None, "only graphs that judge ask"
         return self.jury
@@ -118,7 +118,7 @@ class Job:
 
     async def piece(
         self,
-        written: Written,
+        written: Completion,
         level: int,
         index: int,
         chunks: tuple[int, int],

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class MergeGate:
+class MergeScheduler:
     """Admits chunk summaries, in order, to the places that merges under way or about to begin do not need."""
 
     def __init__(self, places: int) -> None:

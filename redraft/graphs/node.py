@@ -16,7 +16,7 @@ from redraft.graphs.job import Job
 from redraft.graphs.state import Scope, Task, Update
 
 
-class Shop(Protocol):
+class SessionProtocol(Protocol):
     """What a graph needs of its workshop: to begin a run, to work on it, and to bring it to its end."""
 
     async def begin(self, task: Task, scope: Scope) -> str:
@@ -41,13 +41,13 @@ Work = Callable[[Any, Job], Awaitable[Update | Command[str]]]
 """What a node does: from the state and the run at work to what changes of the state, and where that goes on."""
 
 
-def shop_of(runtime: Runtime[Any], shop: Shop | None) -> Shop:
+def shop_of(runtime: Runtime[Any], shop: SessionProtocol | None) -> SessionProtocol:
     """The workshop that a graph was built with, or that it was run with."""
     found = shop or runtime.context
     if found is None:
         raise UsageError(
             "the graph was run without a workshop",
-            hint="pass context=shop, from `async with redraft.Workshop(...) as shop`, also when it goes on",
+            hint="pass context=shop, from `async with redraft.Session(...) as shop`, also when it goes on",
         )
     return found if hasattr(found, "at_work") else shop_of(runtime, getattr(found, "shop", None) or _no_shop(found))
 
@@ -76,7 +76,7 @@ def watched(runtime: Runtime[Any]) -> Iterator[None]:
         _watched.reset(token)
 
 
-def node(work: Work, shop: Shop | None = None) -> Node:
+def node(work: Work, shop: SessionProtocol | None = None) -> Node:
     """A node of a graph, for what is done on a run."""
 
     async def at_work(state: Any, runtime: Runtime[Any]) -> Update | Command[str]:

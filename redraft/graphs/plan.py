@@ -19,8 +19,8 @@ from redraft.prompts import drafting
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.prompts.outlining import OUTLINE
-from redraft.settings import AUTO, GIVEN_STRATEGY, LEVEL_RATIO, MERGING, Settings, reads_prompts
-from redraft.text.document_form import Body, body_of, kind_by_form
+from redraft.settings import AUTO, GIVEN_STRATEGY, LEVEL_RATIO, MERGING, DraftConfig, reads_prompts
+from redraft.text.document_form import DocumentBody, body_of, kind_by_form
 from redraft.text.places import part_of
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words
@@ -89,7 +89,7 @@ class Planner:
         self,
         document: Document,
         chunks: Sequence[Chunk],
-        settings: Settings,
+        settings: DraftConfig,
         tokenizer: Tokenizer,
         book: PromptBook,
     ) -> None:
@@ -269,7 +269,7 @@ class Planner:
 class _Overheads:
     """What the prompts cost without the texts that go into them."""
 
-    def __init__(self, book: PromptBook, tokenizer: Tokenizer, settings: Settings, place: str) -> None:
+    def __init__(self, book: PromptBook, tokenizer: Tokenizer, settings: DraftConfig, place: str) -> None:
         # The wording for stories is not the shortest; by how little they differ, the margin provides for.
         asked: dict[str, Any] = {"query": settings.query, "language": settings.language, "kind": "narrative"}
         seen: dict[str, Any] = {"sources": [_TEXT] if settings.merge == "source" else []}
@@ -337,8 +337,8 @@ _CALLED = {"narrative": "the story", "report": "the report"}
 
 
 def what_is_read(
-    document: Document, end: int, settings: Settings, tokenizer: Tokenizer, book: PromptBook
-) -> tuple[Settings, Span, list[str]]:
+    document: Document, end: int, settings: DraftConfig, tokenizer: Tokenizer, book: PromptBook
+) -> tuple[DraftConfig, Span, list[str]]:
     """The settings with the strategy that is drafted by, what is read for the draft, and what there is to say of that.
 
     Where a draft is handed over, or goes by chapters, none of it is left out.
@@ -347,7 +347,7 @@ def what_is_read(
         return settings.model_copy(update={"chunking": "fixed"}), Span(0, end), []
     if settings.by_chapter:
         return settings, Span(0, end), []
-    body = body_of(document, end) if settings.chunking == "natural" else Body(Span(0, end))
+    body = body_of(document, end) if settings.chunking == "natural" else DocumentBody(Span(0, end))
     why = ""
     if settings.strategy == AUTO:
         strategy, why = _chosen(document, body.span, settings, tokenizer, book)
@@ -356,7 +356,7 @@ def what_is_read(
 
 
 def _chosen(
-    document: Document, read: Span, settings: Settings, tokenizer: Tokenizer, book: PromptBook
+    document: Document, read: Span, settings: DraftConfig, tokenizer: Tokenizer, book: PromptBook
 ) -> tuple[str, str]:
     """The strategy for what is read of a document, and why in one line.
 

@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from redraft.domain import REVIEW, Evaluation, Finding
 from redraft.evaluators.metric_info import MetricAim, standing
-from redraft.settings import FIGURES, PolicyName, Refinement
+from redraft.settings import FIGURES, PolicyName, RefineConfig
 
 Scores = Mapping[str, float | None]
 """The scores of a draft by metric; None where it could not be scored."""
@@ -34,7 +34,7 @@ class Aim:
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class AcceptanceDecision:
     """Whether a revision is taken, and why."""
 
     accepted: bool
@@ -176,7 +176,7 @@ def rule(
     start: Judged,
     after: Judged,
     tolerance: float,
-) -> Ruling:
+) -> AcceptanceDecision:
     """Take a revision only if it gains on what is `wanted`, and no goal's metric falls by more than the tolerance, be
     its goal met or not.
 
@@ -184,26 +184,26 @@ def rule(
     up to a large one. Where a metric has too few verdicts for a score, what it is sure of is counted instead.
     """
     if policy.follows:
-        return Ruling(True, "the policy takes every revision")
+        return AcceptanceDecision(True, "the policy takes every revision")
     had, first, has = scores_of(before), scores_of(start), scores_of(after)
     known = {metric for one in (had, first) for metric, score in one.items() if score is not None}
     if unscored := [metric for metric in goals if has.get(metric) is None and metric in known]:
-        return Ruling(False, f"{unscored[0]} could not be judged")
+        return AcceptanceDecision(False, f"{unscored[0]} could not be judged")
     for metric in goals:
         if has.get(metric) is None:
             if _sure(after, metric, aims) < max(_sure(draft, metric, aims) for draft in (before, start)):
-                return Ruling(False, f"{metric}, which has no score, is surely worse")
+                return AcceptanceDecision(False, f"{metric}, which has no score, is surely worse")
             continue
         floor = max((score for one in (had, first) if (score := one.get(metric)) is not None), default=0.0)
         fall = floor - (has.get(metric) or 0.0)
         if fall > tolerance + 1e-9:
-            return Ruling(False, f"{metric} fell by {fall:.3f}")
+            return AcceptanceDecision(False, f"{metric} fell by {fall:.3f}")
     if REVIEW in wanted:
-        return Ruling(True, "asked for by a person")
+        return AcceptanceDecision(True, "asked for by a person")
     return _gain(wanted, aims, before, after)
 
 
-def _gain(wanted: Sequence[str], aims: Aims, before: Judged, after: Judged) -> Ruling:
+def _gain(wanted: Sequence[str], aims: Aims, before: Judged, after: Judged) -> AcceptanceDecision:
     """What a revision has gained on the metrics that it was made for."""
     had, has = scores_of(before), scores_of(after)
     gains: dict[str, float] = {}
@@ -216,8 +216,8 @@ def _gain(wanted: Sequence[str], aims: Aims, before: Judged, after: Judged) -> R
             mended.append(f"{metric}, which had no score, is surely better")
     gained = [f"{metric} gained {gain:.3f}" for metric, gain in gains.items() if gain > 1e-9]
     if mended or (sum(gains.values()) > 1e-9 and gained):
-        return Ruling(True, ", ".join(gained + mended))
-    return Ruling(False, f"no gain on {' and '.join(wanted)}")
+        return AcceptanceDecision(True, ", ".join(gained + mended))
+    return AcceptanceDecision(False, f"no gain on {' and '.join(wanted)}")
 
 
 def _sure(judged: Judged, metric: str, aims: Aims) -> int:
@@ -265,7 +265,7 @@ class Stands(TypedDict):
     standings: dict[str, str]
 
 
-def stands(judged: Mapping[str, Evaluation], settings: Refinement) -> Stands:
+def stands(judged: Mapping[str, Evaluation], settings: RefineConfig) -> Stands:
     """The scores of a draft, and where its goals stand."""
     goals: dict[str, str] = {
         name: standing(judged.get(name), least, settings.judged_share) for name, least in settings.goals.items()

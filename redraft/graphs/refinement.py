@@ -16,7 +16,7 @@ from langgraph.types import interrupt
 
 from redraft.agents.arbiter import Arbiter, Plea
 from redraft.agents.decider import Board, Decider
-from redraft.agents.reviser import INSTRUCTION, Order
+from redraft.agents.reviser import INSTRUCTION, RevisionRequest
 from redraft.builtin.facade import shortened
 from redraft.domain import NO_REVISION_OF, REVIEW, REVISION_OF, Draft, Evaluation, Finding, Parent, Round, Span
 from redraft.errors import RejectedRequest, ReplyError
@@ -24,13 +24,13 @@ from redraft.events import Noted, RoundSettled, StageStarted
 from redraft.graphs import refinement
 from redraft.graphs.final_comparison import compare
 from redraft.graphs.job import Job
-from redraft.graphs.node import Shop, node
+from redraft.graphs.node import SessionProtocol, node
 from redraft.graphs.policy import (
     FINDINGS_AT_ONCE,
     POLICIES,
+    AcceptanceDecision,
     Aim,
     Policy,
-    Ruling,
     aim,
     findings_in,
     held_by,
@@ -60,10 +60,10 @@ async def ending(state: State, job: Job) -> Update:
     return {"next": "revise", "shortening": True, "aims": [], "findings": [], "instruction": "", "by_hand": False}
 
 
-def order(base: Draft, judged: Mapping[str, Evaluation], state: State, job: Job) -> Order:
+def order(base: Draft, judged: Mapping[str, Evaluation], state: State, job: Job) -> RevisionRequest:
     """What such a round asks for."""
     keep = tuple(held_by(judged, job.judges.aims, state["dropped"]))
-    return Order(base.text, (too_long(base.words, job.plan.words),), keep, job.plan.words, state["round"] + 1)
+    return RevisionRequest(base.text, (too_long(base.words, job.plan.words),), keep, job.plan.words, state["round"] + 1)
 
 
 def too_long(words: int, limit: int) -> Finding:
@@ -80,19 +80,19 @@ def by_sentences(base: Draft, job: Job) -> tuple[str, str]:
     return shortened([base.text], job.plan.words), "sentences were left out to keep to the limit of words"
 
 
-async def ruled(state: State, job: Job, policy: Policy) -> tuple[Ruling, str]:
+async def ruled(state: State, job: Job, policy: Policy) -> tuple[AcceptanceDecision, str]:
     """Whether the shortened draft is handed out, or the latest one before it that keeps to the limit, and which it is.
 
     It has to be the better of the two: what was gained by being too long may have been lost again.
     """
     fitting = await job.latest_within_limit()
     if fitting is None:
-        return Ruling(True, "shortened to the limit of words"), state["best"]
+        return AcceptanceDecision(True, "shortened to the limit of words"), state["best"]
     goals, tolerance = job.refinement.goals, job.refinement.tolerance
     before, start, after = [await job.judged(one) for one in (fitting, state["first"], state["draft"])]
     ruling = rule(policy, list(goals), goals, job.judges.aims, before, start, after, tolerance)
     reason = f"shortened to the limit of words{'' if policy.follows else f': {ruling.reason}'}"
-    return Ruling(ruling.accepted, reason), fitting
+    return AcceptanceDecision(ruling.accepted, reason), fitting
 
 
 _ACCUSING = ("remove", "correct")
@@ -212,17 +212,17 @@ async def _pass_on_requests(state: State, job: Job, draft: str) -> None:
         await off_loop(job.store.judgments.keep, draft, reviewed(None, left, kept))
 
 
-async def _ruled(state: State, job: Job, policy: Policy) -> Ruling:
+async def _ruled(state: State, job: Job, policy: Policy) -> AcceptanceDecision:
     """What becomes of a revision, or of what a person has made of the best draft."""
     settings = job.refinement
     revised, base = await job.draft(state["draft"]), await job.draft(state["best"])
     if state["by_hand"]:
-        return Ruling(True, "edited by hand")
+        return AcceptanceDecision(True, "edited by hand")
     if revised.text == base.text:
         # Where nobody has revised anything there is nothing to take, for the policy that takes everything either.
         flaws = [note for note in revised.notes if not note.startswith(_NO_ROOM)]
         failed = f"the revision was of no use: {flaws[0]}" if flaws else ""
-        return Ruling(policy.follows and not failed, failed or "nothing was changed")
+        return AcceptanceDecision(policy.follows and not failed, failed or "nothing was changed")
     before, start, after = [await job.judged(one) for one in (base.id, state["first"], revised.id)]
     return rule(policy, state["aims"], settings.goals, job.judges.aims, before, start, after, settings.tolerance)
 
@@ -411,7 +411,7 @@ def decided(state: State) -> str:
     return state["next"]
 
 
-def add_refinement(graph: StateGraph[Any, Any, Any, Any], shop: Shop | None) -> None:
+def add_refinement(graph: StateGraph[Any, Any, Any, Any], shop: SessionProtocol | None) -> None:
     """The steps of refining, from `settle` to `finish`, which follow on those of judging."""
     ends: dict[Hashable, str] = {"finish": "compare"}
     graph.add_node("settle", node(settle, shop))

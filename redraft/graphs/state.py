@@ -17,7 +17,7 @@ Scope = Literal["summarize", "evaluate", "refine"]
 """What a graph does with a draft: leave it at that, judge it, or judge and refine it."""
 
 
-class Verdict(TypedDict):
+class MetricVerdict(TypedDict):
     """What one metric says of a draft, in short; the findings by their kind."""
 
     outcome: str
@@ -27,13 +27,13 @@ class Verdict(TypedDict):
     findings: dict[str, int]
 
 
-def merged(known: Mapping[str, Verdict] | None, new: Mapping[str, Verdict]) -> dict[str, Verdict]:
+def merged(known: Mapping[str, MetricVerdict] | None, new: Mapping[str, MetricVerdict]) -> dict[str, MetricVerdict]:
     """The verdicts of metrics that judge side by side; none at all makes room for those on the next draft."""
     return {**(known or {}), **new} if new else {}
 
 
 class Options(TypedDict, total=False):
-    """What one run may have otherwise than its workshop: fields of `Settings`, `Judging` and `Refinement` by name."""
+    """What one run may override of its session: fields of `DraftConfig`, `JudgeConfig` and `RefineConfig` by name."""
 
     words: int
     query: str
@@ -107,7 +107,7 @@ class State(Task, Drafting, total=False):
     best: str
     due: list[str]
     """The metrics that are to judge it, and have not."""
-    judged: Annotated[dict[str, Verdict], merged]
+    judged: Annotated[dict[str, MetricVerdict], merged]
     """What the metrics say of the latest draft."""
     scores: dict[str, float | None]
     """The scores of the best draft."""
@@ -139,17 +139,17 @@ class State(Task, Drafting, total=False):
     """Why it has ended; empty while it goes on."""
 
 
-class Outcome(Drafting, total=False):
+class GraphOutput(Drafting, total=False):
     """What a graph leaves, and all that is seen of it where it is a part of somebody else's.
 
-    The summary itself, its rounds and its findings are in the store: `Workshop.result(run)`.
+    The summary itself, its rounds and its findings are in the store: `Session.result(run)`.
     """
 
     run: str
     round: int
     best: str
     due: list[str]
-    judged: dict[str, Verdict]
+    judged: dict[str, MetricVerdict]
     scores: dict[str, float | None]
     standings: dict[str, str]
     aims: list[str]

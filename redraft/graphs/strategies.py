@@ -15,7 +15,7 @@ from redraft.domain import Usage
 from redraft.errors import EmptyReply, IncompleteError, RejectedRequest, ReplyError, RunError, UsageError
 from redraft.graphs.hierarchical import hierarchical_graph
 from redraft.graphs.job import Job
-from redraft.graphs.node import Shop, node
+from redraft.graphs.node import SessionProtocol, node
 from redraft.graphs.plan import OVERFLOW, Plan, Planner, running_target
 from redraft.graphs.state import Drafting, State, Update
 from redraft.prompts import drafting
@@ -39,7 +39,7 @@ async def summarize(state: State, job: Job) -> Update:
     return {"draft": draft, "pieces": {"0": 1}}
 
 
-def direct_graph(shop: Shop | None = None) -> StateGraph[State, Any, State, Drafting]:
+def direct_graph(shop: SessionProtocol | None = None) -> StateGraph[State, Any, State, Drafting]:
     """The uncompiled graph; its nodes work for a run that has begun."""
     graph = StateGraph(State, output_schema=Drafting)
     graph.add_node("summarize", node(summarize, shop))
@@ -123,7 +123,7 @@ def _onward(read: int, job: Job) -> str:
     return "read_chunk" if read < len(job.chunks) else "tidy"
 
 
-def incremental_graph(shop: Shop | None = None) -> StateGraph[RunningState, Any, RunningState, Running]:
+def incremental_graph(shop: SessionProtocol | None = None) -> StateGraph[RunningState, Any, RunningState, Running]:
     """The uncompiled graph; its nodes work for a run that has begun."""
     graph = StateGraph(RunningState, output_schema=Running)
     graph.add_node("start", node(start, shop))
@@ -146,7 +146,7 @@ class Strategy:
     """
 
     name: str
-    graph: Callable[[Shop | None], StateGraph[Any, Any, Any, Any]]
+    graph: Callable[[SessionProtocol | None], StateGraph[Any, Any, Any, Any]]
     plan: Callable[[Planner], Plan]
     prompts: tuple[Prompt[Any, Any], ...]
 

@@ -15,8 +15,8 @@ from typing import Any
 from redraft.builtin.facade import IDENTITY
 from redraft.domain import Evaluation, content_id
 from redraft.evaluators.metric_info import SELF_CHECK, known, self_checks
-from redraft.settings import EXTRACTIVE, FIGURES, Judging
-from redraft.store.agreements import Agreement, Standing
+from redraft.settings import EXTRACTIVE, FIGURES, JudgeConfig
+from redraft.store.agreements import Agreement, JudgeSetup
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line
@@ -135,17 +135,17 @@ def judges_of(run: Run) -> tuple[str, ...]:
     return tuple(run.judging.judges if run.judging else ()) or (run.settings.model,)
 
 
-def standing_of(run: Run, metric: str, version: int) -> Standing:
+def standing_of(run: Run, metric: str, version: int) -> JudgeSetup:
     """For whom and what a figure about a run's judging holds."""
-    judging = run.judging or Judging()
+    judging = run.judging or JudgeConfig()
     names = judges_of(run)
     prompts = "" if names == (EXTRACTIVE,) else content_id("\n".join(_hashes(run, metric)))[:_LETTERS]
-    return Standing(
+    return JudgeSetup(
         " + ".join(_identity(name, run, judging) for name in names), metric, version, prompts, _terms(judging, metric)
     )
 
 
-def _identity(name: str, run: Run, judging: Judging) -> str:
+def _identity(name: str, run: Run, judging: JudgeConfig) -> str:
     """Who that is, wherever the run is read again: a model by its name and its address."""
     own = judging.models.get(name)
     model = own.model if own else name
@@ -168,7 +168,7 @@ def _set(run: Run) -> str:
     return one_line(str(run.settings.prompts), _LONGEST)
 
 
-def _terms(judging: Judging, metric: str) -> str:
+def _terms(judging: JudgeConfig, metric: str) -> str:
     """How is judged otherwise than usual, as far as it makes a difference."""
     said = judging.model_dump(mode="json", exclude=_NEVER, exclude_defaults=True)
     chosen = {name: value for name, value in said.items() if name in _TERMS.get(metric, tuple(said))}
@@ -193,7 +193,7 @@ def packaged_words() -> Mapping[str, Mapping[str, str]]:
 
 
 def _agreement(one: Mapping[str, Any]) -> Agreement:
-    standing = Standing(one["judge"], one["metric"], one["version"], "", one.get("terms", ""))
+    standing = JudgeSetup(one["judge"], one["metric"], one["version"], "", one.get("terms", ""))
     named = ("dataset", "human", "level", "measure", "n", "value")
     figures = {name: one[name] for name in named}
     return Agreement(standing, **figures, low=one.get("low"), high=one.get("high"), measured=str(one["measured"]))

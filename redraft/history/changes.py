@@ -36,7 +36,7 @@ _WORD = re.compile(r"\w+", re.UNICODE)
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SentenceChange:
     """A sentence that was added, removed or changed, and the findings on the earlier draft that this answered."""
 
     kind: Kind
@@ -51,10 +51,10 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class DraftDiff:
     """What changed from one draft to another. `answered` are the findings gone without a sentence to thank for it."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[SentenceChange, ...]
     kept: int
     moved: tuple[str, ...]
     answered: tuple[Finding, ...] = ()
@@ -73,7 +73,7 @@ class Difference:
         }
 
 
-def difference(before: Turn, after: Turn) -> Difference:
+def difference(before: Turn, after: Turn) -> DraftDiff:
     """What changed between the drafts of two rounds, and what became of the findings on the first.
 
     The turns are those of one `redraft.Trace`, in whichever order of rounds; a finding counts as answered only where
@@ -118,7 +118,7 @@ def _judged(turn: Turn) -> list[str]:
 class _Credits:
     """Which change is to be thanked for a finding that is there no more."""
 
-    def __init__(self, changes: Sequence[Change], after: Turn) -> None:
+    def __init__(self, changes: Sequence[SentenceChange], after: Turn) -> None:
         self._changes = changes
         self._by_old = {change.before: n for n, change in reversed(list(enumerate(changes))) if change.before}
         self._by_new = {change.after: n for n, change in reversed(list(enumerate(changes))) if change.after}
@@ -158,7 +158,7 @@ def _resting_on(turn: Turn) -> dict[str, list[str]]:
     return resting
 
 
-def changes_between(before: str, after: str) -> Difference:
+def changes_between(before: str, after: str) -> DraftDiff:
     """The sentences that were added, removed or changed, in the order of the later draft. Takes near-linear time."""
     old, new = (worded(text) for text in (before, after))
     places = {key: at for at, key in enumerate(_numbered(new))}
@@ -166,13 +166,13 @@ def changes_between(before: str, after: str) -> Difference:
     gone = [at for at in range(len(old)) if at not in kept]
     come = sorted(set(range(len(new))) - set(kept.values()))
     pairs = _pairs(old, new, gone, come)
-    changes = [(at, 1, 0, Change("changed", old[pairs[at]], new[at])) for at in come if at in pairs]
-    changes += [(at, 1, 0, Change("added", "", new[at])) for at in come if at not in pairs]
+    changes = [(at, 1, 0, SentenceChange("changed", old[pairs[at]], new[at])) for at in come if at in pairs]
+    changes += [(at, 1, 0, SentenceChange("added", "", new[at])) for at in come if at not in pairs]
     following, paired = _next_kept(kept, len(old), len(new)), set(pairs.values())
-    changes += [(following[at], 0, at, Change("removed", old[at], "")) for at in gone if at not in paired]
+    changes += [(following[at], 0, at, SentenceChange("removed", old[at], "")) for at in gone if at not in paired]
     in_order = _rising([kept[at] for at in sorted(kept)])
     moved = tuple(new[at] for at in sorted(set(kept.values()) - in_order))
-    return Difference(tuple(change for *_, change in sorted(changes, key=lambda one: one[:3])), len(kept), moved)
+    return DraftDiff(tuple(change for *_, change in sorted(changes, key=lambda one: one[:3])), len(kept), moved)
 
 
 def _numbered(sentences: Sequence[str]) -> Iterator[tuple[str, int]]:

@@ -18,7 +18,7 @@ from pydantic_core import to_jsonable_python
 
 from redraft.domain import Span
 from redraft.errors import UsageError
-from redraft.history.lineage import By, Lineage, Origin, Sentence, read_lineage
+from redraft.history.lineage import By, Lineage, Origin, TracedSentence, read_lineage
 from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line
 from redraft.text.embeddings import Encoder
@@ -132,7 +132,7 @@ class Citations:
             ],
         }
 
-    def of(self, sentence: Sentence) -> tuple[int, ...]:
+    def of(self, sentence: TracedSentence) -> tuple[int, ...]:
         """The numbers that a sentence cites."""
         return self.by_sentence.get(sentence.number, ())
 
@@ -142,7 +142,7 @@ class Citations:
         return basis({one.number: one.by for one in self.places}, "citation")
 
     @property
-    def without(self) -> tuple[Sentence, ...]:
+    def without(self) -> tuple[TracedSentence, ...]:
         """The sentences of which no place of the document is found; a heading needs none."""
         return tuple(
             one for one in self.lineage.sentences if one.number in self.by_sentence and not self.by_sentence[one.number]

@@ -16,7 +16,7 @@ from redraft.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class ComparedSummary:
     """One of the two summaries, and the figures on it."""
 
     draft: Draft
@@ -29,12 +29,12 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class SummaryComparison:
     """Two summaries, A and B, and what was said of them. The run and what it took are in `result`."""
 
     result: Result
-    first: Candidate
-    second: Candidate
+    first: ComparedSummary
+    second: ComparedSummary
     preference: Evaluation
 
     @property
@@ -90,7 +90,7 @@ class Comparison:
         return shown | reason | {"usage": asdict(result.usage)}
 
 
-def compared(store: Store, result: Result) -> Comparison:
+def compared(store: Store, result: Result) -> SummaryComparison:
     """What a run of `compare` has come to."""
     run = result.run
     if run.kind != "compare":
@@ -100,10 +100,10 @@ def compared(store: Store, result: Result) -> Comparison:
     if PREFERENCE not in first:
         raise RunError(f"run {run.id} has no verdict yet", hint=f"redraft resume {run.id}")
     counts = count_sentences(store, run, [made[GIVEN], made[OTHER]])
-    return Comparison(
+    return SummaryComparison(
         result,
-        Candidate(made[GIVEN], counts[0], figures(first) or {}),
-        Candidate(made[OTHER], counts[1], figures(second) or {}),
+        ComparedSummary(made[GIVEN], counts[0], figures(first) or {}),
+        ComparedSummary(made[OTHER], counts[1], figures(second) or {}),
         first[PREFERENCE],
     )
 

@@ -28,7 +28,7 @@ from redraft.store.store import Store
 from redraft.text.cleaning import one_line
 from redraft.text.embeddings import Embeddings, Encoder
 from redraft.text.languages import is_foreign, reading, tongues_of
-from redraft.text.origin_chains import Composed, Drift, Excerpt, Known, Place, Text, compose, drift
+from redraft.text.origin_chains import Composed, DerivedText, Drift, Excerpt, Known, OriginPlace, compose, drift
 from redraft.text.origins import Link, Method, Origins, Traced, links_read, links_written
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.sentences import is_heading
@@ -129,7 +129,7 @@ class Origin:
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
-class Sentence:
+class TracedSentence:
     """A sentence of a draft, and where it comes from."""
 
     number: int
@@ -182,7 +182,7 @@ class Lineage:
     run: str
     draft: str
     document: Document
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[TracedSentence, ...]
     members: tuple[Member, ...]
     """All texts in between, each after those that it was made from; the draft is the last."""
     embedded: bool = False
@@ -199,17 +199,17 @@ class Lineage:
         return any(member.inferred for member in self.members)
 
     @property
-    def invented(self) -> tuple[Sentence, ...]:
+    def invented(self) -> tuple[TracedSentence, ...]:
         """The sentences that a judge that has read the whole document did not find there, and that have no place."""
         return tuple(one for one in self.unplaced if one.read)
 
     @property
-    def unplaced(self) -> tuple[Sentence, ...]:
+    def unplaced(self) -> tuple[TracedSentence, ...]:
         """The sentences without a place, in the texts in between and in the document."""
         return tuple(one for one in self.sentences if not one.places and not is_heading(one.text))
 
     @property
-    def doubtful(self) -> tuple[Sentence, ...]:
+    def doubtful(self) -> tuple[TracedSentence, ...]:
         """Those of them that may only say in other words what the document says: nobody has read all of it for them."""
         return tuple(one for one in self.unplaced if not one.read)
 
@@ -251,7 +251,7 @@ class Tracer:
         self.document = document
         self._encoder = KeptEncoder(encoder, store.ancestry, document.id) if encoder else None
         self.family = Family(store)
-        self._texts: dict[str, Text] = {}
+        self._texts: dict[str, DerivedText] = {}
         self._known: Known = {}
         self._languages = sorted({one.language for one in tongues_of(document)})
 
@@ -276,7 +276,7 @@ class Tracer:
         """The sentences of a text with their places in the document."""
         for one in self.family.in_order(member):
             if one.key not in self._texts:
-                self._texts[one.key] = Text(self.linked(one.text, one.parents, said), tuple(self._below(one)))
+                self._texts[one.key] = DerivedText(self.linked(one.text, one.parents, said), tuple(self._below(one)))
         return compose(self._texts[member.key], self._known)
 
     def whole(self, member: Member | None = None) -> Parent:
@@ -312,8 +312,8 @@ class Tracer:
         material += self._languages if any(map(is_foreign, self._languages)) else []
         return hashlib.sha256(json.dumps(material).encode()).hexdigest()
 
-    def _below(self, member: Member) -> list[Text | Excerpt]:
-        below: list[Text | Excerpt] = []
+    def _below(self, member: Member) -> list[DerivedText | Excerpt]:
+        below: list[DerivedText | Excerpt] = []
         for parent, other in zip(member.parents, self.family.parents(member), strict=True):
             if other is not None:
                 below.append(self._texts[other.key])
@@ -321,13 +321,15 @@ class Tracer:
                 below.append(Excerpt(parent.span.start))
             else:
                 # It was written anew since, and what it was made from is not known any more.
-                below.append(Text((), ()))
+                below.append(DerivedText((), ()))
         return below
 
-    def _sentence(self, number: int, last: Member, composed: Composed, traced: Traced, direct: Traced) -> Sentence:
+    def _sentence(
+        self, number: int, last: Member, composed: Composed, traced: Traced, direct: Traced
+    ) -> TracedSentence:
         origins = tuple(self._origin(last, place) for place in composed.places)
         where = None if origins else self._stops(last, composed.lost)
-        return Sentence(
+        return TracedSentence(
             number=number,
             span=composed.span,
             text=one_line(last.text[composed.span.start : composed.span.end]),
@@ -339,7 +341,7 @@ class Tracer:
             invented_in=(where[-1].node if where else last.name) if where is not None else "",
         )
 
-    def _with_quotes(self, draft: str, sentences: Sequence[Sentence]) -> Iterator[Sentence]:
+    def _with_quotes(self, draft: str, sentences: Sequence[TracedSentence]) -> Iterator[TracedSentence]:
         """The sentences with what their judges have quoted for them, or have not found."""
         quotes, number = quotes_of(self._store, draft, self.document), 0
         absent = absent_in(self._store, draft)
@@ -353,7 +355,7 @@ class Tracer:
             else:
                 yield replace(one, read=one.text in absent)
 
-    def _origin(self, last: Member, place: Place) -> Origin:
+    def _origin(self, last: Member, place: OriginPlace) -> Origin:
         return self._at(place.span, place.weight, tuple(self._stops(last, place.way)))
 
     def _directly(self, link: Link) -> Origin:

@@ -10,7 +10,7 @@ from redraft.domain import Evaluation, Evidence, Finding, KeyFact, KeyFacts, Pac
 from redraft.errors import RunError
 from redraft.history.family import GIVEN_SAID, Member
 from redraft.history.lineage import NEAR, NOTHING_SAID, Lineage, Said, Tracer, came_up
-from redraft.history.quotes import FactKey, Held, held_of
+from redraft.history.quotes import FactKey, StatedFact, held_of
 from redraft.history.results import document_read, finding_json
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -22,7 +22,7 @@ from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class DocumentFact:
     """Something that the document says: a key fact, or the answer to a question of its pack."""
 
     text: str
@@ -42,13 +42,15 @@ class Facts:
     metric: str
     what: str
     id: str
-    facts: Sequence[Fact]
+    facts: Sequence[DocumentFact]
 
-    def held(self, store: Store, draft: str) -> dict[str, Held]:
+    def held(self, store: Store, draft: str) -> dict[str, StatedFact]:
         """What the judges of a draft say of the facts, by their text."""
         known = held_of(store.judgments.of(draft), self.metric, self.id)
         return {
-            fact.text: Held(any(one.holds for one in said), tuple(sorted({n for one in said for n in one.sentences})))
+            fact.text: StatedFact(
+                any(one.holds for one in said), tuple(sorted({n for one in said for n in one.sentences}))
+            )
             for fact in self.facts
             if (said := [known[key] for key in fact.keys if key in known])
         }
@@ -63,12 +65,12 @@ def facts_of(store: Store, run: Run, tracer: Tracer, draft: str) -> Facts:
         keyfacts = None
     origins = tracer.origins([tracer.document.text])
 
-    def fact(text: str, kind: str, evidence: Evidence, keys: Sequence[FactKey]) -> Fact:
+    def fact(text: str, kind: str, evidence: Evidence, keys: Sequence[FactKey]) -> DocumentFact:
         if evidence.span is not None:
-            return Fact(text, kind, evidence, (evidence.span,), tuple(keys))
+            return DocumentFact(text, kind, evidence, (evidence.span,), tuple(keys))
         direct = [link.span for one in origins.trace(text) for link in one.links[:1]]
         passage = [Evidence(tracer.document.text[place.start : place.end], place) for place in direct[:1]]
-        return Fact(text, kind, next(iter(passage), evidence), tuple(direct), tuple(keys))
+        return DocumentFact(text, kind, next(iter(passage), evidence), tuple(direct), tuple(keys))
 
     if keyfacts is not None:
         trees = [tree for tree in keyfacts.trees if run.settings.query in (None, tree.query)]
@@ -134,7 +136,7 @@ _THIRDS = 3
 class Loss:
     """A fact that a summary lacks, and where it got lost."""
 
-    fact: Fact
+    fact: DocumentFact
     step: Step
     level: int | None
     """Of the merge that dropped it, or the lowest level; None for a draft."""
@@ -161,9 +163,9 @@ class Losses:
     lineage: Lineage
     by: str
     """What was looked for: key facts or questions, with their id."""
-    kept: tuple[Fact, ...]
+    kept: tuple[DocumentFact, ...]
     lost: tuple[Loss, ...]
-    judged: Mapping[str, Held] = field(default_factory=dict)
+    judged: Mapping[str, StatedFact] = field(default_factory=dict)
     """What the judges of the summary say of facts, by their text. Of the others words tell."""
 
     @property
@@ -306,7 +308,7 @@ class FactSearch:
         self._refusals = self._refused(draft)
         self._holding: dict[tuple[str, str], bool] = {}
         self._origins: dict[str, Origins] = {}
-        self._judged: dict[str, dict[str, Held]] = {}
+        self._judged: dict[str, dict[str, StatedFact]] = {}
 
     def losses(self) -> Losses:
         """What became of each of the facts."""
@@ -349,7 +351,7 @@ class FactSearch:
             if made.accepted is False and made.base and made.draft != draft
         ]
 
-    def _loss(self, members: Sequence[Member], refused: Sequence[tuple[Member, Member]], fact: Fact) -> Loss:
+    def _loss(self, members: Sequence[Member], refused: Sequence[tuple[Member, Member]], fact: DocumentFact) -> Loss:
         document = self._tracer.document
         place = fact.places[0] if fact.places else Span(0, 0)
         named = document_of(document, place), chapter_of(document, place), pages_of(document, place)
@@ -362,7 +364,7 @@ class FactSearch:
             return Loss(fact, "gap", None, "a chunk that was left out", "", *where)
         return Loss(fact, self._step(at, fact), at.level, at.said, at.name, *where)
 
-    def _last_without(self, members: Sequence[Member], fact: Fact) -> Member | None:
+    def _last_without(self, members: Sequence[Member], fact: DocumentFact) -> Member | None:
         """The last text on the fact's path that lacks it, though something that it was made from has it.
 
         None where the place of the fact was read by nobody.
@@ -387,7 +389,7 @@ class FactSearch:
                 found = member
         return found
 
-    def _step(self, at: Member, fact: Fact) -> Step:
+    def _step(self, at: Member, fact: DocumentFact) -> Step:
         kinds = {parent.kind for parent in at.parents}
         if at.level is None:
             return "revision" if "base" in kinds else "extraction" if "excerpt" in kinds else "tidying"
@@ -397,7 +399,7 @@ class FactSearch:
             return "extraction" if any(_reads(parent, fact) for parent in at.parents) else "update"
         return "extraction" if "excerpt" in kinds else "merge"
 
-    def _said_of(self, member: Member) -> dict[str, Held]:
+    def _said_of(self, member: Member) -> dict[str, StatedFact]:
         """What judges say of the facts in a text; nothing of one that nobody has judged, as no partial summary is."""
         if member.level is not None:
             return {}
@@ -405,7 +407,7 @@ class FactSearch:
             self._judged[member.name] = self._sought.held(self._store, member.name)
         return self._judged[member.name]
 
-    def _holds(self, member: Member, fact: Fact) -> bool:
+    def _holds(self, member: Member, fact: DocumentFact) -> bool:
         """Whether a text states a fact: its judges say so, or else it says so nearly as it is, or less nearly, and has
         it from there."""
         if (said := self._said_of(member).get(fact.text)) is not None:
@@ -416,12 +418,12 @@ class FactSearch:
             self._holding[key] = any(link.weight >= _SURE or self._comes_from(member, link, fact) for link in links)
         return self._holding[key]
 
-    def _comes_from(self, member: Member, link: Link, fact: Fact) -> bool:
+    def _comes_from(self, member: Member, link: Link, fact: DocumentFact) -> bool:
         composed = [one for one in self._tracer.composed(member) if _within(one.span, link.span)]
         return any(_near(place, span) for span in _spans(composed) for place in fact.places)
 
 
-def _reads(parent: Parent, fact: Fact) -> bool:
+def _reads(parent: Parent, fact: DocumentFact) -> bool:
     """Whether a fact stands in what was shown of the document to be summarized."""
     return parent.kind == "excerpt" and any(_within(place, parent.span) for place in fact.places)
 

@@ -29,7 +29,7 @@ _FACTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class StatedFact:
     """Whether a draft states a fact, as its judges say, and the numbers of the sentences that do."""
 
     holds: bool
@@ -71,7 +71,7 @@ def _quoted(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> Iterato
             yield from ((int(number), span) for number in one.get("sentences", ()))
 
 
-def held_of(judged: Mapping[str, Evaluation], metric: str, yardstick: str) -> dict[FactKey, Held]:
+def held_of(judged: Mapping[str, Evaluation], metric: str, yardstick: str) -> dict[FactKey, StatedFact]:
     """What the judges of a draft say of the questions of a pack, or of key facts, with the id that this has: whether
     it states them. Nothing where it was judged by others."""
     part, listed, key = _FACTS[metric]
@@ -79,7 +79,7 @@ def held_of(judged: Mapping[str, Evaluation], metric: str, yardstick: str) -> di
     if told is None or told.details.get(part, yardstick) != yardstick:
         return {}
     return {
-        tuple(one[name] for name in key): Held(verdict == FINE[metric], tuple(one.get("sentences", ())))
+        tuple(one[name] for name in key): StatedFact(verdict == FINE[metric], tuple(one.get("sentences", ())))
         for one in _listed(judged, metric, listed)
         # Without a verdict, or where the judges do not agree, nobody has said.
         if (verdict := one.get("verdict")) == FINE[metric] or verdict in LACKING[metric]

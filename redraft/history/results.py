@@ -28,7 +28,7 @@ from redraft.evaluators.metric_info import PREFERENCE, standing
 from redraft.evaluators.panel import withdrawn
 from redraft.history.certificates import Certificate, certificates, self_checked
 from redraft.rulings import FinalComparison
-from redraft.settings import FIGURES, STATISTICS, Settings
+from redraft.settings import FIGURES, STATISTICS, DraftConfig
 from redraft.store.runs import Run, damage_named
 from redraft.store.store import Store
 from redraft.text.languages import reading, said_to_be
@@ -88,7 +88,7 @@ class Result:
     """What was odd in what its replies came in: another model has answered, or nobody knows what was used."""
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> DraftConfig:
         """What was asked for."""
         return self.run.settings
 

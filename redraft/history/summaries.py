@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 from redraft.history.certificates import self_checked
 from redraft.history.comparison import preferred
 from redraft.history.trace import scores_of
-from redraft.settings import GIVEN_STRATEGY, Part
+from redraft.settings import GIVEN_STRATEGY, ExperimentPart
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line
@@ -64,7 +64,7 @@ def summary_of(store: Store, run: Run) -> RunSummary:
         kind=run.kind,
         parent=run.parent,
         experiment=run.experiment,
-        part=isinstance(run.purpose, Part),
+        part=isinstance(run.purpose, ExperimentPart),
         chapter_of=store.chapters.whole_of(run.id) or None,
         strategy="" if run.settings.strategy == GIVEN_STRATEGY else run.settings.strategy,
         model=run.settings.model,

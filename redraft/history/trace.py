@@ -55,7 +55,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class RunTrace:
     """A run with its rounds. One without a refinement has one round; one without a draft, or with two of them that it
     compares, has none.
     """
@@ -107,7 +107,7 @@ class Trace:
         } | parts
 
 
-def read_trace(store: Store, key: str) -> Trace:
+def read_trace(store: Store, key: str) -> RunTrace:
     """The rounds of a run, also of one that is not done. Raises a `RunError` where there is none of this id."""
     result = read_result(store, key)
     run, rounds = result.run, list(result.rounds)
@@ -126,7 +126,7 @@ def read_trace(store: Store, key: str) -> Trace:
         )
         for made in rounds
     )
-    return Trace(result, turns, tuple(one for some in looked_up.values() for one in some))
+    return RunTrace(result, turns, tuple(one for some in looked_up.values() for one in some))
 
 
 def at_round(store: Store, result: Result, number: int) -> Result:

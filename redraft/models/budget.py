@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from redraft.errors import BudgetError, StoreError
-from redraft.store.bookings import Booking, Bookings, NoRoomError, Terms
+from redraft.store.bookings import Booking, Bookings, NoRoomError, ReservationTerms
 from redraft.store.calls import Call
 from redraft.store.connection import off_loop
 
@@ -26,7 +26,7 @@ class Budget:
 
         Where they are `paced` they keep to the limits a minute together, too.
         """
-        self.terms = Terms(pot or secrets.token_hex(8), max_calls, max_cost)
+        self.terms = ReservationTerms(pot or secrets.token_hex(8), max_calls, max_cost)
         self.paced = paced
         self.in_flight = 0
         """How many calls are on their way, into the ledger or to the provider."""

@@ -18,7 +18,7 @@ from redraft.models.failures import redact
 from redraft.models.http_client import stay_where_they_are
 from redraft.models.secrets import environment_keys
 from redraft.models.structured_output import modes_for
-from redraft.settings import Settings
+from redraft.settings import DraftConfig
 
 
 def providers() -> tuple[str, ...]:
@@ -34,7 +34,7 @@ def check_provider(provider: str, model: str) -> None:
         raise UsageError(f"{model} needs the package {package}", hint=f"pip install {package}")
 
 
-def open_provided(settings: Settings, *, seconds: float) -> ChatModel:
+def open_provided(settings: DraftConfig, *, seconds: float) -> ChatModel:
     """The model that the settings name, by LangChain. Its key comes from the provider's own environment variable."""
     provider, _, name = settings.model.partition(":")
     first = _initialized(settings.model, provider, name)
@@ -52,7 +52,7 @@ def open_provided(settings: Settings, *, seconds: float) -> ChatModel:
     return _asked(chat, settings, seconds)
 
 
-def open_plugged(settings: Settings, *, seconds: float) -> Model:
+def open_plugged(settings: DraftConfig, *, seconds: float) -> Model:
     """The model that a package's own factory makes of what follows its name, and of the settings."""
     name, _, rest = settings.model.partition(":")
     factory = plugins.load("models", name)
@@ -67,7 +67,7 @@ def open_plugged(settings: Settings, *, seconds: float) -> Model:
     return wrapped(made)
 
 
-def _asked(chat: BaseChatModel, settings: Settings, seconds: float) -> ChatModel:
+def _asked(chat: BaseChatModel, settings: DraftConfig, seconds: float) -> ChatModel:
     modes = modes_for(settings.replies, speaks_openai=traits_of(chat).speaks_openai)
     return ChatModel(
         chat,

@@ -57,7 +57,7 @@ from redraft.store.calls import GATHERED, OK, SENT, Call
 from redraft.store.connection import off_loop
 from redraft.store.documents import now
 from redraft.store.jobs import attempt_of
-from redraft.store.models import Manners
+from redraft.store.models import ModelCapabilities
 from redraft.store.store import Store
 from redraft.text.languages import is_foreign
 from redraft.text.tokens import Tokenizer
@@ -131,7 +131,7 @@ class RecordedModel:
         self._observer = observer
         self._pause = pause
         self._language = language if any(map(is_foreign, language.split(", "))) else ""
-        self._manners: Manners | None = None
+        self._manners: ModelCapabilities | None = None
         self._patience = Patience()
         self._odd: set[str] = set()
         self._hopeless: RedraftError | None = None
@@ -232,7 +232,7 @@ class RecordedModel:
                 await self._pause(wait)
             since = time.monotonic()
 
-    async def _met(self) -> Manners:
+    async def _met(self) -> ModelCapabilities:
         """What earlier runs have learned of the model, as it was known when this run began. The model is told of it."""
         if self._manners is None:
             self._manners = await off_loop(self._store.manners.known, self.identity)

@@ -207,7 +207,7 @@ def _is_label(annotation: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ReplyShape:
     """What a reply of one shape looks like."""
 
     shape: type[BaseModel]
@@ -240,9 +240,9 @@ class Form:
             if not (found := properties.get(name)):
                 continue
             if field.one is not None:
-                properties[name] = Form(field.one).limited(found, given)
+                properties[name] = ReplyShape(field.one).limited(found, given)
             elif field.is_list and found.get("type") == "array":
-                items = Form(field.entry).limited(found["items"], given) if field.entry else found["items"]
+                items = ReplyShape(field.entry).limited(found["items"], given) if field.entry else found["items"]
                 most = _most(field, given)
                 properties[name] = {**found, "items": items, **({"maxItems": most} if most else {})}
         return {**schema, "properties": properties}
@@ -258,7 +258,7 @@ class Form:
             if not (found := properties.get(name)):
                 continue
             if field.entry is not None:
-                properties[name] = {**found, "items": Form(field.entry, self.tags).named(found["items"])}
+                properties[name] = {**found, "items": ReplyShape(field.entry, self.tags).named(found["items"])}
             elif field.names is not None and self.tags is not None:
                 of = field.names.field
                 said = {"type": "string", "enum": self.tags.asked(of) if name == "id" else self.tags.all(of)}
@@ -273,9 +273,9 @@ class Form:
             return False
         for name, field in fields.items():
             if field.entry is not None:
-                if not isinstance(value[name], list) or not all(map(Form(field.entry).is_exact, value[name])):
+                if not isinstance(value[name], list) or not all(map(ReplyShape(field.entry).is_exact, value[name])):
                     return False
-            elif field.one is not None and not Form(field.one).is_exact(value[name]):
+            elif field.one is not None and not ReplyShape(field.one).is_exact(value[name]):
                 return False
         return True
 
@@ -362,11 +362,11 @@ class Form:
         if field.entry is not None:
             if isinstance(value, dict):
                 value = self._by_item(value, field.name) or [value]
-            inner = Form(field.entry, self.tags)
+            inner = ReplyShape(field.entry, self.tags)
             return [inner._entry(one) for one in value] if isinstance(value, list) else value
         if field.names and field.is_list and isinstance(value, list):
             return [one["id"] if isinstance(one, dict) and "id" in one else one for one in value]
-        return Form(field.one, self.tags)._entry(value) if field.one is not None else value
+        return ReplyShape(field.one, self.tags)._entry(value) if field.one is not None else value
 
     def _entry(self, value: object) -> object:
         return self._put(_named(value, _fields(self.shape))) if isinstance(value, dict) else value

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from redraft.models.reply_forms import BrokenOffError, Form, Loose, NoJsonError
+from redraft.models.reply_forms import BrokenOffError, Loose, NoJsonError, ReplyShape
 from redraft.patterns import pattern
 from redraft.prompts.tags import Tags, Wire
 
@@ -225,7 +225,7 @@ def read_value(text: str, shape: type[T], given: BaseModel | None = None) -> T:
     leaves standing what the others say. Where two are at odds, neither is believed.
     """
     tags = Tags(given) if given is not None else None
-    form = Form(shape, tags)
+    form = ReplyShape(shape, tags)
     failure = NoValueError("the reply holds no JSON object")
     found = list[_Found[T]]()
     for candidate, before in _joined(_candidates(final_channel(text), form), form):
@@ -259,7 +259,7 @@ def whole_entries(text: str, shape: type[T], given: BaseModel) -> T | None:
     own, or counts by itself; None where there is no such entry, or the reply is no such list.
     """
     tags = Tags(given)
-    form, wire = Form(shape, tags), Wire(tags)
+    form, wire = ReplyShape(shape, tags), Wire(tags)
     said = without_thoughts(final_channel(text))
     first = _OBJECT.search(said)
     begins = _LIST.match(said, first.start()) if first and form.is_severable else None
@@ -294,10 +294,10 @@ def is_exact(text: str, shape: object) -> bool:
         value = json.loads(text)
     except (ValueError, RecursionError):
         return False
-    return isinstance(shape, type) and issubclass(shape, BaseModel) and Form(shape).is_exact(value)
+    return isinstance(shape, type) and issubclass(shape, BaseModel) and ReplyShape(shape).is_exact(value)
 
 
-def _joined(candidates: Sequence[tuple[object, str]], form: Form) -> Iterator[tuple[object, str]]:
+def _joined(candidates: Sequence[tuple[object, str]], form: ReplyShape) -> Iterator[tuple[object, str]]:
     """The values with entries that follow one another as one list, as where each has a line of its own."""
     entries: list[object] = []
     words = ""
@@ -317,7 +317,7 @@ def _joined(candidates: Sequence[tuple[object, str]], form: Form) -> Iterator[tu
         yield entries, words
 
 
-def _continued(found: Sequence[_Found[T]], form: Form) -> T:
+def _continued(found: Sequence[_Found[T]], form: ReplyShape) -> T:
     """The last value, with the entries of those before it that it goes on from: no word stands between them."""
     last, name = found[-1], form.entries
     said: list[Any] = list(getattr(last.value, name)) if name else []
@@ -330,7 +330,7 @@ def _continued(found: Sequence[_Found[T]], form: Form) -> T:
     return last.value.model_copy(update={name: said})
 
 
-def _candidates(text: str, form: Form) -> list[tuple[object, str]]:
+def _candidates(text: str, form: ReplyShape) -> list[tuple[object, str]]:
     """The whole JSON values outside of thoughts, each with the words before it."""
     found: list[tuple[object, str]] = []
     at = said_to = tries = 0

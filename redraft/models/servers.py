@@ -21,7 +21,7 @@ _MOST_BYTES = 4 * 1024 * 1024
 _FEW_SECONDS = 3.0
 
 
-class Server:
+class ModelServer:
     """A server at the address under which its models are asked. Nothing of what it answers is believed to be of use.
 
     As everywhere, no redirect is followed, and no answer is read that is longer than one can be.
@@ -111,7 +111,7 @@ def nearby(ports: Sequence[Port]) -> list[Nearby]:
 
 
 def _at(port: Port) -> Nearby:
-    with Server(port.url, seconds=_SECONDS, by_proxy=False) as server:
+    with ModelServer(port.url, seconds=_SECONDS, by_proxy=False) as server:
         listed = server.get("/models")
     entries = listed.get("data") if isinstance(listed, dict) else None
     if not isinstance(entries, list):
@@ -141,7 +141,7 @@ def window_of_family(name: str) -> int | None:
     return _families()[max(fitting, key=len)] if fitting else None
 
 
-def window_at(server: Server, name: str) -> int | None:
+def window_at(server: ModelServer, name: str) -> int | None:
     """The window that a server says it gives to a model; None where it does not say.
 
     What a model was trained for is not what it is served with, so that is no answer.
@@ -149,7 +149,7 @@ def window_at(server: Server, name: str) -> int | None:
     return next((said for said in _answers(server, name) if said is not None), None)
 
 
-def _answers(server: Server, name: str) -> Iterator[int | None]:
+def _answers(server: ModelServer, name: str) -> Iterator[int | None]:
     """What each kind of server is asked, one after the other, until one of the questions is understood."""
     listed = server.get("/models")
     if listed is None:

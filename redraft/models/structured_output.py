@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from redraft.errors import UsageError
 from redraft.models.base import Request
-from redraft.models.reply_forms import Form
+from redraft.models.reply_forms import ReplyShape
 from redraft.prompts.contract import reply_schema
 from redraft.prompts.tags import Tags
 from redraft.settings import ReplyForm
@@ -197,7 +197,7 @@ def longest(request: Request[Any, Any]) -> str:
     return json.dumps(_form(request).named(_form(request).limited(reply_schema(shape), request.given)))
 
 
-def _form(request: Request[Any, Any]) -> Form:
+def _form(request: Request[Any, Any]) -> ReplyShape:
     shape = request.prompt.returns
     assert issubclass(shape, BaseModel)
-    return Form(shape, Tags(request.given))
+    return ReplyShape(shape, Tags(request.given))

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 from redraft.outputs import formats
 from redraft.outputs.docx import docx
 from redraft.outputs.html import html
-from redraft.outputs.paper import Block, Paper, Part
+from redraft.outputs.paper import Block, Paper, PaperPart
 from redraft.text.cleaning import one_line
 from redraft.text.sentences import sentences
 
@@ -45,15 +45,15 @@ def _escaped(found: re.Match[str]) -> str:
     return found[0] if len(found[1]) % 2 else f"{found[1]}\\]"
 
 
-def _joined(paper: Paper, said: Callable[[Part], str], headed: Callable[[Part], str]) -> str:
-    title = [headed(Part("", paper.title))] if paper.is_titled else []
+def _joined(paper: Paper, said: Callable[[PaperPart], str], headed: Callable[[PaperPart], str]) -> str:
+    title = [headed(PaperPart("", paper.title))] if paper.is_titled else []
     stretches = [*title] + [
         one for part in paper.parts for one in ((headed(part) if part.heading else ""), said(part)) if one
     ]
     return "\n\n".join(stretches) + "\n"
 
 
-def _headed(part: Part) -> str:
+def _headed(part: PaperPart) -> str:
     return f"{'#' * part.level} {harmless(one_line(part.heading))}"
 
 

@@ -71,7 +71,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PaperPart:
     """A text under a heading of its own, or under none; with what its sentences cite, where that is known."""
 
     text: str
@@ -85,7 +85,7 @@ class Paper:
     """One text or several under one title, and what a reader should know of them, in sentences."""
 
     title: str
-    parts: tuple[Part, ...]
+    parts: tuple[PaperPart, ...]
     about: tuple[str, ...] = ()
     language: str = ""
     """The language that it is written in, such as `en`; empty where nobody knows."""
@@ -110,9 +110,9 @@ def paper_of(result: Result, cite: Callable[[str], Citations] | None = None) -> 
     It is asked with the id of a run for what its sentences cite.
     """
 
-    def part(of: Result, heading: str = "") -> Part:
+    def part(of: Result, heading: str = "") -> PaperPart:
         citations = cite(of.run.id) if cite and of.draft else None
-        return Part(of.summary or "", heading, level=_LEVEL_OF_CHAPTERS if heading else 1, citations=citations)
+        return PaperPart(of.summary or "", heading, level=_LEVEL_OF_CHAPTERS if heading else 1, citations=citations)
 
     below = [part(one.result, one_line(one.title)) for one in result.chapters if one.result and one.result.draft]
     made = Paper(
@@ -163,7 +163,7 @@ def is_rtl(text: str) -> bool:
     return classes["R"] + classes["AL"] > classes["L"]
 
 
-def _part_blocks(part: Part, numbers: Iterator[int]) -> Iterator[Block]:
+def _part_blocks(part: PaperPart, numbers: Iterator[int]) -> Iterator[Block]:
     if part.heading:
         yield Block("heading", (Words(part.heading),), part.level)
     body = list(_blocks(part, numbers))
@@ -174,7 +174,7 @@ def _part_blocks(part: Part, numbers: Iterator[int]) -> Iterator[Block]:
         yield replace(one, level=level)
 
 
-def _blocks(part: Part, numbers: Iterator[int]) -> Iterator[Block]:
+def _blocks(part: PaperPart, numbers: Iterator[int]) -> Iterator[Block]:
     """The blocks of a text, line by line: lines that follow each other without a mark are one paragraph."""
     marks, at = _marks(part.citations), 0
     paragraph: list[Piece] = []

@@ -22,7 +22,7 @@ _EXAMPLE = "## Findings (120 words)"
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class TemplateSection:
     """A heading of a template, and the line that it stands on. `words` is None for one that is a heading alone."""
 
     title: str
@@ -42,10 +42,10 @@ class Template:
     """The headings of a form, in their order."""
 
     name: str
-    sections: tuple[Section, ...]
+    sections: tuple[TemplateSection, ...]
 
     @property
-    def drafted(self) -> tuple[Section, ...]:
+    def drafted(self) -> tuple[TemplateSection, ...]:
         """Those that something is to be written under."""
         return tuple(one for one in self.sections if one.words is not None)
 
@@ -66,7 +66,7 @@ def read_template(text: str, name: str, words: int | None = None) -> Template:
     return Template(name, tuple(settled))
 
 
-def _sections(text: str, name: str) -> Iterator[Section]:
+def _sections(text: str, name: str) -> Iterator[TemplateSection]:
     """The headings with all that stands below each; a comment counts as the lines that it takes up."""
     lines = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), text).split("\n")
     titled: tuple[int, re.Match[str]] | None = None
@@ -85,7 +85,7 @@ def _sections(text: str, name: str) -> Iterator[Section]:
         yield _section(*titled, below, name)
 
 
-def _section(line: int, heading: re.Match[str], below: Sequence[str], name: str) -> Section:
+def _section(line: int, heading: re.Match[str], below: Sequence[str], name: str) -> TemplateSection:
     said = one_line(heading[2])
     limit = _LIMIT.search(said) if said.endswith(")") else None
     limit = limit if limit and limit.end() == len(said) else None
@@ -97,10 +97,10 @@ def _section(line: int, heading: re.Match[str], below: Sequence[str], name: str)
     if len(instruction) > _LONGEST_INSTRUCTION:
         most = f"{_LONGEST_INSTRUCTION:,} characters"
         raise _wrong(line, f"what belongs under {title!r} takes more than {most}", name, "say it in fewer words")
-    return Section(title, len(heading[1]), line, int(limit[1]) if limit else None, instruction)
+    return TemplateSection(title, len(heading[1]), line, int(limit[1]) if limit else None, instruction)
 
 
-def _settled(one: Section, name: str, words: int | None, *, above: bool) -> Section:
+def _settled(one: TemplateSection, name: str, words: int | None, *, above: bool) -> TemplateSection:
     """The section with its limit: its own, or that of all."""
     if one.words is None and not one.instruction and above:
         return one
@@ -114,13 +114,13 @@ def _settled(one: Section, name: str, words: int | None, *, above: bool) -> Sect
         )
     if limit < _LEAST_WORDS:
         raise _wrong(one.line, f"a limit is at least {_LEAST_WORDS} words", name, f"write ({_LIMIT_EXAMPLE}), or so")
-    return Section(one.title, one.level, one.line, limit, one.instruction)
+    return TemplateSection(one.title, one.level, one.line, limit, one.instruction)
 
 
 _LIMIT_EXAMPLE = "120 words"
 
 
-def _check_twins(sections: Sequence[Section], name: str) -> None:
+def _check_twins(sections: Sequence[TemplateSection], name: str) -> None:
     seen: dict[tuple[str, int | None], int] = {}
     for one in sections:
         first = seen.setdefault((one.query, one.words), one.line)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from redraft.agents.accounts import FIRST, Attempt, together
-from redraft.agents.evidence import EvidenceDesk
-from redraft.agents.fact_checker import Factfinder, Vetted
+from redraft.agents.evidence import EvidenceReader
+from redraft.agents.fact_checker import FactChecker, Vetted
 from redraft.agents.judge import Judge
 from redraft.domain import Chunk, Evidence, KeyFact, KeyFacts, Objection, Perspective, Span, Tree, content_id
 from redraft.errors import CutThought, JudgingError, RejectedRequest, ReplyError
@@ -64,7 +64,7 @@ class Gardener:
 
     builder: Judge
     validator: Judge
-    desk: EvidenceDesk
+    desk: EvidenceReader
     perspectives: tuple[Perspective, ...]
     observer: Observer
 
@@ -139,7 +139,7 @@ class Gardener:
         what, where = f"{perspective} facts of {name}", (span, perspective, name, misses)
         try:
             asked = attempt if halved or attempt.loosely else None
-            return [await Factfinder(self.builder).grow(self.desk.text(span), perspective, what, asked)]
+            return [await FactChecker(self.builder).grow(self.desk.text(span), perspective, what, asked)]
         except (ReplyError, RejectedRequest) as error:
             misses.note(error)
             if not isinstance(error, ReplyError) or not error.wants_room:
@@ -163,7 +163,7 @@ class Gardener:
             return [], ""
         # One that stands in both trees, at the same level, is judged once.
         once = list({(fact.level, fact.text): fact for fact in facts}.values())
-        accounts = await Factfinder(self.validator).vet(self.desk.text(span), once, name)
+        accounts = await FactChecker(self.validator).vet(self.desk.text(span), once, name)
         opinions = {
             (fact.level, fact.text): {dimension: account.verdicts.get(n) for dimension, account in accounts.items()}
             for n, fact in enumerate(once)
@@ -191,7 +191,7 @@ class Gardener:
         """The tree with its query, and what went wrong."""
         if not tree.kept:
             return tree, ""
-        factfinder = Factfinder(self.builder)
+        factfinder = FactChecker(self.builder)
         try:
             excerpt, label = self.desk.text(tree.span), f"{tree.perspective} query of {name}"
             query = await factfinder.query(excerpt, tree.kept, tree.perspective, label, self.desk)
@@ -213,7 +213,7 @@ def hashes(book: PromptBook) -> dict[str, str]:
     return {prompt.name: book.hash(prompt) for prompt in BUILDING}
 
 
-def chunk_tokens(desk: EvidenceDesk) -> int:
+def chunk_tokens(desk: EvidenceReader) -> int:
     """How large the chunks are: the paper's size, or what a smaller window has room for beside a reply."""
     return max(MIN_BUDGET, min(CHUNK_TOKENS, desk.room))
 

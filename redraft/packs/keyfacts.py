@@ -89,7 +89,7 @@ def share(part: float, whole: int) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ListedFact:
     """A fact with where it is from."""
 
     fact: KeyFact
@@ -101,9 +101,9 @@ class Item:
         return bin_of(self.tree.position)
 
 
-def items_of(trees: Sequence[Tree]) -> list[Item]:
+def items_of(trees: Sequence[Tree]) -> list[ListedFact]:
     """All facts that a summary is judged by: tree by tree, each depth first."""
-    return [Item(fact, tree) for tree in trees for fact in tree.kept]
+    return [ListedFact(fact, tree) for tree in trees for fact in tree.kept]
 
 
 def bin_of(position: float) -> str:

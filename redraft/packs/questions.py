@@ -12,7 +12,7 @@ from math import ceil, sqrt
 import numpy as np
 
 from redraft.agents.accounts import FIRST, Attempt, together
-from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.evidence import EvidenceReader
 from redraft.agents.examiner import QUESTION, Examiner
 from redraft.agents.judge import Judge
 from redraft.domain import Chunk, Evidence, Pack, PackQuestion, Span, content_id
@@ -91,7 +91,7 @@ class Quantity:
 
 
 async def build_pack(
-    judge: Judge, desk: EvidenceDesk, quantity: Quantity, observer: Observer, outline: Outline | None = None
+    judge: Judge, desk: EvidenceReader, quantity: Quantity, observer: Observer, outline: Outline | None = None
 ) -> Pack:
     """Ask about the whole document, stretch by stretch, with the outline in view where there is one. What could not be
     had is named."""
@@ -118,13 +118,13 @@ async def build_pack(
     return Pack(pack_id(document, questions), document, judge.model.identity, hashes, questions, missing)
 
 
-def _in_view(outline: Outline | None, desk: EvidenceDesk, quantity: Quantity) -> str | None:
+def _in_view(outline: Outline | None, desk: EvidenceReader, quantity: Quantity) -> str | None:
     """The outline as it stands in prompts; none where the window has no room for it, or where it is set how many
     questions are asked about each stretch, which is a paper's procedure."""
     return outline_text(outline) if outline is not None and shows_outline(desk, quantity) else None
 
 
-def shows_outline(desk: EvidenceDesk, quantity: Quantity) -> bool:
+def shows_outline(desk: EvidenceReader, quantity: Quantity) -> bool:
     """Whether questions are asked with an outline in view, where there is one."""
     return desk.window >= _OUTLINE_WINDOW and isinstance(quantity.questions, int)
 
@@ -176,7 +176,7 @@ def pack_id(document: str, questions: Sequence[PackQuestion]) -> str:
     return content_id(json.dumps(material, ensure_ascii=False))[:16]
 
 
-def pack_key(judge: Judge, desk: EvidenceDesk, quantity: Quantity) -> str:
+def pack_key(judge: Judge, desk: EvidenceReader, quantity: Quantity) -> str:
     """The same for the same document, judge, prompts and quantity: a pack is built once for each.
 
     Nothing of the judge's window is in it: whatever it can read at once, the same is asked about the same stretches.
@@ -187,7 +187,7 @@ def pack_key(judge: Judge, desk: EvidenceDesk, quantity: Quantity) -> str:
     return content_id(json.dumps(material))[:32]
 
 
-def stretches_of(desk: EvidenceDesk, most: int) -> Sequence[Chunk]:
+def stretches_of(desk: EvidenceReader, most: int) -> Sequence[Chunk]:
     """The document in stretches of at most so many tokens, about as long as each other; whole where it has no more.
 
     What surrounds the text, such as a list of references, is not asked about.
@@ -201,7 +201,7 @@ def stretches_of(desk: EvidenceDesk, most: int) -> Sequence[Chunk]:
     return chunk(desk.document, desk.tokenizer, max(MIN_BUDGET, share), end, start=start)
 
 
-def questions_wanted(desk: EvidenceDesk, quantity: Quantity) -> int:
+def questions_wanted(desk: EvidenceReader, quantity: Quantity) -> int:
     """6 to 12 for a document of some pages; beyond that as many more as the root of its length, up to the limit.
 
     Where it is set how many are asked about each stretch, all of these.
@@ -213,7 +213,7 @@ def questions_wanted(desk: EvidenceDesk, quantity: Quantity) -> int:
     return max(1, min(quantity.questions, grown))
 
 
-def questions_each(desk: EvidenceDesk, quantity: Quantity, stretches: int) -> tuple[int, int]:
+def questions_each(desk: EvidenceReader, quantity: Quantity, stretches: int) -> tuple[int, int]:
     """From how many to how many questions are asked for about each stretch."""
     if not isinstance(quantity.questions, int):
         return quantity.questions
@@ -223,7 +223,7 @@ def questions_each(desk: EvidenceDesk, quantity: Quantity, stretches: int) -> tu
     return each, each
 
 
-def parts_of(desk: EvidenceDesk, stretch: Chunk, count: int, outline: str | None = None) -> list[Span]:
+def parts_of(desk: EvidenceReader, stretch: Chunk, count: int, outline: str | None = None) -> list[Span]:
     """A stretch whole where a prompt has room for it beside so many questions that come back, or else in parts."""
     around = _PROMPT_TOKENS + (desk.tokenizer.count(outline) if outline else 0)
     room = max(desk.room, desk.window - count * QUESTION.tokens(desk.wording) - around)
@@ -253,7 +253,7 @@ class _Part:
 
 async def _ask(
     judge: Judge,
-    desk: EvidenceDesk,
+    desk: EvidenceReader,
     stretch: Chunk,
     count: tuple[int, int],
     stretches: int,
@@ -274,7 +274,7 @@ class _Asker:
     """Who is asked, by which document, with what in view."""
 
     judge: Judge
-    desk: EvidenceDesk
+    desk: EvidenceReader
     misses: Misses
     outline: str | None
 
@@ -323,7 +323,7 @@ async def _asked(
     return [*more, *found][: count[1]], troubles
 
 
-def _evidence(asked: DocumentQuestion, desk: EvidenceDesk, within: Span) -> Evidence:
+def _evidence(asked: DocumentQuestion, desk: EvidenceReader, within: Span) -> Evidence:
     """Where the answer stands: the quote, or else the place in the stretch that is nearest to the question."""
     quoted = desk.sentence(asked.quote, [within])
     if quoted.span is not None:
@@ -378,7 +378,7 @@ def chosen_in(order: Sequence[int], parts: Sequence[int], wanted: int) -> list[i
     return [n for n in order if n in chosen]
 
 
-def _question(number: int, found: _Found, desk: EvidenceDesk) -> PackQuestion:
+def _question(number: int, found: _Found, desk: EvidenceReader) -> PackQuestion:
     span = found.evidence.span
     return PackQuestion(
         id=number,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from redraft.agents.accounts import together
-from redraft.agents.evidence import EvidenceDesk, Wanted
+from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.examiner import Examiner
 from redraft.agents.judge import Judge
 from redraft.agents.questioner import Questioner
@@ -42,7 +42,7 @@ class TypedBuilder:
     """Asks `each` question of every type about every third of a document up to `end`."""
 
     judge: Judge
-    desk: EvidenceDesk
+    desk: EvidenceReader
     end: int
     each: int
     observer: Observer
@@ -100,7 +100,7 @@ class TypedBuilder:
         """What is wrong with a question that shall have no answer: the document has one, or nobody can tell."""
         if made.is_answerable:
             return ""
-        found = await Examiner(self.judge).answers_from_document([Wanted(made.text)], self.desk)
+        found = await Examiner(self.judge).answers_from_document([EvidenceQuery(made.text)], self.desk)
         if not found.verdicts:
             return "whether the document has an answer was not judged"
         return "the document has an answer to it" if found.verdicts[0].answered else ""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from redraft.dossier.comparison.contents import DocumentBeside, ItemBeside, RunBeside, RunsBeside, Standing, Verdict
-from redraft.dossier.contents import Place
+from redraft.dossier.comparison.contents import DocumentBeside, ItemBeside, RunBeside, RunsBeside, RunVerdict, Standing
+from redraft.dossier.contents import PlaceEntry
 from redraft.pages.assets import policy, script, styles, template
 from redraft.pages.comparison_pictures import pictures
 from redraft.pages.comparison_tables import by_document, by_fifth, differences, scores, used
 from redraft.pages.dossier import Assets, in_language
-from redraft.pages.formatting import Rows, capitalized, cell, many, spaced
+from redraft.pages.formatting import HtmlTable, capitalized, cell, many, spaced
 from redraft.reports.tables import unmarked
 from redraft.text.places import on_pages
 
@@ -68,7 +68,7 @@ class Had(NamedTuple):
     word: str
 
 
-def had(verdict: Verdict) -> Had:
+def had(verdict: RunVerdict) -> Had:
     """What was said of an item in a run, in a way that does not go by colour."""
     if not verdict.verdict:
         return Had("none", "·", "not asked")
@@ -82,7 +82,7 @@ def had(verdict: Verdict) -> Had:
     return Had("yes", "✓", word) if verdict.value >= _HALF else Had("no", "✗", word)
 
 
-class Shown(NamedTuple):
+class ShownDocument(NamedTuple):
     """A document as the page shows it."""
 
     document: DocumentBeside
@@ -90,10 +90,10 @@ class Shown(NamedTuple):
     groups: tuple[tuple[Standing, str, tuple[ItemBeside, ...]], ...]
 
 
-def _documents(beside: RunsBeside, runs: dict[str, RunBeside]) -> Iterator[Shown]:
+def _documents(beside: RunsBeside, runs: dict[str, RunBeside]) -> Iterator[ShownDocument]:
     for one in beside.documents:
         groups = tuple((name, title, _standing(one.items, name)) for name, title in _GROUPS.items())
-        yield Shown(one, tuple(runs[name] for name in one.runs), tuple(group for group in groups if group[2]))
+        yield ShownDocument(one, tuple(runs[name] for name in one.runs), tuple(group for group in groups if group[2]))
 
 
 def _standing(items: Sequence[ItemBeside], name: Standing) -> tuple[ItemBeside, ...]:
@@ -161,7 +161,7 @@ def _items(beside: RunsBeside) -> Iterator[str]:
             )
 
 
-def _where(place: Place) -> str:
+def _where(place: PlaceEntry) -> str:
     pages = unmarked(on_pages(place.pages))
     return f"{', ' if pages else ''}{pages}, at {place.percent} %"
 
@@ -182,6 +182,6 @@ def _listed(lines: tuple[str, ...]) -> str:
     return "\n".join(f"- {unmarked(one)}" for one in lines)
 
 
-def _table(rows: Rows) -> str:
+def _table(rows: HtmlTable) -> str:
     head = f"| {' | '.join(rows.head)} |\n|{'---|' * len(rows.head)}"
     return "\n".join([head, *(f"| {' | '.join(unmarked(cell(one)) for one in row)} |" for row in rows.rows)])

@@ -7,22 +7,22 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from redraft.dossier.comparison.contents import Contestant, FifthDifference, RunsBeside
+from redraft.dossier.comparison.contents import ComparedRuns, FifthDifference, RunsBeside
 from redraft.pages.comparison_tables import measure_said, metrics
 from redraft.pages.formatting import capitalized, spaced
-from redraft.plots.costs import Contestant as Priced
+from redraft.plots.costs import CostPoint as Priced
 from redraft.plots.costs import ScoreAgainstCost
 from redraft.plots.curves import Curve, Densities
-from redraft.plots.differences import Difference, Differences
+from redraft.plots.differences import Differences, PlottedDifference
 from redraft.plots.figure import figure
 from redraft.plots.picture import Plot
-from redraft.plots.shares import Shares, Split
+from redraft.plots.shares import ShareBar, Shares
 
 # Pictures of more pairs than that say less than the tables do.
 _MOST_PAIRS = 6
 
 
-class Pictures(NamedTuple):
+class ComparisonPictures(NamedTuple):
     """By part of the page."""
 
     scores: tuple[Markup, ...]
@@ -30,9 +30,9 @@ class Pictures(NamedTuple):
     places: tuple[Markup, ...]
 
 
-def pictures(beside: RunsBeside) -> Pictures:
+def pictures(beside: RunsBeside) -> ComparisonPictures:
     """What there is to draw of a comparison."""
-    return Pictures(
+    return ComparisonPictures(
         _drawn("score", _of_scores(beside)), _drawn("cost", _of_costs(beside)), _drawn("place", _of_places(beside))
     )
 
@@ -47,7 +47,7 @@ def _of_scores(beside: RunsBeside) -> Iterator[Plot]:
     drawn = [one for one in beside.differences if one.interval is not None]
     for first, second in list(dict.fromkeys((one.first, one.second) for one in drawn))[:_MOST_PAIRS]:
         rows = [
-            Difference(
+            PlottedDifference(
                 spaced(one.metric),
                 one.difference,
                 one.interval.low if one.interval else None,
@@ -60,7 +60,7 @@ def _of_scores(beside: RunsBeside) -> Iterator[Plot]:
         yield Differences(rows, names[first], names[second], "score", f"Paired differences, {first} minus {second}")
 
 
-def _named(one: Contestant) -> str:
+def _named(one: ComparedRuns) -> str:
     return f"{one.letter}: {one.label}"
 
 
@@ -86,7 +86,7 @@ def _of_costs(beside: RunsBeside) -> Iterator[Plot]:
         yield ScoreAgainstCost(told, spaced(metric), said, f"{capitalized(spaced(metric))} against cost")
 
 
-def _cost(one: Contestant, *, priced: bool) -> float | None:
+def _cost(one: ComparedRuns, *, priced: bool) -> float | None:
     return one.cost_usd if priced else one.tokens
 
 
@@ -95,10 +95,10 @@ def _of_places(beside: RunsBeside) -> Iterator[Plot]:
     if len(beside.documents) == 1 and traced:
         names = {one.letter: _named(one) for one in beside.contestants}
         yield Densities([Curve(names[run.name], run.positions.density) for run in traced if run.positions])
-        yield Shares([Split(names[run.name], run.positions.thirds) for run in traced if run.positions])
+        yield Shares([ShareBar(names[run.name], run.positions.thirds) for run in traced if run.positions])
     elif traced:
         parts = tuple(f"{20 * at} to {20 * at + 20} %" for at in range(5))
-        splits = [Split(_named(one), one.fifths) for one in beside.contestants if one.fifths]
+        splits = [ShareBar(_named(one), one.fifths) for one in beside.contestants if one.fifths]
         yield Shares(splits, parts, "Which fifth of their documents the summaries come from")
         yield from _fifths(beside)
 
@@ -114,6 +114,6 @@ def _fifths(beside: RunsBeside) -> Iterator[Plot]:
         yield Differences(rows, names[first], names[second], "share" if measure == "share" else "score", title)
 
 
-def _fifth(one: FifthDifference) -> Difference:
+def _fifth(one: FifthDifference) -> PlottedDifference:
     low, high = (one.interval.low, one.interval.high) if one.interval else (None, None)
-    return Difference(f"{20 * (one.fifth - 1)} to {20 * one.fifth} %", one.difference, low, high, one.pairs)
+    return PlottedDifference(f"{20 * (one.fifth - 1)} to {20 * one.fifth} %", one.difference, low, high, one.pairs)

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from statistics import fmean
 from typing import NamedTuple
 
-from redraft.dossier.comparison.contents import Contestant, Difference, Range, RunsBeside
+from redraft.dossier.comparison.contents import ComparedRuns, Range, RunsBeside, ScoreDifference
 from redraft.dossier.comparison.pairs import SEEN, SHARE
 from redraft.evaluators.metric_info import SELF_CHECK
-from redraft.pages.formatting import Rows, many, score, spaced
+from redraft.pages.formatting import HtmlTable, many, score, spaced
 
 
-def used(beside: RunsBeside) -> Rows:
+def used(beside: RunsBeside) -> HtmlTable:
     """Who is compared, and what each took."""
     several = len(beside.documents) > 1
     runs = {run.name: run for run in beside.runs}
@@ -32,7 +32,7 @@ def used(beside: RunsBeside) -> Rows:
             )
         )
     run = "runs" if several else "run"
-    return Rows(("", "contestant", run, "words", "judged by", "USD", "tokens", "seconds"), tuple(rows))
+    return HtmlTable(("", "contestant", run, "words", "judged by", "USD", "tokens", "seconds"), tuple(rows))
 
 
 def money(value: float | None) -> str:
@@ -45,16 +45,16 @@ def metrics(beside: RunsBeside) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.metric for contestant in beside.contestants for one in contestant.scores))
 
 
-def scores(beside: RunsBeside) -> Rows:
+def scores(beside: RunsBeside) -> HtmlTable:
     """By metric the score of each contestant, with its interval and what that rests on."""
     rows = tuple(
         (spaced(metric), *(_score(beside, contestant, metric) for contestant in beside.contestants))
         for metric in metrics(beside)
     )
-    return Rows(("metric", *(one.letter for one in beside.contestants)), rows)
+    return HtmlTable(("metric", *(one.letter for one in beside.contestants)), rows)
 
 
-def _score(beside: RunsBeside, contestant: Contestant, metric: str) -> str:
+def _score(beside: RunsBeside, contestant: ComparedRuns, metric: str) -> str:
     found = next((one for one in contestant.scores if one.metric == metric), None)
     if found is None:
         return "–"
@@ -80,7 +80,7 @@ def signed(value: float) -> str:
     return "0" if abs(value) < SEEN else f"{value:+.3f}".replace("-", "−")
 
 
-class Said(NamedTuple):
+class SignedDifference(NamedTuple):
     """A difference as a sign, what that means, and its sentence."""
 
     kind: str
@@ -90,20 +90,20 @@ class Said(NamedTuple):
     says: str
 
 
-class Pairs(NamedTuple):
+class DifferenceTables(NamedTuple):
     """What two contestants differ by."""
 
-    first: Contestant
-    second: Contestant
-    said: tuple[Said, ...]
+    first: ComparedRuns
+    second: ComparedRuns
+    said: tuple[SignedDifference, ...]
 
 
-def differences(beside: RunsBeside) -> tuple[Pairs, ...]:
+def differences(beside: RunsBeside) -> tuple[DifferenceTables, ...]:
     """By pair of contestants."""
     by_letter = {one.letter: one for one in beside.contestants}
     pairs = dict.fromkeys((one.first, one.second) for one in beside.differences)
     return tuple(
-        Pairs(
+        DifferenceTables(
             by_letter[first],
             by_letter[second],
             tuple(_said(one) for one in beside.differences if (one.first, one.second) == (first, second)),
@@ -112,7 +112,7 @@ def differences(beside: RunsBeside) -> tuple[Pairs, ...]:
     )
 
 
-def _said(one: Difference) -> Said:
+def _said(one: ScoreDifference) -> SignedDifference:
     kind, sign, means = (
         ("unsure", "?", "no interval") if one.difference is not None else ("unsure", "–", "not compared")
     )
@@ -122,13 +122,13 @@ def _said(one: Difference) -> Said:
         else:
             more = one.first if one.difference > 0 else one.second
             kind, sign, means = "clear", "▲" if one.difference > 0 else "▼", f"higher for {more}"
-    return Said(kind, sign, means, spaced(one.metric), one.says)
+    return SignedDifference(kind, sign, means, spaced(one.metric), one.says)
 
 
-def by_document(beside: RunsBeside) -> tuple[Rows, ...]:
+def by_document(beside: RunsBeside) -> tuple[HtmlTable, ...]:
     """By metric a table of the documents, with the scores of the contestants on each."""
     return tuple(
-        Rows(
+        HtmlTable(
             ("document", "flipped", *(f"{one.letter}: {spaced(metric)}" for one in beside.contestants)),
             tuple(_rows(beside, metric)),
         )
@@ -157,7 +157,7 @@ class Fifths(NamedTuple):
     """Where two contestants differ by one measure."""
 
     title: str
-    rows: Rows
+    rows: HtmlTable
 
 
 def by_fifth(beside: RunsBeside) -> tuple[Fifths, ...]:
@@ -175,7 +175,7 @@ def by_fifth(beside: RunsBeside) -> tuple[Fifths, ...]:
             if (one.first, one.second, one.measure) == (first, second, measure)
         )
         head = ("part of the document", first, second, f"{first} minus {second}", "over")
-        found.append(Fifths(f"{measure_said(measure)}: {first} beside {second}", Rows(head, rows)))
+        found.append(Fifths(f"{measure_said(measure)}: {first} beside {second}", HtmlTable(head, rows)))
     return tuple(found)
 
 

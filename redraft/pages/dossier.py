@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from redraft.domain import STOPS
-from redraft.dossier.contents import Dossier, PieceEntry, Sentence
+from redraft.dossier.contents import Dossier, PieceEntry, SentenceEntry
 from redraft.pages.assets import policy, script, styles, template
 from redraft.pages.formatting import calls_by_prompt, facts_by_level, many, packed, page_data
 from redraft.pages.pictures import pictures
@@ -121,7 +121,7 @@ def _paragraphs(dossier: Dossier) -> Iterator[list[_Shown]]:
         yield made
 
 
-def _shown(one: Sentence, text: str) -> _Shown:
+def _shown(one: SentenceEntry, text: str) -> _Shown:
     return _Shown(one.number, clean(text[one.start : one.end]).strip(), one.sources, one.findings, one.invented)
 
 

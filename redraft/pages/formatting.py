@@ -9,7 +9,15 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from redraft.dossier.contents import CallEntry, Dossier, Fact, FactTree, FindingEntry, Sentence, Source
+from redraft.dossier.contents import (
+    CallEntry,
+    Dossier,
+    FindingEntry,
+    KeyFactEntry,
+    KeyFactTree,
+    SentenceEntry,
+    SourceEntry,
+)
 from redraft.history.lineage import came_up
 from redraft.text.cleaning import clean, one_line
 
@@ -100,7 +108,7 @@ def sign(finding: FindingEntry) -> str:
     return "○" if kind(finding) == "lost" else "✗"
 
 
-def standing(fact: Fact) -> str:
+def standing(fact: KeyFactEntry) -> str:
     """What became of a key fact."""
     if fact.pruned:
         return "pruned"
@@ -109,17 +117,17 @@ def standing(fact: Fact) -> str:
     return "stated" if fact.stated >= _HALF else "missing"
 
 
-def fact_sign(fact: Fact) -> str:
+def fact_sign(fact: KeyFactEntry) -> str:
     """A sign for that."""
     return {"pruned": "·", "unjudged": "–", "stated": "✓", "missing": "✗"}[standing(fact)]
 
 
-def certainty(source: Source) -> str:
+def certainty(source: SourceEntry) -> str:
     """How sure it is that a sentence comes from a place: a judge has said so, or wording tells."""
     return "quoted by the judge" if source.by == "judge" else f"by wording, certainty {score(source.weight)}"
 
 
-def sentence_label(sentence: Sentence) -> str:
+def sentence_label(sentence: SentenceEntry) -> str:
     """What a sentence's button is called."""
     parts = [many(len(sentence.sources), "source")]
     if sentence.findings:
@@ -157,36 +165,36 @@ FILTERS: dict[str, Callable[..., str]] = {
 _OK = "ok"
 
 
-class Rows(NamedTuple):
+class HtmlTable(NamedTuple):
     """A table: its head and its rows."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str | int | float | None, ...], ...]
 
 
-def facts_by_level(trees: Sequence[FactTree]) -> Rows:
+def facts_by_level(trees: Sequence[KeyFactTree]) -> HtmlTable:
     """How many of the key facts the summary states, by perspective and level."""
-    found: dict[tuple[str, str], list[Fact]] = {}
+    found: dict[tuple[str, str], list[KeyFactEntry]] = {}
     for tree in trees:
         for fact in tree.facts:
             found.setdefault((tree.perspective, fact.level), []).append(fact)
     rows = tuple((*key, *_counted(facts)) for key, facts in sorted(found.items()))
-    return Rows(("perspective", "level", "facts", "stated", "missing", "no verdict", "share stated"), rows)
+    return HtmlTable(("perspective", "level", "facts", "stated", "missing", "no verdict", "share stated"), rows)
 
 
-def _counted(facts: Iterable[Fact]) -> tuple[int | float | None, ...]:
+def _counted(facts: Iterable[KeyFactEntry]) -> tuple[int | float | None, ...]:
     kept = [standing(fact) for fact in facts if not fact.pruned]
     stated, missing = kept.count("stated"), kept.count("missing")
     judged = stated + missing
     return len(kept), stated, missing, len(kept) - judged, stated / judged if judged else None
 
 
-def calls_by_prompt(calls: Sequence[CallEntry]) -> Rows:
+def calls_by_prompt(calls: Sequence[CallEntry]) -> HtmlTable:
     """What each prompt took."""
     found: dict[str, list[CallEntry]] = {}
     for call in calls:
         found.setdefault(call.prompt, []).append(call)
-    return Rows(
+    return HtmlTable(
         ("prompt", "calls", "from earlier runs", "in vain", "tokens in", "tokens out", "USD", "seconds"),
         tuple((prompt.replace("_", " "), *_added(of_one)) for prompt, of_one in found.items()),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from redraft.dossier.contents import Dossier, FindingEntry, Place, RoundEntry, Sentence
+from redraft.dossier.contents import Dossier, FindingEntry, PlaceEntry, RoundEntry, SentenceEntry
 from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.history.lineage import came_up
 from redraft.pages.formatting import capitalized, certainty, many, score, shortened, spaced
@@ -76,7 +76,7 @@ def _scores(dossier: Dossier) -> Iterator[str]:
         yield f"- {spaced(one.metric)} {score(one.score)}{itself}{goal}: {judged}; {behind}"
 
 
-def _sentence(one: Sentence, findings: list[FindingEntry]) -> Iterator[str]:
+def _sentence(one: SentenceEntry, findings: list[FindingEntry]) -> Iterator[str]:
     yield f"**{one.number}** {unmarked(one.text)}\n"
     for rank, source in enumerate(one.sources, 1):
         through = f", by way of {many(len(source.way) - 1, 'text')}" if len(source.way) > 1 else ""
@@ -90,7 +90,7 @@ def _sentence(one: Sentence, findings: list[FindingEntry]) -> Iterator[str]:
         yield _finding(finding)
 
 
-def _where(place: Place) -> str:
+def _where(place: PlaceEntry) -> str:
     named = unmarked(place.document), unmarked(place.chapter), unmarked(on_pages(place.pages))
     return place_said(*named, place.percent)
 

@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from redraft.dossier.contents import Dossier, Item, Positions, RoundEntry
+from redraft.dossier.contents import Dossier, JudgedItem, Positions, RoundEntry
 from redraft.pages.formatting import spaced
 from redraft.plots.curves import Curve, Densities
 from redraft.plots.figure import figure
-from redraft.plots.parts import Part, Parts
+from redraft.plots.parts import DocumentPart, Parts
 from redraft.plots.picture import NARROW, WIDE, Plot
 from redraft.plots.round_scores import Metric, RoundScores
-from redraft.plots.shares import Shares, Split
-from redraft.plots.waterfall import Call, Waterfall
+from redraft.plots.shares import ShareBar, Shares
+from redraft.plots.waterfall import Waterfall, WaterfallCall
 
 _FIFTHS = 5
 # The quantile of the normal distribution for an interval of 95 %.
@@ -29,7 +29,7 @@ _MEASURED = {
 }
 
 
-class Pictures(NamedTuple):
+class DossierPictures(NamedTuple):
     """Figures as HTML, by part of the page."""
 
     rounds: tuple[Markup, ...]
@@ -37,9 +37,9 @@ class Pictures(NamedTuple):
     calls: tuple[Markup, ...]
 
 
-def pictures(dossier: Dossier) -> Pictures:
+def pictures(dossier: Dossier) -> DossierPictures:
     """What there is to draw of a run."""
-    return Pictures(
+    return DossierPictures(
         tuple(map(_figure, _of_rounds(dossier))),
         tuple(map(_figure, _of_places(dossier))),
         tuple(map(_bare, _of_calls(dossier))),
@@ -83,13 +83,13 @@ def _of_places(dossier: Dossier) -> Iterator[Plot]:
 def _of_positions(found: Positions) -> Iterator[Plot]:
     if found.density:
         yield Densities([Curve("this summary", found.density)], title="Where in the document the summary comes from")
-    splits = [Split("this summary", found.thirds)]
+    splits = [ShareBar("this summary", found.thirds)]
     yield Shares(splits, title="Which third of the document the summary comes from")
 
 
-def _parts(items: Sequence[Item], characters: int) -> Iterator[Part]:
+def _parts(items: Sequence[JudgedItem], characters: int) -> Iterator[DocumentPart]:
     """The document in fifths, each with the share of what was judged there."""
-    fifths: list[list[Item]] = [[] for _ in range(_FIFTHS)]
+    fifths: list[list[JudgedItem]] = [[] for _ in range(_FIFTHS)]
     for one in items:
         start = one.place.start if one.place else 0
         fifths[min(_FIFTHS - 1, start * _FIFTHS // max(1, characters))].append(one)
@@ -97,7 +97,7 @@ def _parts(items: Sequence[Item], characters: int) -> Iterator[Part]:
         values = [one.value for one in within if one.value is not None]
         low, high = _interval(values)
         name = f"{at * 100 // _FIFTHS} to {(at + 1) * 100 // _FIFTHS} %"
-        yield Part(name, fmean(values) if values else None, len(values), len(within) - len(values), low, high)
+        yield DocumentPart(name, fmean(values) if values else None, len(values), len(within) - len(values), low, high)
 
 
 def _interval(values: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
@@ -114,5 +114,5 @@ def _of_calls(dossier: Dossier) -> Iterator[Plot]:
     own = [one for one in dossier.calls if not one.borrowed]
     if own:
         yield Waterfall(
-            [Call(spaced(one.prompt), one.began, one.began + one.seconds, one.outcome != _OK) for one in own]
+            [WaterfallCall(spaced(one.prompt), one.began, one.began + one.seconds, one.outcome != _OK) for one in own]
         )

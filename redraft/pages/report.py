@@ -50,7 +50,7 @@ class Results:
     tables: tuple[ShownTable, ...]
 
 
-class Panel(NamedTuple):
+class ReportPanel(NamedTuple):
     """One table of one set of results, as the page shows it."""
 
     anchor: str
@@ -66,12 +66,12 @@ class Panel(NamedTuple):
     size: str
 
 
-class Line(NamedTuple):
+class ReportRow(NamedTuple):
     """The tables of one name, of all sets of results beside each other."""
 
     anchor: str
     title: str
-    panels: tuple[Panel, ...]
+    panels: tuple[ReportPanel, ...]
 
 
 class Set(NamedTuple):
@@ -81,13 +81,13 @@ class Set(NamedTuple):
     results: Results
 
 
-class Section(NamedTuple):
+class ReportSection(NamedTuple):
     """All results of one experiment."""
 
     anchor: str
     title: str
     sets: tuple[Set, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[ReportRow, ...]
 
 
 def report_page(results: Sequence[Results]) -> str:
@@ -105,7 +105,7 @@ def report_page(results: Sequence[Results]) -> str:
     )
 
 
-def sections(results: Sequence[Results]) -> tuple[Section, ...]:
+def sections(results: Sequence[Results]) -> tuple[ReportSection, ...]:
     """The results by experiment; what has the same name in several sets stands side by side."""
     by_name: dict[str, list[Set]] = {}
     for at, one in enumerate(results):
@@ -119,24 +119,24 @@ def _letter(at: int) -> str:
     return f"{ascii_uppercase[place]}{turn + 1 if turn else ''}"
 
 
-def _section(anchor: str, sets: Sequence[Set]) -> Section:
+def _section(anchor: str, sets: Sequence[Set]) -> ReportSection:
     names = dict.fromkeys(shown.table.name for one in sets for shown in one.results.tables)
     lines = tuple(_line(f"{anchor}-t{at}", name, sets) for at, name in enumerate(names, 1))
-    return Section(anchor, one_line(sets[0].results.title, _TITLE), tuple(sets), lines)
+    return ReportSection(anchor, one_line(sets[0].results.title, _TITLE), tuple(sets), lines)
 
 
-def _line(anchor: str, name: str, sets: Sequence[Set]) -> Line:
+def _line(anchor: str, name: str, sets: Sequence[Set]) -> ReportRow:
     found = [(one, shown) for one in sets for shown in one.results.tables if shown.table.name == name]
     panels = tuple(_panel(f"{anchor}-{at}", one, shown) for at, (one, shown) in enumerate(found, 1))
-    return Line(anchor, one_line(found[0][1].table.title), panels)
+    return ReportRow(anchor, one_line(found[0][1].table.title), panels)
 
 
-def _panel(anchor: str, one: Set, shown: ShownTable) -> Panel:
+def _panel(anchor: str, one: Set, shown: ShownTable) -> ReportPanel:
     table = shown.table
     rows = table.rows[:_MOST_ROWS]
     left = len(table.rows) - len(rows)
     said = f"{many(left, 'more row')} {'is' if left == 1 else 'are'} in the file." if left else ""
-    return Panel(
+    return ReportPanel(
         anchor,
         one.letter,
         table,

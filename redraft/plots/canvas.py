@@ -14,9 +14,9 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 from redraft.plots.picture import (
     Data,
     Hatch,
-    Look,
     Picture,
-    Series,
+    PictureStyle,
+    SeriesStyle,
     apart,
     composed,
     corners,
@@ -43,7 +43,7 @@ Ink = Literal["ink", "muted"]
 class Canvas:
     """One picture in the making. `y` grows downwards; the height is known when it is done."""
 
-    def __init__(self, kind: str, title: str, look: Look, shown: Data) -> None:
+    def __init__(self, kind: str, title: str, look: PictureStyle, shown: Data) -> None:
         self.width = float(look.width)
         self.narrow = look.width < _NARROW
         self.title = plain(title)
@@ -128,7 +128,7 @@ class Canvas:
 
     def marker(
         self,
-        look: Series,
+        look: SeriesStyle,
         at: Point,
         *,
         hollow: bool = False,
@@ -153,7 +153,7 @@ class Canvas:
         corner: Point,
         size: Point,
         *,
-        look: Series,
+        look: SeriesStyle,
         hatch: Hatch | None = None,
         tip: str = "",
         into: Element | None = None,
@@ -166,7 +166,7 @@ class Canvas:
         made.set("stroke", "currentColor")
         _say(made, tip)
 
-    def fill(self, shape: Element, look: Series, hatch: Hatch) -> None:
+    def fill(self, shape: Element, look: SeriesStyle, hatch: Hatch) -> None:
         """Fill a shape with the colour of a series, or with lines of it."""
         if hatch == "plain":
             shape.set("class", f"{shape.get('class', '')} plot-f{look.colour}".strip())
@@ -252,14 +252,14 @@ def text_width(words: str, size: float = SMALL) -> float:
 _SWATCH, _GAP, _LINE = 26.0, 16.0, 19.0
 
 
-class Entry(NamedTuple):
+class LegendEntry(NamedTuple):
     """One line of a legend: its words, and what draws its mark from a left end, at a height, so wide."""
 
     words: str
     draw: Callable[[Canvas, float, float, float], None]
 
 
-def legend(canvas: Canvas, top: float, entries: Sequence[Entry]) -> float:
+def legend(canvas: Canvas, top: float, entries: Sequence[LegendEntry]) -> float:
     """The entries, in as many rows as they need, and where there is room below them."""
     if not entries:
         return top
@@ -274,29 +274,31 @@ def legend(canvas: Canvas, top: float, entries: Sequence[Entry]) -> float:
     return y + 6
 
 
-def line_entry(words: str, look: Series) -> Entry:
+def line_entry(words: str, look: SeriesStyle) -> LegendEntry:
     """A line with its marker."""
 
     def draw(canvas: Canvas, x: float, y: float, width: float) -> None:
         canvas.line((x, y), (x + width, y), f"s{look.colour}", dash=look.dash, thick=2)
         canvas.marker(look, (x + width / 2, y))
 
-    return Entry(words, draw)
+    return LegendEntry(words, draw)
 
 
-def marker_entry(words: str, look: Series, *, hollow: bool = False) -> Entry:
+def marker_entry(words: str, look: SeriesStyle, *, hollow: bool = False) -> LegendEntry:
     """A marker of its own."""
-    return Entry(words, lambda canvas, x, y, width: canvas.marker(look, (x + width / 2, y), hollow=hollow))
+    return LegendEntry(words, lambda canvas, x, y, width: canvas.marker(look, (x + width / 2, y), hollow=hollow))
 
 
-def rule_entry(words: str, dash: str, kind: str = "rule") -> Entry:
+def rule_entry(words: str, dash: str, kind: str = "rule") -> LegendEntry:
     """A line that is no series: a goal, an even spread."""
-    return Entry(words, lambda canvas, x, y, width: canvas.line((x, y), (x + width, y), kind, dash=dash, thick=1.5))
+    return LegendEntry(
+        words, lambda canvas, x, y, width: canvas.line((x, y), (x + width, y), kind, dash=dash, thick=1.5)
+    )
 
 
-def box_entry(words: str, look: Series, hatch: Hatch | None = None) -> Entry:
+def box_entry(words: str, look: SeriesStyle, hatch: Hatch | None = None) -> LegendEntry:
     """A filled or hatched box."""
-    return Entry(
+    return LegendEntry(
         words,
         lambda canvas, x, y, width: canvas.box((x + 3, y - 6), (width - 6, 12), look=look, hatch=hatch),
     )

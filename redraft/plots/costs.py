@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from redraft.plots.axes import Frame, Linear, Log, frame, upright, whisker
 from redraft.plots.canvas import SMALL, Canvas, Point, text_width
 from redraft.plots.label_layout import Box, beside
-from redraft.plots.picture import WIDE, Look, Number, Picture, apart, data, finite, interval, isolated, series
+from redraft.plots.picture import WIDE, Number, Picture, PictureStyle, apart, data, finite, interval, isolated, series
 
 _HEIGHT = 280
 # Costs that are further apart than so many times are told apart by powers of ten only.
@@ -17,7 +17,7 @@ _NAME = 0.36
 
 
 @dataclass(frozen=True, slots=True)
-class Contestant:
+class CostPoint:
     """One contestant: what it costs and how well it does, each with its interval."""
 
     name: str
@@ -33,12 +33,12 @@ class Contestant:
 class ScoreAgainstCost:
     """Contestants by cost and score. Both axes are named with their units."""
 
-    contestants: Sequence[Contestant]
+    contestants: Sequence[CostPoint]
     score: str
     cost: str = "cost per document, in US dollars"
     title: str = "Score against cost"
 
-    def picture(self, look: Look = WIDE) -> Picture:
+    def picture(self, look: PictureStyle = WIDE) -> Picture:
         """The marks; better is higher, and cheaper is further to the left."""
         columns = ("contestant", self.cost, "cost from", "cost to", self.score, "score from", "score to")
         table = data(
@@ -60,7 +60,7 @@ class ScoreAgainstCost:
         caption = f"Higher is better, and further to the left is cheaper. The lines through a mark are intervals.{left}"
         return canvas.picture(made.end, caption, " ".join(map(_told, drawn)))
 
-    def _marks(self, canvas: Canvas, made: Frame, drawn: Sequence[Contestant]) -> None:
+    def _marks(self, canvas: Canvas, made: Frame, drawn: Sequence[CostPoint]) -> None:
         places = [(made.x.place(finite(one.cost) or 0.0), made.y.place(finite(one.score) or 0.0)) for one in drawn]
         taken = []
         for one, (x, y) in zip(drawn, places, strict=True):
@@ -82,7 +82,7 @@ class ScoreAgainstCost:
             canvas.text(box.left, box.bottom - 3, one.name, room=room + 0.01, halo=True, brief=brief[one.name])
 
 
-def _cost_scale(drawn: Sequence[Contestant]) -> tuple[Linear | Log, str]:
+def _cost_scale(drawn: Sequence[CostPoint]) -> tuple[Linear | Log, str]:
     costs = [value for one in drawn for value in map(finite, (one.cost, one.cost_low, one.cost_high))]
     known = [value for value in costs if value is not None]
     if min(known) > 0 and max(known) / _FAR > min(known):
@@ -90,7 +90,7 @@ def _cost_scale(drawn: Sequence[Contestant]) -> tuple[Linear | Log, str]:
     return Linear.over([0, *known]), ""
 
 
-def _lines(made: Frame, one: Contestant, at: Point) -> list[Box]:
+def _lines(made: Frame, one: CostPoint, at: Point) -> list[Box]:
     """The intervals of a mark as room that is taken."""
     found = []
     low, high = finite(one.low), finite(one.high)
@@ -102,6 +102,6 @@ def _lines(made: Frame, one: Contestant, at: Point) -> list[Box]:
     return found
 
 
-def _told(one: Contestant) -> str:
+def _told(one: CostPoint) -> str:
     cost = interval(one.cost, one.cost_low, one.cost_high)
     return f"{isolated(one.name)}: score {interval(one.score, one.low, one.high)}, cost {cost}."

@@ -12,10 +12,10 @@ from redraft.plots.picture import (
     GOAL,
     WIDE,
     Data,
-    Look,
     Number,
     Picture,
-    Series,
+    PictureStyle,
+    SeriesStyle,
     data,
     finite,
     interval,
@@ -26,7 +26,7 @@ from redraft.plots.picture import (
 )
 
 
-class Reading(NamedTuple):
+class CurvePoint(NamedTuple):
     """What was measured at one place of the level axis, with its interval where there is one."""
 
     at: float
@@ -34,17 +34,17 @@ class Reading(NamedTuple):
     low: Number = None
     high: Number = None
 
-    def known(self) -> Reading:
+    def known(self) -> CurvePoint:
         """The same, with None for whatever cannot be drawn; half an interval is none."""
         if finite(self.at) is None:
-            return Reading(self.at, None)
+            return CurvePoint(self.at, None)
         low, high = finite(self.low), finite(self.high)
         both = low is not None and high is not None
-        return Reading(self.at, finite(self.value), low if both else None, high if both else None)
+        return CurvePoint(self.at, finite(self.value), low if both else None, high if both else None)
 
 
 def draw(
-    canvas: Canvas, made: Frame, look: Series, name: str, readings: Sequence[Reading], *, marked: Sequence[int]
+    canvas: Canvas, made: Frame, look: SeriesStyle, name: str, readings: Sequence[CurvePoint], *, marked: Sequence[int]
 ) -> None:
     """One series: its band, its line, and its marks at the readings with these numbers."""
     known = [reading.known() for reading in readings]
@@ -61,7 +61,7 @@ def draw(
             canvas.marker(look, (made.x.place(one.at), made.y.place(one.value)), tip=tip)
 
 
-def _band(canvas: Canvas, made: Frame, look: Series, stretch: Sequence[Reading]) -> None:
+def _band(canvas: Canvas, made: Frame, look: SeriesStyle, stretch: Sequence[CurvePoint]) -> None:
     high = [(made.x.place(one.at), made.y.place(one.high or 0.0)) for one in stretch]
     low = [(made.x.place(one.at), made.y.place(one.low or 0.0)) for one in stretch]
     if len(stretch) == 1:
@@ -73,9 +73,9 @@ def _band(canvas: Canvas, made: Frame, look: Series, stretch: Sequence[Reading])
         canvas.curve(edge, f"s{look.colour}", dash=look.dash, thick=0.8)
 
 
-def _stretches(readings: Sequence[Reading], *, banded: bool) -> list[list[Reading]]:
+def _stretches(readings: Sequence[CurvePoint], *, banded: bool) -> list[list[CurvePoint]]:
     """The readings in a row that there are, or that have an interval."""
-    found: list[list[Reading]] = [[]]
+    found: list[list[CurvePoint]] = [[]]
     for one in readings:
         if (one.low if banded else one.value) is None:
             found.append([])
@@ -92,7 +92,7 @@ class Trend:
     """One line: its readings in the order of their steps."""
 
     name: str
-    readings: Sequence[Reading]
+    readings: Sequence[CurvePoint]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Trends:
     ends: Sequence[float] = ()
     """What the upright axis shows in any case: the 0 and 1 of a share let pictures be compared."""
 
-    def picture(self, look: Look = WIDE) -> Picture:
+    def picture(self, look: PictureStyle = WIDE) -> Picture:
         """The lines, each with the band of its intervals."""
         canvas = Canvas("trends", self.title, look, self._data())
         top = canvas.heading()
@@ -144,7 +144,7 @@ class Trends:
         return data(columns, ([trend.name, *_cells(one.known())] for trend in self.trends for one in trend.readings))
 
 
-def _cells(one: Reading) -> list[Number]:
+def _cells(one: CurvePoint) -> list[Number]:
     return [finite(one.at), one.value, one.low, one.high]
 
 
@@ -152,7 +152,7 @@ _HEIGHT_OF_DENSITIES = 230
 _MARKS = 5
 _EVEN = 1.0
 # A grey line without a dash and without marks is no model's.
-_REFERENCE = Series(6, "", "circle", "plain")
+_REFERENCE = SeriesStyle(6, "", "circle", "plain")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +162,9 @@ class Curve:
     name: str
     heights: Sequence[Number]
 
-    def readings(self) -> list[Reading]:
+    def readings(self) -> list[CurvePoint]:
         """The heights, each at the middle of its stretch, from 0 to 100."""
-        return [Reading(100 * (at + 0.5) / len(self.heights), height) for at, height in enumerate(self.heights)]
+        return [CurvePoint(100 * (at + 0.5) / len(self.heights), height) for at, height in enumerate(self.heights)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ class Densities:
     of: str = "the document"
     """What lies along the axis, from its beginning to its end."""
 
-    def picture(self, look: Look = WIDE) -> Picture:
+    def picture(self, look: PictureStyle = WIDE) -> Picture:
         """The curves over the document, with the even spread as a dashed line."""
         every = [*self.curves, *([self.reference] if self.reference else [])]
         canvas = Canvas("densities", self.title, look, _data(every))

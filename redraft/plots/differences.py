@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from redraft.plots.axes import Linear, level_axis, whisker
 from redraft.plots.canvas import MARGIN, SMALL, Canvas, legend, marker_entry, text_width
-from redraft.plots.label_layout import MOST, Rows, left_out, rows
-from redraft.plots.picture import WIDE, Data, Look, Number, Picture, Series, data, finite, isolated, signed
+from redraft.plots.label_layout import MOST, LabelRows, left_out, rows
+from redraft.plots.picture import WIDE, Data, Number, Picture, PictureStyle, SeriesStyle, data, finite, isolated, signed
 
-_LOOK = Series(1, "", "square", "plain")
+_LOOK = SeriesStyle(1, "", "square", "plain")
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class PlottedDifference:
     """One difference over so many pairs, with its interval."""
 
     name: str
@@ -34,13 +34,13 @@ class Difference:
 class Differences:
     """Differences of two, `better` minus `worse`, of whatever `measure` names with its unit."""
 
-    differences: Sequence[Difference]
+    differences: Sequence[PlottedDifference]
     first: str
     second: str
     measure: str
     title: str = "Paired differences"
 
-    def picture(self, look: Look = WIDE) -> Picture:
+    def picture(self, look: PictureStyle = WIDE) -> Picture:
         """A mark with whiskers for each that has an interval, filled where that leaves out zero."""
         canvas = Canvas("differences", self.title, look, self._data())
         top = canvas.heading()
@@ -74,7 +74,7 @@ class Differences:
         of = f"{isolated(self.first)} minus {isolated(self.second)}"
         return canvas.picture(end, caption, f"Difference in {self.measure}, {of}. {told}")
 
-    def _sides(self, canvas: Canvas, made: Rows, x: Linear, top: float) -> None:
+    def _sides(self, canvas: Canvas, made: LabelRows, x: Linear, top: float) -> None:
         """The line at zero, and above it whose side is which."""
         zero = x.place(0)
         for tick in x.ticks():
@@ -98,7 +98,7 @@ class Differences:
         return data(columns, ([one.name, one.value, one.low, one.high, one.pairs] for one in self.differences))
 
 
-def _words(one: Difference) -> str:
+def _words(one: PlottedDifference) -> str:
     low, high = finite(one.low), finite(one.high)
     span = "" if low is None or high is None else f" [{signed(low)}, {signed(high)}]"
     return f"{signed(one.value)}{span}"

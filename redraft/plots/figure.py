@@ -15,9 +15,9 @@ from redraft.plots.picture import (
     WIDE,
     Cell,
     Data,
-    Look,
     Number,
     Picture,
+    PictureStyle,
     Plot,
     data,
     finite,
@@ -29,8 +29,8 @@ from redraft.plots.picture import (
 
 def figure(plot: Plot, prefix: str = "") -> str:
     """The HTML of a plot, for a page that has `STYLES` in its stylesheet. The page's column decides which is seen."""
-    wide = plot.picture(Look(WIDE.width, f"{prefix}-wide" if prefix else ""))
-    narrow = plot.picture(Look(NARROW.width, f"{prefix}-narrow" if prefix else ""))
+    wide = plot.picture(PictureStyle(WIDE.width, f"{prefix}-wide" if prefix else ""))
+    narrow = plot.picture(PictureStyle(NARROW.width, f"{prefix}-narrow" if prefix else ""))
     return (
         f'<figure class="plot">{wide.svg}{narrow.svg}<figcaption>{escape(wide.caption)}</figcaption>'
         f'<details class="plot-numbers"><summary>The numbers</summary>{table(wide.data)}</details></figure>'
@@ -53,7 +53,7 @@ def _cell(cell: Cell) -> str:
 
 _HEIGHT = 28.0
 _EDGE = 5.0
-IN_A_ROW = Look(110)
+IN_A_ROW = PictureStyle(110)
 """For a row of a list."""
 
 
@@ -65,7 +65,7 @@ class Sparkline:
     values: Sequence[Number]
     goal: Number = None
 
-    def picture(self, look: Look = IN_A_ROW) -> Picture:
+    def picture(self, look: PictureStyle = IN_A_ROW) -> Picture:
         """The line, without axes: its numbers stand beside it or in its words."""
         table = data(("step", self.name), ([at, value] for at, value in enumerate(self.values)))
         canvas = Canvas("sparkline", self.name, look, table)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from redraft.plots.axes import Bands, Linear
 from redraft.plots.canvas import MARGIN, NORMAL, SMALL, Canvas, text_width
-from redraft.plots.picture import WIDE, Look, Number, Picture, apart, data, finite, isolated, shown
+from redraft.plots.picture import WIDE, Number, Picture, PictureStyle, apart, data, finite, isolated, shown
 
 _ROW, _CELL, _WIDEST_CELL, _HEAD = 26.0, 44.0, 80.0, 66.0
 # The darkest shade still leaves the number in it readable on light and on dark paper.
@@ -46,7 +46,7 @@ class Grids:
     measure: str
     title: str
 
-    def picture(self, look: Look = WIDE) -> Picture:
+    def picture(self, look: PictureStyle = WIDE) -> Picture:
         """The panels, each cell with its number."""
         table = data(
             (self.title, self.row_name, *self.columns),

@@ -9,24 +9,24 @@ from typing import Literal, get_args
 from redraft.domain import Span
 from redraft.plots.axes import Linear, level_axis
 from redraft.plots.canvas import MARGIN, NORMAL, SMALL, Canvas, text_width
-from redraft.plots.picture import WIDE, Hatch, Look, Picture, Series, count, data, percent, written
+from redraft.plots.picture import WIDE, Hatch, Picture, PictureStyle, SeriesStyle, count, data, percent, written
 
 State = Literal["covered", "lost", "wrong"]
 
 _STATES: tuple[State, ...] = get_args(State)
 _LANE = 20.0
 _TENTHS = 10
-_LOOKS: dict[State, Series] = {
-    "covered": Series(1, "", "circle", "plain"),
-    "lost": Series(5, "", "circle", "rising"),
-    "wrong": Series(2, "", "circle", "crossed"),
+_LOOKS: dict[State, SeriesStyle] = {
+    "covered": SeriesStyle(1, "", "circle", "plain"),
+    "lost": SeriesStyle(5, "", "circle", "rising"),
+    "wrong": SeriesStyle(2, "", "circle", "crossed"),
 }
 _STEP = 2.0
 """Places nearer together than so many units are drawn as one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class MarkedSpan:
     """A span of the document, and what is to be said of it. Spans may lie upon each other."""
 
     span: Span
@@ -38,11 +38,11 @@ class Minimap:
     """A document of so many characters, with its stretches, and the places where its sections begin."""
 
     length: int
-    stretches: Sequence[Stretch]
+    stretches: Sequence[MarkedSpan]
     sections: Sequence[int] = ()
     title: str = "The document at a glance"
 
-    def picture(self, look: Look = WIDE) -> Picture:
+    def picture(self, look: PictureStyle = WIDE) -> Picture:
         """A lane for each state, with its share of the document, over the places in percent."""
         spans = {state: self._spans(state) for state in _STATES}
         canvas = Canvas("minimap", self.title, look, data(*self._data(spans)))

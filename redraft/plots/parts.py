@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from redraft.plots.axes import Linear, level_axis, whisker
-from redraft.plots.canvas import MARGIN, SMALL, Canvas, Entry, box_entry, legend, marker_entry, text_width
-from redraft.plots.label_layout import MOST, Rows, left_out, rows
+from redraft.plots.canvas import MARGIN, SMALL, Canvas, LegendEntry, box_entry, legend, marker_entry, text_width
+from redraft.plots.label_layout import MOST, LabelRows, left_out, rows
 from redraft.plots.picture import (
     WIDE,
     Data,
-    Look,
     Number,
     Picture,
-    Series,
+    PictureStyle,
+    SeriesStyle,
     count,
     data,
     finite,
@@ -29,7 +29,7 @@ _INK = series(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DocumentPart:
     """One part: the share that is right of what was judged there, its interval, and how much was judged and not."""
 
     name: str
@@ -56,11 +56,11 @@ class Part:
 class Parts:
     """The parts in their order. `measure` names the score, and what it is a share of."""
 
-    parts: Sequence[Part]
+    parts: Sequence[DocumentPart]
     measure: str = "coverage (share of questions answered)"
     title: str = "Coverage by part of the document"
 
-    def picture(self, look: Look = WIDE) -> Picture:
+    def picture(self, look: PictureStyle = WIDE) -> Picture:
         """A bar for each part, a mark with whiskers at its score, and hatching for what was not judged."""
         canvas = Canvas("parts", self.title, look, self._data())
         top = canvas.heading()
@@ -86,7 +86,7 @@ class Parts:
         )
         return canvas.picture(end, caption, f"{self.measure}. {' '.join(map(_told, drawn))}")
 
-    def _entries(self) -> list[Entry]:
+    def _entries(self) -> list[LegendEntry]:
         entries = [
             marker_entry("score, with its interval", _MARK, hollow=True),
             box_entry("share of all items", _INK, "plain"),
@@ -103,10 +103,10 @@ class Parts:
         )
 
 
-_MARK = Series(6, "", "diamond", "plain")
+_MARK = SeriesStyle(6, "", "diamond", "plain")
 
 
-def _bar(canvas: Canvas, made: Rows, x: Linear, at: int, part: Part) -> None:
+def _bar(canvas: Canvas, made: LabelRows, x: Linear, at: int, part: DocumentPart) -> None:
     middle, score = made.middle(at), finite(part.score)
     zero, least, most = x.place(0), x.place(part.least), x.place(part.most)
     canvas.text(canvas.width - MARGIN, made.aside(at), _judged(part), anchor="end", ink="muted")
@@ -121,11 +121,11 @@ def _bar(canvas: Canvas, made: Rows, x: Linear, at: int, part: Part) -> None:
     canvas.marker(_MARK, (x.place(score), middle), hollow=True, tip=tip)
 
 
-def _judged(part: Part) -> str:
+def _judged(part: DocumentPart) -> str:
     return f"{part.judged:,} of {part.judged + part.unjudged:,}"
 
 
-def _told(part: Part) -> str:
+def _told(part: DocumentPart) -> str:
     left = f", {part.unjudged:,} not judged" if part.unjudged else ""
     if finite(part.score) is None:
         return f"{isolated(part.name)}: {shown(None)}{left}."

@@ -258,7 +258,7 @@ _CORNERS: dict[Marker, tuple[tuple[float, ...], float]] = {
 }
 
 
-class Series(NamedTuple):
+class SeriesStyle(NamedTuple):
     """The look of one series."""
 
     colour: int
@@ -267,11 +267,11 @@ class Series(NamedTuple):
     hatch: Hatch
 
 
-def series(at: int) -> Series:
+def series(at: int) -> SeriesStyle:
     """The look of a series by its number. The same colour comes again after six, with another dash and marker."""
     turn = at // SERIES
     dash, marker = _DASHES[(at + turn) % len(_DASHES)], _MARKERS[(at + 2 * turn) % len(_MARKERS)]
-    return Series(at % SERIES + 1, dash, marker, _HATCHES[(at + turn) % len(_HATCHES)])
+    return SeriesStyle(at % SERIES + 1, dash, marker, _HATCHES[(at + turn) % len(_HATCHES)])
 
 
 def corners(marker: Marker, x: float, y: float, radius: float) -> list[tuple[float, float]]:
@@ -311,7 +311,7 @@ def _cell(cell: Cell) -> Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PictureStyle:
     """How a picture is to be drawn: for a column of which width, and with which ids.
 
     Ids begin with the prefix. Without one they come from what is shown, so that the same picture is the same to the
@@ -328,7 +328,7 @@ class Look:
             raise ValueError(f"{self.prefix!r} cannot begin an id: use a letter, then letters, digits, - and _")
 
 
-WIDE, NARROW = Look(640), Look(360)
+WIDE, NARROW = PictureStyle(640), PictureStyle(360)
 """For a column of a page, and for a telephone."""
 
 
@@ -357,6 +357,6 @@ class Picture:
 class Plot(Protocol):
     """Whatever can be drawn."""
 
-    def picture(self, look: Look = WIDE) -> Picture:
+    def picture(self, look: PictureStyle = WIDE) -> Picture:
         """Draw it."""
         ...

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from redraft.plots.axes import Bands, Frame, Linear, frame
-from redraft.plots.canvas import SMALL, Canvas, Entry, legend, line_entry, marker_entry, rule_entry, text_width
+from redraft.plots.canvas import SMALL, Canvas, LegendEntry, legend, line_entry, marker_entry, rule_entry, text_width
 from redraft.plots.label_layout import spaced
 from redraft.plots.picture import (
     GOAL,
     WIDE,
     Data,
-    Look,
     Number,
     Picture,
-    Series,
+    PictureStyle,
+    SeriesStyle,
     count,
     data,
     finite,
@@ -27,7 +27,7 @@ from redraft.plots.picture import (
 _HEIGHT = 220
 _GOALS = 66.0
 # Who sees no colour needs no legend for what a hollow mark is, but a word for it.
-_GREY = Series(6, "", "circle", "plain")
+_GREY = SeriesStyle(6, "", "circle", "plain")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class RoundScores:
     taken: Sequence[bool]
     title: str = "Scores by round"
 
-    def picture(self, look: Look = WIDE) -> Picture:
+    def picture(self, look: PictureStyle = WIDE) -> Picture:
         """Lines through the drafts that were taken, with the refused ones beside them."""
         canvas = Canvas("rounds", self.title, look, self._data())
         top = canvas.heading()
@@ -77,7 +77,7 @@ class RoundScores:
         )
         return canvas.picture(made.end, caption, self._told())
 
-    def _line(self, canvas: Canvas, made: Frame, look: Series, metric: Metric) -> None:
+    def _line(self, canvas: Canvas, made: Frame, look: SeriesStyle, metric: Metric) -> None:
         before: tuple[float, float] | None = None
         marks: list[tuple[tuple[float, float], int, float]] = []
         for at, score in enumerate(map(finite, metric.scores[: len(self.taken)])):
@@ -114,7 +114,7 @@ class RoundScores:
                 if (x := start + 11 * number) < canvas.width - 5:
                     canvas.marker(series(at), (x, label), radius=3)
 
-    def _entries(self) -> list[Entry]:
+    def _entries(self) -> list[LegendEntry]:
         entries = [line_entry(metric.name, series(at)) for at, metric in enumerate(self.metrics)]
         if not all(self.taken):
             entries.append(marker_entry("refused", _GREY, hollow=True))

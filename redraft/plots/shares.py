@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from redraft.plots.axes import Linear, level_axis
 from redraft.plots.canvas import SMALL, Canvas, box_entry, legend, rule_entry, text_width
-from redraft.plots.label_layout import MOST, Rows, left_out, rows
-from redraft.plots.picture import GOAL, WIDE, Look, Number, Picture, data, finite, isolated, percent, series
+from redraft.plots.label_layout import MOST, LabelRows, left_out, rows
+from redraft.plots.picture import GOAL, WIDE, Number, Picture, PictureStyle, data, finite, isolated, percent, series
 
 _BAR = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class ShareBar:
     """One bar: its shares of the parts, in their order; they are drawn as shares of their sum."""
 
     name: str
@@ -33,7 +33,7 @@ class Split:
 class Shares:
     """A bar for each model, parted among the parts of the document."""
 
-    splits: Sequence[Split]
+    splits: Sequence[ShareBar]
     parts: Sequence[str] = ("beginning", "middle", "end")
     title: str = "Which part of the document the summaries come from"
     even: bool = True
@@ -43,7 +43,7 @@ class Shares:
         "Each bar is one summary, or all of one model, parted by where in the document its sentences come from."
     )
 
-    def picture(self, look: Look = WIDE) -> Picture:
+    def picture(self, look: PictureStyle = WIDE) -> Picture:
         """The bars, with dashed lines where an even spread would have its borders."""
         table = data(("summary", *self.parts), ([split.name, *self._cells(split)] for split in self.splits))
         canvas = Canvas("shares", self.title, look, table)
@@ -68,7 +68,7 @@ class Shares:
         caption = self.about + borders
         return canvas.picture(end, caption, " ".join(map(self._told, drawn)))
 
-    def _bar(self, canvas: Canvas, made: Rows, x: Linear, at: int, split: Split) -> None:
+    def _bar(self, canvas: Canvas, made: LabelRows, x: Linear, at: int, split: ShareBar) -> None:
         middle, known = made.middle(at), self._drawn(split)
         if not known:
             canvas.text(made.left + 6, middle + 4, "not known", ink="muted", room=made.right - made.left)
@@ -82,7 +82,7 @@ class Shares:
             tip = f"{isolated(split.name)}, {isolated(part)}: {percent(share)}"
             canvas.box((left, middle - _BAR / 2), (right - left, _BAR), look=series(number), tip=tip)
 
-    def _numbers(self, canvas: Canvas, middle: float, x: Linear, split: Split) -> None:
+    def _numbers(self, canvas: Canvas, middle: float, x: Linear, split: ShareBar) -> None:
         """The shares on paper of their own, so that neither hatching nor lines go through them."""
         begin = 0.0
         for share in self._drawn(split):
@@ -97,16 +97,16 @@ class Shares:
                 )
                 canvas.text((left + right) / 2, middle + 4.5, words, anchor="middle")
 
-    def _drawn(self, split: Split) -> list[float]:
+    def _drawn(self, split: ShareBar) -> list[float]:
         """The shares that a bar shows; none where they are not known, or are shares of other parts."""
         known = split.known()
         return known if known is not None and len(known) == len(self.parts) else []
 
-    def _cells(self, split: Split) -> list[Number]:
+    def _cells(self, split: ShareBar) -> list[Number]:
         cells = [finite(share) for share in split.shares[: len(self.parts)]]
         return cells + [None] * (len(self.parts) - len(cells))
 
-    def _told(self, split: Split) -> str:
+    def _told(self, split: ShareBar) -> str:
         known = self._drawn(split)
         if not known:
             return f"{isolated(split.name)}: not known."

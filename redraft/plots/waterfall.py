@@ -10,8 +10,21 @@ from itertools import accumulate, groupby, pairwise
 from typing import NamedTuple
 
 from redraft.plots.axes import Clock, Linear, level_axis
-from redraft.plots.canvas import MARGIN, SMALL, Canvas, Entry, box_entry, legend, path, text_width
-from redraft.plots.picture import WIDE, Cell, Data, Look, Picture, count, data, finite, isolated, plain, series, written
+from redraft.plots.canvas import MARGIN, SMALL, Canvas, LegendEntry, box_entry, legend, path, text_width
+from redraft.plots.picture import (
+    WIDE,
+    Cell,
+    Data,
+    Picture,
+    PictureStyle,
+    count,
+    data,
+    finite,
+    isolated,
+    plain,
+    series,
+    written,
+)
 
 _ENDS, _BEGINS, _ENDS_AT_ONCE = range(3)
 
@@ -44,7 +57,7 @@ _LEAST = 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class WaterfallCall:
     """One call: of which kind, and when it began and ended, in seconds after the start of the run."""
 
     kind: str
@@ -58,7 +71,7 @@ class _Row(NamedTuple):
 
     first: int
     last: int
-    calls: Sequence[Call]
+    calls: Sequence[WaterfallCall]
 
     @property
     def name(self) -> str:
@@ -83,10 +96,10 @@ class _Row(NamedTuple):
 class Waterfall:
     """The calls of a run. Those without a known beginning and end are left out, and counted."""
 
-    calls: Sequence[Call]
+    calls: Sequence[WaterfallCall]
     title: str = "Calls over time"
 
-    def picture(self, look: Look = WIDE) -> Picture:
+    def picture(self, look: PictureStyle = WIDE) -> Picture:
         """The rows from the first call to the last; where several are in a row, the commonest kind of each moment."""
         calls = sorted(filter(_timed, self.calls), key=lambda call: (call.start, call.end, call.kind, call.failed))
         kinds = _kinds(calls)
@@ -181,31 +194,31 @@ def _strip(canvas: Canvas, top: float, clock: Clock, most: Sequence[int]) -> flo
     return lower
 
 
-def _timed(call: Call) -> bool:
+def _timed(call: WaterfallCall) -> bool:
     start, end = finite(call.start), finite(call.end)
     return start is not None and end is not None and 0 <= start <= end <= 1e15
 
 
-def _kinds(calls: Sequence[Call]) -> dict[str, int]:
+def _kinds(calls: Sequence[WaterfallCall]) -> dict[str, int]:
     """The number of each kind's look: the commonest first, the rest of them alike."""
     many = Counter(call.kind for call in calls)
     order = sorted(many, key=lambda kind: (-many[kind], kind))
     return {kind: min(at, KINDS) for at, kind in enumerate(order)}
 
 
-def _rows(calls: Sequence[Call]) -> list[_Row]:
+def _rows(calls: Sequence[WaterfallCall]) -> list[_Row]:
     parts = min(ROWS, len(calls))
     borders = [len(calls) * at // parts for at in range(parts + 1)] if parts else []
     return [_Row(first + 1, last, calls[first:last]) for first, last in pairwise(borders)]
 
 
-def _entries(kinds: dict[str, int]) -> list[Entry]:
+def _entries(kinds: dict[str, int]) -> list[LegendEntry]:
     named = [box_entry(kind, series(at)) for kind, at in kinds.items() if at < KINDS]
     others = len(kinds) - len(named)
     return [*named, *([box_entry(f"{others:,} other kinds", series(KINDS))] if others else [])]
 
 
-def _bars(calls: Sequence[Call], clock: Clock, kinds: dict[str, int]) -> list[tuple[int, float, float]]:
+def _bars(calls: Sequence[WaterfallCall], clock: Clock, kinds: dict[str, int]) -> list[tuple[int, float, float]]:
     """What a row shows: the number of a kind, and from where to where."""
     if len(calls) == 1:
         start, end = clock.place(calls[0].start), clock.place(calls[0].end)
@@ -234,7 +247,7 @@ def _step(clock: Clock, seconds: float) -> int:
     return min(STEPS - 1, int(STEPS * (seconds - clock.low) / (clock.high - clock.low)))
 
 
-def _told(calls: Sequence[Call], most: int) -> str:
+def _told(calls: Sequence[WaterfallCall], most: int) -> str:
     kinds = Counter(call.kind for call in calls)
     told = ", ".join(f"{isolated(kind)} {many:,}" for kind, many in kinds.most_common(2 * KINDS))
     failed = sum(call.failed for call in calls)

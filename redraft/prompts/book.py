@@ -18,7 +18,7 @@ from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import GAP, Apart, Fence, GivenModel, Lines, Prompt, Tagged
 from redraft.prompts.fences import disarmed
 from redraft.prompts.sandbox import Sandbox, filled
-from redraft.prompts.tags import Item, Tags
+from redraft.prompts.tags import TaggedItem, Tags
 from redraft.sources import MOST_OF_SETTINGS, read_file
 
 _Mark = TypeVar("_Mark")
@@ -205,7 +205,7 @@ def _fence(value: object, mark: Fence, own: frozenset[str], tagged: Callable[[in
 
 def _line(item: object, own: frozenset[str], tagged: Callable[[int], str]) -> str:
     """A text on one line; that of an item after its tag, which nobody can write who has not seen it."""
-    if not isinstance(item, Item):
+    if not isinstance(item, TaggedItem):
         return neutralize(" ".join(str(item).split()), own)
     shown = (name for name, info in type(item).model_fields.items() if name != "id" and not info.exclude)
     (text,) = (str(getattr(item, name)) for name in shown)
@@ -226,5 +226,5 @@ def _fenced_item(item: object, number: int, mark: Fence, own: frozenset[str], ta
         body = "\n".join(neutralize(text if only else f"{name}: {text}", own) for name, text in fields.items() if text)
     else:
         body = neutralize(str(item).strip(), own)
-    named = f' id="{tagged(number)}"' if isinstance(item, Item) else f' n="{number}"'
+    named = f' id="{tagged(number)}"' if isinstance(item, TaggedItem) else f' n="{number}"'
     return f"<{mark.tag}{named}>\n{body}\n</{mark.tag}>"

@@ -24,7 +24,7 @@ from redraft.prompts.contract import (
     lenient,
 )
 from redraft.prompts.judging import IDS, Reason
-from redraft.prompts.tags import Item, Names
+from redraft.prompts.tags import Names, TaggedItem
 
 ErrorType = Literal[
     "entity omission",
@@ -77,7 +77,7 @@ def _marks(value: object) -> object:
     return list(dict.fromkeys(mark for part in parts if (mark := mark_of(part))))
 
 
-class SummarySentence(Item):
+class SummarySentence(TaggedItem):
     """A sentence of a summary; `place` tells it from others that say the same."""
 
     place: str = ""

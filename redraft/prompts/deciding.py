@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 from redraft.domain import Task
 from redraft.prompts.contract import Also, AtMost, EachAlone, Fence, GivenModel, Prompt, ReplyModel, SummaryText
 from redraft.prompts.judging import Quote
-from redraft.prompts.tags import ONLY_KNOWN, Item, Names
+from redraft.prompts.tags import ONLY_KNOWN, Names, TaggedItem
 
 _WORD = re.compile(r"\w+")
 # No document has a place beyond.
@@ -27,7 +27,7 @@ class Standing(GivenModel):
     met: str = ""
 
 
-class Option(Item):
+class Option(TaggedItem):
     """One finding that could be mended."""
 
     metric: str

@@ -25,7 +25,7 @@ from redraft.prompts.contract import (
     lenient,
 )
 from redraft.prompts.judging import IDS, LABELS, Quote, Reason, Shown, Statement
-from redraft.prompts.tags import LISTED, ONLY_KNOWN, Item, Names
+from redraft.prompts.tags import LISTED, ONLY_KNOWN, Names, TaggedItem
 
 Pass = Literal["pass", "fail"]
 YesNo = Literal["yes", "no"]
@@ -149,13 +149,13 @@ class GrowGiven(GivenModel):
     excerpt: Excerpt
 
 
-class Fact(Item):
+class Fact(TaggedItem):
     """A key fact to be looked for."""
 
     fact: str
 
 
-class TreeFact(Item):
+class TreeFact(TaggedItem):
     """A key fact to be judged, with its level in its tree."""
 
     level: Level

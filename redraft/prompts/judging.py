@@ -28,7 +28,7 @@ from redraft.prompts.contract import (
     WholeText,
     lenient,
 )
-from redraft.prompts.tags import LISTED, ONLY_KNOWN, Item, Names
+from redraft.prompts.tags import LISTED, ONLY_KNOWN, Names, TaggedItem
 
 _YES = frozenset(("true", "yes", "y", "1", "answered", "answerable", "ja", "oui", "sí", "si", "sim", "да", "是"))
 _NO = frozenset(("false", "no", "n", "0", "none", "unanswered", "unanswerable", "nein", "non", "não", "нет", "否"))
@@ -76,7 +76,7 @@ LABELS = ("label", "judgement", "judgment", "decision", "conclusion", "result", 
 Importance = Annotated[Whole, AfterValidator(lambda value: min(5, max(1, value)))]
 
 
-class Statement(Item):
+class Statement(TaggedItem):
     """A sentence of a summary; `before` is what it points back to, where it does.
 
     `quoted` says whether the document has it in these words, or nearly: there are judges that can read no others. No
@@ -88,14 +88,14 @@ class Statement(Item):
     quoted: bool = Field(default=False, exclude=True)
 
 
-class Told(Item):
+class Told(TaggedItem):
     """A sentence of a summary that stands among the others; `quoted` as above."""
 
     sentence: str
     quoted: bool = Field(default=False, exclude=True)
 
 
-class Asked(Item):
+class Asked(TaggedItem):
     """A question to be answered."""
 
     question: str
@@ -121,7 +121,7 @@ ToldSummary = Annotated[list[Told | str], Lines("summary")]
 AskedQuestions = Annotated[list[Asked], Lines("questions")]
 
 
-class Pair(Item):
+class Pair(TaggedItem):
     """Two answers to one question, from the document and from the summary."""
 
     question: str
@@ -129,7 +129,7 @@ class Pair(Item):
     summary: str
 
 
-class Candidate(Item):
+class Candidate(TaggedItem):
     """A question that may become part of a document's pack."""
 
     question: str

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 
 from redraft.prompts.contract import Also, Fence, GivenModel, Prompt, ReplyModel, Silent
 from redraft.prompts.judging import IDS, Statement
-from redraft.prompts.tags import LISTED, ONLY_KNOWN, Item, Names
+from redraft.prompts.tags import LISTED, ONLY_KNOWN, Names, TaggedItem
 
 
-class Place(Item):
+class Place(TaggedItem):
     """A place that a sentence may come from."""
 
     passage: str

@@ -8,10 +8,10 @@ from pydantic import Field
 
 from redraft.domain import Task
 from redraft.prompts.contract import Fence, GivenModel, Language, OutlineText, Prompt, Question, SummaryText
-from redraft.prompts.tags import Item
+from redraft.prompts.tags import TaggedItem
 
 
-class Point(Item):
+class Point(TaggedItem):
     """One thing to do: the sentence that it is about, a question to it, what the sentence says, the document's answer,
     and its words; where there is no question, why the sentence is wrong.
 

@@ -8,11 +8,11 @@ from pydantic import BeforeValidator
 
 from redraft.prompts.contract import Also, Fence, Prompt, ReplyModel, lenient
 from redraft.prompts.judging import IDS, LABELS, Quote, Reason, Shown
-from redraft.prompts.tags import Item, Names
+from redraft.prompts.tags import Names, TaggedItem
 from redraft.rulings import RulingVerdict
 
 
-class Accused(Item):
+class Accused(TaggedItem):
     """What a summary says, and what a first judge said of it; `against` are words that somebody holds against that."""
 
     sentence: str

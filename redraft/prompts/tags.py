@@ -40,7 +40,7 @@ _SPARSE = 8
 _WORD = re.compile(r"[a-z]+")
 
 
-class Item(GivenModel):
+class TaggedItem(GivenModel):
     """One of several things that a reply has to name: by its tag, which takes the place of its number on the wire."""
 
     id: int
@@ -61,7 +61,7 @@ def asked_about(given: BaseModel, field: str) -> list[int]:
     for name, info in type(given).model_fields.items():
         if Tagged(field) in info.metadata and (some := getattr(given, name)):
             return list(some)
-    return [one.id for one in getattr(given, field, ()) if isinstance(one, Item)]
+    return [one.id for one in getattr(given, field, ()) if isinstance(one, TaggedItem)]
 
 
 class Tags:
@@ -69,7 +69,7 @@ class Tags:
 
     def __init__(self, given: BaseModel) -> None:
         lists = {name: value for name in type(given).model_fields if isinstance(value := getattr(given, name), list)}
-        items = {name: [one for one in value if isinstance(one, Item)] for name, value in lists.items()}
+        items = {name: [one for one in value if isinstance(one, TaggedItem)] for name, value in lists.items()}
         self._tags = {
             name: {one.id: tag for one, tag in zip(some, _drawn(name, some), strict=True)}
             for name, some in items.items()
@@ -161,7 +161,7 @@ ONLY_KNOWN = AfterValidator(_there)
 """For a list of such numbers: what names nobody is left out."""
 
 
-def _drawn(field: str, items: Sequence[Item]) -> list[str]:
+def _drawn(field: str, items: Sequence[TaggedItem]) -> list[str]:
     """A tag for each item, which depends on all of them and on its place."""
     letters = _FEWEST
     while len(_LETTERS) ** letters < _SPARSE * len(items):

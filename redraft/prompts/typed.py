@@ -24,7 +24,7 @@ from redraft.prompts.contract import (
     lenient,
 )
 from redraft.prompts.judging import IDS, LABELS, Answered, AskedQuestions, Reason
-from redraft.prompts.tags import Item, Names
+from redraft.prompts.tags import Names, TaggedItem
 from redraft.questions import QuestionType
 
 Correctness = Literal["right", "wrong"]
@@ -83,7 +83,7 @@ class GivenAnswers(ReplyModel):
     answers: list[GivenAnswer]
 
 
-class AnswerPair(Item):
+class AnswerPair(TaggedItem):
     """A question with its reference answer, and the answer that is to be judged."""
 
     question: str

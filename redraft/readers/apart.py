@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 from redraft.errors import DocumentError
-from redraft.readers.builder import Reading
+from redraft.readers.builder import ReadText
 from redraft.readers.formats import MOST_SECONDS, TOO_SLOW, Format, too_large
 
 # The child looks for modules where we do, and not in the directory that we happen to be in.
@@ -26,7 +26,7 @@ _CRASHED: dict[str, object] = {
 }
 
 
-def read_apart(form: Format, data: bytes, name: str) -> Reading:
+def read_apart(form: Format, data: bytes, name: str) -> ReadText:
     """What a file of this format says, or an error in a sentence."""
     path = [os.path.abspath(one) for one in sys.path]
     command = [sys.executable, "-I", "-c", _START, json.dumps(path), form, name]
@@ -48,7 +48,7 @@ def read_apart(form: Format, data: bytes, name: str) -> Reading:
     answer = json.loads(done.stdout)
     if "error" in answer:
         raise _refusal(answer, name)
-    return Reading.from_json(answer)
+    return ReadText.from_json(answer)
 
 
 def _ending(form: Format, code: int, said: bytes) -> dict[str, object]:

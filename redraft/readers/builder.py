@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from redraft.document import Document, Section, Span, content_id
+from redraft.document import Document, DocumentSection, Span, content_id
 from redraft.marks import Mark, MarkKind
 from redraft.readers.extent import Extent, missing
 from redraft.text.cleaning import clean, one_line
@@ -30,7 +30,7 @@ class Heading(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadText:
     """A text with its title and its language as the file has them, and what stands where in it."""
 
     text: str
@@ -57,7 +57,7 @@ class Reading:
         return {name: getattr(self, name) for name in self.__slots__}
 
     @classmethod
-    def from_json(cls, given: dict[str, Any]) -> Reading:
+    def from_json(cls, given: dict[str, Any]) -> ReadText:
         """What `to_json` gave."""
         return cls(
             given["text"],
@@ -70,7 +70,7 @@ class Reading:
         )
 
 
-def sections_of(headings: Sequence[Heading], length: int) -> Iterable[Section]:
+def sections_of(headings: Sequence[Heading], length: int) -> Iterable[DocumentSection]:
     """Each heading opens a section that ends where the next of the same or a higher rank begins."""
     ends = [length] * len(headings)
     open_at: list[int] = []
@@ -80,7 +80,7 @@ def sections_of(headings: Sequence[Heading], length: int) -> Iterable[Section]:
         open_at.append(index)
     for heading, end in zip(headings, ends, strict=True):
         if end > heading.at:
-            yield Section(heading.title, heading.level, Span(heading.at, end))
+            yield DocumentSection(heading.title, heading.level, Span(heading.at, end))
 
 
 def tidy(text: str) -> str:
@@ -181,12 +181,12 @@ class Builder:
         """Remember that something is not in the text: a plural, such as `scripts`."""
         self.left_out[what] += count
 
-    def reading(self, title: str = "", language: str = "") -> Reading:
+    def reading(self, title: str = "", language: str = "") -> ReadText:
         """All of it."""
         self._turn(self.length, None)
         told = [f"{count:,} {what}" for what, count in self.left_out.items()]
         notes = [*([f"left out: {', '.join(told)}"] if told else []), *self.oddities]
-        return Reading(
+        return ReadText(
             "".join(self.parts),
             one_line(clean(title), TITLE_WIDTH),
             one_line(clean(language), 35),

@@ -9,14 +9,14 @@ from contextlib import suppress
 
 from redraft.errors import DocumentError
 from redraft.readers import docx, epub, html, odt, rtf
-from redraft.readers.builder import Reading
+from redraft.readers.builder import ReadText
 from redraft.readers.formats import MOST_SECONDS, Format, most_memory, too_large
 from redraft.readers.pdf import file as pdf
 
 with suppress(ImportError):  # there is none on Windows
     import resource
 
-READERS: dict[Format, Callable[[bytes, str], Reading]] = {
+READERS: dict[Format, Callable[[bytes, str], ReadText]] = {
     "html": html.read,
     "epub": epub.read,
     "docx": docx.read,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
 
-from redraft.document import Document, Section, Span, content_id
+from redraft.document import Document, DocumentSection, Span, content_id
 from redraft.errors import UsageError
 from redraft.marks import Mark
 from redraft.readers.builder import TITLE_WIDTH
@@ -62,7 +62,7 @@ def together(documents: Sequence[Document]) -> Document:
 
 def _joined(parts: Sequence[tuple[str, Document]], told: Sequence[str]) -> Document:
     texts: list[str] = []
-    sections: list[Section] = []
+    sections: list[DocumentSection] = []
     marks: list[Mark] = []
     start = 0
     for name, one in parts:
@@ -114,11 +114,11 @@ def _heading(document: Document) -> str:
     return "" if not title or title in one_line(document.text[:_BEGINNING]) else f"# {title}\n\n"
 
 
-def _sections(document: Document, whole: Span, at: int) -> Iterator[Section]:
+def _sections(document: Document, whole: Span, at: int) -> Iterator[DocumentSection]:
     """Its sections where they are now, within one that is the document."""
     own = [replace(one, span=Span(one.span.start + at, one.span.end + at)) for one in document.sections]
     if not own or own[0].title != document.title or own[0].level > 1 or own[0].span.end < whole.end:
-        yield Section(document.title, 1, whole)
+        yield DocumentSection(document.title, 1, whole)
         own = [replace(one, level=one.level + 1) for one in own]
     yield from own
 

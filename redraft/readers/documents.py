@@ -10,7 +10,7 @@ from typing import NamedTuple
 from redraft.document import Document
 from redraft.errors import DocumentError, UsageError
 from redraft.readers.apart import read_apart
-from redraft.readers.builder import TITLE_WIDTH, Reading
+from redraft.readers.builder import TITLE_WIDTH, ReadText
 from redraft.readers.encoding import decode, without_nul
 from redraft.readers.extent import check
 from redraft.readers.formats import BY_SUFFIX, SUFFIXES, Format, format_of, how_to_read, installed_for, read_installed
@@ -28,7 +28,7 @@ _ADVICE = {
 }
 
 
-class Text(NamedTuple):
+class CleanText(NamedTuple):
     """A text that is no document, and what was taken out of it or could not be read, in sentences."""
 
     text: str
@@ -74,7 +74,7 @@ def _chosen(found: Document, wanted: Choice) -> Document:
     return said_to_be(replace(part, language=settled(part.language, part.text)), wanted.language or None)
 
 
-def _read(form: Format, data: bytes, name: str, wanted: Choice) -> Reading:
+def _read(form: Format, data: bytes, name: str, wanted: Choice) -> ReadText:
     """What a file says, if enough of it can be read."""
     found = read_apart(form, data, name)
     if not wanted.partial:
@@ -93,18 +93,18 @@ def _whole(data: bytes, path: Path, name: str, wanted: Choice) -> Document:
     return parse(data, name=name, markdown=_may_be_markdown(path))
 
 
-def read_text(source: str | Path) -> Text:
+def read_text(source: str | Path) -> CleanText:
     """The text at `source`, read as a document is, without the space around it; here it may be empty."""
     source = str(source)
     path = _path(source, "the id that `await shop.add(text)` returns")
     if source != STDIN and (installed_for(path) or path.suffix.lower() in BY_SUFFIX):
         document = load(source)
-        return Text(document.text.strip(), document.notes)
+        return CleanText(document.text.strip(), document.notes)
     if source != STDIN:
         _check_suffix(path, source)
     raw = decode(_bytes(None if source == STDIN else path, source, None), "stdin" if source == STDIN else path.name)
     found = cleaned(raw.text)
-    return Text(found.text.strip(), (*raw.notes, *found.notes))
+    return CleanText(found.text.strip(), (*raw.notes, *found.notes))
 
 
 def finished(document: Document, name: str = "") -> Document:
@@ -169,5 +169,5 @@ def parse(data: bytes, *, name: str, markdown: bool = True) -> Document:
     text, notes = cleaned(raw.text)
     if not text.strip():
         raise DocumentError("the document is empty", place=name, hint="give a file that holds text")
-    found = Reading(text, headings=tuple(headings(text, markdown)), notes=(*raw.notes, *notes))
+    found = ReadText(text, headings=tuple(headings(text, markdown)), notes=(*raw.notes, *notes))
     return found.document(name, title_of(text, found.headings, name, markdown), raw.encoding)

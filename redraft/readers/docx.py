@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from redraft.document import Span
 from redraft.errors import DocumentError
 from redraft.readers.archive import Archive, beside
-from redraft.readers.builder import BREAK, Anchor, Builder, Reading, Run
+from redraft.readers.builder import BREAK, Anchor, Builder, ReadText, Run
 from redraft.readers.extent import Extent
 from redraft.readers.markup import Element, local, part, tag, text_in, xml
 from redraft.readers.tokens import size
@@ -60,7 +60,7 @@ class _Notes:
     count: int = 0
 
 
-def read(data: bytes, name: str) -> Reading:
+def read(data: bytes, name: str) -> ReadText:
     """What a document of a word processor says."""
     archive = Archive(data, name)
     if not archive.has(_CONTENT_TYPES):
@@ -97,7 +97,7 @@ class _Reader:
         self._held = self._seen = 0
         """How many characters the part has that is read, and how many of them were read, or left out on purpose."""
 
-    def read(self) -> Reading:
+    def read(self) -> ReadText:
         for kind in ("footnote", "endnote"):
             self._read_notes(kind)
         root = self._root(self._main)

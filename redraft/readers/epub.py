@@ -10,7 +10,7 @@ from typing import NamedTuple
 from redraft.errors import DocumentError
 from redraft.marks import Mark, MarkKind
 from redraft.readers.archive import Archive, beside
-from redraft.readers.builder import TITLE_WIDTH, Anchor, Builder, Heading, Reading
+from redraft.readers.builder import TITLE_WIDTH, Anchor, Builder, Heading, ReadText
 from redraft.readers.extent import Extent
 from redraft.readers.formats import MOST_ENTRIES
 from redraft.readers.html import Walker, body_of, kinds
@@ -52,7 +52,7 @@ class _Item(NamedTuple):
     properties: frozenset[str]
 
 
-def read(data: bytes, name: str) -> Reading:
+def read(data: bytes, name: str) -> ReadText:
     """What a book says."""
     return _Book(Archive(data, name), name).read()
 
@@ -68,7 +68,7 @@ class _Book:
         self._starts: dict[str, int] = {}
         self._places: dict[tuple[str, str], int] = {}
 
-    def read(self) -> Reading:
+    def read(self) -> ReadText:
         self._refuse_encrypted()
         spine = [one for one in self._package.iter() if tag(one) == "itemref"]
         if not spine:
@@ -167,7 +167,7 @@ class _Book:
             (one_line("".join(map(str, one.itertext()))) for one in self._package.iter() if tag(one) == what), ""
         )
 
-    def _headings(self, reading: Reading) -> tuple[Heading, ...]:
+    def _headings(self, reading: ReadText) -> tuple[Heading, ...]:
         """The sections as the contents have them, where these lead into the text."""
         contents = list(islice(self._contents(), MOST_ENTRIES + 1))
         if len(contents) > MOST_ENTRIES:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from redraft.document import Span
 from redraft.marks import MarkKind
-from redraft.readers.builder import BREAK, Anchor, Builder, Reading, Run
+from redraft.readers.builder import BREAK, Anchor, Builder, ReadText, Run
 from redraft.readers.extent import Extent
 from redraft.readers.markup import Element, local, page, tag, text_in
 from redraft.readers.tokens import size
@@ -77,7 +77,7 @@ _NOTES = frozenset({"footnote", "endnote", "rearnote", "note"})
 _PAGE_NUMBER = re.compile(r"[\[({]?\s*(?:p(?:g|age)?\.?\s*)?([0-9]{1,5}|[ivxlcdm]{1,8})\s*[\])}]?", re.IGNORECASE)
 
 
-def read(data: bytes, name: str) -> Reading:
+def read(data: bytes, name: str) -> ReadText:
     """What a page says, or several in one file."""
     found = page(data, name)
     odd = [] if found.encoding == "utf-8" else [f"the page is in {found.encoding}"]

@@ -43,7 +43,7 @@ class Page(NamedTuple):
     """How many characters of text its source has."""
 
 
-class Part(NamedTuple):
+class XmlPart(NamedTuple):
     """The root of an XML file, how many characters of text its source has, and what there is to say of it."""
 
     root: Element
@@ -71,7 +71,7 @@ def xml(data: bytes, place: str) -> Element:
     return root
 
 
-def part(data: bytes, place: str, name: str) -> Part:
+def part(data: bytes, place: str, name: str) -> XmlPart:
     """An XML file of this name whose text matters. What libxml2 drops of a broken one is read all the same."""
     if _OWN_ENTITIES.search(data):
         xml(data, place)
@@ -84,7 +84,7 @@ def part(data: bytes, place: str, name: str) -> Part:
         root = None
     if root is None or Extent(name, held, text_in(root)).is_short:
         root = tree(found, xml=True)
-    return Part(root, held, (f"{name} breaks off: its end is missing",) if _is_cut(text) else ())
+    return XmlPart(root, held, (f"{name} breaks off: its end is missing",) if _is_cut(text) else ())
 
 
 def page(data: bytes, name: str) -> Page:

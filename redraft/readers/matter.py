@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from redraft.document import Document, Section, Span
+from redraft.document import Document, DocumentSection, Span
 from redraft.marks import Mark
 from redraft.readers.parts import chapters
 from redraft.text.sentences import ends_sentence
@@ -138,7 +138,7 @@ def _index(text: str, end: int) -> Iterator[Mark]:
             return
 
 
-def _notes(sections: Sequence[Section]) -> Iterator[Mark]:
+def _notes(sections: Sequence[DocumentSection]) -> Iterator[Mark]:
     for one in sections:
         if _NOTES.match(one.title):
             yield Mark(*one.span, "notes")

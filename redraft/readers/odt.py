@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from redraft.document import Span
 from redraft.errors import DocumentError
 from redraft.readers.archive import Archive
-from redraft.readers.builder import BREAK, Anchor, Builder, Reading, Run
+from redraft.readers.builder import BREAK, Anchor, Builder, ReadText, Run
 from redraft.readers.extent import Extent
 from redraft.readers.markup import Element, local, part, tag, text_in, xml
 from redraft.readers.tokens import size
@@ -29,7 +29,7 @@ _LEFT_OUT = {
 _SIGNS = {"s": " ", "tab": " ", "line-break": BREAK, "soft-page-break": ""}
 
 
-def read(data: bytes, name: str) -> Reading:
+def read(data: bytes, name: str) -> ReadText:
     """What a document of a word processor says."""
     archive = Archive(data, name)
     if archive.has(_MANIFEST) and b"encryption-data" in archive.part(_MANIFEST):

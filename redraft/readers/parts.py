@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from redraft.document import Document, Section, Span, content_id
+from redraft.document import Document, DocumentSection, Span, content_id
 from redraft.errors import UsageError
 from redraft.marks import MarkKind
 from redraft.text.languages import primary
@@ -43,14 +43,14 @@ _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
 _KANJI = {sign: at for at, sign in enumerate("一二三四五六七八九十", 1)}
 
 
-class Chapter(NamedTuple):
+class ChapterSection(NamedTuple):
     """A chapter, and the number by which it is called: as printed, else the how-many-eth it is."""
 
     number: int
-    section: Section
+    section: DocumentSection
 
 
-def chapters(document: Document) -> list[Chapter]:
+def chapters(document: Document) -> list[ChapterSection]:
     """The chapters of a document in their order: the sections that are called so, else those of the outermost rank."""
     for pattern in (_NAMED, _NUMBERED):
         named = [(one, pattern.match(one.title)) for one in document.sections if one.title != document.title]
@@ -60,11 +60,11 @@ def chapters(document: Document) -> list[Chapter]:
         if len(told) > 1 or (told and pattern is _NAMED):
             numbers = [number for _, number in told]
             as_printed = len(set(numbers)) == len(numbers)
-            return [Chapter(number if as_printed else at, one) for at, (one, number) in enumerate(told, 1)]
-    return [Chapter(at, one) for at, one in enumerate(_outermost(document), 1)]
+            return [ChapterSection(number if as_printed else at, one) for at, (one, number) in enumerate(told, 1)]
+    return [ChapterSection(at, one) for at, one in enumerate(_outermost(document), 1)]
 
 
-def _outermost(document: Document) -> Sequence[Section]:
+def _outermost(document: Document) -> Sequence[DocumentSection]:
     """The sections of the outermost rank that has several, without those that are no chapters by their titles."""
     for level in sorted({one.level for one in document.sections}):
         found = [one for one in document.sections if one.level == level and one.title != document.title]
@@ -122,7 +122,9 @@ def only(document: Document, stretches: Iterable[Span]) -> Document:
     pieces = [one for span in joined(stretches) if (one := _bare(document.text, span)).end > one.start]
     cut = _Cut(pieces)
     text = _BETWEEN.join(document.text[start:end] for start, end in pieces)
-    sections = (Section(one.title, one.level, span) for one in document.sections if (span := cut.span(one.span)))
+    sections = (
+        DocumentSection(one.title, one.level, span) for one in document.sections if (span := cut.span(one.span))
+    )
     marks = (
         one._replace(start=span.start, end=span.end)
         for one in document.marks
@@ -292,14 +294,14 @@ _FEWEST_WORDS = 40
 _FRONT, _BETWEEN_OF_PARTING = "Before the first chapter", "After {}"
 
 
-class Stretch(NamedTuple):
+class DocumentStretch(NamedTuple):
     """A part of a document, and what it is called."""
 
     title: str
     span: Span
 
 
-def parted(document: Document) -> list[Stretch]:
+def parted(document: Document) -> list[DocumentStretch]:
     """The parts of a document in their order, which cover all of it: of several documents these, else the chapters.
 
     What stands beside chapters, such as an introduction, is a part as well.
@@ -313,13 +315,13 @@ def parted(document: Document) -> list[Stretch]:
     return found
 
 
-def _documents(document: Document) -> list[Stretch]:
+def _documents(document: Document) -> list[DocumentStretch]:
     marks = [mark for mark in document.marks if mark.kind == "document"]
     bounds = [*(mark.start for mark in marks), len(document.text)]
-    return [Stretch(mark.label, Span(*its)) for mark, its in zip(marks, pairwise(bounds), strict=True)]
+    return [DocumentStretch(mark.label, Span(*its)) for mark, its in zip(marks, pairwise(bounds), strict=True)]
 
 
-def _chapters_of_parting(document: Document) -> Iterator[Stretch]:
+def _chapters_of_parting(document: Document) -> Iterator[DocumentStretch]:
     known = [one.section for one in chapters(document)]
     if not known:
         return
@@ -335,30 +337,30 @@ def _chapters_of_parting(document: Document) -> Iterator[Stretch]:
             or _first_within(document, start, end)
             or (_BETWEEN_OF_PARTING.format(before) if before else "")
         )
-        yield Stretch(title or _FRONT, Span(start, end))
+        yield DocumentStretch(title or _FRONT, Span(start, end))
         before = titles.get(start, before)
 
 
 def _first_within(document: Document, start: int, end: int) -> str:
     """The title of the first section that begins in a stretch; the document's own says nothing."""
 
-    def is_named(one: Section) -> bool:
+    def is_named(one: DocumentSection) -> bool:
         return start <= one.span.start < end and one.title != document.title
 
     return next((one.title for one in document.sections if is_named(one)), "")
 
 
-def _long_enough(text: str, found: list[Stretch]) -> list[Stretch]:
+def _long_enough(text: str, found: list[DocumentStretch]) -> list[DocumentStretch]:
     """The stretches with what is hardly any text joined to the next of them, or at the end to the one before."""
-    kept: list[Stretch] = []
+    kept: list[DocumentStretch] = []
     start: int | None = None
     for title, span in found:
         whole = Span(span.start if start is None else start, span.end)
         if count_words(text[slice(*span)]) >= _FEWEST_WORDS:
-            kept.append(Stretch(title, whole))
+            kept.append(DocumentStretch(title, whole))
             start = None
         else:
             start = whole.start
     if start is not None and kept:
-        kept[-1] = Stretch(kept[-1].title, Span(kept[-1].span.start, len(text)))
+        kept[-1] = DocumentStretch(kept[-1].title, Span(kept[-1].span.start, len(text)))
     return kept

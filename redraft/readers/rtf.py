@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from striprtf.striprtf import destinations, rtf_to_text
 
 from redraft.errors import DocumentError
-from redraft.readers.builder import Builder, Reading
+from redraft.readers.builder import Builder, ReadText
 from redraft.readers.extent import Extent
 from redraft.readers.tokens import size
 
@@ -21,7 +21,7 @@ _FEW = 64
 _DEEPEST = 1_000
 
 
-def read(data: bytes, name: str) -> Reading:
+def read(data: bytes, name: str) -> ReadText:
     """What a document says. Its pages and its headings are not told apart from its text."""
     if not data.lstrip().startswith(b"{\\rtf"):
         raise DocumentError("this is no RTF document", place=name, hint="save it again as .rtf, or as .docx")

@@ -20,7 +20,7 @@ from typing_extensions import override
 from redraft.errors import BudgetError, RunError, StoreError
 from redraft.events import Event, streamed
 from redraft.graphs import assembly
-from redraft.graphs.node import Shop
+from redraft.graphs.node import SessionProtocol
 from redraft.graphs.review import ReviewQuestion
 from redraft.store.checkpoints import SqliteCheckpoints
 from redraft.store.connection import BUSY_SECONDS, Checkpoints, off_loop
@@ -109,7 +109,7 @@ Graph = CompiledStateGraph[Any, Any, Any, Any]
 class Driver:
     """Drives the graphs of one workshop, with checkpoints in the store."""
 
-    def __init__(self, store: Store, shop: Shop, reviewer: Reviewer | None, watcher: Watcher) -> None:
+    def __init__(self, store: Store, shop: SessionProtocol, reviewer: Reviewer | None, watcher: Watcher) -> None:
         self._store = store
         self._shop = shop
         self._reviewer = reviewer

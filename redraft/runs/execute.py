@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.evidence import EvidenceReader
 from redraft.domain import GIVEN, OTHER, Draft, Evaluation, KeyFacts, Pack, Piece
 from redraft.errors import (
     BudgetError,
@@ -29,18 +29,18 @@ from redraft.models.budget import Budget
 from redraft.runs.driver import Driver
 from redraft.runs.job import desk_of
 from redraft.runs.lineage import trace
-from redraft.runs.manager import Floor, on_record
-from redraft.runs.prepare import Order, Prepared, prepare, recall, record
+from redraft.runs.manager import RunManager, on_record
+from redraft.runs.prepare import Prepared, RunSpec, prepare, recall, record
 from redraft.runs.request import candidate, chapter_of, order_of, settings_of
 from redraft.settings import YARDSTICKS
 from redraft.store.connection import off_loop
-from redraft.store.drafts import Candidate, Chapter
+from redraft.store.drafts import ChapterRun, DraftCandidate
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.words import count_words
 
 
-async def build(floor: Floor, run: Run) -> None:
+async def build(floor: RunManager, run: Run) -> None:
     """Ask for what is not known yet; the run's judging names what it came to."""
     assert run.judging is not None
     async with floor.at_work(run.id) as job:
@@ -62,7 +62,7 @@ def check_summaries(first: str, second: str) -> None:
             raise UsageError("there is not one word in it", place=f"summary {name}")
 
 
-async def compare(floor: Floor, run: Run) -> None:
+async def compare(floor: RunManager, run: Run) -> None:
     """Which of the two summaries is better, kept with the first. Of one text twice nobody need be asked."""
     assert run.judging is not None
     store = floor.store
@@ -83,7 +83,7 @@ async def compare(floor: Floor, run: Run) -> None:
     await floor.finish(run.id, first.id, "complete")
 
 
-async def _of_one_text(floor: Floor, run: Run, first: Draft, second: Draft) -> None:
+async def _of_one_text(floor: RunManager, run: Run, first: Draft, second: Draft) -> None:
     """A tie, for which no model is opened: none of them need have a key."""
     store = floor.store
     with store.claim(run.id):
@@ -98,14 +98,14 @@ async def _of_one_text(floor: Floor, run: Run, first: Draft, second: Draft) -> N
     floor.observe(RunDone(run.id, "complete"))
 
 
-async def _measured(store: Store, desk: EvidenceDesk, *drafts: Draft) -> None:
+async def _measured(store: Store, desk: EvidenceReader, *drafts: Draft) -> None:
     """Keep the statistics of both."""
     for draft in drafts:
         case = Case(statements_of(draft.text), (), desk, text=draft.text)
         await off_loop(store.judgments.keep, draft.id, await Statistics().evaluate(case))
 
 
-async def may_gain(floor: Floor, run: Run) -> bool:
+async def may_gain(floor: RunManager, run: Run) -> bool:
     """Whether to work on it again: a chunk was left out, a metric or an item of one has no verdict, a goal is unsure,
     a revision never came, what its scores rest on lacks less now, or any of this is so of a chapter.
 
@@ -139,7 +139,7 @@ def _built(store: Store, run: Run) -> Pack | KeyFacts | None:
     return shelf.get(key) if key else None
 
 
-async def _closed(floor: Floor, run: Run, lacking: list[Evaluation]) -> bool:
+async def _closed(floor: RunManager, run: Run, lacking: list[Evaluation]) -> bool:
     """Whether a hole in what these evaluations rest on is closed now."""
     if not lacking:
         return False
@@ -158,7 +158,7 @@ _LEFT_OUT = (BudgetError, IncompleteError, NotShrinkingError, RejectedRequest, R
 """What leaves a candidate out, and ends nothing else. Whether the budget has room for the rest the whole finds out."""
 
 
-async def draft_candidates(floor: Floor, driver: Driver, run: Run) -> None:
+async def draft_candidates(floor: RunManager, driver: Driver, run: Run) -> None:
     """Bring the runs of all candidates to their end, unless one was chosen before."""
     candidates = await off_loop(floor.store.candidates.of, run.id)
     if any(one.chosen for one in candidates):
@@ -178,19 +178,19 @@ async def draft_candidates(floor: Floor, driver: Driver, run: Run) -> None:
             raise failures[0]
 
 
-def _recorded(floor: Floor, run: Run) -> list[Candidate]:
+def _recorded(floor: RunManager, run: Run) -> list[DraftCandidate]:
     """The candidates of a run nobody has begun on: what cannot be planned is said before the first call of any."""
     store, writer = floor.store, floor.people.objects.get(floor.people.model or "")
     document = store.documents.get(run.document)
     prepared = [candidate(document, run.settings, number, writer) for number in range(2, run.settings.drafts + 1)]
     with store.at_once():
-        parts = [record(one, Order(), run.limits, store) for one in prepared]
+        parts = [record(one, RunSpec(), run.limits, store) for one in prepared]
         store.candidates.add(run.id, [part.id for part in parts])
     floor.prepared |= {part.id: one for part, one in zip(parts, prepared, strict=True)}
     return store.candidates.of(run.id)
 
 
-async def _drafted(floor: Floor, driver: Driver, run: Run, one: Candidate, count: int) -> None:
+async def _drafted(floor: RunManager, driver: Driver, run: Run, one: DraftCandidate, count: int) -> None:
     part = await off_loop(floor.store.runs.get, one.run)
     if part.status == "done":
         return
@@ -208,7 +208,7 @@ _LEFT_OUT_OF_CHAPTERS = (IncompleteError, NotShrinkingError, RejectedRequest, Re
 """What ends a chapter, and nothing else."""
 
 
-async def draft_chapters(floor: Floor, driver: Driver, run: Run) -> bool:
+async def draft_chapters(floor: RunManager, driver: Driver, run: Run) -> bool:
     """Bring the runs of all chapters to their end, and say whether they are there for the whole to go on.
 
     What ends one of them ends the whole, once the others have come to their end, for what these cost is spent. Where
@@ -223,7 +223,7 @@ async def draft_chapters(floor: Floor, driver: Driver, run: Run) -> bool:
     return True
 
 
-async def _drafted_of_chapters(floor: Floor, driver: Driver, run: Run) -> None:
+async def _drafted_of_chapters(floor: RunManager, driver: Driver, run: Run) -> None:
     async with floor.at_work(run.id) as job:
         chapters = await off_loop(floor.store.chapters.of, run.id)
         limits = job.run.limits
@@ -241,7 +241,7 @@ async def _drafted_of_chapters(floor: Floor, driver: Driver, run: Run) -> None:
 class _Work:
     """The chapters of one run, while they are worked on."""
 
-    floor: Floor
+    floor: RunManager
     driver: Driver
     job: Job
     budget: Budget
@@ -250,7 +250,7 @@ class _Work:
     done: int = 0
     prepared: dict[int, Prepared] = field(default_factory=dict)
 
-    async def prepare(self, chapter: Chapter) -> int:
+    async def prepare(self, chapter: ChapterRun) -> int:
         """Prepare a chapter that nobody has begun on, under the settings of the whole; returns how many calls its draft
         will take."""
         floor, document = self.floor, chapter_of(self.job.document, chapter.title, chapter.chunk.span)
@@ -259,7 +259,7 @@ class _Work:
         self.prepared[chapter.chunk.index] = prepared
         return prepared.plan.calls - prepared.plan.compressions
 
-    async def chapter(self, chapter: Chapter) -> None:
+    async def chapter(self, chapter: ChapterRun) -> None:
         """Bring the summary of a chapter to its end, and keep it for the whole."""
         async with self.room:
             part = await self._recorded(chapter)
@@ -272,12 +272,12 @@ class _Work:
             self.done += 1
             self.job.observe(PartDone(chapter.title, self.done, self.count))
 
-    async def _recorded(self, chapter: Chapter) -> Run:
+    async def _recorded(self, chapter: ChapterRun) -> Run:
         """The run of a chapter."""
         floor, whole, store = self.floor, self.job.run, self.floor.store
         if chapter.run:
             return await off_loop(store.runs.get, chapter.run)
-        order = order_of(Order(whole.purpose, own=tuple(floor.own.values())))
+        order = order_of(RunSpec(whole.purpose, own=tuple(floor.own.values())))
         prepared = self.prepared.pop(chapter.chunk.index)
 
         def recorded() -> Run:
@@ -290,7 +290,7 @@ class _Work:
         floor.prepared[part.id] = prepared
         return part
 
-    async def _carried_out(self, chapter: Chapter, part: Run) -> Run:
+    async def _carried_out(self, chapter: ChapterRun, part: Run) -> Run:
         """The run once it has come to its end. One that nothing comes of leaves a gap in the whole."""
         store = self.floor.store
         try:
@@ -307,7 +307,7 @@ class _Work:
             raise BudgetError(told.get("message", "the budget is used up"), hint=told.get("hint", ""))
         return part
 
-    async def _keep(self, chapter: Chapter, part: Run) -> None:
+    async def _keep(self, chapter: ChapterRun, part: Run) -> None:
         """Keep the summary of a chapter as what the whole is made from."""
         store, job, chunk = self.floor.store, self.job, chapter.chunk
         if part.draft is None or part.status != "done":
@@ -319,7 +319,7 @@ class _Work:
         await job.close_gap(chunk.index)
 
 
-async def carry_out(floor: Floor, driver: Driver, run: Run, answer: Mapping[str, Any] | None = None) -> None:
+async def carry_out(floor: RunManager, driver: Driver, run: Run, answer: Mapping[str, Any] | None = None) -> None:
     """Bring a run to its end, or to a stop. `answer` is for one that waits for a person."""
     if run.kind == "compare":
         await compare(floor, run)

@@ -12,12 +12,12 @@ from redraft.history.results import Result, read_result
 from redraft.models.base import Model
 from redraft.models.budget import Budget
 from redraft.models.prices import PriceTable
-from redraft.runs.model_pool import Hired
+from redraft.runs.model_pool import ModelRole
 from redraft.runs.models import NOBODY
-from redraft.runs.prepare import Order, Prepared, identify, record
+from redraft.runs.prepare import Prepared, RunSpec, identify, record
 from redraft.runs.roster import told_window, with_windows
-from redraft.runs.session import Workshop
-from redraft.settings import Limits, Settings
+from redraft.runs.session import Session
+from redraft.settings import DraftConfig, Limits
 from redraft.store.connection import off_loop, storable
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -50,7 +50,7 @@ def described(error: Exception) -> dict[str, str]:
 
 
 @dataclass(slots=True)
-class Watch:
+class RunWatch:
     """Follows one run among many: remembers which it is, and passes on what is worth telling of it."""
 
     name: str
@@ -82,14 +82,14 @@ def _once(observer: Observer) -> Observer:
 
 
 @dataclass(slots=True)
-class Bench:
+class ExperimentRunner:
     """Makes runs, or finds them again. Their limits hold for all of them together, over all repetitions."""
 
     store: Store
     limits: Limits
     prices: PriceTable | None = None
     observer: Observer = unobserved
-    shop: Workshop | None = None
+    shop: Session | None = None
     """Whose people and metrics make the runs, where some of them are objects; without one all go by their names."""
     stopped: BudgetError | None = None
     """Why no more runs are begun."""
@@ -110,11 +110,11 @@ class Bench:
         for warning in prepared.warnings:
             self.observer(Noted(warning, everywhere=True))
 
-    async def known(self, document: Document, settings: Settings, order: Order) -> Run | None:
+    async def known(self, document: Document, settings: DraftConfig, order: RunSpec) -> Run | None:
         """The run that asks this already, one that is done before all others. What it has used counts as used."""
         return await self.begun(document, *await self._settled(settings, order))
 
-    async def opened(self, prepared: Prepared, order: Order) -> Run:
+    async def opened(self, prepared: Prepared, order: RunSpec) -> Run:
         """The run of what an experiment does by itself: found again, or put on record."""
         run = await self.begun(prepared.document, prepared.settings, order)
         if run is None:
@@ -122,14 +122,14 @@ class Bench:
         self.observer(RunStarted(run.id))
         return replace(run, limits=self.limits)
 
-    async def begun(self, document: Document, settings: Settings, order: Order) -> Run | None:
+    async def begun(self, document: Document, settings: DraftConfig, order: RunSpec) -> Run | None:
         """The run in which an experiment has done this by itself. What it has used counts as used."""
         run = await off_loop(self._found, document, settings, order)
         if run is not None:
             await self.count(run.id)
         return run
 
-    async def _settled(self, settings: Settings, order: Order) -> tuple[Settings, Order]:
+    async def _settled(self, settings: DraftConfig, order: RunSpec) -> tuple[DraftConfig, RunSpec]:
         """The settings and the order with everybody's window, as a run has them on record and is found by."""
         asked = (order.settled(settings), order, self._window, self._objects)
         settings, order, notes = await off_loop(with_windows, *asked)
@@ -141,13 +141,13 @@ class Bench:
     def _objects(self) -> Mapping[str, Model]:
         return self.shop.terms.people.objects if self.shop is not None else NOBODY
 
-    def _window(self, one: Hired) -> int | None:
+    def _window(self, one: ModelRole) -> int | None:
         """What a model's server says of its window, which it is asked once."""
         if one.opened_as not in self._windows:
             self._windows[one.opened_as] = told_window(one)
         return self._windows[one.opened_as]
 
-    def _found(self, document: Document, settings: Settings, order: Order) -> Run | None:
+    def _found(self, document: Document, settings: DraftConfig, order: RunSpec) -> Run | None:
         runs = self.store.runs.same(identify(document, settings, order, self._objects.get(settings.model)))
         return next((run for run in runs if run.status == "done"), runs[-1] if runs else None)
 
@@ -155,7 +155,7 @@ class Bench:
         """Count what a run used before, and will use, into the budget."""
         await off_loop(self.store.bookings.share, self.budget.terms.pot, run)
 
-    async def made(self, document: Document, settings: Settings, order: Order, watch: Watch) -> Result:
+    async def made(self, document: Document, settings: DraftConfig, order: RunSpec, watch: RunWatch) -> Result:
         """The run when it is done: found again, gone on with, or begun. Failures are the run's own, and raised."""
         if self.shop is not None:
             order = replace(order, own=tuple(self.shop.terms.own.values()))
@@ -179,8 +179,8 @@ class Bench:
             raise self.stopped
         return result
 
-    def _opened(self, watch: Watch) -> Workshop:
+    def _opened(self, watch: RunWatch) -> Session:
         """A workshop for one run."""
         if self.shop is not None:
             return self.shop.beside(watch, self.limits, self.budget)
-        return Workshop(self.store, limits=self.limits, prices=self.prices, observer=watch, budget=self.budget)
+        return Session(self.store, limits=self.limits, prices=self.prices, observer=watch, budget=self.budget)

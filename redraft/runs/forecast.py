@@ -27,10 +27,19 @@ from redraft.prompts.ruling import RULE_ON_FINDINGS
 from redraft.runs.job import desk_of
 from redraft.runs.model_pool import hire, located, under_settings
 from redraft.runs.models import judging_under, price_of, reasoning_reserve
-from redraft.runs.prepare import Order, Prepared, book_for, prepare
+from redraft.runs.prepare import Prepared, RunSpec, book_for, prepare
 from redraft.runs.request import candidate, chapter_of, order_of, settings_of
 from redraft.runs.roster import known_window, with_windows
-from redraft.settings import EXTRACTIVE, BuildKeyfacts, BuildQuestions, Judging, Limits, Role, Settings, reads_prompts
+from redraft.settings import (
+    EXTRACTIVE,
+    BuildKeyfacts,
+    BuildQuestions,
+    DraftConfig,
+    JudgeConfig,
+    Limits,
+    Role,
+    reads_prompts,
+)
 from redraft.text.passages import WINDOW
 
 # As a rule: a point with its evidence, and a sentence of a summary.
@@ -65,7 +74,7 @@ class Forecast:
         return sum(stage.completion_tokens for stage in self.stages)
 
 
-def forecast(prepared: Prepared, order: Order) -> Forecast:
+def forecast(prepared: Prepared, order: RunSpec) -> Forecast:
     """The most that judging and refining comes to when nothing is known yet and every reply is valid at once; about so
     much, where nobody can know how many facts or sentences there will be."""
     if order.judging is None:
@@ -73,7 +82,7 @@ def forecast(prepared: Prepared, order: Order) -> Forecast:
     return Forecast(tuple(_stages(prepared, order, order.judging)))
 
 
-def _stages(prepared: Prepared, order: Order, how: Judging) -> Iterator[Stage]:
+def _stages(prepared: Prepared, order: RunSpec, how: JudgeConfig) -> Iterator[Stage]:
     """The parts of the pack, each before the first metric that needs it, and all metrics in the order of their list."""
     ahead = _ahead(prepared, order, how)
     listed = names(order.own)
@@ -99,7 +108,7 @@ def _stages(prepared: Prepared, order: Order, how: Judging) -> Iterator[Stage]:
             yield from _comparison(prepared, judges, "comparing first and best", how.repeat, "judge")
 
 
-def _ahead(prepared: Prepared, order: Order, how: Judging) -> Ahead:
+def _ahead(prepared: Prepared, order: RunSpec, how: JudgeConfig) -> Ahead:
     settings, plan = prepared.settings, prepared.plan
     words = settings.words or 0
     sentences, counted = ceil(words / _WORDS_A_SENTENCE), order.given is not None and not order.refinement
@@ -168,7 +177,7 @@ def _vetting(ahead: Ahead, facts: int) -> dict[Prompt[Any, Any], int]:
 _BUILDING: Mapping[PackPart, Callable[[Ahead], Iterator[Stage]]] = {"questions": _questions, "keyfacts": _keyfacts}
 
 
-def _preference(prepared: Prepared, how: Judging, first: str, second: str) -> Stage:
+def _preference(prepared: Prepared, how: JudgeConfig, first: str, second: str) -> Stage:
     """Every judge is asked in both orders, with the document where it has room for it."""
     if first.strip() == second.strip():
         return Stage("preference", 0, 0, 0)
@@ -184,7 +193,7 @@ def _preference(prepared: Prepared, how: Judging, first: str, second: str) -> St
     return Stage("preference", calls, prompt, calls * PREFERENCE_TOKENS)
 
 
-def _second_looks(prepared: Prepared, ahead: Ahead, how: Judging) -> Iterator[Stage]:
+def _second_looks(prepared: Prepared, ahead: Ahead, how: JudgeConfig) -> Iterator[Stage]:
     """Before every revision at all of a metric's findings, and after it at what the reviser contests: with the document
     where it fits, else with the places around them."""
     able = [judge for judge in judging_under(prepared.settings, how) if reads_prompts(judge.model)]
@@ -198,7 +207,7 @@ def _second_looks(prepared: Prepared, ahead: Ahead, how: Judging) -> Iterator[St
     yield Stage("second looks", calls, calls * (read + points), calls * reply, about=True)
 
 
-def _comparison(prepared: Prepared, judges: Sequence[Settings], name: str, times: int, by: Role) -> Iterator[Stage]:
+def _comparison(prepared: Prepared, judges: Sequence[DraftConfig], name: str, times: int, by: Role) -> Iterator[Stage]:
     """Every language model that judges is asked in both orders, with the document where it has room for it."""
     plan = prepared.plan
     needed = prompt_tokens(prepared.book, prepared.tokenizer, "", "") + 2 * ceil(plan.words * plan.tokens_per_word)
@@ -209,7 +218,7 @@ def _comparison(prepared: Prepared, judges: Sequence[Settings], name: str, times
         yield Stage(name, calls, prompt, calls * PREFERENCE_TOKENS, by)
 
 
-def _choice(prepared: Prepared, how: Judging | None) -> Iterator[Stage]:
+def _choice(prepared: Prepared, how: JudgeConfig | None) -> Iterator[Stage]:
     """The best draft so far is compared with each of the others, where they are as good by their scores."""
     by: Role = "writer" if how is None else "judge"
     judges = [one for one in judging_under(prepared.settings, how) if reads_prompts(one.model)]
@@ -241,9 +250,9 @@ class Spending:
     """What drafting and judging come to. `staff` are the settings of whoever does a stage; one judge stands for all."""
 
     prepared: Prepared
-    order: Order
+    order: RunSpec
     forecast: Forecast
-    staff: Mapping[Role, Settings]
+    staff: Mapping[Role, DraftConfig]
     prices: PriceTable
     notes: tuple[str, ...]
     """What a user should know of it, in sentences."""
@@ -286,7 +295,7 @@ class Spending:
                 total += price.of(Usage(usage.prompt_tokens, usage.completion_tokens + thinking))
         return total
 
-    def _parts(self) -> Iterator[tuple[Settings, int, Usage]]:
+    def _parts(self) -> Iterator[tuple[DraftConfig, int, Usage]]:
         """Drafting, and each stage of judging: under which settings, how many calls, and what they use."""
         it = self.prepared.plan
         yield self.staff["writer"], it.calls, Usage(it.prompt_tokens, it.completion_tokens)
@@ -322,7 +331,7 @@ class Spending:
 
 
 def spending_of(
-    source: str | Sequence[str] | Document, settings: Settings, order: Order, prices: PriceTable
+    source: str | Sequence[str] | Document, settings: DraftConfig, order: RunSpec, prices: PriceTable
 ) -> Spending:
     """What a run of this order would come to."""
     settings, order = order.settled(settings), with_places(order, settings)
@@ -338,7 +347,7 @@ def spending_of(
     return Spending(prepared, order, forecast(prepared, order), under_settings(hired), prices, told, chapters, others)
 
 
-def _of_chapters(prepared: Prepared, order: Order, prices: PriceTable) -> Iterator[Spending]:
+def _of_chapters(prepared: Prepared, order: RunSpec, prices: PriceTable) -> Iterator[Spending]:
     for title, span in prepared.chapters:
         chapter = chapter_of(prepared.document, title, span)
         yield spending_of(chapter, settings_of(prepared.settings, chapter), order_of(order), prices)
@@ -347,10 +356,10 @@ def _of_chapters(prepared: Prepared, order: Order, prices: PriceTable) -> Iterat
 def _of_others(prepared: Prepared, prices: PriceTable) -> Iterator[Spending]:
     for number in range(2, prepared.settings.drafts + 1):
         one = candidate(prepared.document, prepared.settings, number)
-        yield spending_of(prepared.document, one.settings, Order(), prices)
+        yield spending_of(prepared.document, one.settings, RunSpec(), prices)
 
 
-def with_places(order: Order, settings: Settings) -> Order:
+def with_places(order: RunSpec, settings: DraftConfig) -> RunSpec:
     """The order with the addresses of those who judge and decide, where they are only named."""
     if order.judging is None:
         return order

@@ -18,12 +18,12 @@ from redraft.events import Noted, PartDone
 from redraft.history.citations import citations_of
 from redraft.history.results import Result, read_result
 from redraft.models.prices import PriceTable
-from redraft.outputs.paper import Paper, Part, lacks, with_basis, writer_of
-from redraft.outputs.template import Section, Template
-from redraft.runs.experiment_runner import Bench, Failure, Watch, failure
+from redraft.outputs.paper import Paper, PaperPart, lacks, with_basis, writer_of
+from redraft.outputs.template import Template, TemplateSection
+from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
 from redraft.runs.forecast import Spending, spending_of, with_places
-from redraft.runs.prepare import Order
-from redraft.settings import EXTRACTIVE, Purpose, Settings
+from redraft.runs.prepare import RunSpec
+from redraft.settings import EXTRACTIVE, DraftConfig, Purpose
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.text.words import count_words
@@ -38,10 +38,10 @@ _CANNOT_TELL = (
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class FilledSection:
     """A section with what came of it: a draft, or the reason why there is none; neither where it was not come to."""
 
-    section: Section
+    section: TemplateSection
     run: str | None = None
     result: Result | None = None
     failure: Failure | None = None
@@ -89,12 +89,12 @@ class Filled:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class FilledForm:
     """A template that was filled from a document."""
 
     template: Template
     document: Document
-    filled: tuple[Filled, ...]
+    filled: tuple[FilledSection, ...]
     usage: Totals
     stopped: BudgetError | None = None
 
@@ -114,7 +114,9 @@ class Form:
         }
 
 
-async def fill(bench: Bench, document: Document, settings: Settings, template: Template, purpose: Purpose) -> Form:
+async def fill(
+    bench: ExperimentRunner, document: Document, settings: DraftConfig, template: Template, purpose: Purpose
+) -> FilledForm:
     """Draft every section, side by side. One that fails leaves the others as they are."""
     bench.draw_on(FORM, document.id, *(f"{one.query} {one.words}" for one in template.drafted))
     if settings.model == EXTRACTIVE:
@@ -122,7 +124,7 @@ async def fill(bench: Bench, document: Document, settings: Settings, template: T
     numbers = count(1)
     crowd = asyncio.Semaphore(bench.limits.at_once)
 
-    async def one(section: Section) -> Filled:
+    async def one(section: TemplateSection) -> FilledSection:
         async with crowd:
             made = await _filled(bench, document, settings, section, purpose)
         bench.observer(PartDone(f"{section.title}: {made.status}", next(numbers), len(template.drafted)))
@@ -133,45 +135,47 @@ async def fill(bench: Bench, document: Document, settings: Settings, template: T
     usage = await off_loop(bench.store.calls.taken_by, runs) if runs else Totals()
     # They worked side by side.
     usage = replace(usage, seconds=max((made.result.usage.seconds for made in filled if made.result), default=0.0))
-    return Form(template, document, tuple(filled), usage, bench.stopped)
+    return FilledForm(template, document, tuple(filled), usage, bench.stopped)
 
 
-async def _filled(bench: Bench, document: Document, settings: Settings, section: Section, purpose: Purpose) -> Filled:
-    watch = Watch(section.title, bench.observer)
-    order = with_places(Order(purpose), settings)
+async def _filled(
+    bench: ExperimentRunner, document: Document, settings: DraftConfig, section: TemplateSection, purpose: Purpose
+) -> FilledSection:
+    watch = RunWatch(section.title, bench.observer)
+    order = with_places(RunSpec(purpose), settings)
     try:
         result = await bench.made(document, _settings(settings, section), order, watch)
     except NothingSaidError:
-        return Filled(section, watch.run, silent=True)
+        return FilledSection(section, watch.run, silent=True)
     except BudgetError:
         kept = await off_loop(read_result, bench.store, watch.run) if watch.run else None
-        return Filled(section, watch.run, kept if kept and kept.draft else None)
+        return FilledSection(section, watch.run, kept if kept and kept.draft else None)
     except (StoreError, UsageError, PromptError):
         raise
     except Exception as error:  # noqa: BLE001 - whatever it is, the other sections go on
-        return Filled(section, watch.run, failure=failure("drafting", error))
-    return Filled(section, result.run.id, result)
+        return FilledSection(section, watch.run, failure=failure("drafting", error))
+    return FilledSection(section, result.run.id, result)
 
 
 def spendings(
-    document: Document, settings: Settings, template: Template, purpose: Purpose, prices: PriceTable
+    document: Document, settings: DraftConfig, template: Template, purpose: Purpose, prices: PriceTable
 ) -> list[Spending]:
     """What each section would come to at most."""
-    return [spending_of(document, _settings(settings, one), Order(purpose), prices) for one in template.drafted]
+    return [spending_of(document, _settings(settings, one), RunSpec(purpose), prices) for one in template.drafted]
 
 
-def _settings(settings: Settings, section: Section) -> Settings:
+def _settings(settings: DraftConfig, section: TemplateSection) -> DraftConfig:
     return settings.model_copy(update={"words": section.words, "query": section.query})
 
 
-def form_paper(store: Store, form: Form, *, notes: bool) -> Paper:
+def form_paper(store: Store, form: FilledForm, *, notes: bool) -> Paper:
     """The form with its headings; with `notes` its sentences cite the document."""
     by_section = {made.section: made for made in form.filled}
     sections = form.template.sections
     first = sections[0]
     has_title = first.level == 1 and first.words is None
     parts = [
-        _part(store, one, by_section[one], notes=notes) if one in by_section else Part("", one.title, one.level)
+        _part(store, one, by_section[one], notes=notes) if one in by_section else PaperPart("", one.title, one.level)
         for one in sections[has_title:]
     ]
     title = first.title if has_title else form.document.title or "Summary"
@@ -185,17 +189,17 @@ def form_paper(store: Store, form: Form, *, notes: bool) -> Paper:
     return with_basis(made)
 
 
-def _written_in(form: Form) -> str | None:
+def _written_in(form: FilledForm) -> str | None:
     return next((made.result.settings.language for made in form.filled if made.result), None)
 
 
-def _part(store: Store, section: Section, made: Filled, *, notes: bool) -> Part:
+def _part(store: Store, section: TemplateSection, made: FilledSection, *, notes: bool) -> PaperPart:
     drafted = made.result is not None and made.result.draft is not None
     citations = citations_of(store, made.run) if notes and drafted and made.run else None
-    return Part(made.text, section.title, section.level, citations)
+    return PaperPart(made.text, section.title, section.level, citations)
 
 
-def _about(form: Form) -> Iterator[str]:
+def _about(form: FilledForm) -> Iterator[str]:
     writer = next((made.result.settings.model for made in form.filled if made.result), "")
     by = f", by {writer_of(writer)}" if writer else ""
     yield f"From {form.document.title}{by}; redraft, {len(form.filled)} sections."

@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationE
 from redraft.domain import REVIEW, Document, Evidence, Finding
 from redraft.errors import RunError, UsageError
 from redraft.readers.corpus import check_sources, together
-from redraft.readers.documents import Text, finished, load, read_text
+from redraft.readers.documents import CleanText, finished, load, read_text
 from redraft.sources import STDIN, read_file, read_stdin
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -46,10 +46,10 @@ def document_of(store: Store, source: Sources) -> Document:
     return load(source)
 
 
-def summary_of(store: Store, source: str | Path) -> Text:
+def summary_of(store: Store, source: str | Path) -> CleanText:
     """The text of a summary that a graph was given, by its path or by its id in the store."""
     if _ID.fullmatch(str(source)):
-        return Text(store.documents.text(str(source)), ())
+        return CleanText(store.documents.text(str(source)), ())
     return read_text(source)
 
 

@@ -11,12 +11,12 @@ from pydantic import BaseModel
 from redraft.agents.accounts import together
 from redraft.agents.arbiter import Arbiter
 from redraft.agents.decider import Decider
-from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge, longest_reply, reply_tokens
 from redraft.agents.outliner import Outliner
 from redraft.agents.referee import Referee
 from redraft.agents.reviser import Reviser
-from redraft.agents.structured_writer import Pen
+from redraft.agents.structured_writer import StructuredWriter
 from redraft.agents.token_budget import USUAL, Wording, wording_of
 from redraft.agents.tracer import SentenceTracer
 from redraft.agents.writer import Writer
@@ -24,7 +24,7 @@ from redraft.domain import REVIEW, Evaluation, Round
 from redraft.errors import RunError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import evaluators
-from redraft.evaluators.panel import Jury
+from redraft.evaluators.panel import Panel
 from redraft.events import Observer
 from redraft.graphs.evaluation import metric
 from redraft.graphs.job import Job
@@ -35,10 +35,10 @@ from redraft.graphs.refinement import revise as revised
 from redraft.graphs.state import State
 from redraft.history.lineage import KeptEncoder
 from redraft.prompts.contract import Prompt
-from redraft.runs.model_pool import Staff, Worker
+from redraft.runs.model_pool import ModelPool, WorkingModel
 from redraft.runs.models import least_window
 from redraft.runs.prepare import Prepared
-from redraft.settings import FIGURES, YARDSTICKS, EvidenceName, Judging, Settings, reads_prompts
+from redraft.settings import FIGURES, YARDSTICKS, DraftConfig, EvidenceName, JudgeConfig, reads_prompts
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -52,13 +52,13 @@ _UNSPACED = ("japanese", "chinese", "mandarin", "cantonese", "thai")
 
 
 @dataclass(frozen=True, slots=True)
-class Foreman:
+class JobFactory:
     """Seats everybody who works on one run."""
 
     store: Store
     run: Run
     prepared: Prepared
-    staff: Staff
+    staff: ModelPool
     observe: Observer
     own: Sequence[Evaluator] = ()
     """The evaluators that were handed over."""
@@ -84,7 +84,7 @@ class Foreman:
             jury=jury,
             decider=self._decider(jury),
             arbiter=self._arbiter(jury),
-            referees=tuple(self.referees(run.judging or Judging(), in_words=True)) if self._compares else (),
+            referees=tuple(self.referees(run.judging or JudgeConfig(), in_words=True)) if self._compares else (),
         )
 
     @property
@@ -92,13 +92,13 @@ class Foreman:
         """Whether drafts are compared: several at the beginning, or the first one with the best in the end."""
         return self.run.settings.drafts > 1 or bool(self.run.refinement and self.run.judging)
 
-    def jury(self, judging: Judging) -> Jury:
+    def jury(self, judging: JudgeConfig) -> Panel:
         """The judges of the run, with what they judge by."""
         encoder = self._encoder(judging)
         builds = self.run.kind in YARDSTICKS.values()
         known = () if builds else evaluators(judging, encoder, self.own)
         panel = tuple(self._judge(worker, turn) for worker in self.staff.judges for turn in self._turns(judging))
-        return Jury(
+        return Panel(
             self.store,
             self.desk(encoder),
             panel,
@@ -110,14 +110,14 @@ class Foreman:
             outliner=self.outliner(self.staff.writer, self.run.settings.sample),
         )
 
-    def outliner(self, worker: Worker, sample: int) -> Outliner | None:
+    def outliner(self, worker: WorkingModel, sample: int) -> Outliner | None:
         """Somebody as who outlines the document, where they can read."""
         if not reads_prompts(worker.settings.model):
             return None
         window, language = worker.settings.context_tokens, self.run.settings.language
         return Outliner(self._judge(worker, sample), self.prepared.tokenizer, window, language)
 
-    def _encoder(self, judging: Judging) -> Encoder | None:
+    def _encoder(self, judging: JudgeConfig) -> Encoder | None:
         """What compares meanings, where that is wanted. Judges share it, and what it says of the document is kept."""
         if not judging.embeddings:
             return None
@@ -139,14 +139,14 @@ class Foreman:
             if one.needs and one.name in judged and YARDSTICKS[one.needs] in judged[one.name].details
         }
 
-    def desk(self, encoder: Encoder | None = None, *, judged: bool = True) -> EvidenceDesk:
+    def desk(self, encoder: Encoder | None = None, *, judged: bool = True) -> EvidenceReader:
         """Where the run's judges look things up: as much at once as the least of their windows has room for."""
         judging = (*self.staff.judges, self.staff.validator)
         settings = [worker.settings for worker in judging]
         reading = self.run.judging.evidence if self.run.judging else "auto"
         return desk_of(self.prepared, settings, encoder, judged=judged, reading=reading)
 
-    def referees(self, judging: Judging, *, in_words: bool = False) -> list[Referee]:
+    def referees(self, judging: JudgeConfig, *, in_words: bool = False) -> list[Referee]:
         """One for every judging; of those by language models alone, where they are to be `in_words`."""
         return [
             Referee(self._judge(worker, turn), self.prepared.tokenizer, worker.window)
@@ -155,7 +155,7 @@ class Foreman:
             for turn in self._turns(judging)
         ]
 
-    def _arbiter(self, jury: Jury | None) -> Arbiter | None:
+    def _arbiter(self, jury: Panel | None) -> Arbiter | None:
         """Who takes a second look at findings: the last of the judges that are language models, so that where there are
         several it is not the one that has asked the questions."""
         able = [worker for worker in self.staff.judges if reads_prompts(worker.settings.model)]
@@ -164,17 +164,17 @@ class Foreman:
         desk = replace(jury.desk, window=able[-1].settings.context_tokens)
         return Arbiter(self._judge(able[-1], self._turns(self.run.judging)[-1]), desk)
 
-    def sentence_tracer(self, judging: Judging) -> SentenceTracer:
+    def sentence_tracer(self, judging: JudgeConfig) -> SentenceTracer:
         """The first of the judges, to be asked where sentences come from."""
         worker = self.staff.judges[0]
         return SentenceTracer(self._judge(worker, self._turns(judging)[0]), self.prepared.tokenizer, worker.window)
 
-    def _turns(self, judging: Judging) -> range:
+    def _turns(self, judging: JudgeConfig) -> range:
         """The draws of each judge: as many as it judges times, others for another sample."""
         first = self.run.settings.sample * judging.repeat
         return range(first, first + judging.repeat)
 
-    def _judge(self, worker: Worker, sample: int) -> Judge:
+    def _judge(self, worker: WorkingModel, sample: int) -> Judge:
         settings = worker.settings
         room = reply_tokens(settings.context_tokens)
         return Judge(
@@ -191,7 +191,7 @@ class Foreman:
             visit=self.attempt,
         )
 
-    def _decider(self, jury: Jury | None) -> Decider | None:
+    def _decider(self, jury: Panel | None) -> Decider | None:
         """Who decides what is mended, where the policy leaves that to a model."""
         refinement, settings = self.run.refinement, self.run.settings
         if jury is None or refinement is None or refinement.policy != "agent":
@@ -200,14 +200,14 @@ class Foreman:
         desk = replace(jury.desk, window=decider.settings.context_tokens)
         return Decider(self._judge(decider, settings.sample), desk, decider.window is not None)
 
-    def _pen(self) -> Pen:
+    def _pen(self) -> StructuredWriter:
         """Who writes. The extractive model has no window."""
         settings, prepared = self.run.settings, self.prepared
 
         def spare(prompt: Prompt[Any, str], given: BaseModel) -> int:
             return settings.context_tokens - prepared.tokenizer.count(prepared.book.render(prompt, given)) - MARGIN
 
-        return Pen(
+        return StructuredWriter(
             self.staff.writer.model,
             prepared.plan.tokens_per_word,
             settings.temperature,
@@ -221,18 +221,18 @@ class Foreman:
 
 def desk_of(
     prepared: Prepared,
-    judging: Sequence[Settings],
+    judging: Sequence[DraftConfig],
     encoder: Encoder | None = None,
     *,
     judged: bool = True,
     reading: EvidenceName = "auto",
-) -> EvidenceDesk:
+) -> EvidenceReader:
     """Where things are looked up in a document, for those who judge by it. Where nobody does, its wording is no matter,
     which takes longer to find out than all the rest of a run."""
     passages, window = Passages(prepared.document, prepared.tokenizer, encoder), least_window(judging)
     tokenizer, tokens = prepared.tokenizer, prepared.document_tokens
     worded = wording(prepared) if judged else USUAL
-    return EvidenceDesk(prepared.document, passages, tokenizer, window, tokens, worded, reading)
+    return EvidenceReader(prepared.document, passages, tokenizer, window, tokens, worded, reading)
 
 
 def wording(prepared: Prepared) -> Wording:
@@ -245,17 +245,17 @@ def in_characters(language: str | None, text: str) -> bool:
     return is_unspaced(text) if language is None else any(name in language.casefold() for name in _UNSPACED)
 
 
-async def judge(foreman: Foreman, name: str) -> Evaluation:
+async def judge(foreman: JobFactory, name: str) -> Evaluation:
     """What one metric says of the best draft, whether or not the run was begun with it."""
     run = await off_loop(foreman.store.runs.get, foreman.run.id)
     if run.draft is None:
         raise RunError(f"run {run.id} has no draft yet", hint=f"redraft resume {run.id}")
-    judging = (run.judging or Judging()).model_copy(update={"metrics": (name,)})
+    judging = (run.judging or JudgeConfig()).model_copy(update={"metrics": (name,)})
     jury = await off_loop(foreman.jury, judging)
     return await jury.judge_by(name, run.draft)
 
 
-async def revise(foreman: Foreman, findings: Sequence[str], instruction: str) -> State:
+async def revise(foreman: JobFactory, findings: Sequence[str], instruction: str) -> State:
     """Mend findings on the best draft in a round of its own, judge it, and take it if it gains.
 
     The revision is judged as the run is, and by the metrics that have found what is mended.
@@ -302,15 +302,15 @@ def _check(run: Run) -> None:
         raise RunError(f"run {run.id} has no judged draft", hint="begin it with metrics or goals")
 
 
-async def _metrics_of(foreman: Foreman, run: Run) -> dict[str, str]:
+async def _metrics_of(foreman: JobFactory, run: Run) -> dict[str, str]:
     """The findings on the best draft by id, each with its metric."""
     judged = await off_loop(foreman.store.judgments.of, run.draft or "")
     return {one.id: one.metric for said in judged.values() for one in said.findings}
 
 
-async def _job(foreman: Foreman, run: Run, aims: Sequence[str]) -> Job:
+async def _job(foreman: JobFactory, run: Run, aims: Sequence[str]) -> Job:
     """The run at work, judged by the metrics that matter to this turn, too."""
-    judging = run.judging or Judging()
+    judging = run.judging or JudgeConfig()
     metrics = dict.fromkeys([*judging.metrics, *(aim for aim in aims if aim != REVIEW)])
     jury = await off_loop(foreman.jury, judging.model_copy(update={"metrics": tuple(metrics)}))
     job = await foreman.job()

@@ -16,8 +16,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.graph.state import CompiledStateGraph
 
 from redraft.graphs import assembly
-from redraft.runs.session import Workshop
-from redraft.settings import EXTRACTIVE, Settings
+from redraft.runs.session import Session
+from redraft.settings import EXTRACTIVE, DraftConfig
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 
@@ -26,8 +26,8 @@ Served = AbstractAsyncContextManager[CompiledStateGraph[Any, Any, Any, Any]]
 
 
 @asynccontextmanager
-async def _shop() -> AsyncIterator[Workshop]:
-    settings = Settings(
+async def _shop() -> AsyncIterator[Session]:
+    settings = DraftConfig(
         model=os.environ.get("REDRAFT_MODEL", EXTRACTIVE), base_url=os.environ.get("REDRAFT_BASE_URL") or None
     )
     judges = os.environ.get("REDRAFT_JUDGE", "").split()
@@ -35,7 +35,7 @@ async def _shop() -> AsyncIterator[Workshop]:
     store = await off_loop(Store, os.environ.get("REDRAFT_DB"))
     try:
         traced = os.environ.get("REDRAFT_TRACE_TO_LANGSMITH", "").lower() in _YES
-        async with Workshop(store, judges=judges, settings=settings, trace_to_langsmith=traced) as shop:
+        async with Session(store, judges=judges, settings=settings, trace_to_langsmith=traced) as shop:
             yield shop
     finally:
         await off_loop(store.close)

@@ -19,11 +19,11 @@ from redraft.history.lineage import Lineage, Tracer
 from redraft.history.lost import Doubt, FactSearch, Losses
 from redraft.history.results import document_read
 from redraft.models.langsmith import tracing
-from redraft.runs.job import Foreman
-from redraft.runs.manager import Floor, put_on_record
-from redraft.runs.prepare import Order, Prepared
-from redraft.runs.request import Asked
-from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, Judging, Settings, Trace
+from redraft.runs.job import JobFactory
+from redraft.runs.manager import RunManager, put_on_record
+from redraft.runs.prepare import Prepared, RunSpec
+from redraft.runs.request import RunRequest
+from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, JudgeConfig, TraceLineage
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -32,7 +32,7 @@ from redraft.text.embeddings import load_encoder
 from redraft.text.languages import language_of
 from redraft.text.origins import Link, Traced
 
-AnItem = TypeVar("AnItem", bound="Item")
+AnItem = TypeVar("AnItem", bound="LineageItem")
 SHARE = 0.12
 """What tracing may take at most of the tokens that drafting has taken."""
 # A place that is no better than so much than another is asked about, and so is whatever is below the floor.
@@ -60,7 +60,7 @@ class Open:
     """The places that are shown, in the order of the item's."""
 
 
-class Item(Protocol):
+class LineageItem(Protocol):
     """Something to be asked about."""
 
     @property
@@ -182,8 +182,8 @@ def _said(link: Link) -> Link:
 
 
 def to_trace(
-    store: Store, key: str, settings: Settings, judging: Judging, embeddings: str | Path | None = None
-) -> tuple[Document, Order]:
+    store: Store, key: str, settings: DraftConfig, judging: JudgeConfig, embeddings: str | Path | None = None
+) -> tuple[Document, RunSpec]:
     """What a run is to do that traces the result of another one, and the document. Nobody is asked."""
     run = store.runs.get(key)
     if run.draft is None:
@@ -194,7 +194,7 @@ def to_trace(
             hint="name a language model, such as --trace openai:gpt-5-mini",
         )
     by = {"metrics": (), "embeddings": str(embeddings) if embeddings else None}
-    order = Order(Trace(judging=judging.model_copy(update=by)), store.runs.draft(run.draft).text, run.id)
+    order = RunSpec(TraceLineage(judging=judging.model_copy(update=by)), store.runs.draft(run.draft).text, run.id)
     return document_read(store, run), order
 
 
@@ -216,7 +216,7 @@ def room_for(store: Store, traced: str | None, tokens: int) -> int:
     return int(SHARE * ((store.calls.tokens_of(traced, drafting) if known and traced else 0) or tokens))
 
 
-async def trace(floor: Floor, run: Run) -> Lineage:
+async def trace(floor: RunManager, run: Run) -> Lineage:
     """Ask about the sentences that words alone do not trace, as far as the room for it goes; and bring the run to its
     end."""
     async with floor.working(run.id) as foreman:
@@ -228,7 +228,7 @@ async def trace(floor: Floor, run: Run) -> Lineage:
     return lineage
 
 
-async def ask_about(floor: Floor, foreman: Foreman, about: Asking[AnItem]) -> None:
+async def ask_about(floor: RunManager, foreman: JobFactory, about: Asking[AnItem]) -> None:
     """Ask wave after wave, as far as the room for it goes: what is found leads to more."""
     asking, what = sentence_tracer(foreman), about.what
     for _ in range(_WAVES):
@@ -246,13 +246,13 @@ async def ask_about(floor: Floor, foreman: Foreman, about: Asking[AnItem]) -> No
         floor.observe(Noted(f"{about.left} {what} were not asked about: {SHARE:.0%} of the drafting is used"))
 
 
-def sentence_tracer(foreman: Foreman) -> SentenceTracer:
+def sentence_tracer(foreman: JobFactory) -> SentenceTracer:
     """Who is asked: the first of the run's judges."""
     assert foreman.run.judging is not None
     return foreman.sentence_tracer(foreman.run.judging)
 
 
-def fitting(tracing: Asking[Any], asking: SentenceTracer, found: Sequence[Item]) -> list[list[int]]:
+def fitting(tracing: Asking[Any], asking: SentenceTracer, found: Sequence[LineageItem]) -> list[list[int]]:
     """As many prompts about open sentences as there is room for; what is remembered takes none."""
     items = [one.item for one in found]
     known = asking.known(items)
@@ -313,7 +313,7 @@ def aligning_of(store: Store, traced: Run, tracing: Tracing) -> Aligning:
     return Aligning(search, tracing.room)
 
 
-async def trace_losses(floor: Floor, run: Run) -> Losses:
+async def trace_losses(floor: RunManager, run: Run) -> Losses:
     """Ask about the sentences that words alone do not trace, and about the facts that they do not find; and bring the
     run to its end."""
     assert run.parent is not None
@@ -372,10 +372,10 @@ T = TypeVar("T")
 
 
 async def retraced(
-    floor: Floor,
-    asked: Asked,
+    floor: RunManager,
+    asked: RunRequest,
     read: Callable[..., T],
-    asking: Callable[[Floor, Run], Awaitable[T]],
+    asking: Callable[[RunManager, Run], Awaitable[T]],
     key: str,
     ask: bool,
     by: Any,

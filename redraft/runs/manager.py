@@ -21,13 +21,13 @@ from redraft.models.budget import Budget
 from redraft.models.langsmith import tracing
 from redraft.models.prices import PriceTable
 from redraft.runs.inputs import Sources, document_of
-from redraft.runs.job import Foreman
-from redraft.runs.model_pool import People, hire
+from redraft.runs.job import JobFactory
+from redraft.runs.model_pool import ModelRoles, hire
 from redraft.runs.model_pool import at_work as staffed
 from redraft.runs.models import judging_under, load_openai
-from redraft.runs.prepare import Order, Prepared, check_judging, prepare, recall, record
+from redraft.runs.prepare import Prepared, RunSpec, check_judging, prepare, recall, record
 from redraft.runs.roster import told_window, with_windows
-from redraft.settings import GIVEN_STRATEGY, Limits, Settings
+from redraft.settings import GIVEN_STRATEGY, DraftConfig, Limits
 from redraft.store.connection import entered_off_loop, off_loop
 from redraft.store.runs import Run, Status
 from redraft.store.store import Store
@@ -38,16 +38,16 @@ WAITING = "review"
 
 
 @dataclass(slots=True)
-class Record:
+class EndRecord:
     """Why a run came to its end, once it has."""
 
     reason: str = "complete"
 
 
 @asynccontextmanager
-async def on_record(store: Store, run: str) -> AsyncIterator[Record]:
+async def on_record(store: Store, run: str) -> AsyncIterator[EndRecord]:
     """Record that a run is being worked on, then how that ended and how long it took."""
-    record, began = Record(), time.monotonic()
+    record, began = EndRecord(), time.monotonic()
     await off_loop(store.runs.set_status, run, "running")
     try:
         yield record
@@ -99,7 +99,7 @@ _TO_PUT_AWAY = 10.0
 class _Open:
     """A run at work, with what has to be closed after it, and how many nodes and visitors are at it."""
 
-    foreman: Foreman
+    foreman: JobFactory
     job: Job
     closing: AsyncExitStack
     began: float = field(default_factory=time.monotonic)
@@ -110,11 +110,11 @@ class _Open:
 
 
 @dataclass(slots=True)
-class Floor:
+class RunManager:
     """Who works on which run, and what comes of it."""
 
     store: Store
-    people: People
+    people: ModelRoles
     own: Mapping[str, Evaluator]
     prices: PriceTable | None
     observe: Observer
@@ -140,7 +140,7 @@ class Floor:
             yield self._open[foreman.run.id].job
 
     @asynccontextmanager
-    async def working(self, run: str) -> AsyncIterator[Foreman]:
+    async def working(self, run: str) -> AsyncIterator[JobFactory]:
         """The run at work, with everybody who works on it."""
         opened = await self._opened(run)
         opened.present += 1
@@ -159,7 +159,7 @@ class Floor:
                 await self._close(opened)
 
     @asynccontextmanager
-    async def visiting(self, run: str) -> AsyncIterator[Foreman]:
+    async def visiting(self, run: str) -> AsyncIterator[JobFactory]:
         """The run for one turn of somebody who leads it from outside, with everybody who works on it.
 
         The run stands afterwards as it did before, whatever comes of the turn; only `finish` brings it to its end.
@@ -272,7 +272,7 @@ class Floor:
         )
         # Who goes on with a run that is done asks anew for what was left open, and not for the reply that left it so.
         attempt = (await off_loop(self.store.calls.totals, run.id)).calls if run.status == "done" else 0
-        foreman = Foreman(self.store, run, prepared, staff, observe, own, attempt)
+        foreman = JobFactory(self.store, run, prepared, staff, observe, own, attempt)
         with reading(prepared.document):
             job = await foreman.job()
         return _Open(foreman, job, stack.pop_all())
@@ -331,8 +331,8 @@ PARTIAL = "partial"
 async def prepare_and_load(
     store: Store,
     document: Document,
-    settings: Settings,
-    order: Order,
+    settings: DraftConfig,
+    order: RunSpec,
     writer: Model | None,
     objects: Mapping[str, Model],
 ) -> Prepared:
@@ -344,14 +344,14 @@ async def prepare_and_load(
     return prepared
 
 
-def _is_sure_to_ask(settings: Settings, order: Order, objects: Mapping[str, Model]) -> bool:
+def _is_sure_to_ask(settings: DraftConfig, order: RunSpec, objects: Mapping[str, Model]) -> bool:
     """Whether the client of OpenAI's protocol is needed where nothing is known: by the writer, or else by a judge."""
     drafted = settings.strategy != GIVEN_STRATEGY
     asked = [settings] if drafted else judging_under(settings, order.judging)
     return OPENAI in {provider_of(one.model) for one in asked if one.model not in objects}
 
 
-async def put_on_record(floor: Floor, source: Sources, settings: Settings, order: Order) -> Run:
+async def put_on_record(floor: RunManager, source: Sources, settings: DraftConfig, order: RunSpec) -> Run:
     """Record a run of an order, with whoever works on this floor; what is amiss with it is said before it is."""
     store, people, settings = floor.store, floor.people, order.settled(settings)
     document = await off_loop(document_of, store, source)

@@ -15,8 +15,8 @@ from redraft.prompts.contract import Given_, GivenModel, Prompt, ReplyModel, Val
 from redraft.prompts.factual import VERIFY_SENTENCES, VerifyGiven
 from redraft.prompts.judging import Statement
 from redraft.runs.models import open_model
-from redraft.runs.roster import Seat, identity_of
-from redraft.settings import EXTRACTIVE, ReplyForm, Settings, is_entailment
+from redraft.runs.roster import RosterEntry, identity_of
+from redraft.settings import EXTRACTIVE, DraftConfig, ReplyForm, is_entailment
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 
@@ -32,7 +32,7 @@ class NothingGiven(GivenModel):
     """The questions say everything themselves."""
 
 
-class Light(ReplyModel):
+class CheckReply(ReplyModel):
     """Who did what, as a form."""
 
     who: str
@@ -50,7 +50,7 @@ IN_WORDS = Prompt(
 IN_FORM = Prompt(
     "check_form",
     NothingGiven,
-    Light,
+    CheckReply,
     "ask whether a model answers in a form",
     temperature=0.0,
     template=f"{_SENTENCE}\nWho lit the lamp, and at which hour, as a number? Reply with JSON: {_SHAPE}",
@@ -61,7 +61,7 @@ IN_PASSAGE = VerifyGiven(passages=[_SENTENCE], sentences=[Statement(id=1, senten
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class CheckResult:
     """What came of one question: what went wrong, or nothing, after so many seconds."""
 
     trouble: str
@@ -75,9 +75,9 @@ class Answered:
 class Checked:
     """What came of both questions to a model: in words, and in every form that was tried until one worked."""
 
-    seat: Seat
-    words: Answered
-    forms: Mapping[ReplyForm, Answered]
+    seat: RosterEntry
+    words: CheckResult
+    forms: Mapping[ReplyForm, CheckResult]
 
     @property
     def form(self) -> ReplyForm | None:
@@ -112,19 +112,19 @@ class Checked:
         }
 
 
-def _json(one: Answered) -> dict[str, Any]:
+def _json(one: CheckResult) -> dict[str, Any]:
     return {"works": not one.trouble, "trouble": one.trouble, "seconds": round(one.seconds, 3), "said": one.said}
 
 
-async def check(seat: Seat, store: Store, seconds: float) -> Checked:
+async def check(seat: RosterEntry, store: Store, seconds: float) -> Checked:
     """Ask a model two short questions. What is learned of its replies is remembered for the runs to come."""
     if seat.settings.model == EXTRACTIVE:
-        return Checked(seat, Answered("", 0.0), {})
+        return Checked(seat, CheckResult("", 0.0), {})
     if is_entailment(seat.settings.model):
         judged, _ = await _asked(seat, seat.settings, VERIFY_SENTENCES, IN_PASSAGE, seconds)
         return Checked(seat, judged, {})
     words, _ = await _asked(seat, seat.settings, IN_WORDS, NothingGiven(), seconds)
-    forms: dict[ReplyForm, Answered] = {}
+    forms: dict[ReplyForm, CheckResult] = {}
     for form in [seat.settings.replies] if seat.settings.replies else _FORMS:
         if words.trouble or (form == "schema" and provider_of(seat.settings.model) != OPENAI):
             continue
@@ -144,8 +144,8 @@ def _mode(form: ReplyForm) -> Mode:
 
 
 async def _asked(
-    seat: Seat, under: Settings, prompt: Prompt[Given_, Value_], given: Given_, seconds: float
-) -> tuple[Answered, Reply[Value_] | None]:
+    seat: RosterEntry, under: DraftConfig, prompt: Prompt[Given_, Value_], given: Given_, seconds: float
+) -> tuple[CheckResult, Reply[Value_] | None]:
     began = time.monotonic()
     sampling = Sampling(prompt.temperature, min(_ROOM, under.max_tokens or _ROOM), top_p=under.top_p)
     request = Request(prompt, given, sampling, "check", text=prompt.template)
@@ -163,11 +163,11 @@ async def _asked(
     except RedraftError as error:
         used = error.usage if isinstance(error, ReplyError) else None
         said = error.text if isinstance(error, ReplyError) else ""
-        answered = Answered(_told(error), time.monotonic() - began, said)
+        answered = CheckResult(_told(error), time.monotonic() - began, said)
         return replace(answered, reasoning_tokens=used.reasoning_tokens) if used else answered, None
     usage = reply.usage
     took = time.monotonic() - began
-    return Answered("", took, reply.text, usage.completion_tokens, usage.reasoning_tokens), reply
+    return CheckResult("", took, reply.text, usage.completion_tokens, usage.reasoning_tokens), reply
 
 
 def _told(error: RedraftError) -> str:

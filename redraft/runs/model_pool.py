@@ -23,7 +23,7 @@ from redraft.models.rate_limiter import Limiter, shared_limiter
 from redraft.models.recorded import RecordedModel
 from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.runs.models import NOBODY, as_judge, exact_tokenizer, named_in, open_model, price_of, resolve, under_name
-from redraft.settings import Judging, Limits, ModelSettings, Price, Refinement, Role, Settings, reads_prompts
+from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings, Price, RefineConfig, Role, reads_prompts
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -32,11 +32,11 @@ from redraft.text.tokens import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
-class Worker:
+class WorkingModel:
     """Somebody at work: a model, the settings that it works under in a role, and the prompts that it is asked by."""
 
     model: Model
-    settings: Settings
+    settings: DraftConfig
     book: PromptBook
 
     @property
@@ -46,23 +46,23 @@ class Worker:
 
 
 @dataclass(frozen=True, slots=True)
-class Staff:
+class ModelPool:
     """Who writes, and who judges: the first of the judges asks the questions."""
 
-    writer: Worker
-    judges: tuple[Worker, ...]
-    validator: Worker
+    writer: WorkingModel
+    judges: tuple[WorkingModel, ...]
+    validator: WorkingModel
     """Who validates the key facts that the first judge finds."""
-    decider: Worker
+    decider: WorkingModel
     """Who decides what a revision shall mend, where the policy leaves that to a model."""
 
 
 @dataclass(frozen=True, slots=True)
-class Hired:
+class ModelRole:
     """A model under the settings that name it; `model` takes the place of opening it."""
 
     role: Role
-    settings: Settings
+    settings: DraftConfig
     price: Price | None
     model: Model | None = None
     usual_key: bool = True
@@ -114,14 +114,14 @@ def _confused(identity: str) -> UsageError:
 
 
 def hire(
-    settings: Settings,
-    judging: Judging | None,
+    settings: DraftConfig,
+    judging: JudgeConfig | None,
     limits: Limits,
     prices: PriceTable | None,
     *,
-    refinement: Refinement | None = None,
+    refinement: RefineConfig | None = None,
     objects: Mapping[str, Model] = NOBODY,
-) -> list[Hired]:
+) -> list[ModelRole]:
     """The writer, then those who judge and decide, each at its price. A cost limit needs the price of every one.
 
     A name that is the identity of one of the `objects` means that object; any other is opened.
@@ -129,18 +129,18 @@ def hire(
     table = prices or builtin_prices()
     if limits.provider_batch:
         table = table.for_jobs()
-    hired = [Hired("writer", settings, _price(settings, limits, table), objects.get(settings.model))]
+    hired = [ModelRole("writer", settings, _price(settings, limits, table), objects.get(settings.model))]
     for role, name in named_in(judging, refinement):
         model = objects.get(name)
         under = under_name(name, settings, judging, objects)
         under = under if model else resolve(under)
-        hired.append(Hired(role, under, _price(under, limits, table), model))
+        hired.append(ModelRole(role, under, _price(under, limits, table), model))
     if limits.provider_batch:
         _check_jobs(hired)
     return _with_keys(hired)
 
 
-def _check_jobs(hired: Sequence[Hired]) -> None:
+def _check_jobs(hired: Sequence[ModelRole]) -> None:
     """Jobs are of OpenAI's protocol: refuse whoever is asked in another, and a run in which nobody is."""
     asked = [one for one in hired if one.model is not None or reads_prompts(one.settings.model)]
     others = [one.settings.model for one in asked if one.model or provider_of(one.settings.model) != OPENAI]
@@ -152,17 +152,17 @@ def _check_jobs(hired: Sequence[Hired]) -> None:
         )
 
 
-def _with_keys(hired: Sequence[Hired]) -> list[Hired]:
+def _with_keys(hired: Sequence[ModelRole]) -> list[ModelRole]:
     """Who may have OPENAI_API_KEY: whoever is at the one server that it goes to."""
 
-    def wants(one: Hired) -> bool:
+    def wants(one: ModelRole) -> bool:
         return one.model is None and provider_of(one.settings.model) == OPENAI and one.settings.key_env is None
 
     home = home_of_the_key([one.settings.base_url or "" for one in hired if wants(one)])
     return [replace(one, usual_key=wants(one) and server_at(one.settings.base_url or "") == home) for one in hired]
 
 
-def without_key(hired: Sequence[Hired]) -> list[str]:
+def without_key(hired: Sequence[ModelRole]) -> list[str]:
     """Whoever gets no key, though there is one for somebody else: servers away from this machine mostly want one."""
     there = [one for one in hired if one.model is None and provider_of(one.settings.model) == OPENAI]
     keyless = [one.settings for one in there if one.settings.key_env is None and not one.usual_key]
@@ -174,7 +174,7 @@ def without_key(hired: Sequence[Hired]) -> list[str]:
     ]
 
 
-def _price(settings: Settings, limits: Limits, table: PriceTable) -> Price | None:
+def _price(settings: DraftConfig, limits: Limits, table: PriceTable) -> Price | None:
     price = price_of(settings, table)
     if price is None and limits.max_cost is not None:
         raise UsageError(
@@ -184,15 +184,15 @@ def _price(settings: Settings, limits: Limits, table: PriceTable) -> Price | Non
     return price
 
 
-def under_settings(hired: Sequence[Hired]) -> dict[Role, Settings]:
+def under_settings(hired: Sequence[ModelRole]) -> dict[Role, DraftConfig]:
     """Under which settings each role works, the first judge's for all judges. Where nobody is named, somebody else does
     the work."""
-    first: dict[Role, Settings] = {}
+    first: dict[Role, DraftConfig] = {}
     for one in hired:
         first.setdefault(one.role, one.settings)
     writer = first["writer"]
     judge = first.get("judge", as_judge(writer))
-    everybody: dict[Role, Settings] = {
+    everybody: dict[Role, DraftConfig] = {
         "writer": writer,
         "judge": judge,
         "validator": judge,
@@ -201,20 +201,25 @@ def under_settings(hired: Sequence[Hired]) -> dict[Role, Settings]:
     return {**everybody, **first}
 
 
-def books(hired: Sequence[Hired], book: PromptBook) -> list[PromptBook]:
+def books(hired: Sequence[ModelRole], book: PromptBook) -> list[PromptBook]:
     """The prompts by which each of them is asked: the writer's, unless they have some of their own."""
     made = {hired[0].settings.prompts: book}
     return [made.setdefault(one.settings.prompts, _book(one, made)) for one in hired]
 
 
-def _book(one: Hired, made: Mapping[str, PromptBook]) -> PromptBook:
+def _book(one: ModelRole, made: Mapping[str, PromptBook]) -> PromptBook:
     return made.get(one.settings.prompts) or PromptBook(one.settings.prompts)
 
 
 @asynccontextmanager
 async def at_work(
-    hired: Sequence[Hired], run: Run, prepared: Readable, store: Store, observer: Observer, budget: Budget | None = None
-) -> AsyncIterator[Staff]:
+    hired: Sequence[ModelRole],
+    run: Run,
+    prepared: Readable,
+    store: Store,
+    observer: Observer,
+    budget: Budget | None = None,
+) -> AsyncIterator[ModelPool]:
     """Open every model, one that is named twice only once. A `budget` is shared with other runs."""
     limits, language = run.limits, unshown(prepared.document) or known_of(prepared.document)
     if budget is None:
@@ -222,7 +227,7 @@ async def at_work(
     opened: dict[tuple[object, ...], Model] = {}
     asked: dict[tuple[object, ...], Model] = {}
     aside = replace(hired[0], settings=as_judge(hired[0].settings))
-    workers: list[Worker] = []
+    workers: list[WorkingModel] = []
     async with AsyncExitStack() as stack:
         everybody = [*hired, aside]
         for one, its in zip(everybody, await off_loop(books, everybody, prepared.book), strict=True):
@@ -247,7 +252,7 @@ async def at_work(
                     observer=observer,
                     language="" if reads_prompts(one.settings.model) else language,
                 )
-            workers.append(Worker(asked[one.asked_as], one.settings, its))
+            workers.append(WorkingModel(asked[one.asked_as], one.settings, its))
         yield _team([one.role for one in hired], workers)
 
 
@@ -273,7 +278,7 @@ def _limiter(address: str | None, identity: str, limits: Limits, store: Store, b
     )
 
 
-async def _opened(one: Hired, limits: Limits, stack: AsyncExitStack, store: Store, observer: Observer) -> Model:
+async def _opened(one: ModelRole, limits: Limits, stack: AsyncExitStack, store: Store, observer: Observer) -> Model:
     if one.model is not None:
         return one.model
     by_job = ByJob(store.jobs, lambda said: observer(Noted(said))) if limits.provider_batch else None
@@ -281,7 +286,7 @@ async def _opened(one: Hired, limits: Limits, stack: AsyncExitStack, store: Stor
     return await stack.enter_async_context(opening)
 
 
-def _check_twins(hired: Sequence[Hired], opened: Mapping[tuple[object, ...], Model]) -> None:
+def _check_twins(hired: Sequence[ModelRole], opened: Mapping[tuple[object, ...], Model]) -> None:
     """Refuse two models that would answer for each other. One name at one address is one model, which may have several
     roles, but does not judge beside itself."""
     known: dict[str, tuple[object, ...]] = {}
@@ -296,26 +301,29 @@ def _check_twins(hired: Sequence[Hired], opened: Mapping[tuple[object, ...], Mod
         judges |= {model.identity} if one.role == "judge" else set()
 
 
-def _counting(one: Hired, limits: Limits) -> Tokenizer | None:
+def _counting(one: ModelRole, limits: Limits) -> Tokenizer | None:
     """Who counts as the provider does, where that matters and where somebody does."""
     return exact_tokenizer(one.settings) if limits.max_cost is not None and one.model is None else None
 
 
-def _team(roles: Sequence[Role], workers: Sequence[Worker]) -> Staff:
+def _team(roles: Sequence[Role], workers: Sequence[WorkingModel]) -> ModelPool:
     """Everybody in the role that they have; one for whom nobody is named is filled by somebody else, last of all by the
     writer, aside from writing."""
 
-    def of(role: Role) -> list[Worker]:
+    def of(role: Role) -> list[WorkingModel]:
         return [worker for its, worker in zip(roles, workers, strict=False) if its == role]
 
     writer, aside = workers[0], workers[-1]
     judges = of("judge") or [aside]
-    return Staff(writer, tuple(judges), (of("validator") or judges)[0], (of("decider") or [aside])[0])
+    return ModelPool(writer, tuple(judges), (of("validator") or judges)[0], (of("decider") or [aside])[0])
 
 
 def located(
-    judging: Judging, settings: Settings, refinement: Refinement | None = None, objects: Mapping[str, Model] = NOBODY
-) -> Judging:
+    judging: JudgeConfig,
+    settings: DraftConfig,
+    refinement: RefineConfig | None = None,
+    objects: Mapping[str, Model] = NOBODY,
+) -> JudgeConfig:
     """The judging with its models' address filled in, so that it is on record; names that mean nothing are refused.
 
     Objects bring their own addresses. Where the models that are named have several addresses none is filled in: then
@@ -333,7 +341,7 @@ def located(
 
 def _settled(given: ModelSettings) -> ModelSettings:
     """A model's own settings with its address and its prompts as they are from everywhere."""
-    there = resolve(Settings(model=given.model, base_url=given.base_url, key_env=given.key_env))
+    there = resolve(DraftConfig(model=given.model, base_url=given.base_url, key_env=given.key_env))
     prompts = given.prompts and prompt_choice(given.prompts)
     return given.model_copy(update={"base_url": there.base_url, "key_env": there.key_env, "prompts": prompts})
 
@@ -346,7 +354,7 @@ _ITS_OWN = frozenset({"model", "base_url", "key_env"})
 
 
 @dataclass(frozen=True, slots=True)
-class People:
+class ModelRoles:
     """The names of those who write, judge, validate and decide, and the objects behind them where there are any."""
 
     model: str | None = None
@@ -360,7 +368,7 @@ class People:
     models: dict[str, ModelSettings] = field(default_factory=dict)
     """What the others have of their own, by name."""
 
-    def settings(self, settings: Settings) -> Settings:
+    def settings(self, settings: DraftConfig) -> DraftConfig:
         """The settings with the writer of the workshop."""
         if self.writer is None:
             return settings if self.model is None else settings.model_copy(update={"model": self.model})
@@ -368,7 +376,9 @@ class People:
         said = settings.model_fields_set - _ITS_OWN
         return settings.model_copy(update={name: value for name, value in own.items() if name not in said})
 
-    def judging(self, judging: Judging, settings: Settings, refinement: Refinement | None = None) -> Judging:
+    def judging(
+        self, judging: JudgeConfig, settings: DraftConfig, refinement: RefineConfig | None = None
+    ) -> JudgeConfig:
         """The judging by the judges of the workshop, with the address of those that are only named."""
         named = {
             "judges": self.judges or judging.judges,
@@ -377,7 +387,7 @@ class People:
         }
         return located(judging.model_copy(update=named), settings, refinement, self.objects)
 
-    def refinement(self, refinement: Refinement) -> Refinement:
+    def refinement(self, refinement: RefineConfig) -> RefineConfig:
         """The refinement with the decider of the workshop."""
         return refinement if self.decider is None else refinement.model_copy(update={"decider": self.decider})
 
@@ -387,7 +397,7 @@ def people(
     judges: Sequence[ModelLike],
     validator: ModelLike | None,
     decider: ModelLike | None,
-) -> People:
+) -> ModelRoles:
     """Everybody under a name; an object may have several roles."""
     if isinstance(judges, str):
         raise UsageError(f"judges is the text {judges!r:.40}", hint=f"give a list: judges=[{judges!r:.40}]")
@@ -405,7 +415,7 @@ def people(
     name = writer.model if writer else named(model)
     panel = tuple(seat for one in judges if (seat := named(one)) is not None)
     others = panel, named(validator), named(decider)
-    return People(name, *others, objects=by_identity(seen.values()), writer=writer, models=models)
+    return ModelRoles(name, *others, objects=by_identity(seen.values()), writer=writer, models=models)
 
 
 def _kept(given: ModelSettings, models: dict[str, ModelSettings]) -> str:

@@ -23,11 +23,11 @@ from redraft.settings import (
     ASSUMED_WINDOW,
     EXTRACTIVE,
     GIVEN_STRATEGY,
-    Judging,
+    DraftConfig,
+    JudgeConfig,
     Price,
-    Refinement,
+    RefineConfig,
     Role,
-    Settings,
     is_entailment,
     reads_prompts,
 )
@@ -41,7 +41,7 @@ NOBODY: Mapping[str, Model] = MappingProxyType({})
 _OF_NOBODY_ELSE: dict[str, Any] = {"max_tokens": None, "reasoning_tokens": None, "price": None}
 
 
-def named_in(judging: Judging | None, refinement: Refinement | None) -> list[tuple[Role, str]]:
+def named_in(judging: JudgeConfig | None, refinement: RefineConfig | None) -> list[tuple[Role, str]]:
     """Those who judge and decide, by the names that they have where drafts are judged."""
     if judging is None:
         return []
@@ -52,8 +52,8 @@ def named_in(judging: Judging | None, refinement: Refinement | None) -> list[tup
 
 
 def under_name(
-    name: str, settings: Settings, judging: Judging | None, objects: Mapping[str, Model] = NOBODY
-) -> Settings:
+    name: str, settings: DraftConfig, judging: JudgeConfig | None, objects: Mapping[str, Model] = NOBODY
+) -> DraftConfig:
     """The settings for whoever judges or decides under a name: its own where it has some, else those of the run.
 
     A temperature, a window and the like are never another's.
@@ -75,24 +75,24 @@ def under_name(
     return as_judge(settings).model_copy(update=own if here else own | _OF_NOBODY_ELSE)
 
 
-def as_judge(settings: Settings) -> Settings:
+def as_judge(settings: DraftConfig) -> DraftConfig:
     """The settings of a model that judges or decides beside writing: its replies are drawn as the prompts have it."""
     return settings.model_copy(update={"temperature": None, "top_p": None})
 
 
-def judging_under(settings: Settings, judging: Judging | None) -> list[Settings]:
+def judging_under(settings: DraftConfig, judging: JudgeConfig | None) -> list[DraftConfig]:
     """The settings of everybody who judges, once it is on record how."""
     names = judging.judges if judging is not None else ()
     return [under_name(name, settings, judging) for name in names] or [as_judge(settings)]
 
 
-def least_window(judging: Sequence[Settings]) -> int:
+def least_window(judging: Sequence[DraftConfig]) -> int:
     """The window that all of them have; who has none reads as much as it is let."""
     bounded = [one.context_tokens for one in judging if reads_prompts(one.model)]
     return min(bounded, default=judging[0].context_tokens)
 
 
-def _address(name: str, judging: Judging | None, settings: Settings, objects: Mapping[str, Model]) -> str | None:
+def _address(name: str, judging: JudgeConfig | None, settings: DraftConfig, objects: Mapping[str, Model]) -> str | None:
     """Where a model that judges or decides is: where the judging says, or else where the writer is.
 
     Where the writer is a model of another provider its address is of no use, and whoever names a provider has chosen
@@ -106,7 +106,7 @@ def _address(name: str, judging: Judging | None, settings: Settings, objects: Ma
     return address_in(settings.model) if writer == provider_of(name) else None
 
 
-def resolve(settings: Settings) -> Settings:
+def resolve(settings: DraftConfig) -> DraftConfig:
     """The settings with the model's address filled in, so that it is on record; names that mean nothing are refused."""
     model, given = settings.model, settings.base_url
     if model == EXTRACTIVE:
@@ -139,14 +139,14 @@ def _check_provider(provider: str, model: str, name: str) -> None:
     check_provider(provider, model)
 
 
-def tokenizer_of(settings: Settings) -> tuple[Tokenizer, str]:
+def tokenizer_of(settings: DraftConfig) -> tuple[Tokenizer, str]:
     """The model's tokenizer, and a warning where it is an approximation. Who reads no prompts has no window to miss."""
     if not reads_prompts(settings.model):
         return EstimatingTokenizer(), ""
     return tokenizer_for(name_of(settings.model))
 
 
-def exact_tokenizer(settings: Settings) -> Tokenizer | None:
+def exact_tokenizer(settings: DraftConfig) -> Tokenizer | None:
     """The tokenizer by which the provider counts; None where that is not known for certain."""
     if not _is_at_openai(settings):
         return None
@@ -154,7 +154,7 @@ def exact_tokenizer(settings: Settings) -> Tokenizer | None:
     return None if warning else tokenizer
 
 
-def price_of(settings: Settings, table: PriceTable) -> Price | None:
+def price_of(settings: DraftConfig, table: PriceTable) -> Price | None:
     """What a call costs; None when nobody knows. A model served elsewhere is not sold at OpenAI's prices."""
     if not reads_prompts(settings.model):
         return FREE
@@ -163,12 +163,12 @@ def price_of(settings: Settings, table: PriceTable) -> Price | None:
     return table.price(name_of(settings.model) or settings.model, at_openai=_is_at_openai(settings))
 
 
-def _is_at_openai(settings: Settings) -> bool:
+def _is_at_openai(settings: DraftConfig) -> bool:
     address = address_in(settings.model) or settings.base_url or ""
     return provider_of(settings.model) == OPENAI and address.startswith("https://api.openai.com/")
 
 
-def reasoning_reserve(settings: Settings) -> int:
+def reasoning_reserve(settings: DraftConfig) -> int:
     """The tokens that a model may use in each call to think, besides its reply."""
     if not reads_prompts(settings.model):
         return 0
@@ -179,7 +179,7 @@ def reasoning_reserve(settings: Settings) -> int:
 
 @asynccontextmanager
 async def open_model(
-    settings: Settings, *, seconds: float, usual_key: bool = True, by_job: ByJob | None = None
+    settings: DraftConfig, *, seconds: float, usual_key: bool = True, by_job: ByJob | None = None
 ) -> AsyncIterator[Model]:
     """The model that the settings name, open as long as the context lasts. What takes long to load waits for a call.
 
@@ -207,7 +207,7 @@ def load_openai() -> None:
 
 
 def _late_openai(
-    settings: Settings, seconds: float, closing: AsyncExitStack, *, usual_key: bool, by_job: ByJob | None
+    settings: DraftConfig, seconds: float, closing: AsyncExitStack, *, usual_key: bool, by_job: ByJob | None
 ) -> Model:
     name, url = name_of(settings.model), settings.base_url
     assert url is not None
@@ -234,14 +234,18 @@ _WHAT = "only says whether one text follows from another"
 _HINT = f"name it as --judge, for --metric {SERVES[0]} or --metric {SERVES[1]}"
 
 
-def check_writer(settings: Settings, refinement: Refinement | None) -> None:
+def check_writer(settings: DraftConfig, refinement: RefineConfig | None) -> None:
     """Refuse an entailment model as one that writes."""
     if is_entailment(settings.model) and (settings.strategy != GIVEN_STRATEGY or refinement):
         raise UsageError(f"{settings.model} cannot write: it {_WHAT}", hint=_HINT)
 
 
 def check_judges(
-    settings: Settings, judging: Judging, refinement: Refinement | None, known: Sequence[Evaluator], has_facts: bool
+    settings: DraftConfig,
+    judging: JudgeConfig,
+    refinement: RefineConfig | None,
+    known: Sequence[Evaluator],
+    has_facts: bool,
 ) -> None:
     """Refuse what the entailment models among the judges do not serve. `has_facts` says whether there are key facts."""
     judges = judging_under(settings, judging)
@@ -266,7 +270,7 @@ def check_judges(
         )
 
 
-def _in_another_role(settings: Settings, judging: Judging, refinement: Refinement | None) -> str:
+def _in_another_role(settings: DraftConfig, judging: JudgeConfig, refinement: RefineConfig | None) -> str:
     """The entailment model that is to validate or to decide, if there is one."""
     named = named_in(judging, refinement)
     others = (under_name(name, settings, judging).model for role, name in named if role != "judge")

@@ -31,7 +31,7 @@ from redraft.prompts.origins import TRACE_SENTENCES
 from redraft.prompts.revising import REVISE
 from redraft.prompts.ruling import RULE_ON_FINDINGS
 from redraft.readers.corpus import load_all
-from redraft.readers.parts import Stretch, parted
+from redraft.readers.parts import DocumentStretch, parted
 from redraft.runs.inputs import handed_over
 from redraft.runs.models import check_judges, check_writer, judging_under, resolve, tokenizer_of
 from redraft.settings import (
@@ -41,19 +41,19 @@ from redraft.settings import (
     BuildKeyfacts,
     BuildQuestions,
     Compare,
+    DraftConfig,
     Evaluate,
-    Judging,
+    ExperimentPart,
+    JudgeConfig,
     Limits,
-    Part,
     Purpose,
     Refine,
-    Refinement,
-    Settings,
+    RefineConfig,
     Summarize,
-    Trace,
+    TraceLineage,
     reads_prompts,
 )
-from redraft.store.drafts import Chapter
+from redraft.store.drafts import ChapterRun
 from redraft.store.models import PromptRecord
 from redraft.store.runs import Run, new_run_id
 from redraft.store.store import Store
@@ -72,14 +72,14 @@ class Prepared:
     """A document with all that is decided before the first call."""
 
     document: Document
-    settings: Settings
+    settings: DraftConfig
     chunks: Sequence[Chunk]
     """By which a draft is made: where that goes by chapter they are the chapters."""
     tokenizer: Tokenizer
     book: PromptBook
     plan: Plan
     warnings: tuple[str, ...] = ()
-    chapters: tuple[Stretch, ...] = ()
+    chapters: tuple[DocumentStretch, ...] = ()
     """The chapters, where each is drafted by itself."""
 
     @property
@@ -91,7 +91,7 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class RunSpec:
     """What a run is for, and the draft itself where it is given."""
 
     purpose: Purpose = SUMMARIZE
@@ -109,12 +109,12 @@ class Order:
     """What somebody wants mended in the draft that is given, whatever the metrics find."""
 
     @property
-    def judging(self) -> Judging | None:
+    def judging(self) -> JudgeConfig | None:
         """How drafts are judged, where they are."""
         return self.purpose.judging
 
     @property
-    def refinement(self) -> Refinement | None:
+    def refinement(self) -> RefineConfig | None:
         """What a draft is redrafted for, where it is."""
         return self.purpose.refinement
 
@@ -123,7 +123,7 @@ class Order:
         drafted = isinstance(self.purpose, Evaluate | Refine)
         return evaluators(self.purpose.judging, encoder, self.own) if drafted and self.purpose.judging else ()
 
-    def settled(self, settings: Settings) -> Settings:
+    def settled(self, settings: DraftConfig) -> DraftConfig:
         """The settings with the strategy `given` where no draft is made. Where one is, a strategy must make it."""
         if self.given is not None or not isinstance(self.purpose, Summarize | Evaluate | Refine):
             return settings.model_copy(update={"strategy": GIVEN_STRATEGY, "by_chapter": False, "drafts": 1})
@@ -139,7 +139,7 @@ class Order:
 class _Settled:
     """What follows from the settings without a look at the document, except at its length."""
 
-    settings: Settings
+    settings: DraftConfig
     tokenizer: Tokenizer
     book: PromptBook
     warnings: tuple[str, ...]
@@ -148,7 +148,7 @@ class _Settled:
 
 
 def prepare(
-    source: str | Sequence[str] | Document, settings: Settings, model: Model | None = None, given: str | None = None
+    source: str | Sequence[str] | Document, settings: DraftConfig, model: Model | None = None, given: str | None = None
 ) -> Prepared:
     """Read, measure, cut and plan; nothing is stored and nobody is asked. `given` is a summary that exists already."""
     document = source if isinstance(source, Document) else load_all([source] if isinstance(source, str) else source)
@@ -157,7 +157,7 @@ def prepare(
         return _prepared(document, settings, model, given)
 
 
-def _prepared(document: Document, settings: Settings, model: Model | None, given: str | None) -> Prepared:
+def _prepared(document: Document, settings: DraftConfig, model: Model | None, given: str | None) -> Prepared:
     settled = _settle(document, settings, model, given)
     chapters = tuple(parted(document)) if settled.settings.by_chapter else ()
     chunks = _cut(document, settled, chapters)
@@ -166,7 +166,7 @@ def _prepared(document: Document, settings: Settings, model: Model | None, given
     return Prepared(document, settled.settings, chunks, settled.tokenizer, settled.book, plan, told, chapters)
 
 
-def _cut(document: Document, settled: _Settled, chapters: Sequence[Stretch]) -> list[Chunk]:
+def _cut(document: Document, settled: _Settled, chapters: Sequence[DocumentStretch]) -> list[Chunk]:
     """The chunks by which a draft is made."""
     tokenizer = settled.tokenizer
     if not chapters:
@@ -182,7 +182,7 @@ def _plan(planner: Planner) -> Plan:
     return planner.nothing() if strategy == GIVEN_STRATEGY else strategy_named(strategy).plan(planner)
 
 
-def identify(document: Document, settings: Settings, order: Order, model: Model | None = None) -> str:
+def identify(document: Document, settings: DraftConfig, order: RunSpec, model: Model | None = None) -> str:
     """The identity that a run of these settings has: whoever knows it finds the run again. A `model` is the writer that
     was handed over."""
     document = said_to_be(document, settings.source_language)
@@ -192,7 +192,7 @@ def identify(document: Document, settings: Settings, order: Order, model: Model 
     return _identity(settled.settings.identity(read_as(document), settled.tokenizer.name, hashes), order)
 
 
-def _settle(document: Document, settings: Settings, model: Model | None, given: str | None) -> _Settled:
+def _settle(document: Document, settings: DraftConfig, model: Model | None, given: str | None) -> _Settled:
     settings = resolve(settings) if model is None else settings.model_copy(update={"model": model.identity})
     told = {"prompts": prompt_choice(settings.prompts), "source_language": told_of(document)}
     settings = settings.model_copy(update=told)
@@ -227,7 +227,7 @@ def _settle(document: Document, settings: Settings, model: Model | None, given: 
     return _Settled(settings, tokenizer, book, (*warnings, *said), read)
 
 
-def check_judging(order: Order, prepared: Prepared, store: Store) -> None:
+def check_judging(order: RunSpec, prepared: Prepared, store: Store) -> None:
     """Refuse a metric that there is not or that cannot do its work, a goal without a score, and another's pack."""
     judging, document = order.judging, prepared.document
     check_writer(prepared.settings, order.refinement)
@@ -279,12 +279,12 @@ def check_judging(order: Order, prepared: Prepared, store: Store) -> None:
         )
 
 
-def book_for(role: Settings, prepared: Prepared) -> PromptBook:
+def book_for(role: DraftConfig, prepared: Prepared) -> PromptBook:
     """The prompts of whoever works under these settings."""
     return prepared.book if role.prompts == prepared.settings.prompts else PromptBook(role.prompts)
 
 
-def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Run:
+def record(prepared: Prepared, order: RunSpec, limits: Limits, store: Store) -> Run:
     """Store the document, its chunks and the new run, with the draft that is given."""
     document, settings, tokenizer = prepared.document, prepared.settings, prepared.tokenizer.name
     used = prompts_used(prepared.book, settings, order.purpose, order.own, order.prompts)
@@ -299,7 +299,7 @@ def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Ru
         tokenizer=tokenizer,
         version=version_with(settings.strategy),
         purpose=order.purpose,
-        experiment=order.experiment or (order.purpose.kind if isinstance(order.purpose, Part) else None),
+        experiment=order.experiment or (order.purpose.kind if isinstance(order.purpose, ExperimentPart) else None),
         parent=order.parent,
     )
     with store.at_once():
@@ -310,7 +310,7 @@ def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Ru
         store.prompts.keep(used.values())
         store.runs.add(run)
         named = zip(prepared.chapters, prepared.chunks, strict=False)
-        store.chapters.add(run.id, [Chapter(stretch.title, its) for stretch, its in named])
+        store.chapters.add(run.id, [ChapterRun(stretch.title, its) for stretch, its in named])
         if order.given is not None:
             draft = store.runs.keep_draft(run.id, order.given, count_words(order.given), GIVEN)
             if order.findings:
@@ -320,7 +320,7 @@ def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Ru
     return store.runs.get(run.id)
 
 
-def _identity(of_settings: str, order: Order) -> str:
+def _identity(of_settings: str, order: RunSpec) -> str:
     """A run that only drafts is identified by its settings; what is done with a draft comes on top."""
     if order.judging is None:
         return of_settings
@@ -358,7 +358,7 @@ def recall(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> Prepared:
 
 def prompts_used(
     book: PromptBook,
-    settings: Settings,
+    settings: DraftConfig,
     purpose: Purpose,
     own: Sequence[Evaluator] = (),
     of_part: Sequence[Prompt[Any, Any]] = (),
@@ -367,15 +367,15 @@ def prompts_used(
     judging = purpose.judging
     drafted = settings.strategy != GIVEN_STRATEGY
     prompts: list[Prompt[Any, Any]] = [*strategy_named(settings.drafting).prompts] if drafted else []
-    if isinstance(purpose, Part):
+    if isinstance(purpose, ExperimentPart):
         prompts = [*of_part]
-    elif isinstance(purpose, Compare | Trace):
+    elif isinstance(purpose, Compare | TraceLineage):
         prompts = [PREFER_SUMMARY] if isinstance(purpose, Compare) else [TRACE_SENTENCES]
     elif judging is not None:
         # Every run that judges has the first of these on record: what it is found by again depends on them.
         prompts += JUDGING
         prompts += FACTUAL if isinstance(purpose, BuildKeyfacts) else ()
-        prompts += [prompt for one in Order(purpose, own=tuple(own)).evaluators() for prompt in one.prompts]
+        prompts += [prompt for one in RunSpec(purpose, own=tuple(own)).evaluators() for prompt in one.prompts]
         prompts += _of_refining(purpose.refinement) if purpose.refinement else ()
     prompts += (PREFER_SUMMARY,) if settings.drafts > 1 else ()
     used = {prompt.name: _recorded(book, prompt) for prompt in prompts}
@@ -384,7 +384,7 @@ def prompts_used(
     return used
 
 
-def _of_refining(refinement: Refinement) -> Iterator[Prompt[Any, Any]]:
+def _of_refining(refinement: RefineConfig) -> Iterator[Prompt[Any, Any]]:
     yield REVISE
     if refinement.policy != "paper":
         yield RULE_ON_FINDINGS
@@ -396,7 +396,7 @@ def _recorded(book: PromptBook, prompt: Prompt[Any, Any]) -> PromptRecord:
     return PromptRecord(book.hash(prompt), prompt.name, book.template(prompt))
 
 
-def _own_books(settings: Settings, judging: Judging | None) -> dict[str, PromptBook]:
+def _own_books(settings: DraftConfig, judging: JudgeConfig | None) -> dict[str, PromptBook]:
     """The prompts of those who judge or decide by others than the writer has, by name."""
     models = judging.models if judging is not None else {}
     return {

@@ -17,36 +17,38 @@ from redraft.graphs.plan import DIRECT, chapter_words
 from redraft.graphs.state import Scope, Task
 from redraft.models.base import Model
 from redraft.readers.parts import only
-from redraft.runs.model_pool import People
-from redraft.runs.prepare import Order, Prepared, prepare
+from redraft.runs.model_pool import ModelRoles
+from redraft.runs.prepare import Prepared, RunSpec, prepare
 from redraft.settings import (
     DEFAULT_GOALS,
     GIVEN_STRATEGY,
     MERGING,
     USUAL_METRICS,
-    Judging,
-    Refinement,
-    Settings,
+    DraftConfig,
+    JudgeConfig,
+    RefineConfig,
     with_draft,
 )
 from redraft.text.languages import settled, tongues_of, unshown
 from redraft.text.words import count_words
 
-_KINDS: tuple[type[BaseModel], ...] = (Settings, Judging, Refinement)
+_KINDS: tuple[type[BaseModel], ...] = (DraftConfig, JudgeConfig, RefineConfig)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RunRequest:
     """The settings of a workshop, with what one run has otherwise laid over them."""
 
-    settings: Settings = field(default_factory=Settings)
-    judging: Judging = field(default_factory=Judging)
-    refinement: Refinement | None = None
+    settings: DraftConfig = field(default_factory=DraftConfig)
+    judging: JudgeConfig = field(default_factory=JudgeConfig)
+    refinement: RefineConfig | None = None
     metrics: tuple[str, ...] = ()
     own: Mapping[str, Evaluator] = field(default_factory=dict)
     """The evaluators that were handed over, by name."""
 
-    def with_bases(self, settings: Settings | None, judging: Judging | None, refinement: Refinement | None) -> Asked:
+    def with_bases(
+        self, settings: DraftConfig | None, judging: JudgeConfig | None, refinement: RefineConfig | None
+    ) -> RunRequest:
         """With other settings, judging or refinement in place of these, where there are others."""
         return replace(
             self,
@@ -55,24 +57,24 @@ class Asked:
             refinement=refinement or self.refinement,
         )
 
-    def with_options(self, options: Mapping[str, Any]) -> Asked:
+    def with_options(self, options: Mapping[str, Any]) -> RunRequest:
         """With fields of settings, judging and refinement by name."""
         known = {name for kind in _KINDS for name in kind.model_fields}
         if unknown := sorted(options.keys() - known):
             raise UsageError(f"there is no option {unknown[0]!r}", hint=f"there are: {', '.join(sorted(known))}")
-        refining = _those(Refinement, options)
+        refining = _those(RefineConfig, options)
         refinement = self.refinement
         if refining:
             goals = {"goals": refinement.goals if refinement else DEFAULT_GOALS}
-            refinement = checked(Refinement, (refinement.model_dump() if refinement else goals) | refining)
+            refinement = checked(RefineConfig, (refinement.model_dump() if refinement else goals) | refining)
         return replace(
             self,
-            settings=checked(Settings, self.settings.model_dump(exclude_unset=True) | _those(Settings, options)),
-            judging=checked(Judging, self.judging.model_dump() | _those(Judging, options)),
+            settings=checked(DraftConfig, self.settings.model_dump(exclude_unset=True) | _those(DraftConfig, options)),
+            judging=checked(JudgeConfig, self.judging.model_dump() | _those(JudgeConfig, options)),
             refinement=refinement,
         )
 
-    def with_metrics(self, metrics: Sequence[str | Evaluator]) -> Asked:
+    def with_metrics(self, metrics: Sequence[str | Evaluator]) -> RunRequest:
         """With metrics by name, or as evaluators of one's own."""
         if isinstance(metrics, str):
             raise UsageError(f"metrics is the text {metrics!r:.40}", hint=f"give a list: metrics=[{metrics!r:.40}]")
@@ -85,11 +87,11 @@ class Asked:
         names = tuple(dict.fromkeys(one if isinstance(one, str) else one.name for one in metrics))
         return replace(self, metrics=names or self.metrics, own={**self.own, **own})
 
-    def of_task(self, task: Task, scope: Scope) -> tuple[Asked, str | Path | None]:
+    def of_task(self, task: Task, scope: Scope) -> tuple[RunRequest, str | Path | None]:
         """With what a graph was started with; and where the summary is, if it is to begin with one that there is."""
         known = {"source", "summary", "recorded", "metrics", "strategy"}
         options = {name: value for name, value in task.items() if name not in known}
-        judging = Refinement.model_fields.keys() | {"metrics"}
+        judging = RefineConfig.model_fields.keys() | {"metrics"}
         if scope == "summarize" and (stray := sorted(n for n, value in task.items() if value and n in judging)):
             raise UsageError(
                 f"this graph drafts and does nothing else, so {stray[0]} makes no difference",
@@ -108,17 +110,17 @@ class Asked:
             raise UsageError("the graph was given no summary", hint='give its path beside "source", as "summary"')
         return asked, task["summary"]
 
-    def order(self, scope: Scope, people: People, **given: Any) -> tuple[Settings, Order]:
+    def order(self, scope: Scope, people: ModelRoles, **given: Any) -> tuple[DraftConfig, RunSpec]:
         """What a run is to do: with whose settings, and to which end."""
         settings, own = people.settings(self.settings), tuple(self.own.values())
         if scope == "summarize":
-            return settings, Order(**given)
-        refinement = self.refinement or Refinement(goals=dict(DEFAULT_GOALS))
+            return settings, RunSpec(**given)
+        refinement = self.refinement or RefineConfig(goals=dict(DEFAULT_GOALS))
         wanted = people.refinement(refinement) if scope == "refine" else None
         judging = people.judging(self.judging, settings, wanted)
         named = (*self.metrics, *judging.metrics, *(wanted.goals if wanted else ()))
         judging = judging.model_copy(update={"metrics": tuple(dict.fromkeys(named)) or USUAL_METRICS})
-        return settings, Order(with_draft(judging, wanted), own=own, **given)
+        return settings, RunSpec(with_draft(judging, wanted), own=own, **given)
 
 
 def _those(kind: type[BaseModel], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -139,14 +141,14 @@ def chapter_of(document: Document, title: str, span: Span) -> Document:
     return replace(part, title=f"{document.title}: {title}", notes=(), language=language)
 
 
-def settings_of(settings: Settings, chapter: Document) -> Settings:
+def settings_of(settings: DraftConfig, chapter: Document) -> DraftConfig:
     """The settings of a chapter, by those that the whole has once its limit is known."""
     assert settings.words is not None
     limit = chapter_words(settings.words, count_words(chapter.text))
     return settings.model_copy(update={"by_chapter": False, "words": limit, "source_language": None})
 
 
-def order_of(order: Order) -> Order:
+def order_of(order: RunSpec) -> RunSpec:
     """What is done with the draft of a chapter: the same as with that of the whole, but by questions of its own."""
     if order.judging is None:
         return order
@@ -159,7 +161,7 @@ _OTHERWISE = 2
 _OTHER = {DIRECT: MERGING, MERGING: DIRECT}
 
 
-def candidate(document: Document, settings: Settings, number: int, writer: Model | None = None) -> Prepared:
+def candidate(document: Document, settings: DraftConfig, number: int, writer: Model | None = None) -> Prepared:
     """A candidate, prepared: another sample by the same strategy; of those whose strategy was found out for the
     document the second one by the other strategy, where that is another way for it."""
     one = settings.model_copy(update={"drafts": 1})

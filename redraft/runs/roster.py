@@ -11,37 +11,37 @@ from redraft.models.addresses import DEFAULT_BASE_URL, OPENAI, name_of, openai_k
 from redraft.models.base import Model
 from redraft.models.chat import ChatModel
 from redraft.models.prices import PriceTable
-from redraft.models.servers import Server, window_at, window_of_family
-from redraft.runs.model_pool import Hired, hire, located, without_key
+from redraft.models.servers import ModelServer, window_at, window_of_family
+from redraft.runs.model_pool import ModelRole, hire, located, without_key
 from redraft.runs.models import NOBODY, named_in, resolve
-from redraft.runs.prepare import Order
+from redraft.runs.prepare import RunSpec
 from redraft.settings import (
     ASSUMED_WINDOW,
-    Judging,
+    DraftConfig,
+    JudgeConfig,
     Limits,
     ModelSettings,
     Price,
-    Refinement,
+    RefineConfig,
     Role,
-    Settings,
     reads_prompts,
 )
-from redraft.store.models import Manners
+from redraft.store.models import ModelCapabilities
 from redraft.store.store import Store
 
 WINDOW = "context_tokens"
-Windows = Callable[[Hired], int | None]
+Windows = Callable[[ModelRole], int | None]
 """Looks for a model's window."""
 
 
-def known_window(one: Hired) -> int | None:
+def known_window(one: ModelRole) -> int | None:
     """The window of a model that is known without asking anybody."""
     if isinstance(one.model, ChatModel) and one.model.window:
         return one.model.window
     return window_of_family(name_of(one.settings.model))
 
 
-def told_window(one: Hired, away: Callable[[str], None] | None = None) -> int | None:
+def told_window(one: ModelRole, away: Callable[[str], None] | None = None) -> int | None:
     """The window that a model's own server tells of, or else the one that is known.
 
     Where nothing answers `away` is told the address.
@@ -50,7 +50,7 @@ def told_window(one: Hired, away: Callable[[str], None] | None = None) -> int | 
     served = one.model is None and provider_of(it.model) == OPENAI and it.base_url is not None
     if served and it.base_url and server_at(it.base_url) != server_at(DEFAULT_BASE_URL):
         key = openai_key(name_of(it.model), it.base_url, it.key_env, usual=one.usual_key)
-        with Server(it.base_url, key) as server:
+        with ModelServer(it.base_url, key) as server:
             if said := window_at(server, name_of(it.model)):
                 return said
             if server.gone and away is not None:
@@ -59,20 +59,20 @@ def told_window(one: Hired, away: Callable[[str], None] | None = None) -> int | 
 
 
 def with_windows(
-    settings: Settings, order: Order, find: Windows, objects: Mapping[str, Model] = NOBODY
-) -> tuple[Settings, Order, list[str]]:
+    settings: DraftConfig, order: RunSpec, find: Windows, objects: Mapping[str, Model] = NOBODY
+) -> tuple[DraftConfig, RunSpec, list[str]]:
     """The settings and the order with everybody's window on record; and what had to be assumed, in words."""
     settings, judging, notes = windowed(settings, order.judging, order.refinement, find, objects)
     return settings, replace(order, purpose=order.purpose.model_copy(update={"judging": judging})), notes
 
 
 def windowed(
-    settings: Settings,
-    judging: Judging | None,
-    refinement: Refinement | None,
+    settings: DraftConfig,
+    judging: JudgeConfig | None,
+    refinement: RefineConfig | None,
     find: Windows,
     objects: Mapping[str, Model] = NOBODY,
-) -> tuple[Settings, Judging | None, list[str]]:
+) -> tuple[DraftConfig, JudgeConfig | None, list[str]]:
     """The same of settings and a judging.
 
     What the settings say of a window is said of the writer's, and of that of an object which nothing can be known of.
@@ -89,7 +89,7 @@ def windowed(
         objects=objects,
     )
 
-    def window(one: Hired, otherwise: int, whose: str) -> int:
+    def window(one: ModelRole, otherwise: int, whose: str) -> int:
         found = find(one)
         if found is None and _is_bounded(one):
             option = "--context-tokens N, or " if one is writer else ""
@@ -114,12 +114,12 @@ def windowed(
     return settings, judging and judging.model_copy(update={"models": models}), list(dict.fromkeys(notes))
 
 
-def _is_bounded(one: Hired) -> bool:
+def _is_bounded(one: ModelRole) -> bool:
     """Whether a model is one that has a window, as far as anybody can tell."""
     return reads_prompts(one.settings.model) and (one.model is None or isinstance(one.model, ChatModel))
 
 
-def _with_window(under: Settings, window: int, own: ModelSettings | None) -> ModelSettings:
+def _with_window(under: DraftConfig, window: int, own: ModelSettings | None) -> ModelSettings:
     """What somebody has of their own, or else works under, with a window."""
     if own is None:
         fields = {name: getattr(under, name) for name in ModelSettings.model_fields if name != "prompts"}
@@ -131,21 +131,21 @@ Source = Literal["given", "known", "assumed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class RosterEntry:
     """A model in a role, or in none, under the name that it is given there."""
 
     role: Role | None
     name: str
-    hired: Hired
+    hired: ModelRole
     window: int | None
     """None for whoever reads no prompts."""
     window_is: Source
-    manners: Manners
+    manners: ModelCapabilities
     trouble: str = ""
     """Why nothing more could be found out."""
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> DraftConfig:
         """What it works under."""
         return self.hired.settings
 
@@ -177,19 +177,19 @@ class Seat:
 
 
 def roster(
-    settings: Settings,
-    judging: Judging,
+    settings: DraftConfig,
+    judging: JudgeConfig,
     decider: str | None,
     tables: Mapping[str, ModelSettings],
     prices: PriceTable,
     store: Store,
     writes_as: str | None = None,
-) -> list[Seat]:
+) -> list[RosterEntry]:
     """Everybody who has a role, and the models of the settings file that have none. Servers are asked for windows.
 
     `writes_as` is the name that the writer has in the settings file, where it has one.
     """
-    refinement = Refinement(goals={}, decider=decider)
+    refinement = RefineConfig(goals={}, decider=decider)
     given = WINDOW in settings.model_fields_set
     writer = resolve(settings)
     known = {name: tables[name] for _, name in named_in(judging, refinement) if name in tables}
@@ -209,17 +209,17 @@ def roster(
     return [*found, *(_spare(name, table, writer, prices, store) for name, table in unused.items())]
 
 
-def _spare(name: str, own: ModelSettings, writer: Settings, prices: PriceTable, store: Store) -> Seat:
+def _spare(name: str, own: ModelSettings, writer: DraftConfig, prices: PriceTable, store: Store) -> RosterEntry:
     """A model that has no role. One that could not work is shown with the reason, and is no trouble to others."""
     try:
-        alone = located(Judging(judges=(name,), models={name: own}), writer)
+        alone = located(JudgeConfig(judges=(name,), models={name: own}), writer)
         one = hire(writer, alone, Limits(), prices)[1]
     except UsageError as error:
-        under = Settings(model=own.model, base_url=own.base_url, key_env=own.key_env, context_tokens=_window_of(own))
-        one = Hired("judge", under, own.price)
+        under = DraftConfig(model=own.model, base_url=own.base_url, key_env=own.key_env, context_tokens=_window_of(own))
+        one = ModelRole("judge", under, own.price)
         source: Source = "given" if own.context_tokens else "assumed"
         trouble = f"{error.message}: {error.hint}" if error.hint else error.message
-        return Seat(None, name, one, _window_of(own), source, store.manners.known(identity_of(under)), trouble)
+        return RosterEntry(None, name, one, _window_of(own), source, store.manners.known(identity_of(under)), trouble)
     return _seat(None, name, one, own.context_tokens, store)
 
 
@@ -228,12 +228,12 @@ def _window_of(own: ModelSettings) -> int:
 
 
 def _seat(
-    role: Role | None, name: str, one: Hired, given: int | None, store: Store, otherwise: int = ASSUMED_WINDOW
-) -> Seat:
+    role: Role | None, name: str, one: ModelRole, given: int | None, store: Store, otherwise: int = ASSUMED_WINDOW
+) -> RosterEntry:
     it, trouble, away = one.settings, "", list[str]()
     manners = store.manners.known(identity_of(it))
     if not reads_prompts(it.model):
-        return Seat(role, name, one, None, "known", manners)
+        return RosterEntry(role, name, one, None, "known", manners)
     found = given
     try:
         found = found or told_window(one, away.append)
@@ -242,9 +242,9 @@ def _seat(
     if away:
         trouble = f"nothing answers at {away[0]}"
     source: Source = "given" if given else "known" if found else "assumed"
-    return Seat(role, name, one, found or otherwise, source, manners, trouble)
+    return RosterEntry(role, name, one, found or otherwise, source, manners, trouble)
 
 
-def identity_of(settings: Settings) -> str:
+def identity_of(settings: DraftConfig) -> str:
     """What a named model is known by, in the store too."""
     return f"{settings.model}@{settings.base_url}" if settings.base_url else settings.model

@@ -30,21 +30,30 @@ from redraft.models.prices import PriceTable
 from redraft.runs.driver import Driver, Reviewer, streaming
 from redraft.runs.execute import carry_out, check_summaries, may_gain
 from redraft.runs.inputs import Sources, document_of, draft_of_round, summary_of
-from redraft.runs.job import Foreman
+from redraft.runs.job import JobFactory
 from redraft.runs.lineage import retraced, trace, trace_losses
-from redraft.runs.manager import Floor, put_on_record
+from redraft.runs.manager import RunManager, put_on_record
 from redraft.runs.model_pool import ModelLike, people
 from redraft.runs.models import resolve
-from redraft.runs.prepare import Order
-from redraft.runs.request import Asked
-from redraft.settings import BuildKeyfacts, BuildQuestions, Compare, Judging, Limits, Part, Refinement, Settings
+from redraft.runs.prepare import RunSpec
+from redraft.runs.request import RunRequest
+from redraft.settings import (
+    BuildKeyfacts,
+    BuildQuestions,
+    Compare,
+    DraftConfig,
+    ExperimentPart,
+    JudgeConfig,
+    Limits,
+    RefineConfig,
+)
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
 
 
-class Workshop:
-    """A store, and who works with it: `async with Workshop("book.db", model="openai:gpt-5-mini") as shop`.
+class Session:
+    """A store, and who works with it: `async with Session("book.db", model="openai:gpt-5-mini") as shop`.
 
     Its verbs make runs, and each returns a `Result` once the run has come to its end, or to a stop: a used-up budget, a
     question to a person. It is also the context that every graph of `redraft.graphs` wants. One workshop belongs to one
@@ -69,9 +78,9 @@ class Workshop:
         validator: ModelLike | None = None,
         decider: ModelLike | None = None,
         metrics: Sequence[str | Evaluator] = (),
-        settings: Settings | None = None,
-        judging: Judging | None = None,
-        refinement: Refinement | None = None,
+        settings: DraftConfig | None = None,
+        judging: JudgeConfig | None = None,
+        refinement: RefineConfig | None = None,
         limits: Limits | None = None,
         prices: PriceTable | None = None,
         reviewer: Reviewer | None = None,
@@ -91,12 +100,14 @@ class Workshop:
         self._owned = not isinstance(store, Store)
         self.store = store if isinstance(store, Store) else Store(store)
         self._people = people(model, judges, validator, decider)
-        asked = Asked(settings or Settings(), judging or Judging(), refinement)
+        asked = RunRequest(settings or DraftConfig(), judging or JudgeConfig(), refinement)
         self._asked = asked.with_metrics(metrics)
         self._own: dict[str, Evaluator] = dict(self._asked.own)
         self._observer = observer
         traced = trace_to_langsmith or is_traced()
-        self._floor = Floor(self.store, self._people, self._own, prices, harmless(observer), limits, budget, traced)
+        self._floor = RunManager(
+            self.store, self._people, self._own, prices, harmless(observer), limits, budget, traced
+        )
         self._driver = Driver(self.store, self, reviewer, self._floor)
 
     async def __aenter__(self) -> Self:
@@ -122,9 +133,9 @@ class Workshop:
         source: Sources,
         *,
         metrics: Sequence[str | Evaluator] = (),
-        settings: Settings | None = None,
-        judging: Judging | None = None,
-        refinement: Refinement | None = None,
+        settings: DraftConfig | None = None,
+        judging: JudgeConfig | None = None,
+        refinement: RefineConfig | None = None,
         **options: Unpack[Options],
     ) -> Result:
         """Draft a summary; judge it where `metrics` are named here, and redraft it where there are `goals`.
@@ -140,8 +151,8 @@ class Workshop:
         summary: str,
         *,
         metrics: Sequence[str | Evaluator] = (),
-        settings: Settings | None = None,
-        judging: Judging | None = None,
+        settings: DraftConfig | None = None,
+        judging: JudgeConfig | None = None,
         **options: Unpack[Options],
     ) -> Result:
         """Judge the text of a summary by every metric that is named, or by coverage and consistency.
@@ -157,9 +168,9 @@ class Workshop:
         summary: str,
         *,
         metrics: Sequence[str | Evaluator] = (),
-        settings: Settings | None = None,
-        judging: Judging | None = None,
-        refinement: Refinement | None = None,
+        settings: DraftConfig | None = None,
+        judging: JudgeConfig | None = None,
+        refinement: RefineConfig | None = None,
         findings: Sequence[Finding] = (),
         **options: Unpack[Options],
     ) -> Result:
@@ -177,8 +188,8 @@ class Workshop:
         first: str,
         second: str,
         *,
-        settings: Settings | None = None,
-        judging: Judging | None = None,
+        settings: DraftConfig | None = None,
+        judging: JudgeConfig | None = None,
         **options: Unpack[Options],
     ) -> Result:
         """Ask which of two summaries is better, in both orders.
@@ -189,15 +200,15 @@ class Workshop:
         asked = self._with(settings, judging, None, (), options)
         settings = self._people.settings(asked.settings)
         panel = self._people.judging(asked.judging, settings).model_copy(update={"metrics": ()})
-        return await self.begin_order(source, settings, Order(Compare(judging=panel), given=first, other=second))
+        return await self.begin_order(source, settings, RunSpec(Compare(judging=panel), given=first, other=second))
 
     async def build(
         self,
         source: Sources,
         what: Literal["questions", "keyfacts"] = "questions",
         *,
-        settings: Settings | None = None,
-        judging: Judging | None = None,
+        settings: DraftConfig | None = None,
+        judging: JudgeConfig | None = None,
         **options: Unpack[Options],
     ) -> Result:
         """Build what a document's summaries are judged by, and judge none; what is known is kept.
@@ -208,7 +219,7 @@ class Workshop:
         settings = self._people.settings(asked.settings)
         panel = self._people.judging(asked.judging, settings).model_copy(update={"metrics": ()})
         purpose = BuildQuestions(judging=panel) if what == "questions" else BuildKeyfacts(judging=panel)
-        return await self.begin_order(source, settings, Order(purpose))
+        return await self.begin_order(source, settings, RunSpec(purpose))
 
     async def fork(
         self,
@@ -216,7 +227,7 @@ class Workshop:
         number: int,
         *,
         metrics: Sequence[str | Evaluator] = (),
-        refinement: Refinement | None = None,
+        refinement: RefineConfig | None = None,
         findings: Sequence[Finding] = (),
         **options: Unpack[Options],
     ) -> Result:
@@ -241,7 +252,7 @@ class Workshop:
         evaluation that failed, and a revision that never came.
         """
         run = await off_loop(self.store.runs.get, key)
-        if isinstance(run.purpose, Part):
+        if isinstance(run.purpose, ExperimentPart):
             raise RunError(f"run {run.id} is part of an experiment", hint=f"repeat `redraft experiment {run.kind}`")
         check_there(run)
         if self._people.model is None:
@@ -327,7 +338,7 @@ class Workshop:
         """Work on a run for as long as the context lasts; see `redraft.graphs.node`."""
         return self._floor.at_work(run)
 
-    def visiting(self, run: str) -> AbstractAsyncContextManager[Foreman]:
+    def visiting(self, run: str) -> AbstractAsyncContextManager[JobFactory]:
         """Work on a run for one turn, with everybody who is there for it; see `redraft.tools`."""
         return self._floor.visiting(run)
 
@@ -337,8 +348,8 @@ class Workshop:
 
     # What batches ask of it.
 
-    def order(self, metrics: Sequence[str | Evaluator], settings: Settings | None, judging: Judging | None,
-              refinement: Refinement | None, options: Mapping[str, Any]) -> tuple[Settings, Order]:  # fmt: skip
+    def order(self, metrics: Sequence[str | Evaluator], settings: DraftConfig | None, judging: JudgeConfig | None,
+              refinement: RefineConfig | None, options: Mapping[str, Any]) -> tuple[DraftConfig, RunSpec]:  # fmt: skip
         """What `summarize` is asked for with these."""
         asked = self._with(settings, judging, refinement, metrics, options)
         refined = refinement is not None or asked.refinement is not None
@@ -346,7 +357,7 @@ class Workshop:
         return asked.order("refine" if refined else "evaluate" if judged else "summarize", self._people)
 
     @property
-    def terms(self) -> Floor:
+    def terms(self) -> RunManager:
         """Who works here, by which metrics, at which prices, within which limits."""
         return self._floor
 
@@ -355,26 +366,26 @@ class Workshop:
         """Who is told what happens, as they were handed over."""
         return self._observer
 
-    def beside(self, observer: Observer, limits: Limits, budget: Budget) -> Workshop:
+    def beside(self, observer: Observer, limits: Limits, budget: Budget) -> Session:
         """Another workshop of the same people on the same store: for one of many runs that share a budget."""
         made, at = copy(self), self._floor
         made._owned, made._observer = False, observer
-        made._floor = Floor(at.store, at.people, at.own, at.prices, harmless(observer), limits, budget, at.traced)
+        made._floor = RunManager(at.store, at.people, at.own, at.prices, harmless(observer), limits, budget, at.traced)
         made._driver = Driver(self.store, made, None, made._floor)
         return made
 
     # How they do it.
 
-    def _with(self, settings: Settings | None, judging: Judging | None, refinement: Refinement | None,
-              metrics: Sequence[str | Evaluator], options: Mapping[str, Any]) -> Asked:  # fmt: skip
+    def _with(self, settings: DraftConfig | None, judging: JudgeConfig | None, refinement: RefineConfig | None,
+              metrics: Sequence[str | Evaluator], options: Mapping[str, Any]) -> RunRequest:  # fmt: skip
         asked = self._asked.with_bases(settings, judging, refinement).with_options(options).with_metrics(metrics)
         self._own.update(asked.own)
         return asked
 
-    async def _made(self, source: Sources, asked: Asked, scope: Scope, **given: Any) -> Result:
+    async def _made(self, source: Sources, asked: RunRequest, scope: Scope, **given: Any) -> Result:
         return await self.begin_order(source, *asked.order(scope, self._people, **given))
 
-    async def begin_order(self, source: Sources, settings: Settings, order: Order) -> Result:
+    async def begin_order(self, source: Sources, settings: DraftConfig, order: RunSpec) -> Result:
         """Begin a run of an order that is complete, and work on it to its end."""
         return await self._worked(await put_on_record(self._floor, source, settings, order))
 

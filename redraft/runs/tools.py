@@ -18,8 +18,8 @@ from redraft.evaluators.metric_info import self_checks
 from redraft.graphs.evaluation import in_short
 from redraft.history.results import document_read
 from redraft.runs import job
-from redraft.runs.session import Workshop
-from redraft.settings import FIGURES, Judging, Refinement
+from redraft.runs.session import Session
+from redraft.settings import FIGURES, JudgeConfig, RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run as StoredRun
 from redraft.text.cleaning import one_line
@@ -41,15 +41,15 @@ class OfRun(_Given):
     """The run that is meant."""
 
 
-class SearchOf(_Given, decider.Search):
+class SearchOf(_Given, decider.SearchRequest):
     """What to look for in the document of the run."""
 
 
-class PlaceOf(_Given, decider.Place):
+class PlaceOf(_Given, decider.DocumentPlace):
     """A place in the document of the run."""
 
 
-class Which(_Given):
+class FindingSelection(_Given):
     """Which findings are meant."""
 
     metric: str | None = Field(default=None, description="Only those of this metric.")
@@ -68,11 +68,11 @@ class Ending(_Given):
     reason: str = Field(default="finished", max_length=100, description="Why, in a word or two.")
 
 
-class Passages(BaseModel):
+class FoundPassages(BaseModel):
     """What was found, the nearest first."""
 
     run: str
-    passages: list[decider.Passage]
+    passages: list[decider.FoundPassage]
 
 
 class Findings(BaseModel):
@@ -83,7 +83,7 @@ class Findings(BaseModel):
     more: int = 0
 
 
-class Judged(BaseModel):
+class MetricReport(BaseModel):
     """What one metric says of the draft."""
 
     run: str
@@ -109,7 +109,7 @@ class DraftShown(BaseModel):
     self_check: bool
 
 
-class Revised(BaseModel):
+class RevisionReport(BaseModel):
     """What became of a revision: whether it was taken, why, and how the best draft stands now."""
 
     run: str
@@ -128,7 +128,7 @@ class Finished(BaseModel):
     words: int
 
 
-def tools(shop: Workshop) -> list[BaseTool]:
+def tools(shop: Session) -> list[BaseTool]:
     """The tools of a workshop, each on a run that `shop` has begun: an agent is told the run's id.
 
     Arguments and answers are pydantic models: the content of a tool's message is the answer as JSON, and its artifact
@@ -139,7 +139,12 @@ def tools(shop: Workshop) -> list[BaseTool]:
     made = [
         _tool("find_passages", "Find the passages of the document that are nearest to a query.", SearchOf, bench.find),
         _tool("read_span", "Read the document from one character to another.", PlaceOf, bench.read),
-        _tool("list_findings", "List what the metrics have found wrong with the best draft.", Which, bench.findings),
+        _tool(
+            "list_findings",
+            "List what the metrics have found wrong with the best draft.",
+            FindingSelection,
+            bench.findings,
+        ),
         _tool("current_draft", "Show the best draft of the summary so far, with its scores.", OfRun, bench.draft),
         _tool("revise", "Have findings mended in a revision, which is taken only if it gains.", Mending, bench.revise),
         _tool("finish", "Bring the run to its end with the best draft.", Ending, bench.finish),
@@ -177,25 +182,25 @@ def _complaint(error: ValidationError | OldValidationError) -> str:
 class _Bench:
     """What the tools do."""
 
-    def __init__(self, shop: Workshop) -> None:
+    def __init__(self, shop: Session) -> None:
         self._shop = shop
         # An agent may call for several things at once: a revision is made of the best draft, one after the other.
         self._turns: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def find(self, given: SearchOf) -> Passages:
+    async def find(self, given: SearchOf) -> FoundPassages:
         run = await off_loop(self._shop.store.runs.get, given.run)
         return await off_loop(self._found, run, given)
 
-    def _found(self, run: StoredRun, given: SearchOf) -> Passages:
+    def _found(self, run: StoredRun, given: SearchOf) -> FoundPassages:
         document = document_read(self._shop.store, run)
         index = DocumentPassages(document, tokenizer_named(run.tokenizer))
-        return Passages(run=run.id, passages=decider.find_passages(document, index, given))
+        return FoundPassages(run=run.id, passages=decider.find_passages(document, index, given))
 
-    async def read(self, given: PlaceOf) -> decider.Passage:
+    async def read(self, given: PlaceOf) -> decider.FoundPassage:
         run = await off_loop(self._shop.store.runs.get, given.run)
         return decider.read_span(await off_loop(self._shop.store.documents.get, run.document), given)
 
-    async def findings(self, given: Which) -> Findings:
+    async def findings(self, given: FindingSelection) -> Findings:
         shown = await self._best(given.run)
         judged = await off_loop(self._shop.store.judgments.of, shown.id)
         if given.metric is not None and given.metric not in judged:
@@ -222,22 +227,22 @@ class _Bench:
             raise UsageError(f"run {run.id} has no draft yet", hint="it has to be drafted first")
         return await off_loop(self._shop.store.runs.draft, run.draft)
 
-    def judging(self, metric: str) -> Callable[[OfRun], Awaitable[Judged]]:
-        async def judge(given: OfRun) -> Judged:
+    def judging(self, metric: str) -> Callable[[OfRun], Awaitable[MetricReport]]:
+        async def judge(given: OfRun) -> MetricReport:
             async with self._shop.visiting(given.run) as foreman:
                 said = await job.judge(foreman, metric)
                 itself = _judges_itself(foreman.run, (await self._best(given.run)).round, [metric])
                 short = in_short(said)
-                return Judged(run=foreman.run.id, metric=metric, reason=said.reason, self_check=itself, **short)
+                return MetricReport(run=foreman.run.id, metric=metric, reason=said.reason, self_check=itself, **short)
 
         return judge
 
-    async def revise(self, given: Mending) -> Revised:
+    async def revise(self, given: Mending) -> RevisionReport:
         run = (await self._best(given.run)).run
         async with self._turns[run], self._shop.visiting(run) as foreman:
             state = await job.revise(foreman, given.findings, given.instruction)
             itself = _judges_itself(foreman.run, state["round"], state["scores"])
-        return Revised(
+        return RevisionReport(
             run=run,
             round=state["round"],
             accepted=state["accepted"],
@@ -256,6 +261,6 @@ class _Bench:
 
 def _judges_itself(run: StoredRun, round_: int, metrics: Iterable[str]) -> bool:
     """Whether the built-in model alone judges by these metrics what it has drafted or revised itself."""
-    judging = (run.judging or Judging()).model_copy(update={"metrics": tuple(metrics)})
-    refinement = run.refinement or (Refinement(goals={}) if round_ else None)
+    judging = (run.judging or JudgeConfig()).model_copy(update={"metrics": tuple(metrics)})
+    refinement = run.refinement or (RefineConfig(goals={}) if round_ else None)
     return bool(self_checks(run.settings, judging, refinement))

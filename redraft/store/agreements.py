@@ -16,7 +16,7 @@ _FIGURE = ("n", "value", "low", "high", "measured")
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class JudgeSetup:
     """Who judges, by which metric and how: a figure holds for this and for nothing else."""
 
     judge: str
@@ -33,7 +33,7 @@ class Standing:
 class Agreement:
     """How far a judge agrees with people about something."""
 
-    standing: Standing
+    standing: JudgeSetup
     dataset: str
     human: str
     """What people were asked."""
@@ -67,7 +67,7 @@ class Agreements:
         with self._connection.writing() as raw:
             raw.execute(upsert("agreements", _KEY, *_FIGURE), values)
 
-    def of(self, standing: Standing) -> list[Agreement]:
+    def of(self, standing: JudgeSetup) -> list[Agreement]:
         """What is on record of a judge, the earliest first."""
         rows = self._connection.rows(
             "SELECT * FROM agreements WHERE judge = ? AND metric = ? AND version = ? AND prompts = ? AND terms = ?"
@@ -84,11 +84,11 @@ class Agreements:
 
 
 def _agreement(row: Row) -> Agreement:
-    return record_in(Agreement, row, standing=record_in(Standing, row))
+    return record_in(Agreement, row, standing=record_in(JudgeSetup, row))
 
 
 @dataclass(frozen=True, slots=True)
-class Opinion:
+class HumanOpinion:
     """A person's word on a finding of a run."""
 
     run: str
@@ -102,13 +102,13 @@ class Opinion:
     """When."""
 
 
-class Opinions:
+class HumanOpinions:
     """The opinions of one database: on each finding of a run the latest word."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def keep(self, opinion: Opinion) -> Opinion:
+    def keep(self, opinion: HumanOpinion) -> HumanOpinion:
         """Store an opinion, in place of what was said of the same finding before; returns it as it is stored."""
         kept = replace(opinion, note=storable(opinion.note), said=now())
         with self._connection.writing() as raw:
@@ -123,7 +123,7 @@ class Opinions:
         with self._connection.writing() as raw:
             raw.execute("DELETE FROM opinions WHERE run = ? AND finding = ?", (run, finding))
 
-    def of(self, run: str) -> dict[str, Opinion]:
+    def of(self, run: str) -> dict[str, HumanOpinion]:
         """The opinions on a run's findings, by the finding."""
         rows = self._connection.rows("SELECT * FROM opinions WHERE run = ? ORDER BY said, finding", (run,))
-        return {row["finding"]: record_in(Opinion, row) for row in rows}
+        return {row["finding"]: record_in(HumanOpinion, row) for row in rows}

@@ -80,7 +80,7 @@ class NewItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class BatchItemRow:
     """A document of a batch, and how it stands."""
 
     batch: str
@@ -105,7 +105,7 @@ class Item:
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
-class Counts:
+class ItemStates:
     """How many items of a batch are in which state."""
 
     waiting: int = 0
@@ -197,13 +197,13 @@ class Batches:
                 (name,),
             )
 
-    def items(self, name: str) -> Iterator[Item]:
+    def items(self, name: str) -> Iterator[BatchItemRow]:
         """All items of a batch, in their order."""
         last = -1
         while rows := self._connection.rows(
             "SELECT * FROM items WHERE batch = ? AND idx > ? ORDER BY idx LIMIT ?", (name, last, _PAGE)
         ):
-            yield from (record_in(Item, row) for row in rows)
+            yield from (record_in(BatchItemRow, row) for row in rows)
             last = rows[-1]["idx"]
 
     def how_many(self, name: str, state: str = "", words: str = "") -> int:
@@ -213,14 +213,14 @@ class Batches:
         assert row is not None
         return int(row["n"])
 
-    def some(self, name: str, state: str, words: str, after: int, most: int) -> list[Item]:
+    def some(self, name: str, state: str, words: str, after: int, most: int) -> list[BatchItemRow]:
         """Up to so many of these items in their order, after so many of them."""
         where, values = _chosen(name, state, words)
         rows = self._connection.rows(
             f"SELECT * FROM items WHERE {where} ORDER BY idx LIMIT ? OFFSET ?",  # noqa: S608
             (*values, most, after),
         )
-        return [record_in(Item, row) for row in rows]
+        return [record_in(BatchItemRow, row) for row in rows]
 
     def lately(self, name: str, seconds: float) -> tuple[int, float]:
         """How many items have come to their end in the last seconds in which the batch was open, and how many these
@@ -237,12 +237,12 @@ class Batches:
         assert ended is not None
         return int(ended["n"]), (moment - since).total_seconds()
 
-    def counts(self, name: str) -> Counts:
+    def counts(self, name: str) -> ItemStates:
         """How the items of a batch stand."""
         rows = self._connection.rows(
             "SELECT state, count(*) AS n, sum(short) AS short FROM items WHERE batch = ? GROUP BY state", (name,)
         )
-        return Counts(**{row["state"]: row["n"] for row in rows}, short=sum(row["short"] for row in rows))
+        return ItemStates(**{row["state"]: row["n"] for row in rows}, short=sum(row["short"] for row in rows))
 
     def is_over(self, name: str) -> bool:
         """Whether nobody has anything to do any more, or is not to do it."""
@@ -250,7 +250,7 @@ class Batches:
 
     # What workers ask of it: each item by itself is right, so that leasing waits for no booking.
 
-    def lease(self, name: str, worker: str, most: int, seconds: float = LEASE_SECONDS) -> list[Item]:
+    def lease(self, name: str, worker: str, most: int, seconds: float = LEASE_SECONDS) -> list[BatchItemRow]:
         """Up to so many items for a worker to work on: the most urgent first, of these those that were tried least.
 
         At what a worker has died before, one works alone: who dies then, has died of that.
@@ -270,7 +270,9 @@ class Batches:
             suspect = next((at for at, row in enumerate(rows) if row["deaths"]), len(rows))
             chosen = rows[: max(1, suspect)]
             named = {"batch": name, "worker": worker, "until": self._clock() + seconds}
-            return [record_in(Item, raw.execute(_TAKE, named | {"idx": row["idx"]}).fetchone()) for row in chosen]
+            return [
+                record_in(BatchItemRow, raw.execute(_TAKE, named | {"idx": row["idx"]}).fetchone()) for row in chosen
+            ]
 
     def renew(self, name: str, worker: str, seconds: float = LEASE_SECONDS) -> set[tuple[int, int]]:
         """Keep all that a worker has leased for longer; returns the items that it still has, each with its attempt."""
@@ -282,12 +284,18 @@ class Batches:
             )
         return {(row["idx"], row["attempts"]) for row in rows}
 
-    def note_run(self, item: Item, run: str) -> None:
+    def note_run(self, item: BatchItemRow, run: str) -> None:
         """Put the run of an item on record as soon as there is one."""
         self._update(item, "run = ?", run)
 
     def settle(
-        self, item: Item, state: State, *, run: str | None = None, short: bool = False, error: Error | None = None
+        self,
+        item: BatchItemRow,
+        state: State,
+        *,
+        run: str | None = None,
+        short: bool = False,
+        error: Error | None = None,
     ) -> bool:
         """Say what became of a leased item, `waiting` where it is handed back; whether it was still ours to say."""
         return self._update(
@@ -304,7 +312,7 @@ class Batches:
                 _lose(raw, row, how)
         return len(rows)
 
-    def _update(self, item: Item, what: str, *values: object) -> bool:
+    def _update(self, item: BatchItemRow, what: str, *values: object) -> bool:
         with self._connection.writing_rows() as raw:
             changed = raw.execute(
                 f"UPDATE items SET {what} WHERE batch = ? AND idx = ?"  # noqa: S608

@@ -50,7 +50,7 @@ _WAITED_FOR = """
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class ReservationTerms:
     """What a call may be booked under: a pot that several runs may draw on, and how much may be taken from it."""
 
     pot: str
@@ -92,7 +92,7 @@ class Bookings:
         self._connection = connection
         self._is_alive = is_alive
 
-    def book(self, booking: Booking, call: Call, terms: Terms) -> None:
+    def book(self, booking: Booking, call: Call, terms: ReservationTerms) -> None:
         """Book a call, for `settle` to say what came of it.
 
         Raises a `NoRoomError` where the limits leave no room for it at its most, and an `AskedElsewhereError` where the
@@ -104,7 +104,7 @@ class Bookings:
             self.share(terms.pot, call.run or "")
             self._book(booking, call, terms)
 
-    def _book(self, booking: Booking, call: Call, terms: Terms) -> None:
+    def _book(self, booking: Booking, call: Call, terms: ReservationTerms) -> None:
         """Book it, and take that back where it should not have been: so all answers are waited for at once."""
         columns = {
             "run": call.run,
@@ -152,7 +152,7 @@ class Bookings:
             with self._connection.writing() as raw:
                 raw.execute("DELETE FROM calls WHERE id = ?", (booking.call,))
 
-    def _check(self, raw: Raw, booked: int, call: Call, terms: Terms, with_it: Row) -> None:
+    def _check(self, raw: Raw, booked: int, call: Call, terms: ReservationTerms, with_it: Row) -> None:
         """See that there was room for a call in a pot, by what is taken from it with the call."""
         fits_calls = terms.max_calls is None or with_it["calls"] <= terms.max_calls
         if not fits_calls or (terms.max_cost is not None and with_it["usd"] > terms.max_cost + _ROUNDING):

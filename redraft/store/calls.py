@@ -69,7 +69,7 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CachedAnswer:
     """A reply that the cache holds."""
 
     call: int
@@ -86,7 +86,7 @@ class Calls:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def find(self, key: str, run: str | None) -> Answer | None:
+    def find(self, key: str, run: str | None) -> CachedAnswer | None:
         """The cached answer to a request, noted as used by `run`."""
         row = self._connection.row(
             "SELECT c.*, t.text AS body,"
@@ -99,7 +99,7 @@ class Calls:
         if run and not self._connection.row("SELECT 1 FROM uses WHERE run = ? AND call = ?", (run, row["id"])):
             with self._connection.writing_beside() as raw:
                 raw.execute("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (run, row["id"]))
-        return record_in(Answer, row, call=row["id"], text=row["body"], usage=_usage(row))
+        return record_in(CachedAnswer, row, call=row["id"], text=row["body"], usage=_usage(row))
 
     def withdraw(self, key: str, reason: str) -> None:
         """Take the answer to a request for none: it was paid for, stays on record as refused, and is cached no more."""

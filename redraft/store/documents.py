@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from redraft.domain import Chunk, Document, Section, Span, content_id
+from redraft.domain import Chunk, Document, DocumentSection, Span, content_id
 from redraft.errors import StoreError
 from redraft.marks import Mark
 from redraft.settings import Chunking
@@ -88,7 +88,9 @@ class Documents:
         row = self._connection.row("SELECT * FROM documents WHERE id = ?", (key,))
         if row is None:
             raise StoreError(f"no document {key[:12]}")
-        sections = tuple(Section(t, level, Span(start, end)) for t, level, start, end in json.loads(row["sections"]))
+        sections = tuple(
+            DocumentSection(t, level, Span(start, end)) for t, level, start, end in json.loads(row["sections"])
+        )
         marks = tuple(Mark(*one) for one in json.loads(row["marks"]))
         notes = tuple(json.loads(row["notes"]))
         return Document(key, row["title"], "", sections, row["source"], row["encoding"], notes, marks, row["language"])

@@ -99,7 +99,7 @@ def put_draft(
 
 
 @dataclass(frozen=True, slots=True)
-class Chapter:
+class ChapterRun:
     """A chapter of a document that is summarized by chapter, as a chunk of the whole; `run` is empty before one has
     begun on it."""
 
@@ -108,13 +108,13 @@ class Chapter:
     run: str = ""
 
 
-class Chapters:
+class ChapterRuns:
     """The chapters of the runs of one database."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def add(self, whole: str, chapters: Sequence[Chapter]) -> None:
+    def add(self, whole: str, chapters: Sequence[ChapterRun]) -> None:
         """Store the chapters of a run."""
         rows = [(whole, c.chunk.index, storable(c.title), *c.chunk.span, c.chunk.tokens) for c in chapters]
         with self._connection.writing() as raw:
@@ -122,11 +122,11 @@ class Chapters:
                 'INSERT INTO chapters (whole, idx, title, start, "end", tokens) VALUES (?, ?, ?, ?, ?, ?)', rows
             )
 
-    def of(self, whole: str) -> list[Chapter]:
+    def of(self, whole: str) -> list[ChapterRun]:
         """The chapters of a run in their order; none of a run that is no such one."""
         rows = self._connection.rows("SELECT * FROM chapters WHERE whole = ? ORDER BY idx", (whole,))
         return [
-            Chapter(row["title"], Chunk(row["idx"], Span(row["start"], row["end"]), row["tokens"]), row["run"] or "")
+            ChapterRun(row["title"], Chunk(row["idx"], Span(row["start"], row["end"]), row["tokens"]), row["run"] or "")
             for row in rows
         ]
 
@@ -142,7 +142,7 @@ class Chapters:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class DraftCandidate:
     """One of the drafts that a run may go on with, counted from 1, which is its own."""
 
     number: int
@@ -155,7 +155,7 @@ class Candidate:
     reason: str = ""
 
 
-class Candidates:
+class DraftCandidates:
     """The candidates of the runs of one database."""
 
     def __init__(self, connection: Connection) -> None:
@@ -167,14 +167,15 @@ class Candidates:
         with self._connection.writing() as raw:
             raw.executemany("INSERT INTO candidates (whole, idx, run) VALUES (?, ?, ?)", rows)
 
-    def of(self, whole: str) -> list[Candidate]:
+    def of(self, whole: str) -> list[DraftCandidate]:
         """The candidates of a run in their order; none of a run that makes one draft."""
         rows = self._connection.rows("SELECT * FROM candidates WHERE whole = ? ORDER BY idx", (whole,))
         return [
-            record_in(Candidate, row, number=row["idx"], run=row["run"] or "", draft=row["draft"] or "") for row in rows
+            record_in(DraftCandidate, row, number=row["idx"], run=row["run"] or "", draft=row["draft"] or "")
+            for row in rows
         ]
 
-    def settle(self, whole: str, candidates: Sequence[Candidate]) -> None:
+    def settle(self, whole: str, candidates: Sequence[DraftCandidate]) -> None:
         """Store what became of the candidates of a run."""
         rows = [(one.draft or None, int(bool(one.chosen)), one.reason, whole, one.number) for one in candidates]
         with self._connection.writing() as raw:

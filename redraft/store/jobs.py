@@ -21,7 +21,7 @@ _PAST = "DELETE FROM turns WHERE rowid IN (SELECT rowid FROM turns WHERE at <= ?
 _IN_ORDER = "SELECT at, tokens FROM turns WHERE gate = ? ORDER BY at"
 
 
-class Turns:
+class RateLimiterWindow:
     """The turns of one database. A `gate` is what everybody calls it who keeps to the same limits."""
 
     def __init__(self, connection: Connection, clock: Callable[[], float] | None = None) -> None:

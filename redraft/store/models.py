@@ -12,7 +12,7 @@ from redraft.store.records import record_in
 
 
 @dataclass(frozen=True, slots=True)
-class Manners:
+class ModelCapabilities:
     """What is known of a model's replies; None where nothing is."""
 
     mode: str | None = None
@@ -21,16 +21,16 @@ class Manners:
     """The most tokens that it has thought before an answer."""
 
 
-class MannersBook:
+class CapabilityStore:
     """What is known of the models that one database has met, each by its identity."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def known(self, identity: str) -> Manners:
+    def known(self, identity: str) -> ModelCapabilities:
         """What has been learned of a model; of one that nobody has met, nothing."""
         row = self._connection.row("SELECT mode, reasoning_tokens FROM manners WHERE model = ?", (storable(identity),))
-        return Manners(row["mode"], row["reasoning_tokens"]) if row else Manners()
+        return ModelCapabilities(row["mode"], row["reasoning_tokens"]) if row else ModelCapabilities()
 
     def learn_mode(self, identity: str, mode: str) -> None:
         """Remember in which way a model is to be asked, in place of what was remembered."""

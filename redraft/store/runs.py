@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from redraft.domain import Draft, Gap, Parent, Piece
 from redraft.errors import RunError
-from redraft.settings import SUMMARIZE, Judging, Limits, Purpose, Refinement, Settings, purpose_of
+from redraft.settings import SUMMARIZE, DraftConfig, JudgeConfig, Limits, Purpose, RefineConfig, purpose_of
 from redraft.store.connection import Connection, Row, storable, upsert
 from redraft.store.documents import now, put_text
 from redraft.store.drafts import drop_parents, piece_in, put_draft, put_parents
@@ -44,7 +44,7 @@ class Run:
     id: str
     identity: str
     document: str
-    settings: Settings
+    settings: DraftConfig
     limits: Limits
     prompt_hashes: dict[str, str]
     tokenizer: str
@@ -73,12 +73,12 @@ class Run:
         return self.purpose.kind
 
     @property
-    def judging(self) -> Judging | None:
+    def judging(self) -> JudgeConfig | None:
         """How drafts are judged, where they are."""
         return self.purpose.judging
 
     @property
-    def refinement(self) -> Refinement | None:
+    def refinement(self) -> RefineConfig | None:
         """What a draft is redrafted for, where it is."""
         return self.purpose.refinement
 
@@ -219,7 +219,7 @@ class Runs:
         with self._connection.writing_beside() as raw:
             raw.execute("UPDATE runs SET limits = ? WHERE id = ?", (limits.model_dump_json(), key))
 
-    def set_judging(self, key: str, judging: Judging) -> None:
+    def set_judging(self, key: str, judging: JudgeConfig) -> None:
         """Record what a run has built."""
         with self._connection.writing_beside() as raw:
             raw.execute("UPDATE runs SET judging = ? WHERE id = ?", (judging.model_dump_json(), key))
@@ -380,10 +380,10 @@ def _read(row: dict[str, object]) -> Run:
     judging, refinement = values.pop("judging"), values.pop("refinement")
     values["purpose"] = purpose_of(
         str(values.pop("kind")),
-        Judging.model_validate_json(str(judging)) if judging else None,
-        Refinement.model_validate_json(str(refinement)) if refinement else None,
+        JudgeConfig.model_validate_json(str(judging)) if judging else None,
+        RefineConfig.model_validate_json(str(refinement)) if refinement else None,
     )
-    values["settings"] = Settings.model_validate_json(str(row["settings"]))
+    values["settings"] = DraftConfig.model_validate_json(str(row["settings"]))
     values["limits"] = Limits.model_validate_json(str(row["limits"]))
     values["prompt_hashes"] = json.loads(str(row["prompt_hashes"]))
     values["error"] = json.loads(str(row["error"])) if row["error"] else None

@@ -19,14 +19,14 @@ _RECORD = "_sqlite_migrations"  # as sqlite-utils calls it
 _OLD = re.compile(r"m\d{3}_")
 
 
-class Step(NamedTuple):
+class SchemaStep(NamedTuple):
     """A change of the schema: the files beside this one with its statements, in the SQL of each database."""
 
     sqlite: str
     postgres: str
 
 
-STEPS = {"001_baseline": Step("schema.sql", "postgres/schema.sql")}
+STEPS = {"001_baseline": SchemaStep("schema.sql", "postgres/schema.sql")}
 """The steps in their order, by the names under which a database has them on record. The first makes all tables; a
 change is one more. One that others have applied is never changed."""
 

@@ -23,7 +23,7 @@ PRIVATE = 0o600
 """Books and summaries are nobody else's business."""
 
 
-class Told:
+class SqliteResult:
     """What a statement has brought, as it was when that was done, whenever it is looked at."""
 
     def __init__(self, cursor: sqlite3.Cursor) -> None:
@@ -44,15 +44,15 @@ class Told:
         return self._rows
 
 
-class Session(Raw):
+class SqliteTransaction(Raw):
     """A SQLite file within a transaction."""
 
     def __init__(self, raw: sqlite3.Connection) -> None:
         self._raw = raw
 
     @override
-    def execute(self, query: str, values: Values = (), /) -> Told:
-        return Told(self._raw.execute(query, values))
+    def execute(self, query: str, values: Values = (), /) -> SqliteResult:
+        return SqliteResult(self._raw.execute(query, values))
 
     @override
     def executemany(self, query: str, rows: Iterable[Values], /) -> sqlite3.Cursor:
@@ -125,11 +125,11 @@ class SqliteConnection(Connection):
     def writing(self) -> Iterator[Raw]:
         with self._lock, self.explained():
             if self.raw.in_transaction:
-                yield Session(self.raw)
+                yield SqliteTransaction(self.raw)
                 return
             try:
                 self.raw.execute("BEGIN IMMEDIATE")
-                yield Session(self.raw)
+                yield SqliteTransaction(self.raw)
                 self.raw.execute("COMMIT")
             except BaseException:
                 self._roll_back()
@@ -149,7 +149,7 @@ class SqliteConnection(Connection):
         with self._lock, self.explained():
             try:
                 self.raw.execute("BEGIN IMMEDIATE")
-                yield Session(self.raw)
+                yield SqliteTransaction(self.raw)
             finally:
                 self._roll_back()
 

@@ -10,18 +10,18 @@ from types import TracebackType
 from platformdirs import user_data_path
 
 from redraft.domain import Chunk
-from redraft.store.agreements import Agreements, Opinions
+from redraft.store.agreements import Agreements, HumanOpinions
 from redraft.store.batches import Batches
 from redraft.store.bookings import Bookings
 from redraft.store.calls import Calls
 from redraft.store.connection import Connection
 from redraft.store.database import opened
 from redraft.store.documents import Documents
-from redraft.store.drafts import Ancestry, Candidates, Chapters
+from redraft.store.drafts import Ancestry, ChapterRuns, DraftCandidates
 from redraft.store.forget import Forgetting, Freed
-from redraft.store.jobs import Jobs, Turns
+from redraft.store.jobs import Jobs, RateLimiterWindow
 from redraft.store.judgments import Judgments, Rulings
-from redraft.store.models import MannersBook, PromptShelf
+from redraft.store.models import CapabilityStore, PromptShelf
 from redraft.store.runs import Run, Runs
 from redraft.store.shelf import KeyFactShelf, Packs, TypedShelf
 
@@ -56,8 +56,8 @@ class Store:
         self.address = self._opened.address
         self._connection, self._claims = self._opened.connection, self._opened.claims
         self.checkpoints = self._opened.checkpoints
-        self.chapters = Chapters(self._connection)
-        self.candidates = Candidates(self._connection)
+        self.chapters = ChapterRuns(self._connection)
+        self.candidates = DraftCandidates(self._connection)
         self.documents = Documents(self._connection)
         self.runs = Runs(self._connection)
         self.ancestry = Ancestry(self._connection)
@@ -68,12 +68,12 @@ class Store:
         self.typed = TypedShelf(self._connection)
         self.judgments = Judgments(self._connection)
         self.rulings = Rulings(self._connection)
-        self.manners = MannersBook(self._connection)
+        self.manners = CapabilityStore(self._connection)
         self.agreements = Agreements(self._connection)
-        self.opinions = Opinions(self._connection)
+        self.opinions = HumanOpinions(self._connection)
         self.prompts = PromptShelf(self._connection)
         self.batches = Batches(self._connection)
-        self.turns = Turns(self._connection)
+        self.turns = RateLimiterWindow(self._connection)
         self.jobs = Jobs(self._connection)
 
     @property

@@ -13,20 +13,20 @@ from redraft.studio import experiments, packs, run_views
 from redraft.studio.batch_api import BATCHES
 from redraft.studio.context import house, read, run_of, work_of
 from redraft.studio.contracts import (
-    Evidence,
-    Experiment,
+    Created,
+    ExperimentDetails,
     ExperimentList,
-    Made,
     Offer,
     OpinionGiven,
-    Opinions,
+    OpinionList,
     PackContents,
     PackList,
+    PendingReview,
     Pieces,
-    Plan,
-    Question,
-    Result,
+    PlanTotals,
     Review,
+    RunResult,
+    SentenceEvidence,
     Start,
     Started,
     Status,
@@ -34,13 +34,13 @@ from redraft.studio.contracts import (
 )
 from redraft.studio.endpoints import Endpoint, described, typed
 from redraft.studio.feeds import EVENT_STREAM, STREAMED, elsewhere, sent
-from redraft.studio.rows import RunList, Wanted
+from redraft.studio.rows import RunFilter, RunList
 from redraft.studio.start import asked_of, begun, json_of, offer_of, plan_of, planned
 
 
-def wanted_of(request: Request) -> Wanted:
+def wanted_of(request: Request) -> RunFilter:
     """Which runs are meant. An empty field was not filled in."""
-    return checked(Wanted, {name: value for name, value in request.query_params.items() if value})
+    return checked(RunFilter, {name: value for name, value in request.query_params.items() if value})
 
 
 async def runs(request: Request) -> Response:
@@ -118,7 +118,7 @@ async def resume(request: Request) -> Response:
 
 async def question(request: Request) -> Response:
     """What a run that waits wants to know."""
-    return typed(Question(question=await work_of(request).shop.question((await run_of(request)).id)))
+    return typed(PendingReview(question=await work_of(request).shop.question((await run_of(request)).id)))
 
 
 async def review(request: Request) -> Response:
@@ -174,7 +174,7 @@ async def strike(request: Request) -> Response:
     """A new version of a pack without some questions."""
     given = checked(Strike, await json_of(request))
     store = work_of(request).shop.store
-    return typed(Made(id=await off_loop(packs.strike, store, request.path_params["pack"], given.questions)), 201)
+    return typed(Created(id=await off_loop(packs.strike, store, request.path_params["pack"], given.questions)), 201)
 
 
 async def experiment_list(request: Request) -> Response:
@@ -197,21 +197,21 @@ async def description(request: Request) -> Response:
 _RUN = "/api/runs/{run}"
 _ABOUT_EVIDENCE = {"sentence": "The number of a sentence of the summary.", "finding": "The number or id of a finding."}
 ENDPOINTS = (
-    Endpoint("GET", "/api/runs", "List runs.", runs, RunList, query=Wanted),
-    Endpoint("POST", "/api/runs", "Begin a run, or plan it.", start, Started, Start, 201, plans=Plan, forms=True),
+    Endpoint("GET", "/api/runs", "List runs.", runs, RunList, query=RunFilter),
+    Endpoint("POST", "/api/runs", "Begin a run, or plan it.", start, Started, Start, 201, plans=PlanTotals, forms=True),
     Endpoint("GET", "/api/offer", "What a run can be begun with.", offer, Offer),
     Endpoint("GET", _RUN, "How a run stands.", status, Status),
-    Endpoint("GET", f"{_RUN}/result", "The result of a run.", result, Result),
+    Endpoint("GET", f"{_RUN}/result", "The result of a run.", result, RunResult),
     Endpoint("GET", f"{_RUN}/dossier", "All that there is to look at in a run.", dossier, Dossier),
-    Endpoint("GET", f"{_RUN}/evidence", "What bears it out.", evidence, Evidence, query=_ABOUT_EVIDENCE),
+    Endpoint("GET", f"{_RUN}/evidence", "What bears it out.", evidence, SentenceEvidence, query=_ABOUT_EVIDENCE),
     Endpoint("GET", f"{_RUN}/pieces", "What there is of a summary so far.", pieces, Pieces),
     Endpoint("GET", f"{_RUN}/events", "Follow a run to its next stop.", events, kind=EVENT_STREAM),
     Endpoint("POST", f"{_RUN}/stop", "Stop a run; what was done is kept.", stop, Status),
     Endpoint("POST", f"{_RUN}/resume", "Go on with a run.", resume, Status),
-    Endpoint("GET", f"{_RUN}/review", "What a run that waits wants to know.", question, Question, works=True),
+    Endpoint("GET", f"{_RUN}/review", "What a run that waits wants to know.", question, PendingReview, works=True),
     Endpoint("POST", f"{_RUN}/review", "Answer a run that waits.", review, Status, Review, 202),
-    Endpoint("GET", f"{_RUN}/opinions", "What was said of its findings.", opinions, Opinions),
-    Endpoint("POST", f"{_RUN}/opinions", "Agree or disagree with a finding.", say, Opinions, OpinionGiven),
+    Endpoint("GET", f"{_RUN}/opinions", "What was said of its findings.", opinions, OpinionList),
+    Endpoint("POST", f"{_RUN}/opinions", "Agree or disagree with a finding.", say, OpinionList, OpinionGiven),
     Endpoint(
         "GET",
         "/runs/{run}/opinions.csv",
@@ -222,10 +222,10 @@ ENDPOINTS = (
     ),
     Endpoint("GET", "/api/packs", "All questions and key facts.", pack_list, PackList),
     Endpoint("GET", "/api/packs/{pack}", "A pack of questions.", pack, PackContents),
-    Endpoint("POST", "/api/packs/{pack}/strike", "A new pack without some questions.", strike, Made, Strike, 201),
+    Endpoint("POST", "/api/packs/{pack}/strike", "A new pack without some questions.", strike, Created, Strike, 201),
     Endpoint("GET", "/api/keyfacts/{keyfacts}", "Key facts.", keyfacts, PackContents),
     Endpoint("GET", "/api/experiments", "The experiments.", experiment_list, ExperimentList),
-    Endpoint("GET", "/api/experiments/{name}", "An experiment.", experiment, Experiment),
+    Endpoint("GET", "/api/experiments/{name}", "An experiment.", experiment, ExperimentDetails),
     *BATCHES,
     Endpoint("GET", "/api/openapi.json", "This description.", description),
 )

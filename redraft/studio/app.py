@@ -20,17 +20,17 @@ from starlette.routing import Route
 
 from redraft.errors import RedraftError
 from redraft.pages.assets import static
-from redraft.runs.session import Workshop
+from redraft.runs.session import Session
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import batch_pages, pages
 from redraft.studio.api import ENDPOINTS
 from redraft.studio.batches import Tables
-from redraft.studio.context import House, Told
+from redraft.studio.context import StudioConfig, StudioContext
 from redraft.studio.endpoints import refused
 from redraft.studio.guard import Guard
 from redraft.studio.orders import Pending
-from redraft.studio.rows import Rows
+from redraft.studio.rows import RunRows
 from redraft.studio.work import Work
 
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
@@ -107,7 +107,7 @@ _WORKING = (
 )
 
 
-def studio(told: Told) -> Starlette:
+def studio(told: StudioConfig) -> Starlette:
     """The studio on a database. Where nothing may be written, there is no route that writes."""
     load_files()
     routes = [
@@ -136,19 +136,19 @@ def studio(told: Told) -> Starlette:
     )
 
 
-async def _opened(told: Told, closing: AsyncExitStack) -> House:
+async def _opened(told: StudioConfig, closing: AsyncExitStack) -> StudioContext:
     """What the studio has. Who reads never waits for somebody who writes: each has a store of their own."""
     work: Work | None = None
     if not told.read_only:
-        shop = Workshop(await off_loop(Store, told.database), limits=told.limits, prices=told.prices)
+        shop = Session(await off_loop(Store, told.database), limits=told.limits, prices=told.prices)
         closing.push_async_callback(off_loop, shop.store.close)
         await closing.enter_async_context(shop)
         work = Work(shop)
         closing.push_async_callback(work.aclose)
     reading = await off_loop(_to_read, told)
     closing.push_async_callback(off_loop, reading.close)
-    return House(told, reading, Rows(reading), Tables(reading), work, Pending())
+    return StudioContext(told, reading, RunRows(reading), Tables(reading), work, Pending())
 
 
-def _to_read(told: Told) -> Store:
+def _to_read(told: StudioConfig) -> Store:
     return Store(told.database, to_read=True, only_read=told.read_only)

@@ -9,15 +9,15 @@ from math import ceil
 from pathlib import PurePath
 from typing import Any
 
-from redraft.batches.status import Standing, pace_of, standing_of
+from redraft.batches.status import BatchStanding, pace_of, standing_of
 from redraft.batches.tables import report_on
 from redraft.errors import RunError
 from redraft.history.certificates import self_checked
 from redraft.history.trace import scores_of
-from redraft.pages.report import Line, Results, ShownTable, sections
+from redraft.pages.report import ReportRow, Results, ShownTable, sections
 from redraft.reports.report import Report
-from redraft.settings import Settings
-from redraft.store.batches import Item
+from redraft.settings import DraftConfig
+from redraft.store.batches import BatchItemRow
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio.contracts import (
@@ -35,13 +35,13 @@ from redraft.studio.feeds import Told
 from redraft.text.cleaning import one_line, scrubbed
 
 _PAUSE = 1.0
-_USUAL = Settings().model_dump(include={"model", "strategy", "words"})
+_USUAL = DraftConfig().model_dump(include={"model", "strategy", "words"})
 _MOST_KEPT = 16
 SHOWN_AT_ONCE = 1000
 """Of a batch with more documents the tables are a page of their own: each of its runs is read for them."""
 
 
-def known(store: Store, name: str) -> Standing:
+def known(store: Store, name: str) -> BatchStanding:
     """How the batch of this name stands."""
     try:
         return standing_of(store, name)
@@ -60,7 +60,7 @@ def status_of(store: Store, name: str, at_work: frozenset[str]) -> BatchStatus:
     return _status(store, known(store, name), at_work)
 
 
-def _status(store: Store, standing: Standing, at_work: frozenset[str]) -> BatchStatus:
+def _status(store: Store, standing: BatchStanding, at_work: frozenset[str]) -> BatchStatus:
     batch = standing.batch
     # What another version of redraft has stored is shown as far as it is known here.
     settings = {**_USUAL, **(batch.asked.get("settings") or {})}
@@ -88,7 +88,7 @@ def _status(store: Store, standing: Standing, at_work: frozenset[str]) -> BatchS
     )
 
 
-def orders(standing: Standing, at_work: frozenset[str]) -> tuple[BatchOrder, ...]:
+def orders(standing: BatchStanding, at_work: frozenset[str]) -> tuple[BatchOrder, ...]:
     """What can be done with a batch as it stands."""
     counts, stage = standing.counts, standing.stage
     found: list[BatchOrder] = []
@@ -118,7 +118,7 @@ def items(store: Store, name: str, wanted: WantedItems) -> ItemList:
     return ItemList(rows=rows, total=total, page=page, pages=pages, metrics=metrics)
 
 
-def _row(store: Store, item: Item) -> ItemRow:
+def _row(store: Store, item: BatchItemRow) -> ItemRow:
     run = store.runs.get(item.run) if item.run else None
     draft = store.runs.draft(run.draft) if run and run.draft else None
     used = store.calls.totals(run.id) if run else None
@@ -146,7 +146,7 @@ class Tables:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._kept: dict[str, tuple[Standing, Report]] = {}
+        self._kept: dict[str, tuple[BatchStanding, Report]] = {}
         self._lock = threading.Lock()
 
     def of(self, name: str) -> Report:
@@ -164,7 +164,7 @@ class Tables:
         """The same for programs."""
         return BatchTables(tables=tuple(TableEntry.model_validate(one.to_json()) for one in self.of(name).tables))
 
-    def drawn(self, name: str) -> tuple[Line, ...]:
+    def drawn(self, name: str) -> tuple[ReportRow, ...]:
         """The same for a page. The first, which says what its head says anyway, is left out."""
         tables = tuple(ShownTable(one) for one in self.of(name).tables[1:])
         return sections([Results("batch", name, "", (), (), {}, tables)])[0].lines
@@ -185,6 +185,6 @@ async def told(store: Store, name: str, pause: float = _PAUSE) -> AsyncIterator[
         await asyncio.sleep(pause)
 
 
-def is_moving(standing: Standing) -> bool:
+def is_moving(standing: BatchStanding) -> bool:
     """Whether there is more to come of it by itself, or as soon as somebody takes it up."""
     return standing.stage in ("working", "idle") or bool(standing.counts.leased)

@@ -18,8 +18,8 @@ from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.studio.batches import Tables
-from redraft.studio.orders import Asked, Pending
-from redraft.studio.rows import Rows
+from redraft.studio.orders import Pending, RunBody
+from redraft.studio.rows import RunRows
 from redraft.studio.work import Work
 
 P = ParamSpec("P")
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StudioConfig:
     """What the studio was told when it was opened."""
 
     database: Path | str | None = None
@@ -52,23 +52,23 @@ class Told:
 
 
 @dataclass(slots=True)
-class House:
+class StudioContext:
     """What every route works with. `work` is None where nothing may be written."""
 
-    told: Told
+    told: StudioConfig
     reading: Store
-    rows: Rows
+    rows: RunRows
     tables: Tables
     """Those on batches."""
     work: Work | None
-    pending: Pending[tuple[Asked, Document]]
+    pending: Pending[tuple[RunBody, Document]]
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the server is asked to end: nobody is shown any more events then."""
 
 
-def house(request: Request) -> House:
+def house(request: Request) -> StudioContext:
     """The studio that a request has come to."""
-    found: House = request.app.state.house
+    found: StudioContext = request.app.state.house
     return found
 
 

@@ -8,23 +8,23 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from redraft.batches.status import Stage as BatchStage
 from redraft.domain import Piece
-from redraft.dossier.contents import FindingEntry, Sentence
+from redraft.dossier.contents import FindingEntry, SentenceEntry
 from redraft.evaluators.forecast import Stage
 from redraft.graphs.review import ReviewQuestion
 from redraft.history.summaries import RunSummary
 from redraft.settings import ModelSettings
-from redraft.store.agreements import Opinion
-from redraft.store.batches import Counts, State
-from redraft.studio.orders import Asked
+from redraft.store.agreements import HumanOpinion
+from redraft.store.batches import ItemStates, State
+from redraft.studio.orders import RunBody
 
 
-class Body(BaseModel):
+class RequestBody(BaseModel):
     """What is sent."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Start(Asked):
+class Start(RunBody):
     """A run to begin, or only its plan."""
 
     dry_run: bool = False
@@ -39,7 +39,7 @@ class Started(BaseModel):
     """Where its progress can be followed."""
 
 
-class Plan(BaseModel):
+class PlanTotals(BaseModel):
     """What a run would come to at most."""
 
     model_config = ConfigDict(extra="allow")
@@ -66,7 +66,7 @@ class Status(RunSummary):
     resumable: bool
 
 
-class Result(BaseModel):
+class RunResult(BaseModel):
     """The result of a run, as `redraft show --json` has it."""
 
     model_config = ConfigDict(extra="allow")
@@ -88,10 +88,10 @@ class Result(BaseModel):
     usage: dict[str, Any]
 
 
-class Evidence(BaseModel):
+class SentenceEvidence(BaseModel):
     """A sentence with where it comes from, and findings with what bears them out."""
 
-    sentence: Sentence | None
+    sentence: SentenceEntry | None
     findings: tuple[FindingEntry, ...]
 
 
@@ -104,13 +104,13 @@ class Pieces(BaseModel):
     draft: str | None
 
 
-class Question(BaseModel):
+class PendingReview(BaseModel):
     """What a run that waits wants to know; null where it does not wait."""
 
     question: ReviewQuestion | None
 
 
-class Review(Body):
+class Review(RequestBody):
     """An answer to a run that waits: all of it may be left out, and then the revision goes ahead as planned."""
 
     drop: tuple[int | str, ...] = ()
@@ -123,7 +123,7 @@ class Review(Body):
     """Leave it at the best draft."""
 
 
-class OpinionGiven(Body):
+class OpinionGiven(RequestBody):
     """A word on a finding. Without `agrees` an earlier one is withdrawn."""
 
     finding: str = Field(max_length=64)
@@ -132,10 +132,10 @@ class OpinionGiven(Body):
     note: str = Field(default="", max_length=4000)
 
 
-class Opinions(BaseModel):
+class OpinionList(BaseModel):
     """What was said of the findings of a run."""
 
-    opinions: tuple[Opinion, ...]
+    opinions: tuple[HumanOpinion, ...]
 
 
 class PackLine(BaseModel):
@@ -158,7 +158,7 @@ class PackList(BaseModel):
     packs: tuple[PackLine, ...]
 
 
-class Strike(Body):
+class Strike(RequestBody):
     """The questions to be left out of a new version of a pack."""
 
     questions: tuple[int, ...] = Field(min_length=1)
@@ -171,7 +171,7 @@ class PackContents(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-class Made(BaseModel):
+class Created(BaseModel):
     """What came into being."""
 
     id: str
@@ -232,7 +232,7 @@ class TableEntry(BaseModel):
         return frozenset(one for one in self.columns if not any(isinstance(row.get(one), str) for row in self.rows))
 
 
-class Experiment(BaseModel):
+class ExperimentDetails(BaseModel):
     """An experiment with its tables, its pictures and its runs."""
 
     name: str
@@ -258,7 +258,7 @@ class BatchStatus(BaseModel):
     batch: str
     status: BatchStage
     created: str
-    items: Counts
+    items: ItemStates
     calls: int
     cost_usd: float | None
     """None where a price is not known."""

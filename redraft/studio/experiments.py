@@ -12,11 +12,11 @@ from pydantic import ValidationError
 from redraft.errors import UsageError
 from redraft.experiments.published import read_file_of_results
 from redraft.history.summaries import RunSummary
-from redraft.pages.report import Section, sections
+from redraft.pages.report import ReportSection, sections
 from redraft.sources import MOST_BYTES, read_file
-from redraft.studio.contracts import Experiment, ExperimentLine, ExperimentList, TableEntry
+from redraft.studio.contracts import ExperimentDetails, ExperimentLine, ExperimentList, TableEntry
 from redraft.studio.endpoints import NoSuchThing
-from redraft.studio.rows import Rows, Wanted
+from redraft.studio.rows import RunFilter, RunRows
 
 _TABLES, _PICTURE = "tables.json", ".svg"
 _MOST_RUNS = 500
@@ -27,7 +27,7 @@ def name_of(row: RunSummary) -> str:
     return row.experiment or (row.kind if row.part else "")
 
 
-def listed(rows: Rows, folder: Path | None) -> ExperimentList:
+def listed(rows: RunRows, folder: Path | None) -> ExperimentList:
     """The experiments of the store, and those of the folder."""
     found: dict[str, list[RunSummary]] = {}
     for row in rows.all():
@@ -51,19 +51,19 @@ def _line(name: str, runs: list[RunSummary], folder: Path | None) -> ExperimentL
     )
 
 
-def shown(rows: Rows, folder: Path | None, name: str) -> Experiment:
+def shown(rows: RunRows, folder: Path | None, name: str) -> ExperimentDetails:
     """An experiment with all that there is of it."""
-    runs = rows.listed(Wanted(experiment=name, per=_MOST_RUNS)).rows
+    runs = rows.listed(RunFilter(experiment=name, per=_MOST_RUNS)).rows
     files = _folders(folder).get(name)
     if not runs and files is None:
         raise NoSuchThing(f"there is no experiment {name!r}", hint="/experiments lists them")
     tables, settings = _tables(files) if files else ((), {})
-    return Experiment(
+    return ExperimentDetails(
         name=name, settings=settings, tables=tables, pictures=tuple(_pictures(files) if files else ()), runs=runs
     )
 
 
-def drawn(folder: Path | None, name: str) -> Section | None:
+def drawn(folder: Path | None, name: str) -> ReportSection | None:
     """The tables of an experiment with their pictures, as on a page of results; None where there are no tables."""
     found = _folders(folder).get(name)
     return sections([read_file_of_results(found / _TABLES, name)])[0] if found else None

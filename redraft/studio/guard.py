@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from redraft.errors import RedraftError
 from redraft.sources import size
-from redraft.studio.context import Told
+from redraft.studio.context import StudioConfig
 from redraft.studio.endpoints import Problem, refusal
 
 MOST_BYTES = 20_000_000
@@ -58,7 +58,7 @@ class TooLarge(RedraftError):
 class Guard:
     """Looks at every request before anybody else does, and at every reply."""
 
-    def __init__(self, app: ASGIApp, told: Told) -> None:
+    def __init__(self, app: ASGIApp, told: StudioConfig) -> None:
         self._app = app
         self._told = told
         self._token = told.token.encode()

@@ -17,22 +17,22 @@ from redraft.evaluators.metric_info import refuse_self_check
 from redraft.fields import checked, same
 from redraft.graphs.strategies import STRATEGIES
 from redraft.runs.forecast import with_places
-from redraft.runs.prepare import Order
+from redraft.runs.prepare import RunSpec
 from redraft.settings import (
     DEFAULT_GOALS,
     EXTRACTIVE,
     USUAL_METRICS,
-    Judging,
+    DraftConfig,
+    JudgeConfig,
     ModelSettings,
-    Refinement,
-    Settings,
+    RefineConfig,
     with_draft,
 )
 
 Models = Mapping[str, ModelSettings]
 
 
-class Asked(BaseModel):
+class RunBody(BaseModel):
     """What a run shall do. The document is given by `document` or `text`, or as a file of the request."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -52,17 +52,17 @@ class Asked(BaseModel):
     """`extractive`, or the name of a model of the settings file."""
     judge: str | None = None
     """Who judges, where it is not the model that writes."""
-    words: Annotated[int | None, Field(le=1_000_000)] = same(Settings, "words")
-    query: Annotated[str | None, Field(max_length=2000)] = same(Settings, "query")
+    words: Annotated[int | None, Field(le=1_000_000)] = same(DraftConfig, "words")
+    query: Annotated[str | None, Field(max_length=2000)] = same(DraftConfig, "query")
     metrics: tuple[str, ...] = ()
     """By what a draft is judged; without any, by the goals' metrics or the usual ones."""
     goals: dict[str, float] = {}
-    rounds: int = same(Refinement, "rounds")
-    review: bool = same(Refinement, "review")
-    allow_self_check: bool = same(Refinement, "allow_self_check")
+    rounds: int = same(RefineConfig, "rounds")
+    review: bool = same(RefineConfig, "review")
+    allow_self_check: bool = same(RefineConfig, "allow_self_check")
 
 
-def order_of(asked: Asked, models: Models) -> tuple[Settings, Order]:
+def order_of(asked: RunBody, models: Models) -> tuple[DraftConfig, RunSpec]:
     """The settings and the order of a run. What cannot be meant is a `UsageError` that says so."""
     if asked.summary is not None and asked.kind == "summarize":
         raise UsageError("a summary was given, and nothing is to be done with it", hint="judge it, or refine it")
@@ -70,23 +70,23 @@ def order_of(asked: Asked, models: Models) -> tuple[Settings, Order]:
         raise UsageError("goals are what a summary is refined for", hint="choose to refine it, or leave them out")
     settings = _settings(asked, models)
     if asked.kind == "summarize":
-        return settings, Order()
+        return settings, RunSpec()
     refinement = _refinement(asked) if asked.kind == "refine" else None
     wanted = tuple(dict.fromkeys([*asked.metrics, *(refinement.goals if refinement else ())]))
-    judging = Judging(metrics=wanted or USUAL_METRICS, **_judge(asked, models))
+    judging = JudgeConfig(metrics=wanted or USUAL_METRICS, **_judge(asked, models))
     known = metrics((*judging.metrics, *(refinement.goals if refinement else ())))
     check_goals(refinement.goals if refinement else (), known)
     refuse_self_check(settings, judging, refinement)
-    order = Order(with_draft(judging, refinement), given=asked.summary)
+    order = RunSpec(with_draft(judging, refinement), given=asked.summary)
     return settings, with_places(order, settings)
 
 
-def _settings(asked: Asked, models: Models) -> Settings:
+def _settings(asked: RunBody, models: Models) -> DraftConfig:
     if asked.strategy not in strategies():
         raise UsageError(f"there is no strategy {asked.strategy!r}", hint=f"there are: {', '.join(strategies())}")
     own = _own(_known(asked.model, models)) if asked.model != EXTRACTIVE else {}
     values = {"strategy": asked.strategy, "words": asked.words, "query": asked.query or None, **own}
-    return checked(Settings, values)
+    return checked(DraftConfig, values)
 
 
 def _own(table: ModelSettings) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def _known(name: str, models: Models) -> ModelSettings:
     return models[name]
 
 
-def _judge(asked: Asked, models: Models) -> dict[str, Any]:
+def _judge(asked: RunBody, models: Models) -> dict[str, Any]:
     if not asked.judge or asked.judge == asked.model:
         return {}
     if asked.judge == EXTRACTIVE:
@@ -110,9 +110,9 @@ def _judge(asked: Asked, models: Models) -> dict[str, Any]:
     return {"judges": (asked.judge,), "models": {asked.judge: _known(asked.judge, models)}}
 
 
-def _refinement(asked: Asked) -> Refinement:
+def _refinement(asked: RunBody) -> RefineConfig:
     given = asked.model_dump(include={"rounds", "review", "allow_self_check"})
-    return checked(Refinement, {"goals": asked.goals or DEFAULT_GOALS, **given})
+    return checked(RefineConfig, {"goals": asked.goals or DEFAULT_GOALS, **given})
 
 
 def strategies() -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from redraft.studio.api import ENDPOINTS, status_shown, wanted_of
 from redraft.studio.context import found_run, house, read, run_of, work_of
 from redraft.studio.contracts import Review, Status, Strike
 from redraft.studio.endpoints import NoSuchThing, problem_of
-from redraft.studio.rows import RunList, Wanted
+from redraft.studio.rows import RunFilter, RunList
 from redraft.studio.start import KEPT, Sent, asked_from, begun, offer_of, plan_of, planned, sent_with
 
 Here = Literal["runs", "new", "batches", "packs", "experiments", "api", ""]
@@ -62,7 +62,7 @@ async def runs(request: Request) -> Response:
 class _Links:
     """Addresses of the list that differ from the one that is shown."""
 
-    def __init__(self, wanted: Wanted, listed: RunList) -> None:
+    def __init__(self, wanted: RunFilter, listed: RunList) -> None:
         self._said = wanted.model_dump(exclude_defaults=True)
         self._wanted = wanted
         self.metrics = listed.metrics

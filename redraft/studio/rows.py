@@ -17,7 +17,7 @@ RUNNING = "running"
 _SCORE = "score."
 
 
-class Wanted(BaseModel):
+class RunFilter(BaseModel):
     """Which runs are listed, in which order, and which page of them."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -60,7 +60,7 @@ class _Known(NamedTuple):
     row: RunSummary
 
 
-class Rows:
+class RunRows:
     """The rows of one store. What is at rest is read once."""
 
     def __init__(self, store: Store) -> None:
@@ -69,7 +69,7 @@ class Rows:
         self._damaged: dict[str, str] = {}
         self._lock = threading.Lock()
 
-    def listed(self, wanted: Wanted) -> RunList:
+    def listed(self, wanted: RunFilter) -> RunList:
         """The runs that are wanted."""
         everything = self.all()
         shown = [row for row in everything if _is_shown(row, wanted)]
@@ -105,12 +105,12 @@ class Rows:
         return _Known(stamp, summary_of(self._store, self._store.runs.get(key)))
 
 
-def _is_shown(row: RunSummary, wanted: Wanted) -> bool:
+def _is_shown(row: RunSummary, wanted: RunFilter) -> bool:
     of_another = row.experiment is not None or row.part or row.chapter_of
     return wanted.all or bool(wanted.experiment) or not of_another
 
 
-def _is_wanted(row: RunSummary, wanted: Wanted) -> bool:
+def _is_wanted(row: RunSummary, wanted: RunFilter) -> bool:
     text = " ".join((row.run, row.title, row.model, row.query)).casefold()
     return (
         all(word in text for word in wanted.q.casefold().split())
@@ -135,7 +135,7 @@ _KEYS: Mapping[str, Callable[[RunSummary], Any]] = {
 }
 
 
-def _sorted(rows: Sequence[RunSummary], wanted: Wanted) -> list[RunSummary]:
+def _sorted(rows: Sequence[RunSummary], wanted: RunFilter) -> list[RunSummary]:
     """In the order that was asked for; what has no value comes last either way. Equals stay newest first."""
     metric = wanted.sort.removeprefix(_SCORE)
     of_metric: Callable[[RunSummary], Any] = lambda row: row.scores.get(metric)  # noqa: E731

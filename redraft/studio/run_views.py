@@ -13,11 +13,11 @@ from redraft.errors import UsageError
 from redraft.history.results import read_result
 from redraft.history.summaries import summary_of
 from redraft.history.trace import read_trace
-from redraft.settings import Part
-from redraft.store.agreements import Opinion
+from redraft.settings import ExperimentPart
+from redraft.store.agreements import HumanOpinion
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.studio.contracts import Evidence, OpinionGiven, Opinions, Pieces, Status
+from redraft.studio.contracts import OpinionGiven, OpinionList, Pieces, SentenceEvidence, Status
 from redraft.studio.endpoints import NoSuchThing
 from redraft.studio.rows import RUNNING
 from redraft.text.cleaning import scrubbed
@@ -35,7 +35,7 @@ def status_of(store: Store, run: Run, *, at_work: bool) -> Status:
         # It is on record, and not claimed yet.
         row = row.model_copy(update={"status": RUNNING})
     error = {name: scrubbed(str(value)) for name, value in run.error.items()} if run.error else None
-    resumable = row.status in _RESUMABLE and not isinstance(run.purpose, Part)
+    resumable = row.status in _RESUMABLE and not isinstance(run.purpose, ExperimentPart)
     return Status(**dict(row), error=error, at_work=at_work and row.status == RUNNING, resumable=resumable)
 
 
@@ -59,7 +59,7 @@ def pieces_of(store: Store, run: str) -> Pieces:
     )
 
 
-def evidence_of(dossier: Dossier, sentence: int | None, finding: str | None) -> Evidence:
+def evidence_of(dossier: Dossier, sentence: int | None, finding: str | None) -> SentenceEvidence:
     """What bears out a sentence of the summary, or a finding, by its number or its id."""
     if (sentence is None) == (finding is None):
         raise UsageError("one sentence or one finding is meant", hint="give ?sentence=4, or ?finding=2")
@@ -67,13 +67,13 @@ def evidence_of(dossier: Dossier, sentence: int | None, finding: str | None) -> 
         one = next((each for each in dossier.sentences if each.number == sentence), None)
         if one is None:
             raise NoSuchThing(f"the summary has no sentence {sentence}", hint=f"it has {len(dossier.sentences)}")
-        return Evidence(sentence=one, findings=tuple(f for f in dossier.findings if f.number in one.findings))
+        return SentenceEvidence(sentence=one, findings=tuple(f for f in dossier.findings if f.number in one.findings))
     wanted = (finding or "").removeprefix("f")
     found = [f for f in dossier.findings if finding == f.id or wanted == str(f.number)]
     if not found:
         raise NoSuchThing(f"there is no finding {finding!r}", hint=f"there are {len(dossier.findings)}")
     about = next((each for each in dossier.sentences if each.number == found[0].sentence), None)
-    return Evidence(sentence=about, findings=tuple(found[:1]))
+    return SentenceEvidence(sentence=about, findings=tuple(found[:1]))
 
 
 def dossier_of(store: Store, run: str) -> Dossier:
@@ -81,12 +81,12 @@ def dossier_of(store: Store, run: str) -> Dossier:
     return read_dossier(store, run)
 
 
-def opinions_of(store: Store, run: str) -> Opinions:
+def opinions_of(store: Store, run: str) -> OpinionList:
     """What was said of the findings of a run."""
-    return Opinions(opinions=tuple(store.opinions.of(run).values()))
+    return OpinionList(opinions=tuple(store.opinions.of(run).values()))
 
 
-def say(store: Store, run: str, given: OpinionGiven) -> Opinions:
+def say(store: Store, run: str, given: OpinionGiven) -> OpinionList:
     """Keep a word on a finding of a run, or withdraw it; returns all that was said."""
     turns = read_trace(store, run).turns
     drafts = [turn.draft.id for turn in turns if any(one.id == given.finding for one in turn.findings)]
@@ -99,7 +99,7 @@ def say(store: Store, run: str, given: OpinionGiven) -> Opinions:
     if given.agrees is None:
         store.opinions.withdraw(run, given.finding)
     else:
-        store.opinions.keep(Opinion(run, given.finding, drafts[-1], given.agrees, given.note))
+        store.opinions.keep(HumanOpinion(run, given.finding, drafts[-1], given.agrees, given.note))
     return opinions_of(store, run)
 
 

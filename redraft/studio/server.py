@@ -25,7 +25,7 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from redraft.errors import UsageError
 from redraft.studio.app import studio
-from redraft.studio.context import Told
+from redraft.studio.context import StudioConfig
 
 SECONDS = 10.0
 """How long a request may take to be said, and how long its body may rest."""
@@ -38,7 +38,7 @@ _Protocol: Any = AutoHTTPProtocol
 _half_open: Counter[tuple[int, str]] = Counter()
 
 
-class Connection(_Protocol):  # type: ignore[misc]
+class HttpConnection(_Protocol):  # type: ignore[misc]
     """uvicorn's connection, which waits for a request no longer than it has to."""
 
     _timer: asyncio.TimerHandle | None = None
@@ -108,7 +108,7 @@ _SECONDS_TO_END = 5
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
-class Server(uvicorn.Server):
+class StudioServer(uvicorn.Server):
     """uvicorn's server, which tells the studio when it is asked to end: whoever watches a run is sent away then."""
 
     def __init__(self, app: Starlette) -> None:
@@ -118,7 +118,7 @@ class Server(uvicorn.Server):
                 app,
                 log_level="critical",
                 access_log=False,
-                http=Connection,
+                http=HttpConnection,
                 ws="none",
                 timeout_graceful_shutdown=_SECONDS_TO_END,
             )
@@ -153,7 +153,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def told_for(host: str, port: int, told: Told) -> Told:
+def told_for(host: str, port: int, told: StudioConfig) -> StudioConfig:
     """What the studio has to know of where it listens: its names, its token, and whether everything needs that."""
     if told.token and len(told.token) < _LEAST_TOKEN:
         raise UsageError(f"--token: it has fewer than {_LEAST_TOKEN} characters", hint="leave it out, and one is made")
@@ -203,7 +203,7 @@ def _bound(host: str, port: int) -> socket.socket:
     return made
 
 
-def address_of(host: str, port: int, told: Told) -> str:
+def address_of(host: str, port: int, told: StudioConfig) -> str:
     """The address to be opened, with the token where the user can do something with it."""
     shown = "127.0.0.1" if host in ("0.0.0.0", "") else "::1" if host == "::" else host  # noqa: S104
     name = f"[{shown}]" if ":" in shown else shown
@@ -212,7 +212,7 @@ def address_of(host: str, port: int, told: Told) -> str:
 
 
 @contextmanager
-def token_on_file(port: int, told: Told) -> Iterator[Path]:
+def token_on_file(port: int, told: StudioConfig) -> Iterator[Path]:
     """The token in a file that nobody else can read, for the user's own programs, as long as the studio is open."""
     file = user_state_path("redraft") / f"studio-{port}.token"
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -225,12 +225,12 @@ def token_on_file(port: int, told: Told) -> Iterator[Path]:
         file.unlink(missing_ok=True)
 
 
-def serve(host: str, port: int | None, told: Told, opened: Callable[[str, Told], None]) -> None:
+def serve(host: str, port: int | None, told: StudioConfig, opened: Callable[[str, StudioConfig], None]) -> None:
     """Serve the studio until Ctrl-C or SIGTERM. Runs under way are stopped then, and can be resumed."""
     with listening(host, port) as bound, ExitStack() as stack:
         number = int(bound.getsockname()[1])
         known = told_for(host, number, told)
-        server = Server(studio(known))
+        server = StudioServer(studio(known))
         stack.enter_context(token_on_file(number, known))
         opened(address_of(host, number, known), known)
         # uvicorn raises the signal again when all is done.

@@ -19,11 +19,11 @@ from redraft.runs.forecast import Spending, spending_of
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio.context import House, house, read
-from redraft.studio.contracts import DocumentLine, Offer, Plan, Start, models_offered
+from redraft.studio.context import StudioContext, house, read
+from redraft.studio.contracts import DocumentLine, Offer, PlanTotals, Start, models_offered
 from redraft.studio.endpoints import NoSuchThing
 from redraft.studio.guard import MOST_BYTES
-from redraft.studio.orders import Asked, aims, order_of, strategies
+from redraft.studio.orders import RunBody, aims, order_of, strategies
 from redraft.text.cleaning import one_line
 
 KEPT = "kept"
@@ -114,22 +114,22 @@ def _document(store: Store, key: str) -> Document:
     return store.documents.get(known[0])
 
 
-async def planned(place: House, asked: Asked, document: Document) -> Spending:
+async def planned(place: StudioContext, asked: RunBody, document: Document) -> Spending:
     """What the run would come to. Nobody is asked, and nothing stored."""
     return await off_loop(_planned, place, asked, document)
 
 
-def _planned(place: House, asked: Asked, document: Document) -> Spending:
+def _planned(place: StudioContext, asked: RunBody, document: Document) -> Spending:
     settings, order = order_of(asked, place.told.models)
     return spending_of(document, settings, order, place.told.prices)
 
 
-def plan_of(spending: Spending) -> Plan:
+def plan_of(spending: Spending) -> PlanTotals:
     """A plan as programs read it."""
-    return Plan.model_validate(spending.to_json() | {"warnings": list(spending.notes)})
+    return PlanTotals.model_validate(spending.to_json() | {"warnings": list(spending.notes)})
 
 
-async def begun(place: House, asked: Asked, document: Document) -> str:
+async def begun(place: StudioContext, asked: RunBody, document: Document) -> str:
     """Begin the run; returns its id."""
     settings, order = await off_loop(order_of, asked, place.told.models)
     assert place.work is not None, "a studio that is only for reading has no route that leads here"

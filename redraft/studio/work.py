@@ -13,9 +13,9 @@ from redraft.domain import Document
 from redraft.errors import RedraftError, RunError
 from redraft.runs.driver import streaming
 from redraft.runs.experiment_runner import described
-from redraft.runs.prepare import Order
-from redraft.runs.session import Workshop
-from redraft.settings import Settings
+from redraft.runs.prepare import RunSpec
+from redraft.runs.session import Session
+from redraft.settings import DraftConfig
 from redraft.store.batches import Batch
 from redraft.store.connection import off_loop
 from redraft.studio.feeds import Feed
@@ -28,7 +28,7 @@ _MOST_FEEDS = 200
 class Work:
     """Starts runs, stops them, and goes on with them."""
 
-    def __init__(self, shop: Workshop) -> None:
+    def __init__(self, shop: Session) -> None:
         self.shop = shop
         self._feeds: dict[str, Feed] = {}
         self._batches: dict[str, asyncio.Task[object]] = {}
@@ -42,7 +42,7 @@ class Work:
         feed = self._feeds.get(run)
         return feed is not None and not feed.over
 
-    async def start(self, document: Document, settings: Settings, order: Order) -> str:
+    async def start(self, document: Document, settings: DraftConfig, order: RunSpec) -> str:
         """Begin a run, and return its id once it is on record. What is amiss with it is raised."""
         return await self._begun(Feed(streaming(self.shop.begin_order(document, settings, order))))
 

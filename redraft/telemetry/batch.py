@@ -17,7 +17,7 @@ from redraft.errors import StoreError, UsageError
 from redraft.store.calls import OK, SENT
 from redraft.store.connection import Row
 from redraft.store.store import Store
-from redraft.telemetry.metrics import Asked, CallMetrics
+from redraft.telemetry.metrics import CallLabels, CallMetrics
 from redraft.telemetry.stages import stage_of
 
 # A run may be put into the pot a moment after its first call was booked.
@@ -98,8 +98,8 @@ class BatchCollector(Collector):
         self._calls.answered(asked, Usage(*(row[name] for name in tokens)), row["cost_usd"], row["seconds"])
 
 
-def _asked(row: Row) -> Asked:
-    return Asked(row["model"], stage_of(row["prompt"]))
+def _asked(row: Row) -> CallLabels:
+    return CallLabels(row["model"], stage_of(row["prompt"]))
 
 
 def address(port: int) -> str:

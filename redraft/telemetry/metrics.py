@@ -20,7 +20,7 @@ _BY = ("model", "stage")
 _KINDS = ("prompt", "cached_prompt", "completion", "reasoning")
 
 
-class Asked(NamedTuple):
+class CallLabels(NamedTuple):
     """Who was asked, and what for: the labels of all that is told of calls."""
 
     model: str
@@ -49,7 +49,7 @@ class CallMetrics:
             registry=registry,
         )
 
-    def answered(self, asked: Asked, usage: Usage, cost_usd: float | None, seconds: float | None) -> None:
+    def answered(self, asked: CallLabels, usage: Usage, cost_usd: float | None, seconds: float | None) -> None:
         """Count an answer."""
         self._calls.labels(*asked, "ok").inc()
         for kind in _KINDS:
@@ -58,16 +58,16 @@ class CallMetrics:
         if seconds is not None:
             self._seconds.labels(*asked).observe(seconds)
 
-    def failed(self, asked: Asked, outcome: str = "failed", cost_usd: float | None = None) -> None:
+    def failed(self, asked: CallLabels, outcome: str = "failed", cost_usd: float | None = None) -> None:
         """Count an attempt that brought no answer."""
         self._calls.labels(*asked, outcome).inc()
         self._cost.labels(*asked).inc(cost_usd or 0.0)
 
-    def repeated(self, asked: Asked) -> None:
+    def repeated(self, asked: CallLabels) -> None:
         """Count an attempt that had to be repeated."""
         self._retries.labels(*asked).inc()
 
-    def waited(self, asked: Asked, seconds: float | None) -> None:
+    def waited(self, asked: CallLabels, seconds: float | None) -> None:
         """Count how long an attempt waited, where that is known."""
         if seconds is not None:
             self._waited.labels(*asked).observe(seconds)
@@ -85,21 +85,21 @@ class MetricsObserver:
         """Count what an event says."""
         match event:
             case CallStarted(model=model, prompt=prompt, waited=waited):
-                asked = Asked(model, stage_of(prompt))
+                asked = CallLabels(model, stage_of(prompt))
                 self._metrics.in_flight.labels(*asked).inc()
                 self._metrics.waited(asked, waited)
                 self._began.set(time.monotonic())
             case CallAnswered(_, usage, cost, cached=False, model=model, prompt=prompt):
-                asked = Asked(model, stage_of(prompt))
+                asked = CallLabels(model, stage_of(prompt))
                 self._metrics.answered(asked, usage, cost, self._ended(asked))
             case CallFailed(again_in=again_in, model=model, prompt=prompt):
-                asked = Asked(model, stage_of(prompt))
+                asked = CallLabels(model, stage_of(prompt))
                 self._ended(asked)
                 self._metrics.failed(asked)
                 if again_in is not None:
                     self._metrics.repeated(asked)
 
-    def _ended(self, asked: Asked) -> float | None:
+    def _ended(self, asked: CallLabels) -> float | None:
         """The seconds that the call of this task took. One that was never sent has none."""
         began = self._began.get()
         if began is None:

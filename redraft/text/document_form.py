@@ -74,7 +74,7 @@ _LONGEST_LINE = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class DocumentBody:
     """The text itself, and what of the document surrounds it, by its headings or first words."""
 
     span: Span
@@ -86,14 +86,14 @@ class Body:
         return f"not read for the draft, as it stands around the text: {', '.join(self.around)}" if self.around else ""
 
 
-def body_of(document: Document, end: int | None = None) -> Body:
+def body_of(document: Document, end: int | None = None) -> DocumentBody:
     """The text of a document, or of its beginning up to `end`, without what surrounds it."""
     text = document.text[:end]
     paragraphs = [Span(*found.span()) for found in _PARAGRAPH_OF_MATTER.finditer(text)]
     room = _LARGEST_SHARE * len(text)
     front, begin = _front(text, paragraphs, room)
     back, stop = (_back(text, paragraphs, room - begin, begin)) if stop_is_known(document, end) else ([], len(text))
-    return Body(Span(begin, stop), tuple(front + back))
+    return DocumentBody(Span(begin, stop), tuple(front + back))
 
 
 def stop_is_known(document: Document, end: int | None) -> bool:

@@ -22,18 +22,18 @@ class Excerpt:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Text:
+class DerivedText:
     """A text that was written from others: where its sentences come from, and what is known of these parents.
 
     `parents` are in the order in which the texts were given to the `Origins` that traced it.
     """
 
     traced: tuple[Traced, ...]
-    parents: tuple[Text | Excerpt, ...]
+    parents: tuple[DerivedText | Excerpt, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class OriginPlace:
     """A place of the document that a sentence comes from, and the way there."""
 
     span: Span
@@ -48,7 +48,7 @@ class Composed:
     """A sentence, and the places of the document that it comes from by way of the texts in between."""
 
     span: Span
-    places: tuple[Place, ...]
+    places: tuple[OriginPlace, ...]
     """The best first, at most three."""
     lost: tuple[Link, ...] = ()
     """Where no place is found although the sentence has parents: the way to the place where it came up."""
@@ -58,7 +58,7 @@ Known = dict[int, tuple[Composed, ...]]
 """What has been composed, by the identity of the text: whoever keeps it keeps the texts as well."""
 
 
-def compose(text: Text, known: Known | None = None) -> tuple[Composed, ...]:
+def compose(text: DerivedText, known: Known | None = None) -> tuple[Composed, ...]:
     """The sentences of a text with their places in the document. A text that many were written from is read once.
 
     What is `known` is not composed again, and what is composed is known from then on.
@@ -67,7 +67,7 @@ def compose(text: Text, known: Known | None = None) -> tuple[Composed, ...]:
     waiting = [text]
     # A running summary goes back over hundreds of texts, which are too many to go down one within the other.
     while waiting:
-        below = [one for one in waiting[-1].parents if isinstance(one, Text) and id(one) not in known]
+        below = [one for one in waiting[-1].parents if isinstance(one, DerivedText) and id(one) not in known]
         if below:
             waiting += below
         else:
@@ -98,24 +98,26 @@ def drift(composed: Composed, direct: Traced, near: int = 0) -> Drift:
     return "" if met else "elsewhere"
 
 
-def _composed(text: Text, known: dict[int, tuple[Composed, ...]]) -> tuple[Composed, ...]:
+def _composed(text: DerivedText, known: dict[int, tuple[Composed, ...]]) -> tuple[Composed, ...]:
     if id(text) not in known:
         known[id(text)] = tuple(_followed(one, text.parents, known) for one in text.traced)
     return known[id(text)]
 
 
-def _followed(traced: Traced, parents: Sequence[Text | Excerpt], known: dict[int, tuple[Composed, ...]]) -> Composed:
-    ways: list[list[Place]] = []
+def _followed(
+    traced: Traced, parents: Sequence[DerivedText | Excerpt], known: dict[int, tuple[Composed, ...]]
+) -> Composed:
+    ways: list[list[OriginPlace]] = []
     lost: tuple[Link, ...] = ()
     for link in traced.links:
         parent = parents[link.text]
         if isinstance(parent, Excerpt):
             span = Span(link.span.start + parent.start, link.span.end + parent.start)
-            ways.append([Place(span, link.weight, (link,))])
+            ways.append([OriginPlace(span, link.weight, (link,))])
             continue
         below = [one for one in _composed(parent, known) if _meet(one.span, link.span)]
         found = [
-            Place(place.span, min(link.weight, place.weight), (link, *place.way))
+            OriginPlace(place.span, min(link.weight, place.weight), (link, *place.way))
             for one in below
             for place in one.places
         ]
@@ -126,9 +128,9 @@ def _followed(traced: Traced, parents: Sequence[Text | Excerpt], known: dict[int
     return Composed(traced.span, places, () if places else lost)
 
 
-def _best(ways: Sequence[Sequence[Place]]) -> tuple[Place, ...]:
+def _best(ways: Sequence[Sequence[OriginPlace]]) -> tuple[OriginPlace, ...]:
     """The best place by way of each parent, and then the second best: a sentence out of two has both."""
-    best: dict[Span, Place] = {}
+    best: dict[Span, OriginPlace] = {}
     for turn in range(MOST):
         for place in sorted((way[turn] for way in ways if turn < len(way)), key=lambda place: -place.weight):
             if place.span not in best or best[place.span].weight < place.weight:

@@ -72,7 +72,7 @@ def _page_rank(vectors: SentenceVectors, restart: Weights, damping: float) -> We
 
 
 @dataclass(frozen=True, slots=True)
-class Candidates:
+class RankedSentences:
     """What can be chosen, one entry a sentence, in the order of the source.
 
     `part` numbers the part of the source it is from. A sentence of no worth is never chosen.
@@ -84,7 +84,7 @@ class Candidates:
 
 
 def choose(
-    vectors: SentenceVectors, candidates: Candidates, limit: int, shares: Weights, first: Sequence[int] = ()
+    vectors: SentenceVectors, candidates: RankedSentences, limit: int, shares: Weights, first: Sequence[int] = ()
 ) -> list[int]:
     """Choose sentences of together at most `limit` words that are worth much and repeat each other little.
 
@@ -102,7 +102,7 @@ def choose(
 class _Chooser:
     """The greedy choice in progress. One step costs time linear in the sentences."""
 
-    def __init__(self, vectors: SentenceVectors, candidates: Candidates, limit: int, shares: Weights) -> None:
+    def __init__(self, vectors: SentenceVectors, candidates: RankedSentences, limit: int, shares: Weights) -> None:
         self.chosen: list[int] = []
         self._vectors = vectors
         self._candidates = candidates

@@ -148,7 +148,7 @@ Offsets = npt.NDArray[np.int64]
 Small = npt.NDArray[np.uint32]
 
 
-class Part(NamedTuple):
+class TokenPart(NamedTuple):
     """The tokens of a stretch of text in little room, for a long text has many.
 
     Token i ends `ends[i]` characters after the stretch begins, and the first i tokens count `cost[i]` together; without
@@ -176,7 +176,7 @@ class Meter:
     A token that a span cuts through is counted whole, so no count is too small at a place where tokens cannot join.
     """
 
-    def __init__(self, parts: Sequence[Part], unit: int = 1) -> None:
+    def __init__(self, parts: Sequence[TokenPart], unit: int = 1) -> None:
         self._parts = [part for part in parts if len(part.ends)]
         self._unit = unit
         self._last_ends = [part.start + int(part.ends[-1]) for part in self._parts]
@@ -259,7 +259,7 @@ class TiktokenTokenizer:
         for start, end in _blocks(text):
             block = text[start:end]
             ends = _to_characters(block, np.cumsum(self._sizes[self._encode(block)]))
-            parts.append(Part(start, ends.astype(np.uint32)))
+            parts.append(TokenPart(start, ends.astype(np.uint32)))
         return Meter(parts)
 
     def _encode(self, block: str) -> npt.NDArray[np.uint32]:
@@ -327,7 +327,7 @@ class EstimatingTokenizer:
             found, costs = estimate(text[start:end], self._margin)
             ends, cost = room[0, used : used + len(found)], room[1, used : used + len(found) + 1]
             ends[:], cost[0], cost[1:] = found, 0, np.cumsum(costs)
-            parts.append(Part(start, ends, cost))
+            parts.append(TokenPart(start, ends, cost))
             used += len(cost)
         return Meter(parts, UNIT)
 

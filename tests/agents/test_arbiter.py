@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from redraft.agents.arbiter import Arbiter, Plea
-from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.builtin.model import ExtractiveModel
 from redraft.domain import Document, Finding
@@ -61,7 +61,7 @@ async def ruled(
     document, tokenizer = document or island(), EstimatingTokenizer()
     model: Model = ExtractiveModel() if isinstance(script, ExtractiveModel) else function_model(script)
     tokens = tokenizer.count(document.text)
-    desk = EvidenceDesk(document, Passages(document, tokenizer), tokenizer, window, tokens)
+    desk = EvidenceReader(document, Passages(document, tokenizer), tokenizer, window, tokens)
     return await Arbiter(Judge(model, PromptBook(), store.judgments), desk).rule(pleas, "second look")
 
 

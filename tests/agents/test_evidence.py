@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.evidence import EvidenceReader
 from redraft.builtin.questions import ask_whether
 from redraft.domain import Document
 from redraft.evaluators.base import statements_of
@@ -76,7 +76,7 @@ async def test_no_request_about_key_facts_is_larger_than_the_window(tmp_path: Pa
 def test_in_every_part_of_a_summary_what_a_sentence_points_back_to_is_there() -> None:
     tokenizer = EstimatingTokenizer()
     statements = statements_of(" ".join(f"Hester came to station {n}. She left it." for n in range(60)))
-    desk = EvidenceDesk(island(9), Passages(island(9), tokenizer), tokenizer, 500, 300)
+    desk = EvidenceReader(island(9), Passages(island(9), tokenizer), tokenizer, 500, 300)
     parts = desk.parts(statements)
 
     assert [one.id for part in parts for one in part] == list(range(1, 121))
@@ -229,7 +229,7 @@ def test_of_a_sentence_with_a_name_in_brackets_the_place_is_found_and_what_stand
     text = f"{rain}Mrs. Lamb kept the house. {'The sea was grey then. ' * 8}Her grandson Jem lived with her. {rain}"
     document = Document("d", "The House", text)
     tokenizer = EstimatingTokenizer()
-    desk = EvidenceDesk(document, Passages(document, tokenizer), tokenizer, 8192, 4000)
+    desk = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 8192, 4000)
     found = desk.evidence(ask_whether("[Mrs. Lamb's] grandson Jem lived with her."), 2)
     said = " ".join(desk.text(span) for span in found)
     assert "Her grandson Jem lived with her." in said

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from redraft.agents.evidence import EvidenceDesk
-from redraft.agents.fact_checker import Factfinder, Told
+from redraft.agents.evidence import EvidenceReader
+from redraft.agents.fact_checker import FactAlignment, FactChecker
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Evidence, KeyFact
-from redraft.evaluators.base import Case, Yardstick, statements_of
+from redraft.evaluators.base import Case, DocumentPack, statements_of
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.models.base import Request
@@ -31,7 +31,7 @@ from tests.judges import island, told
 ISLAND = island(12)
 # Sentence n of it, and fact n in what follows, are about keeper n.
 BOOK, TOKENIZER = PromptBook(), EstimatingTokenizer()
-DESK = EvidenceDesk(ISLAND, Passages(ISLAND, TOKENIZER), TOKENIZER, 8192, TOKENIZER.count(ISLAND.text))
+DESK = EvidenceReader(ISLAND, Passages(ISLAND, TOKENIZER), TOKENIZER, 8192, TOKENIZER.count(ISLAND.text))
 SUMMARY = statements_of(told(*range(1, 10)))
 FACTS = [f"fact {n}" for n in range(1, 10)]
 IN_TREE = [KeyFact(n, "leaf", None, fact, Evidence("")) for n, fact in enumerate(FACTS, 1)]
@@ -63,7 +63,7 @@ class Replying:
         return said
 
     def case(self, *trees: Any) -> Case:
-        return Case(SUMMARY, (self.judge,), DESK, Yardstick(None, keyfacts(*trees)))
+        return Case(SUMMARY, (self.judge,), DESK, DocumentPack(None, keyfacts(*trees)))
 
 
 def alignments(ids: list[int], sentences: list[int] | None = None) -> Alignments:
@@ -88,9 +88,9 @@ def heard(replies: list[list[int]]) -> set[int]:
 @given(_replies)
 def test_no_alignment_lands_on_another_fact(store: Store, replies: list[list[int]]) -> None:
     replying = Replying([alignments(ids) for ids in replies], store)
-    found = asyncio.run(Factfinder(replying.judge).align(SUMMARY, FACTS, DESK))
+    found = asyncio.run(FactChecker(replying.judge).align(SUMMARY, FACTS, DESK))
 
-    assert found.verdicts == {n: Told(True, frozenset({n + 1})) for n in found.verdicts}
+    assert found.verdicts == {n: FactAlignment(True, frozenset({n + 1})) for n in found.verdicts}
     said = heard(replies)
     assert set(found.verdicts) == said
     assert bool(found.trouble) == (len(said) < 9)
@@ -109,7 +109,7 @@ def test_no_opinion_lands_on_another_fact(store: Store, replies: list[list[int]]
         return Supports.model_validate({"facts": entries})
 
     replying = Replying([supports(ids) for ids in replies], store)
-    found = asyncio.run(Factfinder(replying.judge)._supported("An excerpt.", IN_TREE, "facts"))
+    found = asyncio.run(FactChecker(replying.judge)._supported("An excerpt.", IN_TREE, "facts"))
 
     assert all((one.passed, one.reason) == (n + 1 in passing, f"r{n + 1}") for n, one in found.verdicts.items())
     assert set(found.verdicts) == heard(replies)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Judging, Limits
+from redraft import JudgeConfig, Limits
 from redraft.errors import BudgetError
 from redraft.settings import ModelSettings
 from redraft.text.words import count_words
@@ -173,7 +173,7 @@ async def test_another_temperature_of_the_judge_means_new_verdicts_and_another_o
     async def asked(judge: float | None, writer: float | None) -> list[str]:
         court.forget()
         own = ModelSettings(model="openai:m", base_url=server.base_url, temperature=judge)
-        judging = Judging(metrics=("consistency",), judges=("careful",), models={"careful": own})
+        judging = JudgeConfig(metrics=("consistency",), judges=("careful",), models={"careful": own})
         async with court.shop() as shop:
             await shop.evaluate(
                 court.document, told(1), settings=court.settings({"temperature": writer}), judging=judging

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from redraft.agents.structured_writer import MAX_TRIES, Pen, Written
+from redraft.agents.structured_writer import MAX_TRIES, Completion, StructuredWriter
 from redraft.domain import Usage
 from redraft.errors import EmptyReply
 from redraft.models.base import Reply, Request
@@ -30,8 +30,8 @@ class Model(ScriptedModel):
         return reply if reply.text.endswith(".") else replace(reply, finish_reason="length")
 
 
-def written(model: Model, words: int = 50, most: int = 0, **named: Any) -> Written:
-    pen = Pen(model, tokens_per_word=2.0, **named)
+def written(model: Model, words: int = 50, most: int = 0, **named: Any) -> Completion:
+    pen = StructuredWriter(model, tokens_per_word=2.0, **named)
     return asyncio.run(
         pen.within(SUMMARIZE_CHUNK, lambda limit: ChunkGiven(excerpt="It is so.", words=limit), words, "chunk", most)
     )
@@ -48,7 +48,7 @@ def told(model: ScriptedModel) -> list[str]:
 def test_an_empty_reply_is_told_so_and_never_asked_for_in_the_same_words() -> None:
     model = Model([EMPTY, EMPTY, prose(40)])
 
-    assert written(model) == Written(prose(40), 40, 3)
+    assert written(model) == Completion(prose(40), 40, 3)
     assert told(model) == ["", "it is empty", "it is empty"]
     assert [request.given.words for request in model.asked] == [50, 50, 45]
     written(model := Model([EMPTY] * (MAX_TRIES + 1)))
@@ -99,14 +99,14 @@ def test_what_is_slightly_too_long_is_asked_to_be_shorter_by_what_it_is_over() -
 
 
 def test_what_stays_slightly_too_long_is_taken_at_worst() -> None:
-    async def ask(model: Model) -> Written:
-        pen = Pen(model, tokens_per_word=2.0)
+    async def ask(model: Model) -> Completion:
+        pen = StructuredWriter(model, tokens_per_word=2.0)
         given = lambda limit: ChunkGiven(excerpt="It is so.", words=limit)  # noqa: E731
         return await pen.within(SUMMARIZE_CHUNK, given, 50, "revision", 52, at_worst=55)
 
-    assert asyncio.run(ask(Model([prose(56), prose(54), prose(55)]))) == Written(prose(54), 54, 3)
-    assert asyncio.run(ask(Model([prose(54), prose(52)]))) == Written(prose(52), 52, 2)
-    assert asyncio.run(ask(Model([prose(56)] * 6 + [prose(55)]))) == Written(prose(55), 55, 7)
+    assert asyncio.run(ask(Model([prose(56), prose(54), prose(55)]))) == Completion(prose(54), 54, 3)
+    assert asyncio.run(ask(Model([prose(54), prose(52)]))) == Completion(prose(52), 52, 2)
+    assert asyncio.run(ask(Model([prose(56)] * 6 + [prose(55)]))) == Completion(prose(55), 55, 7)
     assert asyncio.run(ask(Model([prose(56)] * 7))).flaw
     broken = prose(54).rstrip(".")
     assert asyncio.run(ask(Model([broken] * 7))).flaw
@@ -120,8 +120,8 @@ def test_a_reply_that_breaks_off_at_the_end_of_a_sentence_is_none_either() -> No
 
     model = Cut([prose(20), prose(40)])
     assert asyncio.run(
-        Pen(model, 2.0).within(SUMMARIZE_CHUNK, lambda words: ChunkGiven(excerpt=".", words=words), 50, "")
-    ) == Written(prose(40), 40, 2)
+        StructuredWriter(model, 2.0).within(SUMMARIZE_CHUNK, lambda words: ChunkGiven(excerpt=".", words=words), 50, "")
+    ) == Completion(prose(40), 40, 2)
 
 
 def test_a_reply_that_is_too_long_is_told_by_how_many_words() -> None:
@@ -136,7 +136,7 @@ def test_a_reply_that_is_too_long_is_told_by_how_many_words() -> None:
 def test_a_reply_whose_last_sentence_has_no_end_is_told_so() -> None:
     model = ScriptedModel([f"{prose(39)} Then", prose(40)])
     text = asyncio.run(
-        Pen(model, 2.0).within(SUMMARIZE_CHUNK, lambda words: ChunkGiven(excerpt=".", words=words), 50, "")
+        StructuredWriter(model, 2.0).within(SUMMARIZE_CHUNK, lambda words: ChunkGiven(excerpt=".", words=words), 50, "")
     )
 
     assert not text.flaw
@@ -152,14 +152,14 @@ def test_a_reply_that_the_window_has_no_room_for_is_complained_of_without_it() -
 
 
 def test_a_text_on_the_way_may_be_a_little_over_its_limit() -> None:
-    assert written(Model([prose(52)]), most=52) == Written(prose(52), 52, 1)
+    assert written(Model([prose(52)]), most=52) == Completion(prose(52), 52, 1)
     assert written(Model([prose(53), prose(40)]), most=52).words == 40
 
 
 def test_replies_that_never_come_are_asked_for_a_few_times() -> None:
     model = Model([EMPTY] * (MAX_TRIES + 1))
 
-    assert written(model) == Written("", 0, MAX_TRIES + 1, "empty")
+    assert written(model) == Completion("", 0, MAX_TRIES + 1, "empty")
 
 
 TURN = "The sea took the village in one night."
@@ -208,7 +208,7 @@ def test_a_loop_of_openings_is_one_too_and_has_no_more_room() -> None:
 @pytest.mark.parametrize("stars", ["***", "---\n\n---", "…"])
 def test_a_text_without_a_word_is_none(stars: str) -> None:
     model = ScriptedModel([stars, stars, prose(40)])
-    pen = Pen(model, tokens_per_word=2.0)
+    pen = StructuredWriter(model, tokens_per_word=2.0)
     text = asyncio.run(pen.within(SUMMARIZE_CHUNK, lambda words: ChunkGiven(excerpt=".", words=words), 50, ""))
     assert (text.text, text.flaw) == (prose(40), "")
     assert told(model) == ["", "it is empty", "it is empty"]
@@ -247,12 +247,14 @@ def test_a_whole_text_is_kept_before_one_that_is_closer_in_length() -> None:
 class TestEchoes:
     order = "Merge these summaries into one good summary."
 
-    def written(self, model: Model, excerpt: str = "It is so.") -> Written:
-        pen = Pen(model, 2.0, instructions=lambda prompt, given: f"Read this.\n\n{self.order} Use few words.")
+    def written(self, model: Model, excerpt: str = "It is so.") -> Completion:
+        pen = StructuredWriter(
+            model, 2.0, instructions=lambda prompt, given: f"Read this.\n\n{self.order} Use few words."
+        )
         return asyncio.run(pen.within(SUMMARIZE_CHUNK, lambda n: ChunkGiven(excerpt=excerpt, words=n), 50, "chunk"))
 
     def test_the_words_of_the_prompt_are_no_part_of_the_text(self) -> None:
-        assert self.written(Model([f"{self.order} {prose(40)}"])) == Written(prose(40), 40, 1)
+        assert self.written(Model([f"{self.order} {prose(40)}"])) == Completion(prose(40), 40, 1)
 
     def test_unless_the_document_says_them_too(self) -> None:
         text = f"{self.order} {prose(40)}"
@@ -270,4 +272,4 @@ class TestEchoes:
 
 @pytest.mark.parametrize("opening", ["Here is a summary:\n\n", "Sure! Here's the summary:\n", "Summary: "])
 def test_what_a_reply_says_before_the_text_is_no_part_of_it(opening: str) -> None:
-    assert written(Model([opening + prose(40)])) == Written(prose(40), 40, 1)
+    assert written(Model([opening + prose(40)])) == Completion(prose(40), 40, 1)

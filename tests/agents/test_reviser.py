@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from redraft.agents.evidence import EvidenceDesk
-from redraft.agents.reviser import Order, Reviser, _point
-from redraft.agents.structured_writer import Pen, Written
+from redraft.agents.evidence import EvidenceReader
+from redraft.agents.reviser import Reviser, RevisionRequest, _point
+from redraft.agents.structured_writer import Completion, StructuredWriter
 from redraft.domain import Document, Evidence, Finding
 from redraft.models.testing import FunctionModel
 from redraft.text.passages import Passages
@@ -38,12 +38,12 @@ def request(task: str = "Tell when.") -> Finding:
     return Finding("review", "request", "change", task)
 
 
-async def revised(summary: str, reply: str, *findings: Finding, language: str | None = None) -> Written:
+async def revised(summary: str, reply: str, *findings: Finding, language: str | None = None) -> Completion:
     """What comes of a reply to an order to revise a summary."""
     document, tokenizer = Document.from_text(summary), EstimatingTokenizer()
-    desk = EvidenceDesk(document, Passages(document, tokenizer), tokenizer, 4000, 100)
-    reviser = Reviser(Pen(FunctionModel(lambda _: reply), 2.0, language=language), desk)
-    order = Order(summary, findings, (), 200, 1)
+    desk = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 4000, 100)
+    reviser = Reviser(StructuredWriter(FunctionModel(lambda _: reply), 2.0, language=language), desk)
+    order = RevisionRequest(summary, findings, (), 200, 1)
     return (await reviser.revise(order, (await reviser.brief(order)).given, "revision 1")).written
 
 

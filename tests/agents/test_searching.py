@@ -9,8 +9,8 @@ from itertools import pairwise
 import pytest
 
 from redraft.agents.accounts import Account, Entries
-from redraft.agents.evidence import EvidenceDesk, Placed, Scope, Wanted
-from redraft.agents.retrieval import Looks, Reading, Search
+from redraft.agents.evidence import CitedPlace, EvidenceQuery, EvidenceReader, Scope
+from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, Looks
 from redraft.domain import Document, Span
 from redraft.text.passages import Passages
 from redraft.text.tokens import EstimatingTokenizer
@@ -22,25 +22,25 @@ NOTHING, UNSURE = "nothing", "unsure"
 NUMBERS = range(3)
 
 
-class Said(Placed):
+class Said(CitedPlace):
     """What a judge says of an item."""
 
     word: str
 
 
-def desk(window: int = 8192) -> EvidenceDesk:
+def desk(window: int = 8192) -> EvidenceReader:
     document = Document("id", "title", TEXT)
-    return EvidenceDesk(document, Passages(document, TOKENIZER), TOKENIZER, window, TOKENS)
+    return EvidenceReader(document, Passages(document, TOKENIZER), TOKENIZER, window, TOKENS)
 
 
 class Judged:
     """A judge whose word on each item goes by what it is shown."""
 
-    def __init__(self, says: Callable[[int, str], str | None], at: EvidenceDesk) -> None:
+    def __init__(self, says: Callable[[int, str], str | None], at: EvidenceReader) -> None:
         self.says, self.desk = says, at
-        self.readings: list[Reading] = []
+        self.readings: list[EvidenceReading] = []
 
-    async def ask(self, reading: Reading) -> Entries[Said]:
+    async def ask(self, reading: EvidenceReading) -> Entries[Said]:
         self.readings.append(reading)
         shown = "\n".join(self.desk.text(span) for span in reading.spans)
         found: list[tuple[int, Said | None]] = []
@@ -51,9 +51,9 @@ class Judged:
             found.append((n, Said(word=word, **placed) if word else None))
         return Entries(found, repaired=True)
 
-    async def verdicts(self, items: list[Wanted]) -> Account[Said]:
+    async def verdicts(self, items: list[EvidenceQuery]) -> Account[Said]:
         looks = Looks(self.desk, items, 100, 8, 16)
-        search = Search(
+        search = EvidenceSearch(
             looks,
             self.ask,
             lambda one: one.word in (NOTHING, UNSURE),
@@ -62,7 +62,7 @@ class Judged:
         return await search.verdicts(range(len(items)))
 
 
-ITEMS = [Wanted(f"Where did the keeper of lamp {n} sail?") for n in (40, 300, 560)]
+ITEMS = [EvidenceQuery(f"Where did the keeper of lamp {n} sail?") for n in (40, 300, 560)]
 
 
 async def test_what_fits_is_read_once_for_all_items_and_its_silence_is_final() -> None:
@@ -96,7 +96,7 @@ async def test_what_windows_do_not_settle_is_held_against_every_part() -> None:
 
 async def test_what_one_part_says_counts_more_than_the_silence_of_the_others() -> None:
     judged = Judged(lambda _, shown: "found" if "Port590 " in shown and "Port580 " in shown else NOTHING, desk())
-    found = await judged.verdicts([Wanted("Whale?")])
+    found = await judged.verdicts([EvidenceQuery("Whale?")])
     assert [one.word for one in found.verdicts.values()] == ["found"]
 
 
@@ -108,7 +108,7 @@ async def test_where_parts_differ_their_places_are_read_together(*, settled: boo
         return ("590" if settled else NOTHING) if both else "3" if first else "590" if second else NOTHING
 
     judged = Judged(says, desk())
-    found = await judged.verdicts([Wanted("Whale?")])
+    found = await judged.verdicts([EvidenceQuery("Whale?")])
 
     last = "\n".join(judged.desk.text(span) for span in judged.readings[-1].spans)
     assert "Port3 " in last
@@ -118,14 +118,14 @@ async def test_where_parts_differ_their_places_are_read_together(*, settled: boo
 
 async def test_an_item_that_a_part_has_no_verdict_on_is_left_open() -> None:
     judged = Judged(lambda _, shown: None if "Port300 " in shown and "Port310 " in shown else NOTHING, desk())
-    found = await judged.verdicts([Wanted("Whale?")])
+    found = await judged.verdicts([EvidenceQuery("Whale?")])
     assert found.verdicts == {}
     assert found.trouble
 
 
 async def test_silence_is_none_where_the_judge_cannot_tell_of_a_part() -> None:
     judged = Judged(lambda _, shown: UNSURE if "Port300 " in shown else NOTHING, desk())
-    found = await judged.verdicts([Wanted("Whale?")])
+    found = await judged.verdicts([EvidenceQuery("Whale?")])
     assert [one.word for one in found.verdicts.values()] == [UNSURE]
 
 
@@ -141,17 +141,17 @@ async def test_retrieved_passages_leave_open_what_they_are_silent_about() -> Non
 def test_places_that_the_pack_cites_are_read_in_any_case() -> None:
     place = Span(TEXT.index("lamp 555 "), TEXT.index("lamp 555 ") + 8)
     at = desk()
-    assert not any(span.start <= place.start < span.end for span in at.wanted(Wanted("Port40"), 4))
-    assert any(span.start <= place.start < span.end for span in at.wanted(Wanted("Port40", cited=(place,)), 4))
+    assert not any(span.start <= place.start < span.end for span in at.wanted(EvidenceQuery("Port40"), 4))
+    assert any(span.start <= place.start < span.end for span in at.wanted(EvidenceQuery("Port40", cited=(place,)), 4))
 
 
 def test_how_an_item_is_searched_for_is_no_matter_where_all_is_read() -> None:
-    plain, more = Wanted("Who?"), Wanted("Who?", ("Ann",))
+    plain, more = EvidenceQuery("Who?"), EvidenceQuery("Who?", ("Ann",))
     assert desk(64_000).key(plain) == desk(64_000).key(more)
     assert desk().key(plain) != desk().key(more)
     assert desk(64_000).key(plain) != replace(desk(64_000), reading="whole").key(plain)
 
 
 def test_batches_are_as_equal_as_may_be() -> None:
-    looks = Looks(desk(64_000), [Wanted("Who?")] * 40, 100, 8, 16)
+    looks = Looks(desk(64_000), [EvidenceQuery("Who?")] * 40, 100, 8, 16)
     assert [len(look.numbers) for look in looks.whole(range(40))] == [13, 13, 14]

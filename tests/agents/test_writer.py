@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from redraft.agents.structured_writer import MAX_TRIES, Pen
+from redraft.agents.structured_writer import MAX_TRIES, StructuredWriter
 from redraft.agents.writer import COMPRESSION_TOLERANCE, Writer, is_nothing
 from redraft.domain import Usage
 from redraft.errors import EmptyReply
@@ -35,7 +35,7 @@ def writer(lengths: list[int], broken: bool) -> tuple[Writer, FunctionModel]:
         return f"{text[:-4]}hen" if broken and length % 2 else text
 
     model = FunctionModel(answer)
-    return Writer(Pen(model, tokens_per_word=1.6)), model
+    return Writer(StructuredWriter(model, tokens_per_word=1.6)), model
 
 
 def valid(length: int, limit: int, broken: bool) -> bool:
@@ -98,7 +98,7 @@ def test_compression_is_within_a_fifth_of_its_target_or_marked_and_always_shorte
 @settings(deadline=None)
 def test_tidying_takes_only_what_lost_little(words: int) -> None:
     summary = f"{prose(98)} This excerpt."
-    author = Writer(Pen(FunctionModel(lambda request: prose(words)), tokens_per_word=1.6))
+    author = Writer(StructuredWriter(FunctionModel(lambda request: prose(words)), tokens_per_word=1.6))
     written = asyncio.run(author.tidy(summary, "tidy"))
 
     assert written.words == count_words(written.text)

@@ -10,15 +10,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from redraft.agreement.annotations import CLEAR, Annotations, Entry, Verdict, read_annotations, read_summaries
-from redraft.agreement.sentence_match import Placed, place
+from redraft.agreement.annotations import (
+    CLEAR,
+    AnnotatedSentence,
+    Annotations,
+    ConfusionVerdict,
+    read_annotations,
+    read_summaries,
+)
+from redraft.agreement.sentence_match import PlacedAnnotations, place
 from redraft.errors import UsageError
 from redraft.evaluators.base import statements_of
 
 WHO = {"questions": "Who is Tom?", "types": ["entity omission"]}
 BOTH = ("entity omission", "causal omission")
 NOTHING = {"questions": None, "types": None}
-CONFUSING = Verdict(confusing=True, types=("entity omission",), questions=("Who is Tom?",))
+CONFUSING = ConfusionVerdict(confusing=True, types=("entity omission",), questions=("Who is Tom?",))
 _HOSTILE = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -32,7 +39,7 @@ def read(folder: Path, content: object) -> Annotations:
     return read_annotations(written(folder, content))
 
 
-def said(folder: Path, fields: dict[str, Any]) -> Verdict | None:
+def said(folder: Path, fields: dict[str, Any]) -> ConfusionVerdict | None:
     """What an entry with these fields says."""
     entries = read(folder, {"a": {"Tom sleeps.": fields, "Tom eats.": WHO, "Tom drinks.": WHO}}).entries["a"]
     assert entries is not None
@@ -57,12 +64,12 @@ def said(folder: Path, fields: dict[str, Any]) -> Verdict | None:
     ],
 )  # fmt: skip
 def test_what_confuses_is_read_in_any_form(
-    tmp_path: Path, fields: dict[str, Any], expected: Verdict | tuple[str, ...]
+    tmp_path: Path, fields: dict[str, Any], expected: ConfusionVerdict | tuple[str, ...]
 ) -> None:
     found = said(tmp_path, fields)
     assert found is not None
     assert found.confusing
-    if isinstance(expected, Verdict):
+    if isinstance(expected, ConfusionVerdict):
         assert found == expected
     else:
         assert found.types == expected
@@ -177,13 +184,17 @@ def test_summaries_are_read_as_documents_are(tmp_path: Path) -> None:
 TEXT = "Tom sleeps in the tower. Dr. Ada Snow eats his bread there. Nobody hears the sea."
 
 
-def placed(*sentences: str | tuple[str, Verdict | None], text: str = TEXT, every: bool = False) -> Placed:
+def placed(
+    *sentences: str | tuple[str, ConfusionVerdict | None], text: str = TEXT, every: bool = False
+) -> PlacedAnnotations:
     """What entries come to, each confusing unless it says otherwise."""
-    entries = [Entry(one, CONFUSING) if isinstance(one, str) else Entry(*one) for one in sentences]
+    entries = [
+        AnnotatedSentence(one, CONFUSING) if isinstance(one, str) else AnnotatedSentence(*one) for one in sentences
+    ]
     return place(entries, statements_of(text), every=every)
 
 
-def confused(found: Placed) -> list[int]:
+def confused(found: PlacedAnnotations) -> list[int]:
     return [number for number, one in found.verdicts.items() if one.confusing]
 
 
@@ -259,7 +270,9 @@ _pieces = st.text("ab .", max_size=12)
     st.lists(st.tuples(_pieces, st.sampled_from([CLEAR, CONFUSING, None])), max_size=8),
     st.booleans(),
 )
-def test_whatever_is_annotated_adds_up(text: str, entries: list[tuple[str, Verdict | None]], every: bool) -> None:
+def test_whatever_is_annotated_adds_up(
+    text: str, entries: list[tuple[str, ConfusionVerdict | None]], every: bool
+) -> None:
     found = placed(*entries, text=text, every=every)
     statements = statements_of(text)
     assert set(found.verdicts) <= {one.id for one in statements}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft.agreement.sheets.questions import Around, Question, drawn, margin_of, needed, share_of
+from redraft.agreement.sheets.questions import Around, SheetRow, drawn, margin_of, needed, share_of
 from redraft.agreement.sheets.sheet import majority, read_sheets, written
 from redraft.domain import Document
 from redraft.errors import UsageError
@@ -45,7 +45,7 @@ def test_a_sample_is_the_same_for_the_same_seed() -> None:
 
 
 def _sheet(*texts: str) -> str:
-    questions = [Question(f"run/claims/{n}", {"sentence": text}, True, "") for n, text in enumerate(texts)]
+    questions = [SheetRow(f"run/claims/{n}", {"sentence": text}, True, "") for n, text in enumerate(texts)]
     return written(questions, "claims", 2)
 
 

@@ -7,7 +7,7 @@ import pytest
 from redraft.agreement.sweep import read_otherwise, sweep_of
 from redraft.domain import Evaluation
 from redraft.evaluators.similarity import exact, rouge1
-from redraft.settings import Judging
+from redraft.settings import JudgeConfig
 
 
 def test_values_are_listed_and_ranges_have_both_ends() -> None:
@@ -20,7 +20,7 @@ def test_values_are_listed_and_ranges_have_both_ends() -> None:
 
 
 def test_a_judge_is_asked_in_one_way_for_all_readings() -> None:
-    base = Judging(similarity="rouge1", threshold=0.6)
+    base = JudgeConfig(similarity="rouge1", threshold=0.6)
     sweep = sweep_of(["similarity=exact,rouge1", "threshold=0.2,0.4"])
     how = sweep.judging(base, ())
     assert (how.similarity, how.second_look) == ("rouge1", False)
@@ -51,13 +51,13 @@ def test_an_answer_counts_as_far_as_it_is_alike_and_nothing_below_the_threshold(
         likeness = [alike(one, other) if other else 0.0 for one, other in zip(SAID, ANSWERS, strict=True)]
         expected = sum(like for like in likeness if like > threshold) / 5
         reading = (("similarity", name), ("threshold", str(threshold)))
-        assert read_otherwise(_claims(), reading, Judging(), None) == pytest.approx(expected)
+        assert read_otherwise(_claims(), reading, JudgeConfig(), None) == pytest.approx(expected)
     assert len({round(rouge1(one, other), 3) for one, other in zip(SAID, ANSWERS, strict=True) if other}) == 4
 
 
 def test_the_judges_own_verdict_is_taken_as_it_is_and_too_few_verdicts_are_no_score() -> None:
     reading = (("similarity", "judge"), ("threshold", "0.5"))
-    assert read_otherwise(_claims(), reading, Judging(), None) == pytest.approx(1 / 5)
-    assert read_otherwise(_claims(2), reading, Judging(), None) == pytest.approx(1 / 3)
-    assert read_otherwise(_claims(3), reading, Judging(), None) is None
-    assert read_otherwise(_claims(), (), Judging(), None) == 0.9
+    assert read_otherwise(_claims(), reading, JudgeConfig(), None) == pytest.approx(1 / 5)
+    assert read_otherwise(_claims(2), reading, JudgeConfig(), None) == pytest.approx(1 / 3)
+    assert read_otherwise(_claims(3), reading, JudgeConfig(), None) is None
+    assert read_otherwise(_claims(), (), JudgeConfig(), None) == 0.9

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 import redraft
-from redraft import Limits, RedraftError, Settings, UsageError, Workshop
+from redraft import DraftConfig, Limits, RedraftError, Session, UsageError
 from redraft.batches.dossiers import wanted_in, write_page, write_pages
 from redraft.batches.folder import add_dossiers, folder_named, write_folder
-from redraft.batches.request import Asked
+from redraft.batches.request import BatchRequest
 from redraft.batches.results import read_batch, results
 from redraft.batches.sources import check, file_name, put_in
 from redraft.batches.status import standing_of
-from redraft.batches.worker import Worker
+from redraft.batches.worker import BatchWorker
 from redraft.store.batches import Batch
 from redraft.store.store import Store
 from tests.support import story
@@ -39,13 +39,13 @@ def opened(store: Store, folder: Path, *, dossiers: bool = True, named: bool = T
     """A batch of all there is in the folder, for the built-in model."""
     out = folder_named(folder / "out", dossiers=dossiers) if named else ""
     limits = Limits(concurrency=2)
-    store.batches.open(Batch("b", Asked(Settings(words=40)).to_json(), limits.model_dump(mode="json"), out))
+    store.batches.open(Batch("b", BatchRequest(DraftConfig(words=40)).to_json(), limits.model_dump(mode="json"), out))
     put_in(store, "b", [str(folder / "in")])
     return limits
 
 
 def worked(store: Store, limits: Limits) -> None:
-    asyncio.run(Worker(store, "b", "w", limits).work())
+    asyncio.run(BatchWorker(store, "b", "w", limits).work())
 
 
 def documents(folder: Path, *names: str) -> None:
@@ -199,7 +199,7 @@ def test_a_run_that_was_forgotten_has_none(store: Store, tmp_path: Path) -> None
 
 async def test_an_application_has_them_too(tmp_path: Path) -> None:
     asking: dict[str, Any] = {"words": 40, "folder": tmp_path / "out", "dossiers": True}
-    async with Workshop(tmp_path / "a.db") as shop:
+    async with Session(tmp_path / "a.db") as shop:
         made = await redraft.batch(shop, [redraft.Document.from_text(story(6).text, "A memo")], **asking)
         with pytest.raises(UsageError, match="dossiers need a folder"):
             await redraft.batch(shop, [redraft.Document.from_text(story(6).text, "A memo")], dossiers=True)

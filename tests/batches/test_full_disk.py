@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from redraft.batches.engine import Ended, Place
+from redraft.batches.engine import Ended, WorkerPlace
 from redraft.batches.local_engine import Processes
-from redraft.batches.terms import Tell, Terms
-from redraft.batches.worker_pool import Crew
+from redraft.batches.terms import Tell, WorkerTerms
+from redraft.batches.worker_pool import WorkerPool
 from redraft.errors import RedraftError, StoreError
 from redraft.models.budget import Budget
 from redraft.store.bookings import Booking, Bookings
@@ -75,11 +75,11 @@ async def test_who_waits_for_room_hears_of_a_call_that_cannot_be_settled_or_take
 class Doomed:
     """A worker that cannot store that it cannot store."""
 
-    def __init__(self, terms: Terms, _: Tell) -> None:
+    def __init__(self, terms: WorkerTerms, _: Tell) -> None:
         self.terms = terms
 
-    def place(self) -> Place:
-        return Place(1)
+    def place(self) -> WorkerPlace:
+        return WorkerPlace(1)
 
     def ended(self) -> Ended:
         return Ended("disk is full", for_good=True)
@@ -100,7 +100,7 @@ def test_no_worker_is_put_in_the_place_of_one_that_ended_for_a_full_disk(
 
     with (
         pytest.raises(RedraftError, match="no worker can go on: disk is full"),
-        Crew(store, Processes(), Terms(str(store.path), "b", "", 0, 2), str) as crew,
+        WorkerPool(store, Processes(), WorkerTerms(str(store.path), "b", "", 0, 2), str) as crew,
     ):
         crew.mend()
 

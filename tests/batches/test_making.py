@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import redraft
-from redraft import BatchProgress, Document, Limits, RedraftError, Settings, UsageError, Workshop
+from redraft import BatchProgress, Document, DraftConfig, Limits, RedraftError, Session, UsageError
 from redraft.store.store import Store
 from tests.chatserver import ChatServer, asked
 from tests.judges import KEY
@@ -67,8 +67,8 @@ def told(number: int) -> str:
     return story(12).text.replace("The Keeper", f"The Keeper of light {number}").replace("keeper", f"keeper {number}")
 
 
-def at(server: ChatServer) -> Settings:
-    return Settings(model="openai:m", base_url=server.base_url, context_tokens=1024)
+def at(server: ChatServer) -> DraftConfig:
+    return DraftConfig(model="openai:m", base_url=server.base_url, context_tokens=1024)
 
 
 @pytest.mark.slow
@@ -78,7 +78,7 @@ async def test_models_and_metrics_of_ones_own_work_in_this_process(folder: Path,
     memo = Document.from_text(told(9), "A memo")
     sources: list[str | Path | Document] = [str(folder / "in"), memo, Document.from_text(" ", "Nothing")]
     asking: dict[str, Any] = {"strategy": "direct", "words": 20, "metrics": [SaysKeeper()], "folder": folder / "out"}
-    async with Workshop(place, model=model, observer=seen.append) as shop:
+    async with Session(place, model=model, observer=seen.append) as shop:
         kept = await shop.add(Document.from_text(told(8), "Kept before"))
         first = await redraft.batch(shop, [*sources, kept], **asking)
         once = model.asked
@@ -104,7 +104,7 @@ async def test_models_and_metrics_of_ones_own_work_in_this_process(folder: Path,
 @pytest.mark.slow
 async def test_a_folder_has_what_the_command_leaves_there(folder: Path, place: Path | str, server: ChatServer) -> None:
     (folder / "in" / "[x](javascript:alert(1)).md").write_text("", "utf-8")
-    async with Workshop(place, settings=at(server)) as shop:
+    async with Session(place, settings=at(server)) as shop:
         made = await redraft.batch(shop, [folder / "in"], folder=folder / "out", name="mine", **SHORT)
     report = (folder / "out" / "report.md").read_text("utf-8")
     assert {path.name for path in (folder / "out").iterdir()} == {
@@ -121,7 +121,7 @@ async def test_a_folder_has_what_the_command_leaves_there(folder: Path, place: P
 @pytest.mark.slow
 async def test_processes_do_the_same_where_all_go_by_names(folder: Path, place: Path | str, server: ChatServer) -> None:
     seen: list[redraft.Event] = []
-    async with Workshop(place, settings=at(server), observer=seen.append) as shop:
+    async with Session(place, settings=at(server), observer=seen.append) as shop:
         made = await redraft.batch(shop, [folder / "in"], workers=2, **SHORT)
         assert (made.status, made.complete, made.calls) == ("done", True, len(server.seen))
         assert len({asked(one) for one in server.seen}) == len(server.seen)
@@ -137,7 +137,7 @@ async def test_processes_do_the_same_where_all_go_by_names(folder: Path, place: 
 async def test_a_used_up_budget_is_told_and_another_goes_on(
     folder: Path, place: Path | str, server: ChatServer
 ) -> None:
-    async with Workshop(place, settings=at(server), limits=Limits(max_calls=5)) as shop:
+    async with Session(place, settings=at(server), limits=Limits(max_calls=5)) as shop:
         cut = await redraft.batch(shop, [folder / "in"], name="mine", **SHORT)
         assert (cut.status, cut.calls, len(server.seen)) == ("stopped", 5, 5)
         assert cut.error is not None
@@ -153,7 +153,7 @@ async def test_who_is_cancelled_hands_back_what_was_at_work(
     folder: Path, place: Path | str, workers: int | None
 ) -> None:
     with ChatServer(latency=lambda *_: 30.0) as server, Store(place) as store:
-        async with Workshop(store, settings=at(server)) as shop:
+        async with Session(store, settings=at(server)) as shop:
             making = asyncio.create_task(redraft.batch(shop, [folder / "in"], name="b", workers=workers, **SHORT))
             while len(server.seen) < 4:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
@@ -184,7 +184,7 @@ async def test_who_is_cancelled_hands_back_what_was_at_work(
 async def test_what_cannot_be_meant_is_refused_and_nothing_begun(
     tmp_path: Path, workshop: dict[str, Any], given: dict[str, Any], said: str
 ) -> None:
-    async with Workshop(tmp_path / "a.db", **workshop) as shop:
+    async with Session(tmp_path / "a.db", **workshop) as shop:
         asking = {"sources": [Document.from_text(told(1), "One")], **given}
         with pytest.raises(RedraftError, match=said):
             await redraft.batch(shop, **asking)
@@ -194,7 +194,7 @@ async def test_what_cannot_be_meant_is_refused_and_nothing_begun(
 
 
 async def test_nobody_else_sees_a_database_in_memory() -> None:
-    async with Workshop(":memory:") as shop:
+    async with Session(":memory:") as shop:
         memo = Document.from_text(told(1), "One")
         with pytest.raises(UsageError, match="nobody else sees a database in memory"):
             await redraft.batch(shop, [memo], workers=2)
@@ -206,5 +206,5 @@ async def test_an_observer_that_fails_ends_no_batch(folder: Path, tmp_path: Path
     def failing(event: redraft.Event) -> None:
         raise ValueError(event.kind)
 
-    async with Workshop(tmp_path / "a.db", observer=failing) as shop:
+    async with Session(tmp_path / "a.db", observer=failing) as shop:
         assert (await redraft.batch(shop, [folder / "in"], words=20)).complete

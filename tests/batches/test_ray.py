@@ -19,8 +19,8 @@ import pytest
 from redraft.batches import crew as crews
 from redraft.batches.engine import Engine, engine_named
 from redraft.batches.request import pot_of
-from redraft.batches.terms import Terms
-from redraft.batches.worker_pool import Crew
+from redraft.batches.terms import WorkerTerms
+from redraft.batches.worker_pool import WorkerPool
 from redraft.errors import RedraftError, UsageError
 from redraft.store.store import Store
 from tests.batches.test_work import documents, opened, states
@@ -71,7 +71,7 @@ def engine(cluster: str, store: Store) -> Iterator[Engine]:
         yield made
 
 
-def watched(crew: Crew, meanwhile: Callable[[], object] = lambda: None, seconds: float = 120.0) -> None:
+def watched(crew: WorkerPool, meanwhile: Callable[[], object] = lambda: None, seconds: float = 120.0) -> None:
     until = time.monotonic() + seconds
     while crew.mend():
         assert time.monotonic() < until, "the batch hangs"
@@ -91,7 +91,7 @@ def test_two_actors_ask_for_nothing_twice(engine: Engine, store: Store, folder: 
     told: list[str] = []
     with ChatServer() as server:
         opened(store, folder, server.base_url)
-        with Crew(store, engine, Terms(store.address, "b", "", 0, 2), told.append) as crew:
+        with WorkerPool(store, engine, WorkerTerms(store.address, "b", "", 0, 2), told.append) as crew:
             watched(crew)
         assert states(store) == {"done": 6}
         assert len({asked(seen) for seen in server.seen}) == len(server.seen)
@@ -107,8 +107,8 @@ def test_actors_that_are_killed_lose_nothing_and_pay_nothing_twice(engine: Engin
     kills, chance = 0, random.Random(5)
     with ChatServer(latency=lambda *_: 0.25) as server:
         opened(store, folder, server.base_url, max_cost=50.0)
-        terms = Terms(store.address, "b", "", 0, 2, prices=str(folder / "prices.toml"))
-        with Crew(store, engine, terms, lambda line: None) as crew:
+        terms = WorkerTerms(store.address, "b", "", 0, 2, prices=str(folder / "prices.toml"))
+        with WorkerPool(store, engine, terms, lambda line: None) as crew:
 
             def kill() -> None:
                 nonlocal kills
@@ -133,7 +133,7 @@ def test_a_cancellation_ends_what_actors_are_at(engine: Engine, store: Store, fo
     documents(folder, 4)
     with ChatServer(latency=lambda *_: 60.0) as server:
         opened(store, folder, server.base_url)
-        with Crew(store, engine, Terms(store.address, "b", "", 0, 2), lambda line: None) as crew:
+        with WorkerPool(store, engine, WorkerTerms(store.address, "b", "", 0, 2), lambda line: None) as crew:
             wait_for(lambda: crew.mend() and server.in_flight >= 2)
             pids = [place.pid for place in crew.places()]
             store.batches.set_status("b", "cancelled")
@@ -151,7 +151,7 @@ def test_for_whom_there_is_no_room_the_others_do_not_wait(
     told: list[str] = []
     with ChatServer(latency=lambda *_: 1.0) as server:
         opened(store, folder, server.base_url)
-        with Crew(store, engine, Terms(store.address, "b", "", 0, _CPUS + 1), told.append) as crew:
+        with WorkerPool(store, engine, WorkerTerms(store.address, "b", "", 0, _CPUS + 1), told.append) as crew:
             watched(crew)
     assert states(store) == {"done": 6}
     assert "1 of 3 workers have not begun yet; they do as soon as there is room" in told
@@ -163,15 +163,15 @@ def test_where_there_is_no_room_at_all_nobody_waits_for_ever(
     documents(folder, 2)
     opened(store, folder, "http://127.0.0.1:9/v1")
     others = [occupied(1.0) for _ in range(_CPUS)]
-    terms = Terms(store.address, "b", "", 0, 2)
-    with Crew(store, engine, terms, lambda line: None) as crew:
+    terms = WorkerTerms(store.address, "b", "", 0, 2)
+    with WorkerPool(store, engine, terms, lambda line: None) as crew:
         assert crew.mend()
         store.batches.set_status("b", "cancelled")
         assert not crew.mend(), "what was cancelled waits for no room"
     opened(store, folder, "http://127.0.0.1:9/v1")
     monkeypatch.setattr(crews, "_NO_ROOM", 1.0)
     with (
-        Crew(store, engine, terms, lambda line: None) as crew,
+        WorkerPool(store, engine, terms, lambda line: None) as crew,
         pytest.raises(RedraftError, match="there was no room for a single worker"),
     ):
         watched(crew, seconds=20)
@@ -205,7 +205,7 @@ def test_keys_are_in_nothing_that_ray_keeps(engine: Engine, store: Store, folder
     documents(folder, 1)
     with ChatServer() as server:
         opened(store, folder, server.base_url)
-        with Crew(store, engine, Terms(store.address, "b", "", 0, 1), lambda line: None) as crew:
+        with WorkerPool(store, engine, WorkerTerms(store.address, "b", "", 0, 1), lambda line: None) as crew:
             watched(crew)
         assert server.seen[0].authorization == f"Bearer {KEY}"
     session = Path(ray._private.worker._global_node.get_session_dir_path())

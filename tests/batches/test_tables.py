@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from redraft.batches.items import BatchItem
-from redraft.batches.status import Standing
-from redraft.batches.tables import Tally, report_of
+from redraft.batches.status import BatchStanding
+from redraft.batches.tables import BatchTotals, report_of
 from redraft.dossier.comparison.sides import interval_of_mean
-from redraft.store.batches import Batch, Counts
+from redraft.store.batches import Batch, ItemStates
 
 ITEM = BatchItem(
     source="a", state="done", run="r", title="A", document="d", summary="Words.", words=1, complete=True,
@@ -23,7 +23,7 @@ ITEM = BatchItem(
 
 
 def figures(scores: Sequence[float | None]) -> dict[str, Any]:
-    standing = Standing(Batch("b", {}, {}), Counts(done=len(scores)), 1, 0.0)
+    standing = BatchStanding(Batch("b", {}, {}), ItemStates(done=len(scores)), 1, 0.0)
     report = report_of([replace(ITEM, scores={"coverage": one}) for one in scores], standing)
     table = next(one for one in report.tables if one.name == "figures")
     return next(dict(zip(table.columns, row, strict=True)) for row in table.rows if row[0] == "coverage")
@@ -53,7 +53,7 @@ def test_of_many_documents_the_interval_is_reckoned_and_hardly_differs() -> None
 
 
 def test_no_more_is_kept_of_many_than_of_few() -> None:
-    tally = Tally()
+    tally = BatchTotals()
     for number in range(3000):
         tally.add(replace(ITEM, source=str(number), scores={"coverage": 0.5}))
     assert {len(one.first) for one in tally.figures.values()} == {500}

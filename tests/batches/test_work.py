@@ -16,16 +16,16 @@ from typing import Any
 import pytest
 
 from redraft.batches.local_engine import Processes
-from redraft.batches.request import Asked, pot_of
+from redraft.batches.request import BatchRequest, pot_of
 from redraft.batches.results import results
 from redraft.batches.sources import put_in
 from redraft.batches.status import standing_of
-from redraft.batches.terms import Terms
-from redraft.batches.worker import Worker
-from redraft.batches.worker_pool import Crew
+from redraft.batches.terms import WorkerTerms
+from redraft.batches.worker import BatchWorker
+from redraft.batches.worker_pool import WorkerPool
 from redraft.models.jobs import office
 from redraft.models.prices import PriceTable
-from redraft.settings import Limits, Settings
+from redraft.settings import DraftConfig, Limits
 from redraft.store.batches import Batch
 from redraft.store.store import Store
 from tests.chatserver import ChatServer, Fault, Reply, Seen, asked, summarizer
@@ -61,16 +61,16 @@ def documents(folder: Path, count: int, sentences: int = 12) -> None:
 def opened(store: Store, folder: Path, url: str = "", **limits: object) -> Limits:
     """A batch of all there is in the folder; a document of 12 sentences takes two calls."""
     model = {"model": "openai:m", "base_url": url, "context_tokens": 1024} if url else {}
-    settings = Settings.model_validate({"words": 60, "chunk_tokens": 192, "strategy": "hierarchical", **model})
+    settings = DraftConfig.model_validate({"words": 60, "chunk_tokens": 192, "strategy": "hierarchical", **model})
     bounds = Limits.model_validate({"concurrency": 4, **limits})
-    batch = Batch("b", Asked(settings).to_json(), bounds.model_dump(mode="json"), str(folder / "out"))
+    batch = Batch("b", BatchRequest(settings).to_json(), bounds.model_dump(mode="json"), str(folder / "out"))
     store.batches.open(batch)
     put_in(store, "b", [str(folder / "in")])
     return bounds
 
 
 def worked(store: Store, limits: Limits, prices: PriceTable | None = None, name: str = "w") -> None:
-    asyncio.run(Worker(store, "b", name, limits, prices, lease_seconds=5.0).work())
+    asyncio.run(BatchWorker(store, "b", name, limits, prices, lease_seconds=5.0).work())
 
 
 def states(store: Store) -> Counter[str]:
@@ -159,7 +159,7 @@ async def test_a_pause_brings_to_an_end_what_was_begun_and_a_cancellation_stops_
 
     with ChatServer(script) as server:
         limits = opened(store, folder, server.base_url, concurrency=2)
-        working = loop.create_task(Worker(store, "b", "w", limits, lease_seconds=1.0).work())
+        working = loop.create_task(BatchWorker(store, "b", "w", limits, lease_seconds=1.0).work())
         await _until(lambda: len(server.seen) >= 2)
         store.batches.set_status("b", "paused")
         release.set()
@@ -167,7 +167,7 @@ async def test_a_pause_brings_to_an_end_what_was_begun_and_a_cancellation_stops_
         assert states(store) == {"done": 2, "waiting": 4}
         release.clear()
         opened(store, folder, server.base_url, concurrency=2)
-        working = loop.create_task(Worker(store, "b", "w", limits, lease_seconds=1.0).work())
+        working = loop.create_task(BatchWorker(store, "b", "w", limits, lease_seconds=1.0).work())
         await _until(lambda: server.in_flight >= 2)
         store.batches.set_status("b", "cancelled")
         await asyncio.wait_for(working, 10)
@@ -184,7 +184,7 @@ def test_workers_keep_to_one_pace(store: Store, folder: Path, monkeypatch: pytes
         limits = opened(store, folder, server.base_url, requests_per_minute=3)
 
         async def both() -> None:
-            await asyncio.gather(*(Worker(store, "b", name, limits).work() for name in ("v", "w")))
+            await asyncio.gather(*(BatchWorker(store, "b", name, limits).work() for name in ("v", "w")))
 
         asyncio.run(both())
         starts = sorted(seen.start for seen in server.seen)
@@ -212,8 +212,8 @@ def test_workers_that_are_killed_lose_nothing_and_pay_nothing_twice(store: Store
     kills = 0
     with ChatServer(script, latency=lambda *_: 0.25) as server:
         opened(store, folder, server.base_url, max_cost=50.0)
-        terms = Terms(store.address, "b", "", 0, 2, prices=str(folder / "prices.toml"))
-        with Crew(store, Processes(), terms, lambda note: None) as crew:
+        terms = WorkerTerms(store.address, "b", "", 0, 2, prices=str(folder / "prices.toml"))
+        with WorkerPool(store, Processes(), terms, lambda note: None) as crew:
             began = time.monotonic()
             while crew.mend():
                 assert time.monotonic() - began < 200
@@ -241,7 +241,9 @@ def test_a_batch_goes_on_through_a_restart_of_the_server(folder: Path) -> None:
     documents(folder, 8)
     with restartable() as (address, restart), ChatServer(latency=lambda *_: 0.25) as server, Store(address) as store:
         opened(store, folder, server.base_url)
-        with Crew(store, Processes(), Terms(address, "b", "", 0, 2, lease_seconds=5.0), lambda note: None) as crew:
+        with WorkerPool(
+            store, Processes(), WorkerTerms(address, "b", "", 0, 2, lease_seconds=5.0), lambda note: None
+        ) as crew:
             began = time.monotonic()
             restarted = False
             while crew.mend():
@@ -272,8 +274,8 @@ def test_what_kills_its_worker_three_times_is_set_aside_and_the_rest_goes_on(
         limits = opened(store, folder, server.base_url)
         store.batches.add("b", [])
         put_in(store, "b", [str(folder / "in" / "deadly.poison")])
-        terms = Terms(store.address, "b", "", 0, 1)
-        with Crew(store, Processes(), terms, lambda note: None) as crew:
+        terms = WorkerTerms(store.address, "b", "", 0, 1)
+        with WorkerPool(store, Processes(), terms, lambda note: None) as crew:
             while crew.mend():
                 time.sleep(0.1)
         assert limits.concurrency == 4
@@ -291,7 +293,7 @@ def test_workers_whose_driver_was_killed_hand_back_what_they_had(store: Store, f
     documents(folder, 2)
     with ChatServer(latency=lambda *_: 30.0) as server:
         opened(store, folder, server.base_url)
-        process = Processes().start(Terms(store.address, "b", "w", 0, 1), lambda note: None).process
+        process = Processes().start(WorkerTerms(store.address, "b", "w", 0, 1), lambda note: None).process
         while len(server.seen) < 2:
             time.sleep(0.05)
         assert process.stdin is not None

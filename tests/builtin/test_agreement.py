@@ -9,7 +9,7 @@ import pytest
 from benchmarks.agreement import HALVES, QAGS, SUMMEVAL, half, judged, per_summary, per_system, written
 from redraft.agreement.series import baseline, filled
 from redraft.builtin.facade import IDENTITY
-from redraft.store.agreements import Agreement, Standing
+from redraft.store.agreements import Agreement, JudgeSetup
 
 
 @pytest.mark.slow
@@ -32,7 +32,7 @@ def test_consistency_ranks_systems_better_than_bigrams_do() -> None:
 
 
 def test_what_is_written_is_what_the_package_reads() -> None:
-    standing = Standing(IDENTITY, "consistency", 3, "", "")
+    standing = JudgeSetup(IDENTITY, "consistency", 3, "", "")
     figure = Agreement(standing, "QAGS", "consistency", "summaries", "tau-b", 108, 0.4671, None, 0.5, "2026-11-22")
     content = tomllib.loads(written([figure, figure]))
     assert content["words"]["consistency"]["sees"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from benchmarks.common import stories
 from redraft.builtin.questions import ask_document, ask_whether, question_about, rank_questions, read_claim
-from redraft.builtin.references import People
+from redraft.builtin.references import NamedPeople
 from redraft.prompts.judging import (
     AskDocumentGiven,
     Candidate,
@@ -78,7 +78,7 @@ def test_a_question_is_who_or_what_or_whether_a_sentence_is_so() -> None:
     ],
 )
 def test_good_english(sentence: str, question: str, answer: str) -> None:
-    people = People(["Hester Vane said that she was glad of it.", "Then Hester Vane ate her egg."])
+    people = NamedPeople(["Hester Vane said that she was glad of it.", "Then Hester Vane ate her egg."])
     assert question_about(sentence, people) == (question, answer)
 
 
@@ -95,7 +95,7 @@ def test_good_english(sentence: str, question: str, answer: str) -> None:
     ],
 )
 def test_of_a_sentence_that_makes_no_good_question_nothing_short_is_asked(sentence: str) -> None:
-    assert question_about(sentence, People([])) is None
+    assert question_about(sentence, NamedPeople([])) is None
 
 
 def test_an_excerpt_without_sentences_gives_no_questions() -> None:

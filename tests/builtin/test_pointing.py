@@ -6,7 +6,7 @@ import pytest
 
 from redraft.builtin.draft import standing_alone, summarize_whole
 from redraft.builtin.prose import LAST_RESORT, plain, read
-from redraft.builtin.references import People, points_out
+from redraft.builtin.references import NamedPeople, points_out
 from redraft.prompts.drafting import WholeGiven
 from redraft.text.languages import ENGLISH
 from redraft.text.sentences import sentences
@@ -33,7 +33,7 @@ KNOWN = [
     ],
 )
 def test_a_sentence_that_names_whom_it_means_stands_alone(text: str) -> None:
-    assert not points_out(text, People(KNOWN))
+    assert not points_out(text, NamedPeople(KNOWN))
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_sentence_that_names_whom_it_means_stands_alone(text: str) -> None:
     ],
 )
 def test_a_sentence_that_points_out_of_itself_does_not(text: str) -> None:
-    assert points_out(text, People(KNOWN))
+    assert points_out(text, NamedPeople(KNOWN))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import redraft
 from redraft.cli.options import of_field
 from redraft.cli.sections import Command
 from redraft.fields import parameters_of, same, setting
-from redraft.settings import Judging, Limits, ModelSettings, Refinement, Settings
+from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings, RefineConfig
 
 # What a workshop is made with, and a single run cannot have otherwise.
 OF_A_WORKSHOP = {"model", "base_url", "key_env", "source_language", "replies", "judge", "judge_base_url", "validator"}
@@ -60,7 +60,7 @@ def test_the_help_says_the_default_of_the_field_or_the_words_for_it() -> None:
 
 def test_an_option_of_a_new_run_has_the_default_of_its_field() -> None:
     command = Command("example")
-    of_field(Settings, "chunk_tokens")(command)
+    of_field(DraftConfig, "chunk_tokens")(command)
     of_field(Limits, "concurrency")(command)
     assert {one.name: one.default for one in command.params} == {"chunk_tokens": 2048, "concurrency": None}
 
@@ -71,22 +71,22 @@ def test_the_parameters_of_a_model_are_those_of_its_fields_that_are_options() ->
 
 def test_the_same_field_of_another_model_has_its_bounds_beside_its_own() -> None:
     class Body(BaseModel):
-        words: Annotated[int | None, Field(le=100)] = same(Settings, "words")
+        words: Annotated[int | None, Field(le=100)] = same(DraftConfig, "words")
 
     shown = Body.model_json_schema()["properties"]["words"]
     assert shown["anyOf"][0] == {"type": "integer", "minimum": 10, "maximum": 100}
-    assert shown["description"] == Settings.model_fields["words"].description
-    assert "maximum" not in Settings.model_json_schema()["properties"]["words"]["anyOf"][0]
+    assert shown["description"] == DraftConfig.model_fields["words"].description
+    assert "maximum" not in DraftConfig.model_json_schema()["properties"]["words"]["anyOf"][0]
 
 
 @pytest.mark.parametrize("name", sorted(set(ModelSettings.model_fields) - {"model", "context_tokens", "prompts"}))
 def test_a_model_of_the_settings_file_and_the_writer_have_the_same_fields(name: str) -> None:
-    own, writers = ModelSettings.model_fields[name], Settings.model_fields[name]
+    own, writers = ModelSettings.model_fields[name], DraftConfig.model_fields[name]
     assert (own.annotation, own.default, own.metadata) == (writers.annotation, writers.default, writers.metadata)
 
 
 def test_the_options_of_a_run_in_python_are_those_of_the_command_line() -> None:
-    known = {name for model in (Settings, Judging, Refinement) for name in parameters_of(model)}
+    known = {name for model in (DraftConfig, JudgeConfig, RefineConfig) for name in parameters_of(model)}
     fields = {"goal": "goals"}
     expected = {fields.get(name, name) for name in known - OF_A_WORKSHOP} | {"max_tokens"}
     assert set(redraft.Options.__annotations__) == expected

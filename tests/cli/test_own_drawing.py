@@ -11,7 +11,7 @@ from redraft.agreement.annotations import Summaries
 from redraft.experiments.booookscore.experiment import CoherenceDesign, measured, seats_of
 from redraft.experiments.plan import judged_by
 from redraft.runs.model_pool import hire
-from redraft.settings import NO_KEY, Judging, Limits, ModelSettings, Settings
+from redraft.settings import NO_KEY, DraftConfig, JudgeConfig, Limits, ModelSettings
 from tests.chatserver import ChatServer, Seen
 from tests.cli.inside import Inside
 from tests.judges import Keepers, island, seen_on, told
@@ -101,11 +101,11 @@ def test_a_judge_of_coherence_keeps_the_window_of_its_table(tmp_path: Path) -> N
 
 
 def test_a_judge_that_is_named_for_its_drawing_still_gets_no_key_that_goes_elsewhere() -> None:
-    seat = Settings(model="openai:j", base_url="http://127.0.0.1:9/v1", temperature=0.3, key_env=NO_KEY)
-    named = Judging.model_validate_json(judged_by(Judging(), "strict", seat).model_dump_json())
+    seat = DraftConfig(model="openai:j", base_url="http://127.0.0.1:9/v1", temperature=0.3, key_env=NO_KEY)
+    named = JudgeConfig.model_validate_json(judged_by(JudgeConfig(), "strict", seat).model_dump_json())
     assert named.models["strict"].temperature == 0.3
     writer, judge = hire(seat, named, Limits(), None)
     assert (judge.settings.model, judge.settings.temperature) == ("openai:j", 0.3)
     assert (writer.usual_key, judge.usual_key) == (False, False)
     plain = seat.model_copy(update={"temperature": None})
-    assert judged_by(Judging(), "strict", plain) == Judging(), "what was judged before is found again"
+    assert judged_by(JudgeConfig(), "strict", plain) == JudgeConfig(), "what was judged before is found again"

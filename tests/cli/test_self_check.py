@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from redraft import Judging, Refinement, Settings
+from redraft import DraftConfig, JudgeConfig, RefineConfig
 from redraft.errors import UsageError
 from redraft.evaluators.metric_info import refuse_self_check, self_checks
 from tests.cli.inside import Inside, keepers_court
 
 REFINE = ("refine", "book.md", "poor.md", "-m", "extractive", "-g", "coverage=0.1", "-w", "100", "--rounds", "1")
 GOALS = {"coverage": 0.5, "consistency": 0.9}
-JUDGING = Judging(metrics=("coverage", "consistency", "spread"))
+JUDGING = JudgeConfig(metrics=("coverage", "consistency", "spread"))
 
 
 @pytest.fixture(scope="module")
@@ -25,19 +25,19 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
 @pytest.mark.parametrize(
     ("settings", "judging", "refinement", "checked"),
     [
-        (Settings(), JUDGING, Refinement(goals=GOALS), {"coverage", "consistency"}),
-        (Settings(), JUDGING, None, {"coverage", "consistency"}),
-        (Settings(strategy="given"), JUDGING, Refinement(goals=GOALS), {"coverage", "consistency"}),
+        (DraftConfig(), JUDGING, RefineConfig(goals=GOALS), {"coverage", "consistency"}),
+        (DraftConfig(), JUDGING, None, {"coverage", "consistency"}),
+        (DraftConfig(strategy="given"), JUDGING, RefineConfig(goals=GOALS), {"coverage", "consistency"}),
         # A summary that somebody brings along it has not written.
-        (Settings(strategy="given"), JUDGING, None, set()),
-        (Settings(model="openai:m"), JUDGING, Refinement(goals=GOALS), set()),
-        (Settings(), JUDGING.model_copy(update={"judges": ("openai:m",)}), Refinement(goals=GOALS), set()),
-        (Settings(), JUDGING.model_copy(update={"judges": ("extractive", "openai:m")}), None, set()),
-        (Settings(model="openai:m"), JUDGING.model_copy(update={"judges": ("extractive",)}), None, set()),
+        (DraftConfig(strategy="given"), JUDGING, None, set()),
+        (DraftConfig(model="openai:m"), JUDGING, RefineConfig(goals=GOALS), set()),
+        (DraftConfig(), JUDGING.model_copy(update={"judges": ("openai:m",)}), RefineConfig(goals=GOALS), set()),
+        (DraftConfig(), JUDGING.model_copy(update={"judges": ("extractive", "openai:m")}), None, set()),
+        (DraftConfig(model="openai:m"), JUDGING.model_copy(update={"judges": ("extractive",)}), None, set()),
     ],
 )
 def test_it_is_one_where_the_built_in_model_alone_judges_what_it_writes(
-    settings: Settings, judging: Judging, refinement: Refinement | None, checked: set[str]
+    settings: DraftConfig, judging: JudgeConfig, refinement: RefineConfig | None, checked: set[str]
 ) -> None:
     assert self_checks(settings, judging, refinement) == checked
     if refinement is None or not checked:

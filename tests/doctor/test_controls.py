@@ -16,7 +16,7 @@ from redraft.evaluators.base import Case, Evaluator, statements_of
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.evaluators.metric_info import MetricAim
 from redraft.models.testing import FunctionModel
-from redraft.runs.experiment_runner import Bench
+from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import Limits
 from redraft.store.store import Store
 from tests.doctor.oracle import Oracle
@@ -32,7 +32,7 @@ async def checked(
     """What comes of the controls of some metrics."""
     with Store(folder / "redraft.db") as store:
         patient = Patient(model.identity, (*metrics, *own), objects={model.identity: model}, own=own)
-        return list((await examine(patient, Bench(store, Limits()))).checks)
+        return list((await examine(patient, ExperimentRunner(store, Limits()))).checks)
 
 
 def by_aim(aim: MetricAim) -> list[Evaluator]:

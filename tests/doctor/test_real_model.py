@@ -13,8 +13,8 @@ from redraft.doctor.checkup import Patient, examine
 from redraft.doctor.controls import controls, expected
 from redraft.doctor.probes import EMPTY, HOLLOW
 from redraft.evaluators.catalog import BUILT_IN
-from redraft.runs.experiment_runner import Bench
-from redraft.settings import Limits, Settings
+from redraft.runs.experiment_runner import ExperimentRunner
+from redraft.settings import DraftConfig, Limits
 from redraft.store.store import Store
 from tests.realserver import NAME, missing, real_model
 
@@ -36,10 +36,10 @@ async def test_a_real_model_is_examined_by_coverage(url: str, tmp_path: Path, mo
     few = [one for one in controls() if one.name in (EMPTY, HOLLOW, "the same twice")]
     monkeypatch.setattr("redraft.doctor.controls.controls", lambda: few)
     coverage = BUILT_IN["coverage"]
-    settings = Settings(context_tokens=4096, prompts="simple")
+    settings = DraftConfig(context_tokens=4096, prompts="simple")
     with Store(tmp_path / "redraft.db") as store:
         patient = Patient(NAME, (coverage,), settings, url)
-        bench = Bench(store, Limits(concurrency=2, timeout=1800))
+        bench = ExperimentRunner(store, Limits(concurrency=2, timeout=1800))
         found = await examine(patient, bench)
     verdicts = {one.control: one.heard for one in found.checks}
     assert verdicts.keys() == expected(coverage).keys()

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
-from redraft import Judging, Result, Settings, Workshop
+from redraft import DraftConfig, JudgeConfig, Result, Session
 from redraft.domain import Document
 from tests.judges import Court, Keepers, Said, Sheet, asked_of, function_model, island, told
 
@@ -68,8 +68,8 @@ async def _stocked(folder: Path) -> Shelf:
     second = await court.evaluate(told(1, 2, 5), **_ALL)
     other_judge = await court.evaluate(told(1, 2, 5), judges=[function_model(Keepers(), "another")], **_ALL)
     async with court.shop() as shop:
-        small = await shop.build(court.document, settings=court.settings(), judging=Judging(questions=6))
-    async with Workshop(court.store, settings=Settings(model="extractive", strategy="direct")) as shop:
+        small = await shop.build(court.document, settings=court.settings(), judging=JudgeConfig(questions=6))
+    async with Session(court.store, settings=DraftConfig(model="extractive", strategy="direct")) as shop:
         plain, plainer = [await shop.summarize(court.document, words=words) for words in (60, 90)]
     assert small.run.judging is not None
     other_pack = await court.evaluate(told(1, 2, 5), pack=small.run.judging.pack)

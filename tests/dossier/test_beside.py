@@ -6,7 +6,7 @@ import pytest
 
 from redraft.domain import Evaluation
 from redraft.dossier.comparison.build import read_beside
-from redraft.dossier.comparison.contents import RunsBeside, Verdict
+from redraft.dossier.comparison.contents import RunsBeside, RunVerdict
 from redraft.dossier.comparison.contestants import letters
 from redraft.dossier.comparison.pairs import fifth_of, standing
 from redraft.dossier.comparison.sides import counted, interval_of_mean
@@ -16,8 +16,8 @@ from redraft.store.store import Store
 from tests.dossier.keepers import Shelf
 
 
-def verdict(word: str, value: float | None) -> Verdict:
-    return Verdict(run="", verdict=word, value=value, found="", sentences=())
+def verdict(word: str, value: float | None) -> RunVerdict:
+    return RunVerdict(run="", verdict=word, value=value, found="", sentences=())
 
 
 def test_an_interval_of_what_is_always_the_same_is_that() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Workshop, read_lineage, read_trace
+from redraft import Session, read_lineage, read_trace
 from redraft.dossier.build import read_dossier
 from redraft.dossier.contents import Dossier
 from redraft.errors import RunError
@@ -22,7 +22,7 @@ from redraft.pages.dossier import dossier_page
 from redraft.pages.markdown import dossier_markdown
 from redraft.readers.documents import parse
 from redraft.rulings import FinalComparison
-from redraft.settings import Limits, Settings
+from redraft.settings import DraftConfig, Limits
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line
 from tests.judges import Court, Keepers, Said, Sheet, island
@@ -140,7 +140,7 @@ def test_the_text_of_a_prompt_is_the_one_that_was_used_and_else_unknown(tmp_path
     (own / "summarize_whole.md").write_text(_own_template(template), "utf-8")
 
     async def work() -> str:
-        async with Workshop(tmp_path / "r.db", settings=Settings(strategy="direct", prompts=str(own))) as shop:
+        async with Session(tmp_path / "r.db", settings=DraftConfig(strategy="direct", prompts=str(own))) as shop:
             return (await shop.summarize(story(12))).run.id
 
     run = asyncio.run(work())
@@ -219,7 +219,7 @@ def test_calls_that_waited_for_one_another_stand_side_by_side_in_time(tmp_path: 
 
 def test_a_run_that_made_no_summary_is_refused_in_a_sentence(tmp_path: Path) -> None:
     async def work() -> str:
-        async with Workshop(tmp_path / "r.db", settings=Settings(model="extractive")) as shop:
+        async with Session(tmp_path / "r.db", settings=DraftConfig(model="extractive")) as shop:
             return (await shop.build(story(20))).run.id
 
     run = asyncio.run(work())

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from redraft import Workshop
+from redraft import Session
 from redraft.domain import Evaluation, Task
 from redraft.errors import UsageError
 from redraft.history.results import Result
@@ -18,8 +18,8 @@ from redraft.prompts.coherence import ERROR_TYPES
 from redraft.prompts.contract import UNSURE
 from redraft.readers.documents import parse
 from redraft.runs.forecast import forecast
-from redraft.runs.prepare import Order, prepare
-from redraft.settings import Evaluate, Judging
+from redraft.runs.prepare import RunSpec, prepare
+from redraft.settings import Evaluate, JudgeConfig
 from tests.agents.test_holes import FREE, Holey, spoiled
 from tests.judges import (
     KEY,
@@ -296,7 +296,7 @@ async def test_a_judge_that_calls_nothing_clear_gives_findings_and_no_score(tmp_
 
 
 async def test_the_built_in_judge_says_that_it_takes_a_language_model(tmp_path: Path) -> None:
-    async with Workshop(str(tmp_path / "redraft.db")) as shop:
+    async with Session(str(tmp_path / "redraft.db")) as shop:
         result = await shop.evaluate(island(3), f"{told(1, 2)} {told(1)}", metrics=METRICS)
         silent = await shop.evaluate(island(3), told(1, 2), metrics=METRICS)
     one, none = result.evaluations["booookscore"], silent.evaluations["booookscore"]
@@ -333,9 +333,9 @@ async def test_findings_act_in_the_refinement(tmp_path: Path, wired: bool) -> No
     court = Court(tmp_path, Reader(said))
     if wired:
         with court.served():
-            result = await court.refine(SUMMARY, goals={"booookscore": 1.0}, judging=Judging(metrics=METRICS))
+            result = await court.refine(SUMMARY, goals={"booookscore": 1.0}, judging=JudgeConfig(metrics=METRICS))
     else:
-        result = await court.refine(SUMMARY, goals={"booookscore": 1.0}, judging=Judging(metrics=METRICS))
+        result = await court.refine(SUMMARY, goals={"booookscore": 1.0}, judging=JudgeConfig(metrics=METRICS))
 
     assert result.initial_scores["booookscore"] == pytest.approx(2 / 5)
     assert (result.scores["booookscore"], result.run.stop_reason) == (1.0, "goals_met")
@@ -359,7 +359,7 @@ async def test_whatever_is_found_is_mended_as_it_says(
             return text.replace("stranger", "keeper of station 49") if point["task"] == task else text
 
     court = Court(tmp_path, Mending({"stranger": {"questions": questions, "types": types}}))
-    result = await court.refine(SUMMARY, goals={"booookscore": 1.0}, judging=Judging(metrics=METRICS))
+    result = await court.refine(SUMMARY, goals={"booookscore": 1.0}, judging=JudgeConfig(metrics=METRICS))
 
     assert (result.scores["booookscore"], result.run.stop_reason) == (1.0, "goals_met")
     (revised,) = court.asked("revise")
@@ -389,9 +389,9 @@ async def test_a_window_without_room_for_the_prompt_is_refused_before_anything_i
 async def test_no_more_is_asked_than_was_foreseen(tmp_path: Path, batch: int) -> None:
     summary = told(*range(1, 61))
     court = Court(tmp_path, Reader())
-    judging = Judging(metrics=METRICS, batch=batch)
+    judging = JudgeConfig(metrics=METRICS, batch=batch)
     prepared = prepare(court.document, court.settings({"strategy": "given"}), court.model, summary)
-    (stage,) = forecast(prepared, Order(Evaluate(judging=judging), given=summary)).stages
+    (stage,) = forecast(prepared, RunSpec(Evaluate(judging=judging), given=summary)).stages
     await court.evaluate(summary, **judging.model_dump())
 
     assert stage.name == "booookscore"

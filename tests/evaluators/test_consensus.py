@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft import Judging, Workshop
+from redraft import JudgeConfig, Session
 from redraft.domain import Evaluation
 from redraft.evaluators.consensus import DISPUTED, Ballot, agreement, majority, spread
 from tests.judges import KEY, UNANSWERABLE, Court, Keepers, Said, Sheet, asked_of, function_model, island, told
@@ -80,8 +80,8 @@ async def panel(folder: Path, *scripts: Keepers) -> tuple[Evaluation, list[list[
     """What judges say of the coverage of six keepers, and which prompts each was asked."""
     courts = [Court(folder / str(n), script) for n, script in enumerate(scripts)]
     judges = [function_model(court.hear, f"judge {n}") for n, court in enumerate(courts)]
-    async with Workshop(folder / "redraft.db", model=function_model(Keepers()), judges=judges) as shop:
-        result = await shop.evaluate(island(), told(1, 2, 3, 4, 5, 6), judging=Judging(metrics=("coverage",)))
+    async with Session(folder / "redraft.db", model=function_model(Keepers()), judges=judges) as shop:
+        result = await shop.evaluate(island(), told(1, 2, 3, 4, 5, 6), judging=JudgeConfig(metrics=("coverage",)))
     return result.evaluations["coverage"], [sorted({sheet.prompt for sheet in court.sheets}) for court in courts]
 
 
@@ -166,7 +166,7 @@ async def test_judges_and_writer_may_be_different_models_at_one_server(
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     court = Court(tmp_path)
     with court.served() as server:
-        judging = Judging(judges=("openai:chair", "openai:second"))
+        judging = JudgeConfig(judges=("openai:chair", "openai:second"))
         await court.refine(told(1), goals={"coverage": 1.0}, judging=judging)
         asked = {(seen.model, sheet.prompt) for seen, sheet in zip(server.seen, court.sheets, strict=True)}
 

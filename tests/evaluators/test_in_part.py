@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from redraft import Workshop, load
+from redraft import Session, load
 from redraft.agreement.verdicts import of_sentences
 from redraft.cli.views.findings import evaluation
 from redraft.doctor.expectations import said_of
 from redraft.domain import Evaluation
-from redraft.evaluators.consensus import Sitting, objected, polled
+from redraft.evaluators.consensus import JudgeVerdicts, objected, polled
 from redraft.evaluators.metric_info import IN_PART
 from tests.command import Command
 from tests.support import SAMPLE
@@ -23,7 +23,7 @@ PATCHED = f"{COPIED} while half of a wide grey county wondered aloud whether any
 
 
 async def _judged(folder: Path, summary: str) -> Evaluation:
-    async with Workshop(str(folder / "redraft.db")) as shop:
+    async with Session(str(folder / "redraft.db")) as shop:
         return (await shop.evaluate(str(SAMPLE), summary, metrics=["consistency"])).evaluations["consistency"]
 
 
@@ -73,8 +73,8 @@ def test_what_several_claims_say_of_their_sentence(verdicts: list[str], right: b
 
 def test_among_several_judges_it_is_no_objection() -> None:
     sittings = [
-        Sitting("a", {0: IN_PART, 1: IN_PART, 2: "consistent"}, {0: 0.5, 1: 0.4, 2: 1.0}),
-        Sitting("b", {0: "consistent", 1: "inconsistent", 2: "inconsistent"}, {0: 1.0, 1: 0.0, 2: 0.0}),
+        JudgeVerdicts("a", {0: IN_PART, 1: IN_PART, 2: "consistent"}, {0: 0.5, 1: 0.4, 2: 1.0}),
+        JudgeVerdicts("b", {0: "consistent", 1: "inconsistent", 2: "inconsistent"}, {0: 1.0, 1: 0.0, 2: 0.0}),
     ]
     items = polled(sittings, range(3))
     assert objected(items, "consistent") == [1, 2]

@@ -13,7 +13,7 @@ from redraft.domain import Evidence, KeyFact, KeyFacts, Level, Objection, Perspe
 from redraft.evaluators.faithfulness import by_level
 from redraft.evaluators.keyfact_recall import Shares, gaps, recalls
 from redraft.packs.keyfacts import (
-    Item,
+    ListedFact,
     bin_of,
     items_of,
     keyfacts_id,
@@ -208,7 +208,7 @@ def test_the_same_trees_have_the_same_id_and_any_other_has_another() -> None:
 # Equation 1.
 
 
-def told(items: list[Item], *, stated: str, open_: str = "") -> dict[int, float]:
+def told(items: list[ListedFact], *, stated: str, open_: str = "") -> dict[int, float]:
     """What facts count when a summary states these letters; nothing is known of the `open_` ones."""
     return {n: float(item.fact.text in stated) for n, item in enumerate(items) if item.fact.text not in open_}
 

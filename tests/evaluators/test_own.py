@@ -12,7 +12,7 @@ from typing import Annotated, Any, get_args
 import pytest
 
 from redraft import plugins
-from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding
 from redraft.errors import BudgetError, ProviderError, StoreError, TransientError, UsageError
@@ -20,7 +20,7 @@ from redraft.evaluators.base import Case, Evaluator, PackPart
 from redraft.evaluators.catalog import BUILT_IN, TAKEN, check_goals, evaluators, names
 from redraft.evaluators.forecast import Ahead, Stage
 from redraft.evaluators.metric_info import MetricAim, aim_of
-from redraft.evaluators.panel import Jury
+from redraft.evaluators.panel import Panel
 from redraft.events import Event, Noted
 from redraft.graphs.review import REVIEW
 from redraft.history.trace import read_trace
@@ -28,8 +28,8 @@ from redraft.models.testing import FunctionModel, ScriptError
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel
 from redraft.runs.forecast import forecast
-from redraft.runs.prepare import Order, prepare, recall, record
-from redraft.settings import Judging, Limits, PolicyName, Refinement, with_draft
+from redraft.runs.prepare import RunSpec, prepare, recall, record
+from redraft.settings import JudgeConfig, Limits, PolicyName, RefineConfig, with_draft
 from redraft.store.runs import Run
 from redraft.text.passages import Passages
 from redraft.text.tokens import EstimatingTokenizer
@@ -143,22 +143,22 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     forget()
 
 
-def jury(court: Court, *own: Evaluator, model: Any = None, events: list[Event] | None = None) -> Jury:
+def jury(court: Court, *own: Evaluator, model: Any = None, events: list[Event] | None = None) -> Panel:
     """A jury that judges by these metrics, and by nothing else."""
     tokenizer, document = EstimatingTokenizer(), court.document
     passages, tokens = Passages(document, tokenizer), tokenizer.count(document.text)
-    desk = EvidenceDesk(document, passages, tokenizer, 8192, tokens)
+    desk = EvidenceReader(document, passages, tokenizer, 8192, tokens)
     judge = Judge(model or function_model(court.hear), PromptBook(), court.store.judgments)
-    judging = Judging(metrics=tuple(one.name for one in own))
+    judging = JudgeConfig(metrics=tuple(one.name for one in own))
     observer = events.append if events is not None else lambda event: None
-    return Jury(court.store, desk, (judge,), evaluators(judging, None, own)[:-1], judging, observer, judge)
+    return Panel(court.store, desk, (judge,), evaluators(judging, None, own)[:-1], judging, observer, judge)
 
 
-def begun(court: Court, *own: Evaluator, metrics: tuple[str, ...] = (), **refinement: Any) -> tuple[Run, Order]:
+def begun(court: Court, *own: Evaluator, metrics: tuple[str, ...] = (), **refinement: Any) -> tuple[Run, RunSpec]:
     """A run that is on record, and what it is to do."""
-    wanted = Judging(metrics=(*(one.name for one in own), *metrics))
-    goals = Refinement(**refinement) if refinement else None
-    order = Order(with_draft(wanted, goals), given=SUMMARY, own=own)
+    wanted = JudgeConfig(metrics=(*(one.name for one in own), *metrics))
+    goals = RefineConfig(**refinement) if refinement else None
+    order = RunSpec(with_draft(wanted, goals), given=SUMMARY, own=own)
     prepared = prepare(court.document, court.settings({"strategy": "given"}), court.model, SUMMARY)
     return record(prepared, order, Limits(), court.store), order
 
@@ -168,7 +168,7 @@ async def judged(court: Court, *own: Evaluator, **options: Any) -> dict[str, Eva
     return await judged_by(jury(court, *own, **options), run)
 
 
-async def judged_by(judges: Jury, run: Run) -> dict[str, Evaluation]:
+async def judged_by(judges: Panel, run: Run) -> dict[str, Evaluation]:
     """What all the metrics say of a run's draft, side by side."""
     draft = run.draft
     assert draft is not None
@@ -221,11 +221,11 @@ def test_a_run_is_not_resumed_with_another_prompt_than_it_began_with(court: Cour
 
 def test_what_it_asks_is_in_the_sum_of_the_forecast(court: Court) -> None:
     prepared = prepare(court.document, court.settings({"strategy": "given"}), court.model, SUMMARY)
-    usual = Judging(metrics=("coverage",), repeat=2)
-    goals = Refinement(goals={"coverage": 1}, rounds=2)
-    without = forecast(prepared, Order(with_draft(usual, goals), SUMMARY))
+    usual = JudgeConfig(metrics=("coverage",), repeat=2)
+    goals = RefineConfig(goals={"coverage": 1}, rounds=2)
+    without = forecast(prepared, RunSpec(with_draft(usual, goals), SUMMARY))
     both = usual.model_copy(update={"metrics": ("liked", "coverage", "says_tom")})
-    order = Order(with_draft(both, goals), SUMMARY, own=(Liked(), SaysTom()))
+    order = RunSpec(with_draft(both, goals), SUMMARY, own=(Liked(), SaysTom()))
     found = forecast(prepared, order)
 
     judging, drafts = ["asking about the document", "coverage", "liked"], ["revising", "comparing first and best"]
@@ -357,7 +357,7 @@ async def test_an_installed_metric_is_a_goal_under_every_policy(
 
 def test_what_is_not_there_is_told_with_what_is(install: Any) -> None:
     with pytest.raises(UsageError) as caught:
-        evaluators(Judging(metrics=("beauty",)), None, (SaysTom(),))
+        evaluators(JudgeConfig(metrics=("beauty",)), None, (SaysTom(),))
     there = (
         "coverage, consistency, keyfact_recall, faithfulness, booookscore, spread, position, statistics and says_tom"
     )
@@ -369,7 +369,7 @@ def test_what_is_not_there_is_told_with_what_is(install: Any) -> None:
 
 
 def test_a_goal_needs_a_score() -> None:
-    known = evaluators(Judging(metrics=("coverage",)), None)
+    known = evaluators(JudgeConfig(metrics=("coverage",)), None)
     check_goals(["coverage"], known)
     with pytest.raises(UsageError, match="says_tom gives no score, so it cannot be a goal"):
         check_goals(["coverage", "says_tom"], [*known, SaysTom()])
@@ -380,7 +380,7 @@ def test_a_goal_needs_a_score() -> None:
 def test_an_installed_metric_that_takes_the_name_of_one_of_redrafts_own_is_refused(install: Any) -> None:
     install("coverage", f"{__name__}:Mentions")
     with pytest.raises(UsageError, match="an installed package has a metric named coverage"):
-        evaluators(Judging(metrics=("consistency",)), None)
+        evaluators(JudgeConfig(metrics=("consistency",)), None)
 
 
 @pytest.mark.slow
@@ -418,7 +418,7 @@ NO_FACTORY = "cannot be made: TypeError"
 def test_an_installed_metric_that_is_none_is_named(install: Any, name: str, target: str, complaint: str) -> None:
     install(name, f"{__name__}:{target}")
     with pytest.raises(UsageError) as caught:
-        evaluators(Judging(metrics=(name,)), None)
+        evaluators(JudgeConfig(metrics=(name,)), None)
     assert caught.value.message.startswith(complaint)
 
 
@@ -460,5 +460,5 @@ def test_a_prompt_of_ones_own_has_a_name_and_a_template_of_its_own(prompt: Any, 
         prompts = (prompt,)
 
     with pytest.raises(UsageError) as caught:
-        evaluators(Judging(metrics=("posing",)), None, (Posing(),))
+        evaluators(JudgeConfig(metrics=("posing",)), None, (Posing(),))
     assert complaint in caught.value.message

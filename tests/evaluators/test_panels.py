@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft import Judging, Workshop
+from redraft import JudgeConfig, Session
 from redraft.domain import Evaluation
 from redraft.evaluators.base import concluded
-from redraft.evaluators.consensus import DISPUTED, Polled, Sitting, objected, polled
+from redraft.evaluators.consensus import DISPUTED, ItemVotes, JudgeVerdicts, objected, polled
 from redraft.evaluators.coverage import shares
 from redraft.evaluators.faithfulness import by_level
 from redraft.evaluators.keyfact_recall import recalls
@@ -26,13 +26,13 @@ GOOD, BAD, WORSE = "good", "bad", "worse"
 
 
 @st.composite
-def panels(draw: st.DrawFn) -> list[Sitting]:
+def panels(draw: st.DrawFn) -> list[JudgeVerdicts]:
     """Up to five judges, each with verdicts on some of the items; what is good may count less than all of it."""
     sittings = []
     for number in range(draw(st.integers(1, 5))):
         ballot = draw(st.dictionaries(st.sampled_from(range(len(ITEMS))), st.sampled_from([GOOD, BAD, WORSE])))
         points = {n: draw(st.floats(0.5, 1)) if verdict == GOOD else 0.0 for n, verdict in ballot.items()}
-        sittings.append(Sitting(f"judge {number}", ballot, points))
+        sittings.append(JudgeVerdicts(f"judge {number}", ballot, points))
     return sittings
 
 
@@ -44,7 +44,7 @@ def weighted(parts: Any, name: str) -> float:
 
 @pytest.mark.slow
 @given(panels())
-def test_a_score_is_what_each_of_its_breakdowns_comes_to(sittings: list[Sitting]) -> None:
+def test_a_score_is_what_each_of_its_breakdowns_comes_to(sittings: list[JudgeVerdicts]) -> None:
     items = polled(sittings, range(len(ITEMS)))
     evaluation = concluded(Evaluation("m", 1, "scored", judged=len(items)), sittings, items)
 
@@ -71,7 +71,7 @@ def test_a_score_is_what_each_of_its_breakdowns_comes_to(sittings: list[Sitting]
 
 @pytest.mark.slow
 @given(panels())
-def test_where_something_is_lost_there_is_a_finding_that_says_by_how_many(sittings: list[Sitting]) -> None:
+def test_where_something_is_lost_there_is_a_finding_that_says_by_how_many(sittings: list[JudgeVerdicts]) -> None:
     items = polled(sittings, range(len(ITEMS)))
     found = objected(items, GOOD)
 
@@ -93,8 +93,8 @@ def test_where_something_is_lost_there_is_a_finding_that_says_by_how_many(sittin
 
 
 def test_what_most_of_those_say_who_object_is_the_objection() -> None:
-    def said(*verdicts: str) -> Polled:
-        return polled([Sitting(str(n), {0: one}, {0: 0.0}) for n, one in enumerate(verdicts)], [0])[0]
+    def said(*verdicts: str) -> ItemVotes:
+        return polled([JudgeVerdicts(str(n), {0: one}, {0: 0.0}) for n, one in enumerate(verdicts)], [0])[0]
 
     assert said(GOOD, BAD).objection(GOOD) == BAD
     assert said(GOOD, WORSE, BAD, BAD).objection(GOOD) == BAD
@@ -143,8 +143,8 @@ async def panel(folder: Path, *scripts: Keepers) -> dict[str, Evaluation]:
     judges = [function_model(script, f"judge {n}") for n, script in enumerate(scripts)]
     await court.keyfacts()
     metrics = ("coverage", "consistency", "keyfact_recall", "faithfulness")
-    async with Workshop(court.store, model=function_model(Keepers()), judges=judges) as shop:
-        result = await shop.evaluate(island(), told(*ALL), judging=Judging(metrics=metrics))
+    async with Session(court.store, model=function_model(Keepers()), judges=judges) as shop:
+        result = await shop.evaluate(island(), told(*ALL), judging=JudgeConfig(metrics=metrics))
     court.store.close()
     return {name: one for name, one in result.evaluations.items() if name in metrics}
 

@@ -17,12 +17,12 @@ from redraft.agents.judge import Judge
 from redraft.agents.referee import Referee, prompt_tokens
 from redraft.domain import GIVEN, OTHER, content_id
 from redraft.errors import BudgetError, UsageError
-from redraft.evaluators.preference import Verdict, Winner, settled, winner_of
+from redraft.evaluators.preference import PreferenceVerdict, Winner, settled, winner_of
 from redraft.models.testing import FunctionModel
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ASPECTS, Preferred
 from redraft.runs.prepare import prepare
-from redraft.settings import Judging, Limits
+from redraft.settings import JudgeConfig, Limits
 from redraft.text.tokens import EstimatingTokenizer
 from tests.chatserver import Answer, ChatServer, Fault, Seen
 from tests.judges import KEY, Court, Sheet, seen_on, told
@@ -34,9 +34,9 @@ winners = st.sampled_from(["a", "b", "tie"])
 replies = st.tuples(winners, winners)
 
 
-def flipped(verdict: Verdict) -> Verdict:
+def flipped(verdict: PreferenceVerdict) -> PreferenceVerdict:
     """The verdict when the two summaries have changed their names."""
-    return Verdict(flip[verdict.winner], flip[verdict.leaning], verdict.order_decides)
+    return PreferenceVerdict(flip[verdict.winner], flip[verdict.leaning], verdict.order_decides)
 
 
 @given(replies)
@@ -78,7 +78,7 @@ def test_exchanging_the_summaries_exchanges_the_winner(said: list[tuple[Winner, 
     ],
 )
 def test_more_than_half_of_the_judgings_decide(votes: str, winner: Winner | None) -> None:
-    assert winner_of([Verdict("tie" if vote == "t" else vote) for vote in votes]) == winner  # type: ignore[arg-type]
+    assert winner_of([PreferenceVerdict("tie" if vote == "t" else vote) for vote in votes]) == winner  # type: ignore[arg-type]
 
 
 def says(*, overall: str, others: str = "") -> dict[str, str]:
@@ -117,7 +117,7 @@ class Bench:
     ) -> Comparison:
         place = {"model": "openai:m", "base_url": self.url, "context_tokens": window}
         async with self.court.shop(model=None, limits=limits) as shop:
-            asked = {"settings": self.court.settings(place), "judging": Judging(**judging)}
+            asked = {"settings": self.court.settings(place), "judging": JudgeConfig(**judging)}
             result = await shop.compare(self.court.document, a, b, **asked)
         return compared(self.court.store, result)
 

@@ -17,7 +17,7 @@ from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.evaluators.rouge import f1, stems
 from redraft.evaluators.similarity import similarity, words
-from redraft.settings import Judging, SimilarityName
+from redraft.settings import JudgeConfig, SimilarityName
 from redraft.text.embeddings import Embeddings
 from redraft.text.languages import language_of, reading
 from redraft.text.sentences import worded
@@ -154,7 +154,7 @@ READ = {name: (LANGUAGES / f"{name}.md").read_text("utf-8") for name in (*INFLEC
 @pytest.mark.parametrize("language", INFLECTED)
 def test_answers_are_stemmed_by_the_language_that_is_read(language: str) -> None:
     one, other, like, unlike = INFLECTED[language]
-    threshold = Judging().threshold
+    threshold = JudgeConfig().threshold
     assert alike("rouge1", one, other) <= threshold, "which as English are not alike"
     with reading(Document.from_text(READ[language])):
         assert alike("rouge1", one, other) > threshold
@@ -178,7 +178,7 @@ def test_no_two_sentences_of_a_text_become_alike_by_its_stems(language: str) -> 
     with reading(Document.from_text(READ[language])):
         found = list(dict.fromkeys(worded(READ[language])))
         most = max(alike("rouge1", one, other) for one, other in combinations(found, 2))
-    assert most <= Judging().threshold
+    assert most <= JudgeConfig().threshold
 
 
 @pytest.mark.slow

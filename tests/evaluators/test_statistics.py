@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from redraft import Judging
+from redraft import JudgeConfig
 from redraft.domain import Document, Evaluation
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import evaluators
@@ -132,7 +132,7 @@ async def test_they_cannot_be_a_goal(court: Court) -> None:
 
 
 def test_they_are_measured_beside_every_metric() -> None:
-    assert [one.name for one in evaluators(Judging(metrics=("coverage",)), None)] == ["coverage", "statistics"]
+    assert [one.name for one in evaluators(JudgeConfig(metrics=("coverage",)), None)] == ["coverage", "statistics"]
     assert (Statistics.needs, Statistics.uses) == (None, None)
 
 

@@ -6,13 +6,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from redraft.domain import Totals
-from redraft.experiments.grid.design import Contestant, Design
-from redraft.experiments.grid.records import GridOutcome, GridScore, GridSummary, Judged, Lengths, Preferred, Voted
-from redraft.experiments.longsumeval.records import Design as RefiningDesign
-from redraft.experiments.longsumeval.records import Refined, RefinedOutcome, Stand, Way
-from redraft.experiments.plan import Seat
+from redraft.experiments.grid.design import GridDesign, GridSystem
+from redraft.experiments.grid.records import (
+    AspectVotes,
+    GridJudgment,
+    GridOutcome,
+    GridPreference,
+    GridScore,
+    GridSummary,
+    Lengths,
+)
+from redraft.experiments.longsumeval.records import LongSumEvalDesign as RefiningDesign
+from redraft.experiments.longsumeval.records import Refined, RefinedOutcome, RefineSetting, Stand
+from redraft.experiments.plan import NamedModel
 from redraft.prompts.coherence import ASPECTS
-from redraft.settings import Judging, PolicyName, Refinement, Settings
+from redraft.settings import DraftConfig, JudgeConfig, PolicyName, RefineConfig
 
 Scores = Mapping[str, float | None]
 
@@ -22,18 +30,20 @@ def totals(calls: int, prompt: int, reply: int, usd: float | None = 0.0) -> Tota
     return Totals(calls=calls, prompt_tokens=prompt, completion_tokens=reply, cost_usd=usd)
 
 
-def contestant(name: str, **settings: Any) -> Contestant:
+def contestant(name: str, **settings: Any) -> GridSystem:
     """A model that drafts."""
-    return Contestant(name, Settings(**settings), name)
+    return GridSystem(name, DraftConfig(**settings), name)
 
 
-def design(*names: str, judges: Sequence[str] = ("j",), metrics: Sequence[str] = ("coverage",), **more: Any) -> Design:
+def design(
+    *names: str, judges: Sequence[str] = ("j",), metrics: Sequence[str] = ("coverage",), **more: Any
+) -> GridDesign:
     """A design of these contestants, which draft."""
-    seats = tuple(Seat(judge, Settings(strategy="given")) for judge in judges)
-    return Design(tuple(map(contestant, names)), seats, Judging(metrics=tuple(metrics)), **more)
+    seats = tuple(NamedModel(judge, DraftConfig(strategy="given")) for judge in judges)
+    return GridDesign(tuple(map(contestant, names)), seats, JudgeConfig(metrics=tuple(metrics)), **more)
 
 
-def judged(document: str, name: str, scores: Scores, judge: str = "j", **more: Any) -> Judged:
+def judged(document: str, name: str, scores: Scores, judge: str = "j", **more: Any) -> GridJudgment:
     """A summary of a document with its scores; None is a score that could not be had."""
     lengths = more.pop("lengths", Lengths())
     title = more.pop("title", document.upper())
@@ -42,20 +52,22 @@ def judged(document: str, name: str, scores: Scores, judge: str = "j", **more: A
         metric: GridScore("failed", None, 1, 3, "too few") if score is None else GridScore("scored", score, 4, 0)
         for metric, score in scores.items()
     }
-    return Judged(summary, judge, found, lengths)
+    return GridJudgment(summary, judge, found, lengths)
 
 
-def outcome(made: Design, some: Sequence[Judged], preferred: Sequence[Preferred] = (), **more: Any) -> GridOutcome:
+def outcome(
+    made: GridDesign, some: Sequence[GridJudgment], preferred: Sequence[GridPreference] = (), **more: Any
+) -> GridOutcome:
     """All that came of a grid."""
     documents = dict.fromkeys((one.summary.document, one.summary.title) for one in some)
     return GridOutcome(made, tuple(documents), tuple(some), tuple(preferred), **more)
 
 
-def voted(document: str, winner: str, judge: str = "j", **more: Any) -> Preferred:
+def voted(document: str, winner: str, judge: str = "j", **more: Any) -> GridPreference:
     """A pair of summaries by a and b, with one verdict on every aspect; with an empty one a judge that cannot tell."""
-    vote = Voted(winner, more.pop("leaning", None), more.pop("order_decides", False)) if winner else None  # type: ignore[arg-type]
+    vote = AspectVotes(winner, more.pop("leaning", None), more.pop("order_decides", False)) if winner else None  # type: ignore[arg-type]
     votes = dict.fromkeys(ASPECTS, vote) if vote else {}
-    return Preferred(document, document.upper(), "a", "b", judge, votes, **more)
+    return GridPreference(document, document.upper(), "a", "b", judge, votes, **more)
 
 
 PAPER = (("coverage", 0.6), ("consistency", 0.73))
@@ -65,15 +77,17 @@ def refining(
     *orders: PolicyName, thresholds: Sequence[tuple[tuple[str, float], ...]] = (PAPER,), **more: Any
 ) -> RefiningDesign:
     """A design of one writer."""
-    one = Seat("a", Settings())
-    return RefiningDesign((one,), Seat("j", Settings(strategy="given")), Judging(), tuple(thresholds), orders, **more)
+    one = NamedModel("a", DraftConfig())
+    return RefiningDesign(
+        (one,), NamedModel("j", DraftConfig(strategy="given")), JudgeConfig(), tuple(thresholds), orders, **more
+    )
 
 
 def refined(document: str, *stands: Scores, order: PolicyName = "paper", **more: Any) -> Refined:
     """A draft that was refined, with its scores after each round; a round is refused that changes nothing."""
     made = [Stand(n, scores, n > 0, n > 0 and scores != stands[n - 1]) for n, scores in enumerate(stands)]
     goals = more.pop("goals", PAPER)
-    return Refined(document, document.upper(), "a", 1, "a", Way(goals, order), tuple(made), **more)
+    return Refined(document, document.upper(), "a", 1, "a", RefineSetting(goals, order), tuple(made), **more)
 
 
 def refined_outcome(made: RefiningDesign, *some: Refined) -> RefinedOutcome:
@@ -82,4 +96,4 @@ def refined_outcome(made: RefiningDesign, *some: Refined) -> RefinedOutcome:
     return RefinedOutcome(made, tuple(documents), some)
 
 
-REFINEMENT = Refinement(goals={"coverage": 0.8})
+REFINEMENT = RefineConfig(goals={"coverage": 0.8})

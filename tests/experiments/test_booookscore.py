@@ -16,24 +16,30 @@ from unittest.mock import patch
 
 import pytest
 
-from redraft import Limits, Store, Workshop
+from redraft import Limits, Session, Store
 from redraft.agents.proofreader import Proofreader
 from redraft.agreement.annotations import (
     CLEAR,
+    AnnotatedSentence,
     Annotations,
-    Entry,
+    ConfusionVerdict,
     Summaries,
-    Verdict,
     read_annotations,
     read_summaries,
 )
 from redraft.errors import RunError, UsageError
 from redraft.evaluators.bootstrap import spread_of_mean
-from redraft.experiments.booookscore.experiment import CoherenceDesign, CoherenceOutcome, Reading, judged, measured
+from redraft.experiments.booookscore.experiment import (
+    CoherenceDesign,
+    CoherenceOutcome,
+    SystemJudgment,
+    judged,
+    measured,
+)
 from redraft.experiments.booookscore.tables import EXPERIMENT
 from redraft.reports.report import Report
 from redraft.reports.tables import Table
-from redraft.runs.experiment_runner import Bench, Failure
+from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.text import tokens
 from redraft.text.languages import language_of
 from redraft.text.sentences import worded
@@ -44,11 +50,11 @@ from tests.judges import fact_of, seen_on, told
 
 DATA = Path(os.environ.get("REDRAFT_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data") / "booookscore"
 NOBODY = CoherenceDesign()
-WHO = Verdict(True, ("entity omission",), questions=("Who?",))
+WHO = ConfusionVerdict(True, ("entity omission",), questions=("Who?",))
 
 
 def outcome_of(
-    texts: Mapping[str, str], entries: Mapping[str, tuple[Entry, ...] | None], *, every: bool = False
+    texts: Mapping[str, str], entries: Mapping[str, tuple[AnnotatedSentence, ...] | None], *, every: bool = False
 ) -> CoherenceOutcome:
     return measured(Summaries("s.json", texts), Annotations("a.json", every, entries), NOBODY)
 
@@ -65,10 +71,10 @@ def test_the_score_is_a_mean_over_summaries_of_shares() -> None:
         "d": "",
     }
     entries = {
-        "a": (Entry("One sleeps.", WHO), Entry("Two sleep.", CLEAR)),
-        "b": (Entry("Two eat.", Verdict(True, ("salience", "entity omission"), ("plot hole",))),
-              Entry("Three eat.", Verdict(True, questions=("Why?",)))),
-        "e": (Entry("Gone.", WHO),),
+        "a": (AnnotatedSentence("One sleeps.", WHO), AnnotatedSentence("Two sleep.", CLEAR)),
+        "b": (AnnotatedSentence("Two eat.", ConfusionVerdict(True, ("salience", "entity omission"), ("plot hole",))),
+              AnnotatedSentence("Three eat.", ConfusionVerdict(True, questions=("Why?",)))),
+        "e": (AnnotatedSentence("Gone.", WHO),),
     }  # fmt: skip
     report = EXPERIMENT.report(outcome_of(texts, entries))
     scores = table(report, "scores")
@@ -94,7 +100,9 @@ def test_the_score_is_a_mean_over_summaries_of_shares() -> None:
 
 def test_where_every_sentence_has_an_entry_one_without_is_not_judged() -> None:
     texts = {"a": "One sleeps. Two sleep.", "b": "One eats.", "c": "Two eat."}
-    report = EXPERIMENT.report(outcome_of(texts, {"a": (Entry("One sleeps.", WHO),), "b": None}, every=True))
+    report = EXPERIMENT.report(
+        outcome_of(texts, {"a": (AnnotatedSentence("One sleeps.", WHO),), "b": None}, every=True)
+    )
     names = ("score", "summaries", "of", "sentences", "judged", "unjudged", "confused")
     assert rows(table(report, "scores"), *names) == [(0.0, 1, 3, 4, 1, 3, 1)]
     assert "3 sentences were not judged" in table(report, "scores").basis
@@ -109,16 +117,24 @@ def test_where_every_sentence_has_an_entry_one_without_is_not_judged() -> None:
 def test_a_score_rests_on_half_of_the_sentences_and_not_on_faults_alone(
     confusing: int, clear: int, unjudged: int, score: float | None
 ) -> None:
-    said = (*[Verdict(True, ("language",))] * confusing, *[Verdict(False)] * clear)
+    said = (*[ConfusionVerdict(True, ("language",))] * confusing, *[ConfusionVerdict(False)] * clear)
     short = Failure("judging", "unjudged", "the judge says that it cannot tell") if unjudged else None
-    assert Reading(said, unjudged, failure=short).score == score
-    assert Reading(said, unjudged).score == (1 - confusing / len(said) if said else None), "people chose what to mark"
+    assert SystemJudgment(said, unjudged, failure=short).score == score
+    assert SystemJudgment(said, unjudged).score == (1 - confusing / len(said) if said else None), (
+        "people chose what to mark"
+    )
 
 
 def test_annotations_of_other_summaries_are_refused() -> None:
     with pytest.raises(UsageError, match='none of the ids of the summaries, such as "a"'):
         outcome_of({"a": "One sleeps."}, {"b": None})
-    other = {"a": (Entry("Two sleep.", WHO), Entry("Three sleep.", WHO), Entry("One sleeps.", WHO))}
+    other = {
+        "a": (
+            AnnotatedSentence("Two sleep.", WHO),
+            AnnotatedSentence("Three sleep.", WHO),
+            AnnotatedSentence("One sleeps.", WHO),
+        )
+    }
     with pytest.raises(UsageError, match="2 of 3 annotated sentences are not in the summaries"):
         outcome_of({"a": "One sleeps."}, other)
 
@@ -142,7 +158,7 @@ def test_sentences_end_by_the_language_of_the_summaries(tmp_path: Path) -> None:
 async def test_the_built_in_judge_says_nothing_of_summaries_in_another_language(tmp_path: Path) -> None:
     design = CoherenceDesign(("extractive",))
     with Store(tmp_path / "redraft.db") as store:
-        outcome = await judged(measured(Summaries("s.json", GERMAN), None, design), Bench(store, Limits()))
+        outcome = await judged(measured(Summaries("s.json", GERMAN), None, design), ExperimentRunner(store, Limits()))
     (system,) = outcome.systems
     told = {key: one.failure.message for key, one in system.readings.items() if one.failure}
     assert {key for key, message in told.items() if "English only" in message} == {"lang", "kurz"}
@@ -256,7 +272,7 @@ class Lab:
     async def run(self, limits: Limits | None = None, **changes: Any) -> CoherenceOutcome:
         outcome = measured(Summaries("s.json", self.texts), self.annotations, replace(self.design, **changes))
         with Store(self.folder / "redraft.db") as store:
-            return await judged(outcome, Bench(store, limits or Limits()))
+            return await judged(outcome, ExperimentRunner(store, limits or Limits()))
 
 
 def scores(outcome: CoherenceOutcome, at: int = -1) -> dict[str, float | None]:
@@ -397,7 +413,9 @@ async def test_judges_beside_annotations_agree_as_far_as_they_do(tmp_path: Path,
     lab.texts.pop("long")
     # Of two copies the entry speaks of the first, and the judge of the second.
     entries = {"clear": again, "twice": again, "two names": bob}
-    lab.annotations = Annotations("a.json", False, {key: (Entry(text, WHO),) for key, text in entries.items()})
+    lab.annotations = Annotations(
+        "a.json", False, {key: (AnnotatedSentence(text, WHO),) for key, text in entries.items()}
+    )
     outcome = await lab.run()
     assert [system.name for system in outcome.systems] == ["a.json", "openai:x"]
     agreement = table(EXPERIMENT.report(outcome), "agreement")
@@ -448,7 +466,7 @@ async def test_a_part_of_it_is_not_resumed_by_itself(tmp_path: Path, server: Cha
     outcome = await Lab(tmp_path, server.base_url).run()
     run = outcome.systems[0].run
     assert run is not None
-    async with Workshop(tmp_path / "redraft.db") as shop:
+    async with Session(tmp_path / "redraft.db") as shop:
         with pytest.raises(RunError, match="part of an experiment") as error:
             await shop.resume(run)
     assert "redraft experiment booookscore" in error.value.hint

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from redraft import Limits, Store, Workshop
+from redraft import Limits, Session, Store
 from redraft.domain import Document, Totals
 from redraft.errors import BudgetError, RunError, UsageError
-from redraft.experiments.chunk_size import EXPERIMENT, Marked, SizeDesign, SizeOutcome, chunk_sizes, plan_table
+from redraft.experiments.chunk_size import EXPERIMENT, MarkedChunk, SizeDesign, SizeOutcome, chunk_sizes, plan_table
 from redraft.models.prices import PriceTable
 from redraft.prompts.factual import ChunkMarks
 from redraft.readers.documents import parse
-from redraft.runs.experiment_runner import Bench
+from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import ModelSettings, Price
 from tests.chatserver import Answer, ChatServer, Fault, Seen
 from tests.experiments.made import LOST, rows
@@ -29,10 +29,10 @@ from tests.judges import island, keepers_in, seen_on
 DESIGN = SizeDesign(("openai:x", "openai:y"), (128, 256), sample=3)
 
 
-def marked(size: int, chunk: int, judge: str, *marks: int, tokens: int = 100, **other: Any) -> Marked:
+def marked(size: int, chunk: int, judge: str, *marks: int, tokens: int = 100, **other: Any) -> MarkedChunk:
     given = dict(zip(("validity", "coherence", "cross_content"), marks, strict=True)) if marks else {}
     said = ChunkMarks(major_facts=10 * marks[0], connections=marks[2], explanation="", **given) if marks else None
-    return Marked("d", "A Book", size, chunk, tokens, judge, "run", said, **other)
+    return MarkedChunk("d", "A Book", size, chunk, tokens, judge, "run", said, **other)
 
 
 def test_marks_are_means_over_chunks_of_means_over_judges() -> None:
@@ -78,7 +78,9 @@ class Lab:
 
     async def run(self, limits: Limits | None = None, **changes: Any) -> SizeOutcome:
         with Store(self.folder / "redraft.db") as store:
-            return await chunk_sizes(self.documents, replace(self.design, **changes), Bench(store, limits or Limits()))
+            return await chunk_sizes(
+                self.documents, replace(self.design, **changes), ExperimentRunner(store, limits or Limits())
+            )
 
 
 def places(outcome: SizeOutcome) -> list[tuple[int, int, str]]:
@@ -203,7 +205,7 @@ async def test_a_window_that_is_too_small_is_refused(tmp_path: Path, server: Cha
 
 async def test_a_part_of_it_is_not_resumed_by_itself(tmp_path: Path, server: ChatServer) -> None:
     outcome = await Lab(tmp_path, server.base_url).run()
-    async with Workshop(tmp_path / "redraft.db") as shop:
+    async with Session(tmp_path / "redraft.db") as shop:
         with pytest.raises(RunError, match="part of an experiment"):
             await shop.resume(outcome.marked[0].run)
 

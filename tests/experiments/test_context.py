@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Limits, Settings, Store
+from redraft import DraftConfig, Limits, Store
 from redraft.experiments.context.experiment import ContextOutcome, context
 from redraft.experiments.context.planning import plan_table
-from redraft.experiments.context.records import Design
+from redraft.experiments.context.records import ContextDesign
 from redraft.experiments.context.tables import EXPERIMENT
-from redraft.experiments.plan import Seat
+from redraft.experiments.plan import NamedModel
 from redraft.models.prices import PriceTable
-from redraft.runs.experiment_runner import Bench
+from redraft.runs.experiment_runner import ExperimentRunner
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
 from tests.experiments.made import rows
 from tests.experiments.world import serving
@@ -48,18 +48,18 @@ def answer(seen: Seen) -> str | Answer | Fault:
     return chosen(seen.model, sorted(keepers_in(text_of(seen.messages[0]))))
 
 
-def at(url: str, name: str) -> Seat:
-    return Seat(name, Settings(model=name, base_url=url, context_tokens=16_000))
+def at(url: str, name: str) -> NamedModel:
+    return NamedModel(name, DraftConfig(model=name, base_url=url, context_tokens=16_000))
 
 
-def design_at(server: ChatServer, *models: str, **changes: object) -> Design:
+def design_at(server: ChatServer, *models: str, **changes: object) -> ContextDesign:
     seats = [at(server.base_url, f"openai:{model}") for model in (*models, "judge")]
-    return Design(tuple(seats[:-1]), seats[-1], ("direct",), STEPS, 120, **changes)  # type: ignore[arg-type]
+    return ContextDesign(tuple(seats[:-1]), seats[-1], ("direct",), STEPS, 120, **changes)  # type: ignore[arg-type]
 
 
-async def run(folder: Path, design: Design, limits: Limits | None = None) -> ContextOutcome:
+async def run(folder: Path, design: ContextDesign, limits: Limits | None = None) -> ContextOutcome:
     with Store(folder / "redraft.db") as store:
-        return await context([ISLAND], design, Bench(store, limits or Limits()))
+        return await context([ISLAND], design, ExperimentRunner(store, limits or Limits()))
 
 
 @pytest.mark.slow
@@ -152,7 +152,7 @@ async def test_what_fails_is_a_hole_and_stops_nothing_else(tmp_path: Path) -> No
 
 def test_a_plan_asks_nobody(tmp_path: Path) -> None:
     writer, judge = (at("http://127.0.0.1:9/v1", name) for name in ("openai:a", "openai:b"))
-    design = Design((writer,), judge, ("direct", "hierarchical"), STEPS, 120)
+    design = ContextDesign((writer,), judge, ("direct", "hierarchical"), STEPS, 120)
     plan = plan_table([ISLAND], design, PriceTable({}, {}))
     assert [row[1] for row in plan.rows][:5] == [
         *("drafting, direct", "drafting, hierarchical", "taking summaries apart", "verifying facts", "aligning facts"),

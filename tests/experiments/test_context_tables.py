@@ -9,21 +9,21 @@ from typing import Any
 
 import pytest
 
-from redraft import Limits, Settings, Store
+from redraft import DraftConfig, Limits, Store
 from redraft.domain import Span, Totals
 from redraft.errors import UsageError
 from redraft.experiments.context.experiment import ContextOutcome
 from redraft.experiments.context.facts import Bureau, changes, expected_thirds
 from redraft.experiments.context.records import (
-    Compared,
+    AtomicFact,
+    BaselineSummary,
     ContextContestant,
+    ContextDesign,
     ContextItem,
     Course,
-    Design,
-    Fact,
-    Reference,
-    Step,
-    Told,
+    FactComparison,
+    ReadingStep,
+    SummarySentencePlaces,
     read_steps,
     steps_of,
 )
@@ -40,8 +40,8 @@ from redraft.experiments.context.tables import (
     shares_table,
 )
 from redraft.experiments.pictures import drawn
-from redraft.experiments.plan import Seat
-from redraft.runs.experiment_runner import Bench, Failure
+from redraft.experiments.plan import NamedModel
+from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.text.likeness import ByWords
 from tests.experiments.made import rows
 
@@ -53,20 +53,26 @@ def at(middle: int) -> Span:
     return Span(middle - 10, middle + 10)
 
 
-def told(number: int, *places: tuple[int, float]) -> Told:
-    return Told(number, f"Sentence {number}.", "", tuple((at(middle), weight) for middle, weight in places))
+def told(number: int, *places: tuple[int, float]) -> SummarySentencePlaces:
+    return SummarySentencePlaces(
+        number, f"Sentence {number}.", "", tuple((at(middle), weight) for middle, weight in places)
+    )
 
 
 def fact(
     middle: int | None, supported: bool | None = None, like: float | None = None, said: bool | None = None
-) -> Fact:
-    return Fact("F.", 1, None if middle is None else at(middle), supported, "", like, said)
+) -> AtomicFact:
+    return AtomicFact("F.", 1, None if middle is None else at(middle), supported, "", like, said)
 
 
 def item(
-    number: int, end: int, sentences: tuple[Told, ...], facts: tuple[Fact, ...], *compared: Compared
+    number: int,
+    end: int,
+    sentences: tuple[SummarySentencePlaces, ...],
+    facts: tuple[AtomicFact, ...],
+    *compared: FactComparison,
 ) -> ContextItem:
-    step = Step(number, 100 * number, 100 * number)
+    step = ReadingStep(number, 100 * number, 100 * number)
     return ContextItem("d", "A Book", LENGTH, WHO, step, end, "r", None, 50, 0, sentences, facts, 0, compared)
 
 
@@ -87,10 +93,10 @@ SECOND = item(
         *(fact(1100), fact(700), fact(None)),
     ),
     # Of five facts two are there again; of six two were there, and of one nobody can tell.
-    Compared("words", 0.5, (True, True, False, False, False), (True, True, False, False, None, False)),
+    FactComparison("words", 0.5, (True, True, False, False, False), (True, True, False, False, None, False)),
 )
 ITEMS = (FIRST, SECOND)
-REFERENCE = Reference(40, (told(1, (100, 1.0)), told(2, (1100, 1.0))), LENGTH)
+REFERENCE = BaselineSummary(40, (told(1, (100, 1.0)), told(2, (1100, 1.0))), LENGTH)
 COURSES = (Course("d", "A Book", 200, (FIRST.step, SECOND.step), 50, reference=REFERENCE),)
 THIRDS = ("1st", "2nd", "3rd")
 
@@ -158,7 +164,7 @@ def test_matching_lost_and_new_by_section_in_both_directions() -> None:
 
 def test_what_an_even_spread_would_give_where_a_quarter_was_read_before() -> None:
     before = item(1, 300, (), (fact(100), fact(200)))
-    said = Compared("words", 0.5, (True, False), (True, False, False, False))
+    said = FactComparison("words", 0.5, (True, False), (True, False, False, False))
     found = changes(item(2, 1200, (), (fact(100), fact(500), fact(700), fact(1100)), said), before, said)
     # Of four facts one is in the old quarter; of the two before three quarters go.
     assert found["anywhere"].expected == pytest.approx((1, 1.5, 3))
@@ -169,7 +175,7 @@ def test_what_an_even_spread_would_give_where_a_quarter_was_read_before() -> Non
 
 
 def test_without_verdicts_on_half_of_the_facts_there_are_no_shares() -> None:
-    said = Compared("words", None, (True, None, None, None, None), (True, True, None, None, None, None))
+    said = FactComparison("words", None, (True, None, None, None, None), (True, True, None, None, None, None))
     silent = replace(SECOND, compared=(said,))
     counts = rows(changes_table((FIRST, silent), ""), "matching", "unjudged", section="anywhere")
     assert counts == [(2, 8)]
@@ -201,9 +207,11 @@ def stepped(who: str, document: str, number: int, kept: int, supported: int) -> 
     """Four facts, all with a place, so many of them known before and so many borne out; the step before has four."""
     facts = tuple(fact(100, n < supported, 0.5, n == 0) for n in range(4))
     said = (
-        Compared("alignment", None, (True,) * kept + (False,) * (4 - kept), (True,) * kept + (False,) * (4 - kept)),
+        FactComparison(
+            "alignment", None, (True,) * kept + (False,) * (4 - kept), (True,) * kept + (False,) * (4 - kept)
+        ),
     )
-    step = Step(number, 100 * number, None)
+    step = ReadingStep(number, 100 * number, None)
     return ContextItem(
         *(document, document, LENGTH, ContextContestant(who, "direct"), step, 1200, "r", None, 50, 0, (), facts, 0),
         said if number > 1 else (),
@@ -261,8 +269,8 @@ def test_what_it_took_is_added_up_and_what_failed_is_named() -> None:
     course = replace(
         COURSES[0], usage=Totals(4, 0, 80, 0, 8, 0.25), failures={"a: taking apart": Failure("facts", "x", "y")}
     )
-    seat = Seat("a", Settings())
-    outcome = ContextOutcome(Design((seat,), seat), (course,), (first, lost))
+    seat = NamedModel("a", DraftConfig())
+    outcome = ContextOutcome(ContextDesign((seat,), seat), (course,), (first, lost))
     # One price is not known, so neither is the sum.
     assert cost_table(outcome).rows == (
         ("A Book", "a, direct", 5, 1, 500, 50, None),
@@ -275,7 +283,7 @@ def test_what_it_took_is_added_up_and_what_failed_is_named() -> None:
 
 
 def test_what_was_not_made_is_a_hole() -> None:
-    lost = ContextItem("d", "A Book", LENGTH, WHO, Step(1, 100, 100), 600)
+    lost = ContextItem("d", "A Book", LENGTH, WHO, ReadingStep(1, 100, 100), 600)
     assert rows(positions_table((), (lost, SECOND)), "sentences", "read 1st", "spread", step=1) == [(None, None, None)]
     assert rows(positions_table((), (lost, SECOND)), "expected 1st", step=1) == [(pytest.approx(2 / 3),)]
     assert changes_table((lost, replace(SECOND, compared=())), "").rows == ()
@@ -339,7 +347,7 @@ def test_no_fact_is_lost_to_a_summary_that_was_not_taken_apart_as_a_whole(tmp_pa
     with Store(tmp_path / "redraft.db") as store:
         measure: Any = ByWords("Ann slept. Ben rowed.")
         nobody: Any = None
-        bureau = Bureau(nobody, nobody, nobody, measure, 0.5, Bench(store, Limits()))
+        bureau = Bureau(nobody, nobody, nobody, measure, 0.5, ExperimentRunner(store, Limits()))
         slept, rowed = (replace(fact(100), text=text) for text in ("Ann slept.", "Ben rowed."))
         assert bureau.alike([slept, rowed], [slept], whole=True) == (True, False)
         assert bureau.alike([slept, rowed], [slept], whole=False) == (True, None)

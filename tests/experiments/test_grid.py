@@ -17,26 +17,26 @@ from typing import Any
 
 import pytest
 
-from redraft import Limits, Settings, Store
+from redraft import DraftConfig, Limits, Store
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.events import CallAnswered, Event
-from redraft.experiments.grid.design import Design, contestants
+from redraft.experiments.grid.design import GridDesign, contestants
 from redraft.experiments.grid.experiment import grid, plan_table
 from redraft.experiments.grid.records import GridOutcome
 from redraft.experiments.grid.tables import EXPERIMENT as GRID
 from redraft.experiments.longsumeval.experiment import longsumeval
 from redraft.experiments.longsumeval.experiment import plan_table as refining_plan
-from redraft.experiments.longsumeval.records import Design as RefiningDesign
+from redraft.experiments.longsumeval.records import LongSumEvalDesign as RefiningDesign
 from redraft.experiments.longsumeval.tables import EXPERIMENT as LONGSUMEVAL
 from redraft.experiments.pictures import drawn
-from redraft.experiments.plan import Seat
+from redraft.experiments.plan import NamedModel
 from redraft.experiments.sources import read_ready
 from redraft.models.prices import PriceTable
 from redraft.readers.documents import parse
 from redraft.reports.report import Report
-from redraft.runs.experiment_runner import Bench
-from redraft.settings import Judging, Price, Refinement
+from redraft.runs.experiment_runner import ExperimentRunner
+from redraft.settings import JudgeConfig, Price, RefineConfig
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
 from tests.experiments.made import rows
 from tests.experiments.world import sent, serving
@@ -91,26 +91,26 @@ def server() -> Iterator[ChatServer]:
         yield running
 
 
-def settings(url: str, model: str, **more: Any) -> Settings:
-    return Settings(model=f"openai:{model}", base_url=url, strategy="direct", context_tokens=8000, words=80, **more)
+def settings(url: str, model: str, **more: Any) -> DraftConfig:
+    return DraftConfig(model=f"openai:{model}", base_url=url, strategy="direct", context_tokens=8000, words=80, **more)
 
 
-def designed(url: str, **changes: Any) -> Design:
+def designed(url: str, **changes: Any) -> GridDesign:
     """Two models, each with its drafts refined, before two judges."""
-    models = [Seat(name, settings(url, name)) for name in ("whole", "half")]
+    models = [NamedModel(name, settings(url, name)) for name in ("whole", "half")]
     seats = tuple(
-        Seat(name, settings(url, name).model_copy(update={"strategy": "given", "words": None}))
+        NamedModel(name, settings(url, name).model_copy(update={"strategy": "given", "words": None}))
         for name in ("fair", "first")
     )
-    judging = Judging(metrics=("coverage", "consistency"), questions=KEEPERS)
-    made = Design(contestants(models, ("direct",), (2048,), (80,), refined=False), seats, judging, prefers=True)
+    judging = JudgeConfig(metrics=("coverage", "consistency"), questions=KEEPERS)
+    made = GridDesign(contestants(models, ("direct",), (2048,), (80,), refined=False), seats, judging, prefers=True)
     return replace(made, **changes)
 
 
-async def run(folder: Path, documents: list[Document], design: Design, limits: Limits | None = None) -> GridOutcome:
+async def run(folder: Path, documents: list[Document], design: GridDesign, limits: Limits | None = None) -> GridOutcome:
     """The grid, from where it is."""
     with Store(folder / "redraft.db") as store:
-        return await grid(documents, design, Bench(store, limits or Limits(), PRICES))
+        return await grid(documents, design, ExperimentRunner(store, limits or Limits(), PRICES))
 
 
 def files(report: Report) -> dict[str, str]:
@@ -181,7 +181,7 @@ async def test_a_grid_says_who_tells_of_more_and_what_the_order_decides(tmp_path
 
 @pytest.mark.slow
 async def test_refined_contestants_go_on_from_the_drafts_of_the_others(tmp_path: Path, server: ChatServer) -> None:
-    models = [Seat("half", settings(server.base_url, "half"))]
+    models = [NamedModel("half", settings(server.base_url, "half"))]
     made = contestants(models, ("direct",), (2048, 512), (80, 90), refined=True)
     assert [one.name for one in made] == [
         *("half, 80 words", "half, 80 words, refined", "half, 90 words", "half, 90 words, refined")
@@ -190,9 +190,9 @@ async def test_refined_contestants_go_on_from_the_drafts_of_the_others(tmp_path:
         server.base_url,
         contestants=contestants(models, ("direct",), (2048,), (80,), refined=True),
         judges=designed(server.base_url).judges[:1],
-        judging=Judging(metrics=("coverage",), questions=KEEPERS),
-        refinement=Refinement(goals={"coverage": 1.0}),
-        panel=Judging(judges=("openai:fair",), base_url=server.base_url, questions=KEEPERS),
+        judging=JudgeConfig(metrics=("coverage",), questions=KEEPERS),
+        refinement=RefineConfig(goals={"coverage": 1.0}),
+        panel=JudgeConfig(judges=("openai:fair",), base_url=server.base_url, questions=KEEPERS),
         prefers=False,
     )
     documents = islands(1)
@@ -241,12 +241,17 @@ async def test_what_fails_leaves_a_hole_and_stops_nothing_else(tmp_path: Path) -
 async def test_what_cannot_be_meant_is_refused_before_anything_is_asked(tmp_path: Path, server: ChatServer) -> None:
     documents, design = islands(1), designed(server.base_url)
     twice = (*design.contestants, design.contestants[0])
-    narrow = tuple(Seat(one.name, one.settings.model_copy(update={"context_tokens": 4000})) for one in design.judges)
+    narrow = tuple(
+        NamedModel(one.name, one.settings.model_copy(update={"context_tokens": 4000})) for one in design.judges
+    )
     for changes, said in (
-        ({"judges": narrow, "judging": Judging(metrics=("booookscore",))}, "booookscore does not fit into a window"),
+        (
+            {"judges": narrow, "judging": JudgeConfig(metrics=("booookscore",))},
+            "booookscore does not fit into a window",
+        ),
         ({"against": "nobody"}, "nobody is named 'nobody'"),
         ({"contestants": twice}, "two contestants are named whole"),
-        ({"judging": Judging(metrics=("position",))}, "position gives no score"),
+        ({"judging": JudgeConfig(metrics=("position",))}, "position gives no score"),
     ):
         with pytest.raises(UsageError, match=said):
             await run(tmp_path, documents, replace(design, **changes))
@@ -261,10 +266,10 @@ async def test_what_cannot_be_meant_is_refused_before_anything_is_asked(tmp_path
 def refining(url: str) -> RefiningDesign:
     """One model that tells of half of what there is, refined in two orders."""
     seat = settings(url, "fair").model_copy(update={"strategy": "given", "words": None})
-    judging = Judging(judges=("openai:fair",), base_url=url, questions=KEEPERS)
+    judging = JudgeConfig(judges=("openai:fair",), base_url=url, questions=KEEPERS)
     goals = (("coverage", 0.9), ("consistency", 0.9))
-    one = Seat("half", settings(url, "half"))
-    return RefiningDesign((one,), Seat("fair", seat), judging, (goals,), ("paper", "consistency-first"))
+    one = NamedModel("half", settings(url, "half"))
+    return RefiningDesign((one,), NamedModel("fair", seat), judging, (goals,), ("paper", "consistency-first"))
 
 
 @pytest.mark.slow
@@ -276,7 +281,7 @@ async def test_refining_tells_what_it_gains_and_asks_about_a_first_draft_once(
 
     async def done() -> Report:
         with Store(tmp_path / "redraft.db") as store:
-            return LONGSUMEVAL.report(await longsumeval(documents, design, Bench(store, Limits(), PRICES)))
+            return LONGSUMEVAL.report(await longsumeval(documents, design, ExperimentRunner(store, Limits(), PRICES)))
 
     report = await done()
     assert len(server.seen) <= int(str(dict(zip(plan.columns, plan.rows[-1], strict=True))["calls"]))
@@ -304,13 +309,13 @@ STORIES = tuple(
 )  # fmt: skip
 
 
-def small() -> Design:
+def small() -> GridDesign:
     """Two settings of the built-in model, by three metrics and by preference."""
-    models = [Seat("extractive", Settings())]
-    judging = Judging(metrics=("coverage", "consistency", "booookscore"))
+    models = [NamedModel("extractive", DraftConfig())]
+    judging = JudgeConfig(metrics=("coverage", "consistency", "booookscore"))
     made = contestants(models, ("hierarchical",), (64,), (20, 40), refined=False)
-    seat = Seat("extractive", Settings(strategy="given"))
-    return Design(made, (seat,), judging, prefers=True)
+    seat = NamedModel("extractive", DraftConfig(strategy="given"))
+    return GridDesign(made, (seat,), judging, prefers=True)
 
 
 def work(folder: Path, answers: int) -> None:
@@ -324,7 +329,7 @@ def work(folder: Path, answers: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     with Store(folder / "redraft.db") as store:
-        asyncio.run(grid(STORIES, small(), Bench(store, Limits(), observer=observe)))
+        asyncio.run(grid(STORIES, small(), ExperimentRunner(store, Limits(), observer=observe)))
 
 
 @pytest.mark.slow
@@ -339,7 +344,7 @@ def test_after_three_kills_the_files_are_the_same_and_nothing_was_answered_twice
     reports = {}
     for name in ("killed", "calm"):
         with Store(tmp_path / name / "redraft.db") as store:
-            outcome = asyncio.run(grid(STORIES, small(), Bench(store, Limits())))
+            outcome = asyncio.run(grid(STORIES, small(), ExperimentRunner(store, Limits())))
         reports[name] = files(GRID.report(outcome))
     assert reports["killed"] == reports["calm"]
     answered = {}

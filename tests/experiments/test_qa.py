@@ -17,15 +17,15 @@ from typing import Any
 
 import pytest
 
-from redraft import Limits, Settings, Store
+from redraft import DraftConfig, Limits, Store
 from redraft.events import CallAnswered, Event, Observer, unobserved
 from redraft.experiments.pictures import drawn
-from redraft.experiments.plan import Seat
+from redraft.experiments.plan import NamedModel
 from redraft.experiments.qa.experiment import QaOutcome, qa
-from redraft.experiments.qa.records import Design
+from redraft.experiments.qa.records import QaDesign
 from redraft.experiments.qa.tables import EXPERIMENT
 from redraft.reports.tables import Table
-from redraft.runs.experiment_runner import Bench
+from redraft.runs.experiment_runner import ExperimentRunner
 from tests.chatserver import Answer, ChatServer, Fault, Seen, asked, text_of
 from tests.experiments.valley import book, over_wire, paragraph
 from tests.experiments.world import serving
@@ -50,11 +50,13 @@ class Valley:
     def __init__(self, folder: Path, url: str) -> None:
         self.folder, self.document = folder, book(MILLERS)
         self.url = url
-        self.design = Design(self.seats("reader", "forgetful"), *self.seats("judge"), steps=STEPS)
+        self.design = QaDesign(self.seats("reader", "forgetful"), *self.seats("judge"), steps=STEPS)
 
-    def seats(self, *models: str, window: int = 8000) -> tuple[Seat, ...]:
+    def seats(self, *models: str, window: int = 8000) -> tuple[NamedModel, ...]:
         names = [f"openai:{model}" for model in models]
-        return tuple(Seat(name, Settings(model=name, base_url=self.url, context_tokens=window)) for name in names)
+        return tuple(
+            NamedModel(name, DraftConfig(model=name, base_url=self.url, context_tokens=window)) for name in names
+        )
 
     async def run(
         self, *models: str, limits: Limits | None = None, observer: Observer = unobserved, **changes: Any
@@ -62,7 +64,7 @@ class Valley:
         """The experiment, from where it is."""
         named = {"models": self.seats(*models)} if models else {}
         with Store(self.folder / "redraft.db") as store:
-            bench = Bench(store, limits or Limits(), None, observer)
+            bench = ExperimentRunner(store, limits or Limits(), None, observer)
             return await qa([self.document], replace(self.design, **named, **changes), bench)
 
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from redraft.agents.questioner import Judged, Response
+from redraft.agents.questioner import JudgedAnswer, Response
 from redraft.domain import Document, Span, Totals
 from redraft.evaluators.similarity import rouge1
-from redraft.experiments.context.records import Step
+from redraft.experiments.context.records import ReadingStep
 from redraft.experiments.qa.records import ANSWERS, QUESTIONS, VERDICTS, QaCell, QaItem, QaSubject
 from redraft.experiments.qa.tables import (
     abstention_table,
@@ -49,7 +49,7 @@ def item(
 ) -> QaItem:
     """A question as it was put to a model that had read up to `end`; "-" is abstaining, None is silence."""
     response = None if said is None else Response(answer=said, reason=reason, abstained=said == "-")
-    verdict = Judged(right=right, reason="") if right is not None else None
+    verdict = JudgedAnswer(right=right, reason="") if right is not None else None
     step = 1 if end == 450 else 2
     made = QaItem(
         "d", "A book", model, step, end, asked, third_of(asked.paragraph, 900), end, "r", "done", response, verdict
@@ -182,7 +182,7 @@ def test_differences_are_of_the_same_question_at_the_same_step() -> None:
 
 
 BOOK = Document("d", "A book", "x" * 900, "text")
-HALF, WHOLE = Step(1, 450, 450), Step(2, 900, None)
+HALF, WHOLE = ReadingStep(1, 450, 450), ReadingStep(2, 900, None)
 
 
 def used(calls: int, cached: int, prompt: int, reply: int, usd: float | None) -> Totals:
@@ -197,7 +197,7 @@ def test_what_it_took_is_added_up_by_stage_model_and_step() -> None:
         QaCell("d", "a", HALF, usage=used(2, 1, 200, 20, 0.25), done=True),
         QaCell("d", "a", WHOLE, usage=used(2, 0, 400, 20, None), done=True),
         # Another book is not done, and took nothing.
-        QaCell("e", "a", Step(1, 470, 470)),
+        QaCell("e", "a", ReadingStep(1, 470, 470)),
     ]
     found = cost_table([subject], cells)
     assert found.rows == (

@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 
-from redraft import Limits, Settings, Store
+from redraft import DraftConfig, Limits, Store
 from redraft.domain import Document
 from redraft.events import Observer, unobserved
-from redraft.experiments.hamlet.experiment import Design, HamletOutcome, hamlet
+from redraft.experiments.hamlet.experiment import HamletDesign, HamletOutcome, hamlet
 from redraft.experiments.hamlet.tables import EXPERIMENT
 from redraft.experiments.pictures import drawn
-from redraft.experiments.plan import Seat
+from redraft.experiments.plan import NamedModel
 from redraft.models.prices import PriceTable
-from redraft.runs.experiment_runner import Bench
+from redraft.runs.experiment_runner import ExperimentRunner
 from tests.chatserver import Answer, ChatServer, Fault, Seen, asked, text_of
 from tests.judges import KEY, Keepers, Said, island, seen_on, told
 
@@ -56,12 +56,12 @@ class Lab:
         self.folder = folder
         self.documents = [document or island(KEEPERS)]
         self.url = url
-        self.design = Design(self.seats(ALL_KNOWING, HALF_KNOWING), *self.seats("openai:judge"), queries=2)
+        self.design = HamletDesign(self.seats(ALL_KNOWING, HALF_KNOWING), *self.seats("openai:judge"), queries=2)
 
-    def seats(self, *models: str, window: int = 4000) -> tuple[Seat, ...]:
+    def seats(self, *models: str, window: int = 4000) -> tuple[NamedModel, ...]:
         """Those of these names."""
         shared = {"base_url": self.url, "strategy": "direct", "words": 450, "context_tokens": window}
-        return tuple(Seat(model, Settings.model_validate({"model": model, **shared})) for model in models)
+        return tuple(NamedModel(model, DraftConfig.model_validate({"model": model, **shared})) for model in models)
 
     async def run(
         self,
@@ -72,7 +72,7 @@ class Lab:
     ) -> HamletOutcome:
         """The experiment, from where it is."""
         with Store(self.folder / "redraft.db") as store:
-            bench = Bench(store, limits or Limits(), prices, observer)
+            bench = ExperimentRunner(store, limits or Limits(), prices, observer)
             return await hamlet(self.documents, replace(self.design, **changes), bench)
 
 

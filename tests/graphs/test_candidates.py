@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from redraft import Judging, Refinement, Settings
+from redraft import DraftConfig, JudgeConfig, RefineConfig
 from redraft.cli.views.histories import trace_lines
 from redraft.errors import ProviderError, UsageError
 from redraft.graphs.final_comparison import attainment
@@ -20,7 +20,7 @@ from redraft.models.prices import PriceTable
 from redraft.models.testing import Line
 from redraft.prompts.coherence import Preferred
 from redraft.runs.forecast import spending_of
-from redraft.runs.prepare import Order
+from redraft.runs.prepare import RunSpec
 from redraft.settings import Evaluate
 from tests.judges import Court, Keepers, Said, Sheet, told
 from tests.support import Desk, obedient, prose, story
@@ -113,7 +113,7 @@ async def test_the_best_by_its_scores_is_refined_and_nothing_is_asked_twice(tmp_
     async with court.shop() as shop:
         try:
             settings = court.settings(DIRECT)
-            result = await shop.summarize(court.document, settings=settings, refinement=Refinement(goals=GOALS))
+            result = await shop.summarize(court.document, settings=settings, refinement=RefineConfig(goals=GOALS))
         except ProviderError:
             failed = True
     if failed:
@@ -148,13 +148,13 @@ async def test_an_evaluation_judges_all_and_goes_on_with_the_best(tmp_path: Path
 
 
 def test_a_forecast_counts_all_drafts_their_judging_and_their_comparison() -> None:
-    settings = Settings(model="openai:gpt-5-mini", strategy="direct", words=100, context_tokens=16_000)
+    settings = DraftConfig(model="openai:gpt-5-mini", strategy="direct", words=100, context_tokens=16_000)
     three = settings.model_copy(update={"drafts": 3})
     document = story(200)
-    one = spending_of(document, settings, Order(), PriceTable({}, {}))
-    several = spending_of(document, three, Order(), PriceTable({}, {}))
+    one = spending_of(document, settings, RunSpec(), PriceTable({}, {}))
+    several = spending_of(document, three, RunSpec(), PriceTable({}, {}))
     assert (one.calls, several.calls) == (1, 3 + 2 * 2)
-    judged = Order(Evaluate(judging=Judging(metrics=("coverage",))))
+    judged = RunSpec(Evaluate(judging=JudgeConfig(metrics=("coverage",))))
     stages = {
         stage.name: stage.calls for stage in spending_of(document, settings, judged, PriceTable({}, {})).forecast.stages
     }
@@ -167,7 +167,7 @@ def test_a_forecast_counts_all_drafts_their_judging_and_their_comparison() -> No
 async def test_the_built_in_model_takes_the_first(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     async with desk.shop(model="extractive") as shop:
-        result = await shop.summarize(story(200), settings=Settings(words=100), drafts=2)
+        result = await shop.summarize(story(200), settings=DraftConfig(words=100), drafts=2)
     assert result.run.status == "done"
     assert not any(one.chosen for one in desk.store.candidates.of(result.run.id)[1:])
 

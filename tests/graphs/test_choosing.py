@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Settings, graphs
+from redraft import DraftConfig, graphs
 from redraft.domain import Document
 from redraft.models.testing import FunctionModel
 from redraft.runs.prepare import prepare
@@ -27,7 +27,9 @@ STORY = Document.from_text(SAMPLE.read_text("utf-8"), "The Salt Ledger")
 async def test_what_fits_and_is_no_long_story_is_drafted_directly(
     tmp_path: Path, document: Document, window: int, strategy: str, why: str
 ) -> None:
-    prepared = prepare(document, Settings(context_tokens=window, chunk_tokens=256, words=60), FunctionModel(obedient))
+    prepared = prepare(
+        document, DraftConfig(context_tokens=window, chunk_tokens=256, words=60), FunctionModel(obedient)
+    )
 
     assert prepared.settings.strategy == prepared.plan.strategy == strategy
     assert why in prepared.settings.chosen
@@ -35,7 +37,7 @@ async def test_what_fits_and_is_no_long_story_is_drafted_directly(
 
 
 def test_the_built_in_model_merges_and_says_nothing_of_it() -> None:
-    prepared = prepare(story(60), Settings())
+    prepared = prepare(story(60), DraftConfig())
     assert prepared.settings.strategy == "hierarchical"
     assert prepared.settings.chosen == ""
     assert not prepared.warnings
@@ -43,7 +45,7 @@ def test_the_built_in_model_merges_and_says_nothing_of_it() -> None:
 
 async def test_what_was_chosen_is_on_record_and_a_graph_that_was_built_before_follows_it(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
-    async with desk.shop(settings=Settings(words=60)) as shop:
+    async with desk.shop(settings=DraftConfig(words=60)) as shop:
         graph = graphs.draft().compile()
         for sentences, window, asked in ((60, 8192, "summarize_whole"), (200, 1024, "summarize_chunk")):
             source = tmp_path / f"{sentences}.md"

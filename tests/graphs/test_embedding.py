@@ -18,16 +18,16 @@ from typing_extensions import TypedDict
 from redraft import (
     BudgetError,
     CallAnswered,
+    DraftConfig,
     Limits,
     RunDone,
     RunStarted,
     Scored,
-    Settings,
+    Session,
     UsageError,
-    Workshop,
     graphs,
 )
-from redraft.events import Event, Found, PieceDone, RoundSettled, StageStarted
+from redraft.events import Event, FindingFound, PieceDone, RoundSettled, StageStarted
 from redraft.text.words import count_words
 from tests.judges import Court, Keepers, Said, Sheet, keepers_in, told
 from tests.support import Desk, prose, story
@@ -175,13 +175,13 @@ async def test_a_run_that_nobody_looks_at_any_more_is_interrupted_when_the_works
 class Holder:
     """A context of somebody else's."""
 
-    shop: Workshop | None = None
+    shop: Session | None = None
 
 
 class Several(NamedTuple):
     """Another one."""
 
-    shop: Workshop
+    shop: Session
     user: str = "ann"
 
 
@@ -231,7 +231,7 @@ async def test_without_a_loop_it_is_said_what_to_call(bench: Bench, way: str, bu
 # What is seen of it.
 
 
-async def seen(graph: Any, task: Any, shop: Workshop, **options: Any) -> list[Any]:
+async def seen(graph: Any, task: Any, shop: Session, **options: Any) -> list[Any]:
     return [one async for one in graph.astream(task, thread(), context=shop, **options)]
 
 
@@ -239,7 +239,7 @@ async def seen(graph: Any, task: Any, shop: Workshop, **options: Any) -> list[An
 @pytest.mark.parametrize("subgraphs", [False, True])
 async def test_no_update_is_empty_and_every_event_has_a_type(tmp_path: Path, strategy: str, subgraphs: bool) -> None:
     desk = Desk(tmp_path)
-    settings = Settings(chunk_tokens=128, context_tokens=4096 if strategy == "direct" else 1024, words=60)
+    settings = DraftConfig(chunk_tokens=128, context_tokens=4096 if strategy == "direct" else 1024, words=60)
     async with desk.shop(settings=settings) as shop:
         graph = graphs.draft(strategy).compile(checkpointer=InMemorySaver())
         task = {"source": await shop.add(story(60))}
@@ -282,7 +282,7 @@ async def test_the_updates_of_a_refinement_say_what_goes_on(bench: Bench) -> Non
         ["coverage"],
     ]
     kinds = {type(event) for event in events}
-    assert {RunStarted, StageStarted, PieceDone, Scored, Found, RoundSettled, RunDone} <= kinds
+    assert {RunStarted, StageStarted, PieceDone, Scored, FindingFound, RoundSettled, RunDone} <= kinds
     assert all(isinstance(event, Event) for event in events)
     assert [(event.metric, event.round) for event in events if isinstance(event, Scored)].count(("coverage", 2)) == 1
 
@@ -309,7 +309,7 @@ async def test_a_state_holds_ids_and_small_values_and_a_checkpoint_no_text(tmp_p
     desk = Desk(
         tmp_path, lambda request: prose(20, "zebra") if request.prompt.name != "tidy" else request.given.summary
     )
-    settings = Settings(chunk_tokens=128, context_tokens=4096 if strategy == "direct" else 1024, words=60)
+    settings = DraftConfig(chunk_tokens=128, context_tokens=4096 if strategy == "direct" else 1024, words=60)
     async with desk.shop(settings=settings) as shop:
         graph = graphs.draft(strategy).compile(checkpointer=await shop.checkpointer())
         left = await graph.ainvoke({"source": await shop.add(story(60))}, thread(), context=shop)
@@ -346,14 +346,14 @@ async def test_it_is_a_node_of_somebody_elses_graph(bench: Bench) -> None:
     async def read(state: Theirs) -> Theirs:
         return {"read": bench.store.runs.draft(state["best"]).text}
 
-    theirs = StateGraph(Theirs, context_schema=Workshop)
+    theirs = StateGraph(Theirs, context_schema=Session)
     theirs.add_node("summary", graphs.summarizer("direct").compile())
     theirs.add_node("read", read)
     theirs.add_edge(START, "summary")
     theirs.add_edge("summary", "read")
     theirs.add_edge("read", END)
     graph = theirs.compile(checkpointer=InMemorySaver())
-    async with bench.shop(settings=Settings(words=100)) as shop:
+    async with bench.shop(settings=DraftConfig(words=100)) as shop:
         task: Theirs = {"source": str(bench.path), "goals": GOALS}
         streamed = [one async for one in graph.astream(task, thread(), context=shop, subgraphs=True)]
         left = (await graph.aget_state(thread())).values

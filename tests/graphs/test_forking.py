@@ -10,8 +10,8 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.state import CompiledStateGraph
 
-from redraft import BudgetError, Limits, Result, Workshop, graphs, read_trace
-from tests.graphs.test_embedding import POOR, Bench, thread
+from redraft import BudgetError, Limits, Result, Session, graphs, read_trace
+from tests.graphs.test_embedding import POOR, ExperimentRunner, thread
 from tests.judges import told
 from tests.runs.test_refining import stories
 
@@ -19,13 +19,13 @@ Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    made = Bench(tmp_path)
+def bench(tmp_path: Path) -> Iterator[ExperimentRunner]:
+    made = ExperimentRunner(tmp_path)
     yield made
     made.store.close()
 
 
-async def gone(graph: Graph, bench: Bench, shop: Workshop) -> Result:
+async def gone(graph: Graph, bench: ExperimentRunner, shop: Session) -> Result:
     """The way that is going to be abandoned: consistency is mended first, and then coverage."""
     left = await graph.ainvoke(bench.task, thread(), context=shop)
     result = await shop.result(left["run"])
@@ -44,7 +44,7 @@ def compiled() -> Graph:
     return graphs.summarizer("direct").compile(checkpointer=InMemorySaver())
 
 
-async def test_it_goes_on_from_a_checkpoint_with_other_aims(bench: Bench) -> None:
+async def test_it_goes_on_from_a_checkpoint_with_other_aims(bench: ExperimentRunner) -> None:
     graph = compiled()
     async with bench.shop() as shop:
         before = await gone(graph, bench, shop)
@@ -63,7 +63,9 @@ async def test_it_goes_on_from_a_checkpoint_with_other_aims(bench: Bench) -> Non
 
 
 @pytest.mark.parametrize("number", [0, 1])
-async def test_a_fork_that_ends_sooner_leaves_no_round_of_the_way_that_was_abandoned(bench: Bench, number: int) -> None:
+async def test_a_fork_that_ends_sooner_leaves_no_round_of_the_way_that_was_abandoned(
+    bench: ExperimentRunner, number: int
+) -> None:
     graph = compiled()
     async with bench.shop() as shop:
         before = await gone(graph, bench, shop)
@@ -78,7 +80,7 @@ async def test_a_fork_that_ends_sooner_leaves_no_round_of_the_way_that_was_aband
     assert after.summary == [POOR, told(1, 2, 3)][number]
 
 
-async def test_a_fork_that_stops_on_its_way_has_the_best_draft_of_that_way(bench: Bench) -> None:
+async def test_a_fork_that_stops_on_its_way_has_the_best_draft_of_that_way(bench: ExperimentRunner) -> None:
     graph = compiled()
     async with bench.shop() as shop:
         before = await gone(graph, bench, shop)

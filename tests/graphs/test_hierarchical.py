@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from redraft import Limits, Workshop
+from redraft import Limits, Session
 from redraft.domain import Usage
 from redraft.errors import (
     BudgetError,
@@ -437,7 +437,7 @@ async def test_a_run_names_the_model_that_it_was_given(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="begun with the model function"):
         await desk.resume(stopped.run.id)
     with pytest.raises(UsageError, match="no model 'function'"):
-        async with Workshop(desk.store) as shop:
+        async with Session(desk.store) as shop:
             await shop.resume(stopped.run.id)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from redraft import Limits, Settings
+from redraft import DraftConfig, Limits
 from redraft.domain import Usage
 from redraft.errors import ModelError, RefusedReply, RejectedRequest
 from redraft.models.base import Request
@@ -74,7 +74,9 @@ async def test_no_more_is_asked_than_was_planned_where_every_chunk_makes_the_sum
         return prose(140, request.label) if request.prompt.name in ("begin", "update") else obedient(request)
 
     desk = Desk(tmp_path, brimming)
-    plan = prepare(story(100), Settings(strategy="incremental", chunk_tokens=128, context_tokens=1024, words=100)).plan
+    plan = prepare(
+        story(100), DraftConfig(strategy="incremental", chunk_tokens=128, context_tokens=1024, words=100)
+    ).plan
     result = await run(desk)
 
     assert len(desk.asked_for("compress")) == result.chunks == plan.compressions

@@ -17,7 +17,7 @@ from redraft.prompts.judging import (
     Ranking,
 )
 from redraft.prompts.outlining import MOST_POINTS, Outline, Term, outline_text
-from redraft.settings import Settings
+from redraft.settings import DraftConfig
 from tests.support import Desk, obedient, story
 
 OUTLINE = Outline(
@@ -111,7 +111,7 @@ async def test_questions_are_asked_and_ranked_with_the_outline_in_view(tmp_path:
     desk = Desk(tmp_path, judging)
     document = story(200)
     await desk.summarize(document, **{**ROOMY, "context_tokens": 32_000})
-    settings = Settings(strategy="hierarchical", words=100, chunk_tokens=128, context_tokens=32_000)
+    settings = DraftConfig(strategy="hierarchical", words=100, chunk_tokens=128, context_tokens=32_000)
     async with desk.shop(settings=settings) as shop:
         await shop.build(document, stretch_tokens=512)
 

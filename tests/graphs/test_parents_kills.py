@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Limits, Settings, Store, Workshop
+from redraft import DraftConfig, Limits, Session, Store
 from redraft.domain import Parent
 from redraft.events import CallAnswered, Event
 from redraft.history.results import Result
@@ -32,10 +32,10 @@ async def work(database: Path, url: str, strategy: str, answers: int = 0) -> Res
         if answers and seen == answers:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    settings = Settings(
+    settings = DraftConfig(
         model="openai:m", base_url=url, strategy=strategy, words=60, chunk_tokens=128, context_tokens=800
     )
-    async with Workshop(database, limits=Limits(concurrency=4), observer=observer) as shop:
+    async with Session(database, limits=Limits(concurrency=4), observer=observer) as shop:
         return await shop.summarize(story(150), settings=settings)
 
 
@@ -72,7 +72,7 @@ async def test_a_death_leaves_every_text_with_its_parents(
             process.start()
             await asyncio.to_thread(process.join, 60)
             assert process.exitcode == -signal.SIGKILL
-            async with Workshop(database) as shop:
+            async with Session(database) as shop:
                 (run,) = shop.store.runs.latest(1)
                 result = await shop.resume(run.id)
             assert recorded(database, result) == undisturbed

@@ -12,7 +12,7 @@ from redraft.errors import PlanError, UsageError
 from redraft.graphs.plan import Plan, Planner, fitting_words, running_target
 from redraft.graphs.strategies import strategy_named
 from redraft.prompts.book import PromptBook
-from redraft.settings import Settings
+from redraft.settings import DraftConfig
 from redraft.text.chunks import chunk
 from redraft.text.tokens import EstimatingTokenizer
 from tests.support import story
@@ -24,7 +24,7 @@ TIDYING = 1
 
 def plan(sentences: int = 2_000, **chosen: object) -> Plan:
     document = LONG if sentences == 2_000 else story(sentences)
-    values = Settings.model_validate(
+    values = DraftConfig.model_validate(
         {"strategy": "hierarchical", "chunk_tokens": 512, "context_tokens": 4096, "words": 300, **chosen}
     )
     tokenizer = EstimatingTokenizer()

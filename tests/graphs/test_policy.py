@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 
 from redraft.domain import Evaluation, Finding
 from redraft.evaluators.metric_info import MetricAim
-from redraft.graphs.policy import POLICIES, Aim, Ruling, aim, held_by, reason_to_stop, room_for_more, rule, unmet
+from redraft.graphs.policy import (
+    POLICIES,
+    AcceptanceDecision,
+    Aim,
+    aim,
+    held_by,
+    reason_to_stop,
+    room_for_more,
+    rule,
+    unmet,
+)
 from redraft.graphs.review import REVIEW
 
 COVERAGE, CONSISTENCY = "coverage", "consistency"
@@ -41,7 +51,7 @@ def judged(coverage: float | None, consistency: float | None, found: int = 3) ->
 
 def ruled(
     policy: Any, wanted: list[str], goals: Any, before: Draft, start: Draft, after: Draft, tolerance: float
-) -> Ruling:
+) -> AcceptanceDecision:
     """What is ruled on drafts of which only the scores are known."""
     known = [{metric: _scored(metric, score) for metric, score in one.items()} for one in (before, start, after)]
     return rule(policy, wanted, goals, AIMS, known[0], known[1], known[2], tolerance)

@@ -14,7 +14,7 @@ from redraft.models.base import Request
 from redraft.models.testing import Line
 from redraft.readers.documents import parse
 from redraft.runs.prepare import prepare
-from redraft.settings import Settings
+from redraft.settings import DraftConfig
 from redraft.text.tokens import EstimatingTokenizer
 from tests.support import Desk, obedient, prose, story
 
@@ -84,7 +84,7 @@ async def test_a_merge_has_what_its_summaries_rest_on_in_view_where_that_is_want
 
 def test_the_plan_leaves_room_for_the_source_and_counts_it() -> None:
     document = story(200)
-    usual = Settings(
+    usual = DraftConfig(
         model="openai:gpt-5-mini", strategy="hierarchical", words=100, chunk_tokens=128, context_tokens=ROOM
     )
     without = prepare(document, usual).plan
@@ -97,7 +97,7 @@ def test_the_plan_leaves_room_for_the_source_and_counts_it() -> None:
 
 
 def test_runs_of_before_are_found_again() -> None:
-    usual, hashes = Settings(words=100), {"merge": "1"}
+    usual, hashes = DraftConfig(words=100), {"merge": "1"}
     same = usual.model_copy(update={"merge": "summaries", "drafts": 1})
     assert usual.identity("d", "t", hashes) == same.identity("d", "t", hashes)
     for other in ({"merge": "source"}, {"drafts": 2}, {"by_chapter": True}):

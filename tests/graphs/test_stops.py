@@ -11,11 +11,11 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from redraft import Limits, Result, Workshop, graphs
+from redraft import Limits, Result, Session, graphs
 from redraft.events import Event, StageStarted
 from redraft.graphs.review import ReviewQuestion
 from redraft.runs import driver
-from redraft.settings import Settings
+from redraft.settings import DraftConfig
 from tests.judges import Court, Json, Keepers, Said, Sheet, told
 from tests.runs.test_refining import stories
 from tests.support import Desk, story
@@ -100,7 +100,7 @@ class Work:
         self.store = self.court.store
         self.judged: list[int] = []
 
-    def shop(self) -> Workshop:
+    def shop(self) -> Session:
         reviewer = agree if self.manner == "reviewed" else None
         limits = Limits(concurrency=2)
         people = {"reviewer": reviewer, "observer": self.observe, "settings": self.settings, "limits": limits}
@@ -111,9 +111,9 @@ class Work:
             self.judged.append(int(event.name.split()[-1]))
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> DraftConfig:
         words = 60 if self.kind == "draft" else 100
-        return Settings(strategy=self.strategy, chunk_tokens=128, context_tokens=2048, words=words)
+        return DraftConfig(strategy=self.strategy, chunk_tokens=128, context_tokens=2048, words=words)
 
     @property
     def task(self) -> dict[str, Any]:

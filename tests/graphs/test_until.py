@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Judging, Refinement, read_lineage
+from redraft import JudgeConfig, RefineConfig, read_lineage
 from redraft.errors import UsageError
 from redraft.runs.prepare import prepare
-from redraft.settings import Settings
+from redraft.settings import DraftConfig
 from redraft.text.chunks import beginning, chunk
 from redraft.text.tokens import EstimatingTokenizer
 from tests.support import Desk, story
@@ -51,15 +51,15 @@ async def test_the_same_beginning_is_drafted_once(tmp_path: Path) -> None:
 
 def test_a_document_that_is_no_longer_is_read_whole_and_says_so() -> None:
     document = story(60)
-    more, plain = (prepare(document, Settings(words=50, until=until)) for until in (100_000, None))
+    more, plain = (prepare(document, DraftConfig(words=50, until=until)) for until in (100_000, None))
     assert (more.settings, more.chunks) == (plain.settings, plain.chunks)
     assert more.warnings == ("the document has no more than 100,000 tokens, so all of it is read",)
 
 
 def test_how_far_was_read_is_part_of_what_a_run_is() -> None:
-    settings = Settings(words=50)
-    assert settings.identity("d", "t", {}) == Settings(words=50, until=None).identity("d", "t", {})
-    assert settings.identity("d", "t", {}) != Settings(words=50, until=400).identity("d", "t", {})
+    settings = DraftConfig(words=50)
+    assert settings.identity("d", "t", {}) == DraftConfig(words=50, until=None).identity("d", "t", {})
+    assert settings.identity("d", "t", {}) != DraftConfig(words=50, until=400).identity("d", "t", {})
 
 
 async def test_a_beginning_is_not_refined_by_the_whole(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ async def test_a_beginning_is_not_refined_by_the_whole(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="no more than its beginning"):
             await shop.summarize(
                 story(60),
-                settings=Settings(words=50, until=400),
-                judging=Judging(metrics=("coverage",)),
-                refinement=Refinement(goals={"coverage": 0.5}, allow_self_check=True),
+                settings=DraftConfig(words=50, until=400),
+                judging=JudgeConfig(metrics=("coverage",)),
+                refinement=RefineConfig(goals={"coverage": 0.5}, allow_self_check=True),
             )

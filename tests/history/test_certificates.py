@@ -13,7 +13,7 @@ from redraft.domain import Evaluation
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.history import certificates as module
 from redraft.history.certificates import certificate, in_words, packaged, packaged_words, standing_of
-from redraft.settings import Evaluate, Judging, ModelSettings, Settings
+from redraft.settings import DraftConfig, Evaluate, JudgeConfig, ModelSettings
 from redraft.store.agreements import Agreement
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -22,7 +22,7 @@ from tests.store.support import run
 NOTHING = "not checked against people"
 
 
-def judging_run(judging: Judging, **changes: object) -> Run:
+def judging_run(judging: JudgeConfig, **changes: object) -> Run:
     hashes = {"ask_summary": "1", "answer_from_document": "2", "compare_answers": "3", "merge": "4"}
     return run(purpose=Evaluate(judging=judging), prompt_hashes=hashes, **changes)
 
@@ -38,7 +38,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def test_a_figure_holds_for_the_judge_its_address_its_prompts_and_what_matters_to_the_metric() -> None:
-    one = judging_run(Judging(judges=("openai:a",), base_url="http://here/v1"))
+    one = judging_run(JudgeConfig(judges=("openai:a",), base_url="http://here/v1"))
     standing = standing_of(one, "consistency", 3)
     assert (standing.judge, standing.terms) == ("openai:a@http://here/v1", "")
 
@@ -46,16 +46,16 @@ def test_a_figure_holds_for_the_judge_its_address_its_prompts_and_what_matters_t
         return standing_of(changed, metric, version)
 
     same = (
-        judging_run(Judging(judges=("openai:a",), base_url="http://here/v1", questions=7, batch=1, pack="p")),
+        judging_run(JudgeConfig(judges=("openai:a",), base_url="http://here/v1", questions=7, batch=1, pack="p")),
         replace(one, prompt_hashes={**one.prompt_hashes, "merge": "5"}),
-        replace(one, settings=Settings(model="openai:writer")),
+        replace(one, settings=DraftConfig(model="openai:writer")),
     )
     others = (
-        judging_run(Judging(judges=("openai:a",), base_url="http://there/v1")),
-        judging_run(Judging(judges=("openai:b",), base_url="http://here/v1")),
-        judging_run(Judging(judges=("openai:a", "openai:b"), base_url="http://here/v1")),
-        judging_run(Judging(judges=("openai:a",), base_url="http://here/v1", threshold=0.4)),
-        judging_run(Judging(judges=("openai:a",), base_url="http://here/v1", repeat=3)),
+        judging_run(JudgeConfig(judges=("openai:a",), base_url="http://there/v1")),
+        judging_run(JudgeConfig(judges=("openai:b",), base_url="http://here/v1")),
+        judging_run(JudgeConfig(judges=("openai:a", "openai:b"), base_url="http://here/v1")),
+        judging_run(JudgeConfig(judges=("openai:a",), base_url="http://here/v1", threshold=0.4)),
+        judging_run(JudgeConfig(judges=("openai:a",), base_url="http://here/v1", repeat=3)),
         replace(one, prompt_hashes={**one.prompt_hashes, "ask_summary": "9"}),
     )
     assert [of(each) == standing for each in same] == [True] * 3
@@ -64,14 +64,14 @@ def test_a_figure_holds_for_the_judge_its_address_its_prompts_and_what_matters_t
 
 
 def test_a_judge_of_a_table_is_known_by_its_model_and_the_writer_by_its_address() -> None:
-    table = Judging(judges=("near",), models={"near": ModelSettings(model="openai:a", base_url="http://here/v1")})
+    table = JudgeConfig(judges=("near",), models={"near": ModelSettings(model="openai:a", base_url="http://here/v1")})
     assert standing_of(judging_run(table), "consistency", 3).judge == "openai:a@http://here/v1"
-    writer = judging_run(Judging(), settings=Settings(model="openai:a", base_url="http://here/v1"))
+    writer = judging_run(JudgeConfig(), settings=DraftConfig(model="openai:a", base_url="http://here/v1"))
     assert standing_of(writer, "consistency", 3).judge == "openai:a@http://here/v1"
 
 
 def test_the_built_in_judge_goes_by_no_prompts_and_says_what_it_does_not_see(store: Store) -> None:
-    one = judging_run(Judging(judges=("extractive",)))
+    one = judging_run(JudgeConfig(judges=("extractive",)))
     standing = standing_of(one, "consistency", 3)
     assert (standing.judge, standing.prompts) == (IDENTITY, "")
     assert standing_of(replace(one, prompt_hashes={}), "consistency", 3) == standing
@@ -79,12 +79,12 @@ def test_the_built_in_judge_goes_by_no_prompts_and_says_what_it_does_not_see(sto
     assert behind.line().startswith("extractive (no language model) finds a swapped name")
     assert "does not see whether what is said in other words is borne out" in behind.line()
     assert behind.to_json()["misses"] == packaged_words()["consistency"]["misses"]
-    beside = judging_run(Judging(judges=("extractive", "openai:a")))
+    beside = judging_run(JudgeConfig(judges=("extractive", "openai:a")))
     assert "no language model" not in certificate(store, beside, scored()).line()
 
 
 def test_a_certificate_is_one_line_and_says_what_there_is(store: Store) -> None:
-    one = judging_run(Judging(judges=("openai:a",), base_url="http://here/v1", repeat=3))
+    one = judging_run(JudgeConfig(judges=("openai:a",), base_url="http://here/v1", repeat=3))
     spread = {"n": 3, "mean": 0.7, "sd": 0.031, "lowest": 0.6, "highest": 0.8}
     behind = certificate(store, one, scored(details={"spread": spread}))
     standing = standing_of(one, "consistency", 3)
@@ -109,7 +109,7 @@ def test_a_packaged_figure_of_an_earlier_judge_stands_behind_nothing(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [figure, *_] = packaged()
-    one = judging_run(Judging(judges=("extractive",)))
+    one = judging_run(JudgeConfig(judges=("extractive",)))
     evaluation = scored(metric=figure.standing.metric, version=figure.standing.version)
     monkeypatch.setattr(module, "IDENTITY", figure.standing.judge)
     assert figure in certificate(store, one, evaluation).agreements

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redraft.domain import Draft, Evaluation, Evidence, Finding, Round
-from redraft.history.changes import Difference, changed_words, changes_between, difference
+from redraft.history.changes import DraftDiff, changed_words, changes_between, difference
 from redraft.history.trace import Turn
 
 SENTENCES = st.lists(
@@ -21,7 +21,7 @@ SENTENCES = st.lists(
 )
 
 
-def shape(found: Difference) -> list[tuple[str, str, str]]:
+def shape(found: DraftDiff) -> list[tuple[str, str, str]]:
     return [(change.kind, change.before, change.after) for change in found.changes]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from redraft import Workshop, cited, read_lineage
+from redraft import Session, cited, read_lineage
 from redraft.domain import Document, Parent, Span
 from redraft.errors import RunError, UsageError
 from redraft.history import lineage as module
@@ -241,7 +241,7 @@ HOSTILE = "<script>alert('1')</script> [x](javascript:alert) ![y](z) `code` **bo
 async def hostile(tmp_path: Path) -> Lineage:
     title = "<img src=x onerror=alert(1)>](javascript:alert)"
     text = f"# A\n\n## {title}\n\n{HOSTILE} was what the keeper wrote. The lamp was lit at seven in the evening."
-    async with Workshop(tmp_path / "redraft.db") as shop:
+    async with Session(tmp_path / "redraft.db") as shop:
         document = Document.from_text(text)
         result = await shop.evaluate(document, f"{HOSTILE} was what the keeper wrote.", metrics=["statistics"])
         return await shop.lineage(result.run.id)

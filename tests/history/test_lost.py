@@ -30,7 +30,7 @@ from redraft.history.lineage import read_lineage
 from redraft.history.lost import Loss, Losses, read_losses
 from redraft.models.base import Request
 from redraft.models.testing import Line
-from redraft.settings import Settings
+from redraft.settings import DraftConfig
 from redraft.store.store import Store
 from tests.history.test_embedded import Counting
 from tests.history.test_lineage import INVENTED, KEEPERS, WEATHER, chronicle, drafted, faithful, inventive
@@ -110,7 +110,7 @@ def test_a_merge_that_knows_a_fact_from_its_context_alone_has_not_lost_it(tmp_pa
     """The first keeper is dropped by the first merge of the second level; a merge beside it had read of him before."""
     with Store(tmp_path / "redraft.db") as store:
         known(store)
-        store.runs.add(run("tree", chronicle().text, settings=Settings()))
+        store.runs.add(run("tree", chronicle().text, settings=DraftConfig()))
 
         def made(level: int, index: int, keepers: Sequence[int], parents: Sequence[Parent]) -> Piece:
             text = " ".join(KEEPERS[at] for at in keepers)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft.domain import Document, Section, Span
+from redraft.domain import Document, DocumentSection, Span
 from redraft.errors import RunError
 from redraft.graphs.review import ReviewQuestion
 from redraft.history.trace import read_trace
@@ -92,9 +92,9 @@ async def test_an_evaluation_is_a_trace_of_one_round(court: Court) -> None:
 def test_a_place_is_named_by_its_innermost_chapter() -> None:
     text = "x" * 200
     sections = (
-        Section("The Book", 1, Span(0, 200)),
-        Section("Part One", 2, Span(10, 100)),
-        Section("Chapter 1", 3, Span(20, 100)),
+        DocumentSection("The Book", 1, Span(0, 200)),
+        DocumentSection("Part One", 2, Span(10, 100)),
+        DocumentSection("Chapter 1", 3, Span(20, 100)),
     )
     document = Document("d", "The Book", text, sections)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Judging, Refinement, Settings, Workshop
+from redraft import DraftConfig, JudgeConfig, RefineConfig, Session
 from redraft.readers.documents import load
 from redraft.text.sentences import sentences, worded
 from tests.chatserver import ChatServer
@@ -60,9 +60,9 @@ def test_every_step_from_the_file_to_the_dossier(language: str, tmp_path: Path) 
 @language
 async def test_a_goal_is_unsure_and_nothing_is_mended(language: str, tmp_path: Path) -> None:
     document = load(str(HERE / f"{language}.md"))
-    refinement = Refinement(goals={"coverage": 0.5, "consistency": 0.9}, rounds=2, allow_self_check=True)
-    async with Workshop(tmp_path / "redraft.db", settings=Settings(words=60)) as shop:
-        result = await shop.summarize(document, judging=Judging(), refinement=refinement)
+    refinement = RefineConfig(goals={"coverage": 0.5, "consistency": 0.9}, rounds=2, allow_self_check=True)
+    async with Session(tmp_path / "redraft.db", settings=DraftConfig(words=60)) as shop:
+        result = await shop.summarize(document, judging=JudgeConfig(), refinement=refinement)
         assert shop.store.documents.outline(document.id).language == CODES[language]
     assert result.run.stop_reason == "unsure"
     assert result.scores == {"coverage": None, "consistency": None}
@@ -72,9 +72,9 @@ async def test_a_goal_is_unsure_and_nothing_is_mended(language: str, tmp_path: P
 async def test_beside_a_judge_that_reads_the_language_the_built_in_one_is_silent(tmp_path: Path) -> None:
     document = load(str(HERE / "spanish.md"))
     with ChatServer(Reader("¿Cómo sigue «{}»?", reason="Dicen lo mismo.")) as server:
-        settings = Settings(model=MODEL, base_url=server.base_url, words=60)
-        async with Workshop(tmp_path / "redraft.db", settings=settings) as shop:
-            judging = Judging(judges=("extractive", MODEL), metrics=("faithfulness",))
+        settings = DraftConfig(model=MODEL, base_url=server.base_url, words=60)
+        async with Session(tmp_path / "redraft.db", settings=settings) as shop:
+            judging = JudgeConfig(judges=("extractive", MODEL), metrics=("faithfulness",))
             result = await shop.evaluate(document, worded(document.text)[3], judging=judging)
     assert result.evaluations["faithfulness"].score == 1.0
     assert "judges" not in result.evaluations["faithfulness"].details
@@ -86,8 +86,8 @@ async def test_a_summary_in_another_language_than_the_document_is_not_accused(tm
     )
     spanish = worded((HERE / "spanish.md").read_text("utf-8"))[3]
     (tmp_path / "text.txt").write_text(english, "utf-8")
-    async with Workshop(tmp_path / "redraft.db") as shop:
-        result = await shop.evaluate(str(tmp_path / "text.txt"), spanish, judging=Judging(metrics=("consistency",)))
+    async with Session(tmp_path / "redraft.db") as shop:
+        result = await shop.evaluate(str(tmp_path / "text.txt"), spanish, judging=JudgeConfig(metrics=("consistency",)))
     assert result.scores["consistency"] is None
     assert not result.evaluations["consistency"].findings
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Judging, Refinement, Settings, Workshop
+from redraft import DraftConfig, JudgeConfig, RefineConfig, Session
 from redraft.domain import Span
 from redraft.readers.documents import load
 from redraft.text.quotes import locate
@@ -49,8 +49,8 @@ def served(language: str) -> Iterator[ChatServer]:
         yield server
 
 
-def settings(language: str, server: ChatServer, **others: object) -> Settings:
-    return Settings(model=MODEL, base_url=server.base_url, words=LIMITS[language], chunk_tokens=600, **others)
+def settings(language: str, server: ChatServer, **others: object) -> DraftConfig:
+    return DraftConfig(model=MODEL, base_url=server.base_url, words=LIMITS[language], chunk_tokens=600, **others)
 
 
 @pytest.mark.slow
@@ -60,8 +60,8 @@ async def test_a_draft_keeps_its_limit_and_is_judged_by_every_metric(
     language: str, strategy: str, served: ChatServer, tmp_path: Path
 ) -> None:
     document = load(str(HERE / f"{language}.md"))
-    judging = Judging(metrics=METRICS, questions=8)
-    async with Workshop(tmp_path / "redraft.db", settings=settings(language, served, strategy=strategy)) as shop:
+    judging = JudgeConfig(metrics=METRICS, questions=8)
+    async with Session(tmp_path / "redraft.db", settings=settings(language, served, strategy=strategy)) as shop:
         result = await shop.summarize(document, judging=judging)
         pack = shop.store.packs.latest(document.id)
 
@@ -89,9 +89,9 @@ async def test_what_is_missing_is_worked_in_and_the_limit_is_kept(
 ) -> None:
     document = load(str(HERE / f"{language}.md"))
     first = next(one for one in worded(document.text) if not one.startswith("#"))
-    refinement = Refinement(goals={"coverage": 0.5, "consistency": 0.9}, rounds=2, allow_self_check=True)
-    async with Workshop(tmp_path / "redraft.db", settings=settings(language, served)) as shop:
-        result = await shop.refine(document, first, refinement=refinement, judging=Judging(questions=8))
+    refinement = RefineConfig(goals={"coverage": 0.5, "consistency": 0.9}, rounds=2, allow_self_check=True)
+    async with Session(tmp_path / "redraft.db", settings=settings(language, served)) as shop:
+        result = await shop.refine(document, first, refinement=refinement, judging=JudgeConfig(questions=8))
 
     before, after = result.initial_scores["coverage"], result.scores["coverage"]
     assert before is not None
@@ -122,8 +122,8 @@ async def test_an_irrelevant_summary_is_not_covered_in_whichever_words_the_judge
     other = load(str(HERE / f"{'russian' if language != 'russian' else 'german'}.md"))
     irrelevant = worded(other.text)[4]
     with ChatServer(replace(READERS[language], refuses=REFUSALS[language])) as server:
-        async with Workshop(tmp_path / "redraft.db", settings=settings(language, server)) as shop:
-            judging = Judging(metrics=("coverage",), questions=8)
+        async with Session(tmp_path / "redraft.db", settings=settings(language, server)) as shop:
+            judging = JudgeConfig(metrics=("coverage",), questions=8)
             result = await shop.evaluate(load(str(HERE / f"{language}.md")), irrelevant, judging=judging)
     coverage = result.evaluations["coverage"]
     assert coverage.score is None or coverage.score <= 0.05

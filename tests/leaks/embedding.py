@@ -13,17 +13,17 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.tracers.langchain import wait_for_all_tracers
 from langchain_openai import ChatOpenAI
 
-from redraft import RedraftError, Workshop, graphs
+from redraft import RedraftError, Session, graphs
 
 SOURCE = Path("book.md")
 
 
-async def verb(shop: Workshop) -> None:
+async def verb(shop: Session) -> None:
     """A verb of the workshop."""
     await shop.summarize(SOURCE, words=60, strategy="direct")
 
 
-async def within(shop: Workshop) -> None:
+async def within(shop: Session) -> None:
     """A verb that is called in a step of the application's own, which is traced."""
 
     async def step(_: str) -> str:
@@ -33,13 +33,13 @@ async def within(shop: Workshop) -> None:
     await RunnableLambda(step).ainvoke("the application's own words")
 
 
-async def graph(shop: Workshop) -> None:
+async def graph(shop: Session) -> None:
     """A graph that the application drives itself."""
     drafting = graphs.draft("direct").compile()
     await drafting.ainvoke({"source": str(SOURCE), "words": 60}, context=shop)
 
 
-async def built(shop: Workshop) -> None:
+async def built(shop: Session) -> None:
     """Building, which needs no graph, with a model that is handed over."""
     await shop.build(SOURCE)
 
@@ -48,7 +48,7 @@ async def main(ways: Sequence[str], traced: bool) -> None:
     """Do it in each way, nothing of which is known from another."""
     chat = ChatOpenAI(model="m")
     for way in ways:
-        async with Workshop(f"{way}.db", model=chat, trace_to_langsmith=traced) as shop:
+        async with Session(f"{way}.db", model=chat, trace_to_langsmith=traced) as shop:
             with suppress(RedraftError):
                 await {one.__name__: one for one in (verb, within, graph, built)}[way](shop)
 

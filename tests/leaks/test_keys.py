@@ -20,7 +20,7 @@ from redraft.models.chat import ChatModel
 from redraft.models.secrets import without
 from redraft.models.testing import ScriptedModel
 from redraft.runs.models import open_model
-from redraft.settings import Settings
+from redraft.settings import DraftConfig
 from tests.chatserver import Answer, ChatServer, Fault
 from tests.command import Command
 from tests.models.support import Desk, make_book, story
@@ -129,7 +129,7 @@ MALFORMED = pytest.mark.parametrize(
 @MALFORMED
 async def test_a_key_that_is_none_is_told_as_such(desk: Desk, key: str, words: str) -> None:
     desk.monkeypatch.setenv("OPENAI_API_KEY", key)
-    settings = Settings(model="openai:m", base_url="http://127.0.0.1:9/v1")
+    settings = DraftConfig(model="openai:m", base_url="http://127.0.0.1:9/v1")
     with pytest.raises(UsageError, match=f"OPENAI_API_KEY is no key: there is .*{words}") as caught:
         async with open_model(settings, seconds=5) as model:
             await desk.recorded(model).ask(story())

@@ -10,7 +10,7 @@ import pytest
 
 from redraft.errors import ProviderError
 from redraft.runs.models import open_model, resolve
-from redraft.settings import Settings
+from redraft.settings import DraftConfig
 from tests.leaks.listener import Listener
 from tests.models.support import KEY, Desk, make_book, story
 
@@ -79,7 +79,7 @@ def provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 async def test_a_redirect_is_not_followed(desk: Desk, provider: None, model: str) -> None:
     desk.monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with Listener() as stranger, Listener(sends_on_to=stranger.url) as server:
-        settings = resolve(Settings(model=model, base_url=f"{server.url}/v1"))
+        settings = resolve(DraftConfig(model=model, base_url=f"{server.url}/v1"))
         async with open_model(settings, seconds=5) as opened:
             with pytest.raises(ProviderError, match="the server redirects to") as caught:
                 await desk.recorded(opened).ask(story("the wreck of the Ormolu"))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft import ModelSettings, Settings, Store, Workshop
+from redraft import DraftConfig, ModelSettings, Session, Store
 from tests.chatserver import ChatServer
 from tests.cli.inside import Inside
 from tests.command import Done
@@ -88,8 +88,8 @@ async def test_so_it_is_from_python(two: Two, tmp_path: Path, monkeypatch: pytes
     writer = ModelSettings(model="openai:w", base_url=two.writer.base_url, key_env="STRONG_KEY", temperature=0.9)
     judge = ModelSettings(model="openai:j", base_url=two.judge.base_url, key_env="LOCAL_KEY", top_p=0.5)
     (tmp_path / "long.md").write_text(TEXT, "utf-8")
-    async with Workshop(Store(tmp_path / "own.db"), model=writer, judges=[judge]) as shop:
-        await shop.summarize(tmp_path / "long.md", settings=Settings(words=60), metrics=("coverage",))
+    async with Session(Store(tmp_path / "own.db"), model=writer, judges=[judge]) as shop:
+        await shop.summarize(tmp_path / "long.md", settings=DraftConfig(words=60), metrics=("coverage",))
         shop.store.close()
     assert (keys_at(two.writer), keys_at(two.judge)) == ({STRONG}, {LOCAL})
     assert {seen.body["temperature"] for seen in two.writer.seen} == {0.9}

@@ -24,7 +24,7 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import GivenModel, Prompt
 from redraft.runs.models import open_model
-from redraft.settings import Price, Settings
+from redraft.settings import DraftConfig, Price
 from redraft.store.store import Store
 from tests.chatserver import ChatServer
 
@@ -118,7 +118,7 @@ class Desk:
     ) -> AsyncIterator[RecordedModel]:
         """A recorded model at a server."""
         self.monkeypatch.setenv("OPENAI_API_KEY", KEY)
-        settings = Settings(model=f"openai:{name}", base_url=base_url(server.base_url))
+        settings = DraftConfig(model=f"openai:{name}", base_url=base_url(server.base_url))
         async with open_model(settings, seconds=seconds) as model:
             yield self.recorded(model, **options)
 

@@ -15,7 +15,7 @@ from redraft.errors import CutReply, EmptyReply, RefusedReply, UnreadableReply
 from redraft.models.addresses import base_url
 from redraft.models.chat import ChatModel
 from redraft.runs.models import open_model
-from redraft.settings import ReplyForm, Settings
+from redraft.settings import DraftConfig, ReplyForm
 from tests.chatserver import Answer, ChatServer, Fault, Reply
 from tests.models.support import KEY, RED, Desk, colour, make_book, story
 
@@ -95,7 +95,7 @@ async def test_a_reply_that_is_broken_again_is_a_failure_and_every_attempt_is_on
     """Once in a way of asking that is forced, and else once in each of the three."""
     with ChatServer([*bad, GOOD]) as server:
         desk.monkeypatch.setenv("OPENAI_API_KEY", KEY)
-        settings = Settings(model="openai:m", base_url=base_url(server.base_url), replies=replies)
+        settings = DraftConfig(model="openai:m", base_url=base_url(server.base_url), replies=replies)
         async with open_model(settings, seconds=5) as opened:
             with pytest.raises(UnreadableReply) as caught:
                 await desk.recorded(opened).ask(colour())

@@ -28,7 +28,7 @@ from redraft.models.addresses import base_url
 from redraft.models.failures import redact, translate
 from redraft.models.rate_limiter import Limiter
 from redraft.runs.models import open_model, resolve
-from redraft.settings import Settings
+from redraft.settings import DraftConfig
 from tests.chatserver import Answer, ChatServer, Fault, Seen
 from tests.models.support import KEY, RED, Desk, colour, story
 
@@ -316,11 +316,11 @@ def test_an_address_that_is_none_is_a_usage_error(given: str) -> None:
 
 async def test_openai_itself_needs_a_key(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match="API key"):
-        async with open_model(resolve(Settings(model="openai:gpt-5")), seconds=1):
+        async with open_model(resolve(DraftConfig(model="openai:gpt-5")), seconds=1):
             pass
     with ChatServer([TEXT]) as server:
         monkeypatch.setenv("OPENAI_API_KEY", f" {KEY}\r\n")
-        async with open_model(Settings(model="openai:m", base_url=base_url(server.base_url)), seconds=5) as model:
+        async with open_model(DraftConfig(model="openai:m", base_url=base_url(server.base_url)), seconds=5) as model:
             await desk.recorded(model).ask(story())
     assert server.seen[0].authorization == f"Bearer {KEY}"
 

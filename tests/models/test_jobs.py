@@ -16,7 +16,7 @@ import redraft
 from redraft.errors import RedraftError, StoreError
 from redraft.models.jobs import office
 from redraft.models.prices import builtin_prices, price_table
-from redraft.settings import Limits, Settings
+from redraft.settings import DraftConfig, Limits
 from redraft.store.store import Store
 from tests.chatserver import ChatServer, Fault, Reply, Seen, summarizer
 from tests.command import Command
@@ -39,9 +39,9 @@ def server() -> Iterator[ChatServer]:
         yield one
 
 
-def shop(folder: Path, server: ChatServer, **limits: object) -> redraft.Workshop:
+def shop(folder: Path, server: ChatServer, **limits: object) -> redraft.Session:
     bounds = Limits.model_validate({"provider_batch": True} | limits)
-    settings = Settings(
+    settings = DraftConfig(
         model="openai:m",
         base_url=server.base_url,
         temperature=0,
@@ -49,7 +49,7 @@ def shop(folder: Path, server: ChatServer, **limits: object) -> redraft.Workshop
         chunk_tokens=200,
         strategy="hierarchical",
     )
-    return redraft.Workshop(folder / "x.db", settings=settings, limits=bounds)
+    return redraft.Session(folder / "x.db", settings=settings, limits=bounds)
 
 
 async def summarized(folder: Path, server: ChatServer, **limits: object) -> redraft.Result:

@@ -20,7 +20,7 @@ from redraft.errors import UnreadableReply
 from redraft.models import structured_output
 from redraft.models.base import Request, Sampling
 from redraft.models.chat import ChatModel
-from redraft.models.reply_forms import Form
+from redraft.models.reply_forms import ReplyShape
 from redraft.models.structured_output import modes_for, whole
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Prompt
@@ -38,7 +38,7 @@ from redraft.prompts.judging import (
     SummaryQuestions,
     Told,
 )
-from redraft.prompts.tags import Item, Tags
+from redraft.prompts.tags import TaggedItem, Tags
 from redraft.settings import ReplyForm
 from tests.chatserver import Answer, ChatServer, Fault, Seen
 from tests.models.support import KEY, Desk
@@ -117,7 +117,7 @@ def test_where_there_is_nothing_to_be_named_no_tag_is_asked_for() -> None:
 def named(shape: type[BaseModel], given: BaseModel) -> dict[str, Any]:
     schema = convert_to_openai_tool(shape, strict=True)["function"]["parameters"]
     before = json.dumps(schema)
-    found: dict[str, Any] = Form(shape, Tags(given)).named(schema)["properties"]
+    found: dict[str, Any] = ReplyShape(shape, Tags(given)).named(schema)["properties"]
     assert json.dumps(schema) == before, "what is sent to one is not what is sent to another"
     return found
 
@@ -156,7 +156,9 @@ def ids_of(seen: Seen, name: str) -> Any:
 
 
 def test_no_level_of_a_tree_goes_on_for_ever() -> None:
-    roots = Form(FactTree).limited(convert_to_openai_tool(FactTree)["function"]["parameters"], GrowGiven(excerpt="So."))
+    roots = ReplyShape(FactTree).limited(
+        convert_to_openai_tool(FactTree)["function"]["parameters"], GrowGiven(excerpt="So.")
+    )
     branches = roots["properties"]["roots"]["items"]["properties"]["branches"]
     leaves = branches["items"]["properties"]["leaves"]
     assert [one["maxItems"] for one in (roots["properties"]["roots"], branches, leaves)] == [8, 8, 8]
@@ -166,7 +168,7 @@ def test_no_level_of_a_tree_goes_on_for_ever() -> None:
 def test_no_list_of_any_reply_goes_on_for_ever(name: str) -> None:
     case = CASES[name]
     schema = convert_to_openai_tool(case.prompt.returns, strict=True)["function"]["parameters"]
-    endless = list(lists_without_end(Form(case.prompt.returns, Tags(case.given)).limited(schema, case.given)))
+    endless = list(lists_without_end(ReplyShape(case.prompt.returns, Tags(case.given)).limited(schema, case.given)))
     assert not endless
 
 
@@ -189,10 +191,10 @@ def test_lists_within_entries_have_limits_of_their_own() -> None:
             }
         }
     }
-    limited = Form(SummaryQuestions).limited(schema, given)["properties"]["sentences"]
+    limited = ReplyShape(SummaryQuestions).limited(schema, given)["properties"]["sentences"]
     assert limited["maxItems"] == 3
     some = given.model_copy(update={"only": [1, 3]})
-    assert Form(SummaryQuestions).limited(schema, some)["properties"]["sentences"]["maxItems"] == 2
+    assert ReplyShape(SummaryQuestions).limited(schema, some)["properties"]["sentences"]["maxItems"] == 2
     assert limited["items"]["properties"]["questions"]["maxItems"] == 4
     assert "maxItems" not in str(schema), "what is sent to one is not what is sent to another"
 
@@ -228,5 +230,5 @@ def fields_of(case: Case) -> list[str]:
     return [
         name
         for name in type(case.given).model_fields
-        if isinstance(found := getattr(case.given, name), list) and any(isinstance(one, Item) for one in found)
+        if isinstance(found := getattr(case.given, name), list) and any(isinstance(one, TaggedItem) for one in found)
     ]

@@ -11,7 +11,7 @@ from redraft.errors import ProviderError, RedraftError, RejectedRequest, Transie
 from redraft.models.addresses import base_url
 from redraft.models.structured_output import modes_for
 from redraft.runs.models import open_model
-from redraft.settings import ReplyForm, Settings
+from redraft.settings import DraftConfig, ReplyForm
 from tests.chatserver import Answer, ChatServer, Fault, Json, Seen
 from tests.models.support import RED, Desk, colour, story
 
@@ -116,7 +116,7 @@ async def test_one_way_of_asking_can_be_forced(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     with ChatServer(lambda seen: GOOD) as server:
-        settings = Settings(model="openai:m", base_url=base_url(server.base_url), replies=form)
+        settings = DraftConfig(model="openai:m", base_url=base_url(server.base_url), replies=form)
         async with open_model(settings, seconds=5) as model:
             assert (await desk.recorded(model).ask(colour())).value == RED
     assert [mode_of(seen.body) for seen in server.seen] == [used]
@@ -125,7 +125,7 @@ async def test_one_way_of_asking_can_be_forced(
 async def test_what_is_forced_is_not_left_where_it_is_refused(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     with ChatServer(refusing(["schema"], failing("Bad request"))) as server:
-        settings = Settings(model="openai:m", base_url=base_url(server.base_url), replies="schema")
+        settings = DraftConfig(model="openai:m", base_url=base_url(server.base_url), replies="schema")
         async with open_model(settings, seconds=5) as opened:
             model = desk.recorded(opened)
             with pytest.raises(RejectedRequest, match="Bad request"):
@@ -144,6 +144,6 @@ def test_only_some_can_be_sent_a_schema() -> None:
 
 
 def test_how_is_asked_is_no_part_of_what_is_asked() -> None:
-    plain = Settings(replies="plain")
-    assert plain.identity("d", "t", {}) == Settings().identity("d", "t", {})
-    assert Settings.model_validate_json(plain.model_dump_json()) == plain
+    plain = DraftConfig(replies="plain")
+    assert plain.identity("d", "t", {}) == DraftConfig().identity("d", "t", {})
+    assert DraftConfig.model_validate_json(plain.model_dump_json()) == plain

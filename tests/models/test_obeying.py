@@ -9,8 +9,8 @@ import pytest
 from redraft.errors import CutReply
 from redraft.models.addresses import base_url
 from redraft.runs.models import open_model
-from redraft.settings import ReplyForm, Settings
-from redraft.store.models import Manners
+from redraft.settings import DraftConfig, ReplyForm
+from redraft.store.models import ModelCapabilities
 from tests.chatserver import Answer, ChatServer, Seen
 from tests.models.support import KEY, RED, Desk, colour
 from tests.models.test_modes import mode_of
@@ -37,14 +37,14 @@ def obeying(seen: Seen) -> Answer | str:
 
 async def asked(desk: Desk, server: ChatServer, replies: ReplyForm | None = None) -> None:
     desk.monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    settings = Settings(model="openai:m", base_url=base_url(server.base_url), replies=replies)
+    settings = DraftConfig(model="openai:m", base_url=base_url(server.base_url), replies=replies)
     async with open_model(settings, seconds=5) as opened:
         model = desk.recorded(opened)
         for thing in THINGS:
             assert (await model.ask(colour(thing))).value == RED
 
 
-def known(desk: Desk, server: ChatServer) -> Manners:
+def known(desk: Desk, server: ChatServer) -> ModelCapabilities:
     return desk.store.manners.known(f"openai:m@{server.base_url}")
 
 

@@ -10,7 +10,7 @@ from redraft.domain import Usage
 from redraft.errors import UsageError
 from redraft.models.prices import FREE, builtin_prices, price_table
 from redraft.runs.models import price_of, resolve
-from redraft.settings import Price, Settings
+from redraft.settings import DraftConfig, Price
 
 
 def test_a_call_costs_what_its_tokens_cost() -> None:
@@ -67,12 +67,12 @@ def test_the_users_own_prices_go_first_and_hold_everywhere(tmp_path: Path) -> No
     ],
 )
 def test_openais_prices_hold_at_openai(url: str | None, sold: bool) -> None:
-    settings = resolve(Settings(model="openai:gpt-4o", base_url=url))
+    settings = resolve(DraftConfig(model="openai:gpt-4o", base_url=url))
     assert (price_of(settings, builtin_prices()) is not None) == sold
 
 
 def test_the_built_in_model_costs_nothing() -> None:
-    assert price_of(resolve(Settings()), builtin_prices()) == FREE
+    assert price_of(resolve(DraftConfig()), builtin_prices()) == FREE
 
 
 @pytest.mark.parametrize(

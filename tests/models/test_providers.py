@@ -17,7 +17,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
 from pydantic import Field, SecretStr
 
-from redraft import Settings, plugins
+from redraft import DraftConfig, plugins
 from redraft.errors import ModelError, TransientError, UsageError
 from redraft.models.base import Sampling
 from redraft.models.chat import ChatModel, wrapped
@@ -278,7 +278,7 @@ def _forget() -> None:
 
 async def test_a_provider_is_opened_by_langchain(desk: Desk, install: Install) -> None:
     install({"langchain_mistralai": PROVIDED}, "")
-    settings = resolve(Settings(model="mistralai:tiny"))
+    settings = resolve(DraftConfig(model="mistralai:tiny"))
     assert settings.base_url is None
     async with open_model(settings, seconds=5) as model:
         assert model.identity == "mistralai:tiny@https://api.example.com"
@@ -288,7 +288,7 @@ async def test_a_provider_is_opened_by_langchain(desk: Desk, install: Install) -
 
 async def test_an_address_that_is_given_goes_to_the_provider_and_its_credentials_do_not(install: Install) -> None:
     install({"langchain_mistralai": PROVIDED}, "")
-    settings = resolve(Settings(model="mistralai:tiny", base_url="http://me:SECRET@localhost:9/v1/"))
+    settings = resolve(DraftConfig(model="mistralai:tiny", base_url="http://me:SECRET@localhost:9/v1/"))
     assert settings.base_url == "http://localhost:9/v1"
     async with open_model(settings, seconds=5) as model:
         assert model.identity == "mistralai:tiny@http://localhost:9/v1"
@@ -299,7 +299,7 @@ async def test_a_provider_without_an_address_to_set_is_not_asked_elsewhere(insta
         {"langchain_mistralai": "from tests.models.test_providers import Local\nclass ChatMistralAI(Local):\n    pass"},
         "",
     )
-    settings = resolve(Settings(model="mistralai:tiny", base_url="http://localhost:9/v1"))
+    settings = resolve(DraftConfig(model="mistralai:tiny", base_url="http://localhost:9/v1"))
     with pytest.raises(UsageError, match="takes no base URL"):
         async with open_model(settings, seconds=5):
             pass
@@ -318,7 +318,7 @@ async def test_a_provider_without_an_address_to_set_is_not_asked_elsewhere(insta
 async def test_what_hinders_a_provider_is_said_without_its_key(install: Install, source: str, words: str) -> None:
     install({"langchain_mistralai": source}, "")
     with pytest.raises(UsageError, match=f"mistralai:tiny cannot be opened: .*{words}") as caught:
-        async with open_model(resolve(Settings(model="mistralai:tiny")), seconds=5):
+        async with open_model(resolve(DraftConfig(model="mistralai:tiny")), seconds=5):
             pass
     assert "SECRET" not in str(caught.value)
 
@@ -329,7 +329,7 @@ async def test_what_hinders_a_provider_is_said_without_its_key(install: Install,
 )
 def test_a_provider_whose_package_is_missing_says_which_to_install(model: str, package: str) -> None:
     with pytest.raises(UsageError, match=f"{model} needs the package {package}") as caught:
-        resolve(Settings(model=model))
+        resolve(DraftConfig(model=model))
     assert caught.value.hint == f"pip install {package}"
 
 
@@ -358,11 +358,11 @@ ENTRIES = "\n".join(f"{name} = paint:{name}" for name in ("brush", "roller", "no
 
 async def test_a_package_may_bring_models_of_its_own(desk: Desk, install: Install) -> None:
     install({"paint": PLUGIN}, ENTRIES)
-    settings = resolve(Settings(model="brush:fine:one"))
+    settings = resolve(DraftConfig(model="brush:fine:one"))
     async with open_model(settings, seconds=5) as model:
         assert model.identity == "brush fine:one"
         assert (await desk.recorded(model).ask(story())).value == "fine:one 8192"
-    async with open_model(resolve(Settings(model="roller:wide")), seconds=5) as model:
+    async with open_model(resolve(DraftConfig(model="roller:wide")), seconds=5) as model:
         assert model.identity == "roller:wide"
         await desk.recorded(model).ask(story())
     assert Strict.said[-1]["num_predict"] == 50
@@ -381,7 +381,7 @@ async def test_a_package_may_bring_models_of_its_own(desk: Desk, install: Instal
 async def test_a_factory_that_fails_is_named(install: Install, model: str, words: str) -> None:
     install({"paint": PLUGIN}, ENTRIES)
     with pytest.raises(UsageError, match=words):
-        async with open_model(resolve(Settings(model=model)), seconds=5):
+        async with open_model(resolve(DraftConfig(model=model)), seconds=5):
             pass
 
 
@@ -389,14 +389,14 @@ async def test_a_factory_that_fails_is_named(install: Install, model: str, words
 def test_an_unknown_name_lists_what_there_is(install: Install, model: str) -> None:
     install({"paint": PLUGIN}, "brush = paint:brush")
     with pytest.raises(UsageError, match=f"there is no model '{model}'") as caught:
-        resolve(Settings(model=model))
+        resolve(DraftConfig(model=model))
     for name in ("extractive", "openai:NAME", "brush:", "anthropic", "google_genai", "ollama", "mistralai"):
         assert name in caught.value.hint
 
 
 def test_a_model_that_was_handed_over_is_not_looked_for_elsewhere() -> None:
     with pytest.raises(UsageError, match="handed over"):
-        resolve(Settings(model="openai:m@http://localhost:8000/v1"))
+        resolve(DraftConfig(model="openai:m@http://localhost:8000/v1"))
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from redraft.models.chat import ChatModel
 from redraft.models.reasoning import MOST, START, refuses_drawing, usual_room
 from redraft.models.testing import FunctionModel
 from redraft.runs.models import open_model, reasoning_reserve
-from redraft.settings import Settings
+from redraft.settings import DraftConfig
 from tests.chatserver import Answer, ChatServer, Fault, Reply, Seen
 from tests.models.support import KEY, RED, Desk, colour, story
 
@@ -129,7 +129,7 @@ async def test_a_thought_without_an_end_is_given_up_and_named(desk: Desk) -> Non
 async def test_the_room_that_is_set_is_kept_to(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with ChatServer(thinker(3_000)) as server:
-        settings = Settings(model="openai:m", base_url=base_url(server.base_url), reasoning_tokens=500)
+        settings = DraftConfig(model="openai:m", base_url=base_url(server.base_url), reasoning_tokens=500)
         async with open_model(settings, seconds=5.0) as inner:
             with pytest.raises(CutThought, match="500 tokens were not enough") as caught:
                 await desk.recorded(inner).ask(colour())
@@ -142,7 +142,7 @@ async def test_what_is_learned_meanwhile_costs_no_more_than_is_booked(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with ChatServer([Answer(GOOD)]) as server:
-        async with open_model(Settings(model="openai:m", base_url=base_url(server.base_url)), seconds=5.0) as inner:
+        async with open_model(DraftConfig(model="openai:m", base_url=base_url(server.base_url)), seconds=5.0) as inner:
             request = replace(colour(), text="What colour has a rose?")
             booked = inner.most_tokens(request.sampling)
             assert isinstance(inner, LateModel)
@@ -217,7 +217,7 @@ def test_a_temperature_goes_to_all_but_those_of_openai_that_refuse_it() -> None:
 
 
 def test_the_room_counts_in_forecasts_and_makes_no_other_run() -> None:
-    plain, told = Settings(model="openai:qwen3:8b"), Settings(model="openai:qwen3:8b", reasoning_tokens=500)
+    plain, told = DraftConfig(model="openai:qwen3:8b"), DraftConfig(model="openai:qwen3:8b", reasoning_tokens=500)
     assert (reasoning_reserve(plain), reasoning_reserve(told)) == (START, 500)
-    assert reasoning_reserve(Settings(model="openai:m")) == reasoning_reserve(Settings()) == 0
+    assert reasoning_reserve(DraftConfig(model="openai:m")) == reasoning_reserve(DraftConfig()) == 0
     assert plain.identity("document", "o200k_base", {}) == told.identity("document", "o200k_base", {})

@@ -22,7 +22,7 @@ from redraft.models.testing import FunctionModel, Line, ScriptedModel
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.readers.documents import parse
-from redraft.settings import Limits, Price, Settings
+from redraft.settings import DraftConfig, Limits, Price
 from redraft.store.bookings import Booking
 from redraft.store.calls import OK, SENT, Call
 from redraft.store.runs import Run
@@ -40,7 +40,7 @@ def begin_run(store: Store, name: str = "run1") -> str:
     """A run on record, for calls to belong to."""
     document = parse(b"A book.", name="book.txt")
     store.documents.add(document)
-    run = Run(name, "same", document.id, Settings(), Limits(), {}, "estimate", "0")
+    run = Run(name, "same", document.id, DraftConfig(), Limits(), {}, "estimate", "0")
     store.runs.add(run)
     return name
 

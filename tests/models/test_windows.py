@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from redraft.models.servers import Server, window_at, window_of_family
+from redraft.models.servers import ModelServer, window_at, window_of_family
 from tests.chatserver import ChatServer
 
 VLLM = {"/v1/models": {"data": [{"id": "other", "max_model_len": 9}, {"id": "m", "max_model_len": 32_768}]}}
@@ -70,7 +70,7 @@ def test_a_family_has_a_window(name: str, window: int | None) -> None:
     ],
 )
 def test_a_server_tells_what_it_serves_a_model_with(pages: dict[str, Any], window: int | None) -> None:
-    with ChatServer([], pages=pages) as there, Server(there.base_url, "sk-own-01234567") as server:
+    with ChatServer([], pages=pages) as there, ModelServer(there.base_url, "sk-own-01234567") as server:
         assert window_at(server, "m") == window
         assert {key for _, key in there.looked} == {"Bearer sk-own-01234567"}
 
@@ -78,6 +78,6 @@ def test_a_server_tells_what_it_serves_a_model_with(pages: dict[str, Any], windo
 def test_nobody_there_is_asked_once_and_no_redirect_is_followed() -> None:
     with ChatServer([]) as gone:
         url = gone.base_url
-    with Server(url, seconds=1) as server:
+    with ModelServer(url, seconds=1) as server:
         assert window_at(server, "m") is None
         assert server.get("/models") is None

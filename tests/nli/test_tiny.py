@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Workshop
+from redraft import Session
 from redraft.domain import Evidence, KeyFact, KeyFacts, Level, Span, Tree
 from redraft.errors import UsageError
 from redraft.models.nli import verdicts
@@ -17,7 +17,7 @@ from redraft.models.nli.model import opened
 from redraft.models.nli.verdicts import SURE, hold
 from redraft.packs.keyfacts import keyfacts_id
 from redraft.readers.documents import load
-from redraft.settings import Judging
+from redraft.settings import JudgeConfig
 from tests.cli.inside import Inside
 from tests.nli.tiny import there_are
 
@@ -76,8 +76,8 @@ def test_a_long_text_is_read_in_stretches(tiny: Path) -> None:
 
 async def test_faithfulness_and_consistency_say_what_follows_and_what_does_not(tiny: Path, tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(BOOK)
-    judging = Judging(judges=(f"nli:{tiny}",))
-    async with Workshop(tmp_path / "redraft.db", judging=judging) as shop:
+    judging = JudgeConfig(judges=(f"nli:{tiny}",))
+    async with Session(tmp_path / "redraft.db", judging=judging) as shop:
         summary = f"{TRUE} {FALSE} {UNKNOWN}"
         result = await shop.evaluate(tmp_path / "book.md", summary, metrics=["faithfulness", "consistency"])
     faithfulness, consistency = (result.evaluations[name] for name in ("faithfulness", "consistency"))
@@ -104,7 +104,7 @@ async def test_facts_that_somebody_else_has_found_are_aligned(tiny: Path, tmp_pa
     )
     tree = Tree(0, "narrative", Span(0, len(document.text)), 0.5, facts, "Which animals are there?")
     found = KeyFacts(keyfacts_id(document.id, [tree]), document.id, "somebody", "somebody", {}, (tree,), imported=True)
-    async with Workshop(tmp_path / "redraft.db", judging=Judging(judges=(f"nli:{tiny}",))) as shop:
+    async with Session(tmp_path / "redraft.db", judging=JudgeConfig(judges=(f"nli:{tiny}",))) as shop:
         await shop.add(document)
         shop.store.keyfacts.add(found, "key")
         result = await shop.evaluate(document, f"{there_are('goats')} {there_are('pigs')}", metrics=["keyfact_recall"])

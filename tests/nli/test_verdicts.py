@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from redraft.agents.evidence import EvidenceDesk, Wanted
+from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.examiner import Examiner
-from redraft.agents.fact_checker import Factfinder
+from redraft.agents.fact_checker import FactChecker
 from redraft.agents.judge import Judge
 from redraft.agents.splitter import Splitter
 from redraft.domain import Document, Span
@@ -22,14 +22,14 @@ from redraft.errors import ProviderError, UsageError
 from redraft.models.base import Reply, Request
 from redraft.models.nli.entailment import Entailment, Odds
 from redraft.models.nli.model import EntailmentModel, opened
-from redraft.models.nli.verdicts import SURE, Held, hold
+from redraft.models.nli.verdicts import SURE, EntailmentVerdict, hold
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import UNSURE as UNSURE_SAID
 from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES, AlignGiven, Fact, VerifyGiven
 from redraft.prompts.judging import ANSWER_FROM_DOCUMENT, AnswerFromDocumentGiven, Asked, Statement
 from redraft.runs.models import price_of, resolve
-from redraft.settings import Settings
+from redraft.settings import DraftConfig
 from redraft.store.store import Store
 from redraft.text.languages import reading
 from redraft.text.passages import Passages
@@ -67,31 +67,35 @@ class _Tokenizer:
         return {"input_ids": [0] * len(text.split())}
 
 
-def said(claim: str, passages: list[str], odds: Callable[[str, str], Odds], length: int = 64) -> Held | None:
+def said(
+    claim: str, passages: list[str], odds: Callable[[str, str], Odds], length: int = 64
+) -> EntailmentVerdict | None:
     return hold(Entailment("made-up", Words(odds, length)), [claim], passages)[0]
 
 
 def test_a_claim_that_follows_from_one_passage_is_borne_out_whatever_the_others_say() -> None:
     found = said("The ferry sank.", [BRIDGE, FERRY], lambda premise, _: YES if premise == FERRY else NO)
-    assert found == Held("entailed", 0.95, FERRY, frozenset({1}))
+    assert found == EntailmentVerdict("entailed", 0.95, FERRY, frozenset({1}))
 
 
 def test_a_claim_may_follow_from_two_passages_together() -> None:
     both = f"{FERRY} {MILL}"
     found = said("The ferry and the mill.", [FERRY, BRIDGE, MILL], lambda one, _: YES if one == both else NEITHER)
-    assert found == Held("entailed", 0.95, both, frozenset({0, 2}))
+    assert found == EntailmentVerdict("entailed", 0.95, both, frozenset({0, 2}))
 
 
 def test_only_what_stands_nearest_contradicts() -> None:
     claim = "The ferry sank in May."
-    assert said(claim, [BRIDGE, FERRY], lambda one, _: NO if FERRY in one else NEITHER) == Held(
+    assert said(claim, [BRIDGE, FERRY], lambda one, _: NO if FERRY in one else NEITHER) == EntailmentVerdict(
         "contradicted", 0.95, FERRY, frozenset({1})
     )
     assert said(claim, [BRIDGE, FERRY], lambda one, _: NO if one == BRIDGE else NEITHER) is None
 
 
 def test_what_no_passage_speaks_of_is_in_none() -> None:
-    assert said("The king died.", [BRIDGE, FERRY], lambda *_: NEITHER) == Held("neither", 0.96, "", frozenset())
+    assert said("The king died.", [BRIDGE, FERRY], lambda *_: NEITHER) == EntailmentVerdict(
+        "neither", 0.96, "", frozenset()
+    )
 
 
 @pytest.mark.parametrize("which", [0, 1, 2])
@@ -160,13 +164,13 @@ async def test_what_it_said_of_a_text_in_another_language_is_not_remembered(tmp_
 
     async def asked(text: str, language: str) -> list[str]:
         document = replace(Document.from_text(text), language=language)
-        desk = EvidenceDesk(document, Passages(document, tokenizer), tokenizer, 2048, 100)
+        desk = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 2048, 100)
         model.heard.clear()
         with Store(tmp_path / "redraft.db") as store, reading(document):
             judge = Judge(model, PromptBook("standard"), store.judgments)
             await Splitter(judge).verify(["The fisher went to the town."], [Span(0, len(text))], desk)
-            await Factfinder(judge).verify([Statement(id=1, sentence="The water was still.")], desk, None)
-            await Examiner(judge).answers_from_document([Wanted("Is this so: “The water was still.”?")], desk)
+            await FactChecker(judge).verify([Statement(id=1, sentence="The water was still.")], desk, None)
+            await Examiner(judge).answers_from_document([EvidenceQuery("Is this so: “The water was still.”?")], desk)
         return [*model.heard]
 
     each = [VERIFY_SENTENCES.name, VERIFY_SENTENCES.name, ANSWER_FROM_DOCUMENT.name]
@@ -193,7 +197,7 @@ async def test_questions_of_another_kind_are_left_undecided_and_other_prompts_re
 
 
 def test_it_is_told_by_its_name_and_costs_nothing(tmp_path: Path) -> None:
-    settings = resolve(Settings(model="nli:cross-encoder/nli-deberta-v3-base", base_url="http://localhost:1/v1"))
+    settings = resolve(DraftConfig(model="nli:cross-encoder/nli-deberta-v3-base", base_url="http://localhost:1/v1"))
     assert settings.base_url is None
     assert price_of(settings, None) is not None  # type: ignore[arg-type]
     assert opened("cross-encoder/nli-deberta-v3-base").identity == "nli:cross-encoder/nli-deberta-v3-base:2"
@@ -201,7 +205,7 @@ def test_it_is_told_by_its_name_and_costs_nothing(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such folder"):
         opened("./nowhere")
     with pytest.raises(UsageError, match="there is no model"):
-        resolve(Settings(model="nli:"))
+        resolve(DraftConfig(model="nli:"))
 
 
 def test_classes_without_names_are_refused() -> None:

@@ -16,10 +16,10 @@ from redraft.cli import options
 from redraft.domain import Document, Span
 from redraft.history.citations import Citations, cited
 from redraft.history.family import Member
-from redraft.history.lineage import Lineage, Origin, Sentence
+from redraft.history.lineage import Lineage, Origin, TracedSentence
 from redraft.outputs import formats
 from redraft.outputs.formats import FORMATS, format_of, written
-from redraft.outputs.paper import Note, Paper, Part
+from redraft.outputs.paper import Note, Paper, PaperPart
 from redraft.readers.child import READERS
 from redraft.readers.markup import tag
 from redraft.text.sentences import sentences
@@ -46,7 +46,7 @@ def citations(text: str, quote: str = "Ines kept the light", language: str = "")
         return Origin(Span(at, at + 9), "", "Chapter 2", "7-8", at // 10, 1.0, quote)
 
     found = [
-        Sentence(
+        TracedSentence(
             n, span, text[span.start : span.end], (origin(10 * n), *([origin(900)] if n == 2 else [])), (), "", 0.0
         )
         for n, span in enumerate(sentences(text), 1)
@@ -56,7 +56,7 @@ def citations(text: str, quote: str = "Ines kept the light", language: str = "")
 
 
 def paper(text: str = SUMMARY, *, title: str = "The Light", quote: str = "Ines kept the light") -> Paper:
-    return Paper(title, (Part(text, citations=citations(text, quote)),), about=("Summary, by m.",), language="en")
+    return Paper(title, (PaperPart(text, citations=citations(text, quote)),), about=("Summary, by m.",), language="en")
 
 
 def read(form: str, made: str | bytes) -> Document:
@@ -156,7 +156,7 @@ def test_hostile_text_is_text(form: str) -> None:
 @pytest.mark.parametrize("form", ["html", "docx"])
 def test_arabic_is_set_from_right_to_left(form: str) -> None:
     text = "كان المنارة في طرف الجزيرة. لم تكن هناك سفن."
-    made = written(Paper("المنارة", (Part(text, citations=citations(text, language="ar")),), language="ar"), form)  # type: ignore[arg-type]
+    made = written(Paper("المنارة", (PaperPart(text, citations=citations(text, language="ar")),), language="ar"), form)  # type: ignore[arg-type]
     if isinstance(made, bytes):
         document = zipfile.ZipFile(BytesIO(made)).read("word/document.xml").decode()
         assert document.count("<w:bidi/>") == 2
@@ -171,7 +171,7 @@ def test_arabic_is_set_from_right_to_left(form: str) -> None:
 def test_a_note_behind_a_year_is_no_part_of_it(tmp_path: Path) -> None:
     need_browser()
     text = "كان المنارة في طرف الجزيرة عام 1912. لم تكن هناك سفن."
-    made = written(Paper("المنارة", (Part(text, citations=citations(text)),), language="ar"), "html")
+    made = written(Paper("المنارة", (PaperPart(text, citations=citations(text)),), language="ar"), "html")
     (tmp_path / "page.html").write_text(str(made), "utf-8")
     with browser() as chromium:
         page = chromium.new_page()
@@ -190,7 +190,7 @@ def test_a_note_behind_a_year_is_no_part_of_it(tmp_path: Path) -> None:
 @pytest.mark.slow
 @given(st.text(st.characters(codec="utf-8"), max_size=300), st.text(max_size=40))
 def test_any_text_makes_a_file_that_can_be_read(text: str, heading: str) -> None:
-    made = Paper(heading, (Part(text, heading, 3), Part(text)), is_titled=True)
+    made = Paper(heading, (PaperPart(text, heading, 3), PaperPart(text)), is_titled=True)
     for form in FORMATS:
         if form != "json":
             said = written(made, form)

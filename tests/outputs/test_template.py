@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redraft.errors import UsageError
-from redraft.outputs.template import Section, read_template
+from redraft.outputs.template import TemplateSection, read_template
 
 FORM = """# Report
 
@@ -24,10 +24,10 @@ What comes next?
 def test_headings_have_limits_and_say_what_belongs_there() -> None:
     made = read_template(FORM, "form.md", words=50)
     assert made.sections == (
-        Section("Report", 1, 1),
-        Section("Findings", 2, 5, 120, "What was found out, and how sure is it?"),
-        Section("Who", 2, 9, 40),
-        Section("Outlook (after 1924)", 3, 10, 50, "What comes next?"),
+        TemplateSection("Report", 1, 1),
+        TemplateSection("Findings", 2, 5, 120, "What was found out, and how sure is it?"),
+        TemplateSection("Who", 2, 9, 40),
+        TemplateSection("Outlook (after 1924)", 3, 10, 50, "What comes next?"),
     )
     assert [one.query for one in made.drafted] == [
         "Findings: What was found out, and how sure is it?",

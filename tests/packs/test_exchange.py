@@ -17,7 +17,7 @@ from redraft.packs.exchange import Packed, choose, import_pack
 from redraft.packs.pack_file import pack_json, read_pack_file
 from redraft.packs.questions import pack_id
 from redraft.readers.documents import parse
-from redraft.settings import Judging
+from redraft.settings import JudgeConfig
 from tests.judges import Court, told
 
 Json = dict[str, Any]
@@ -44,7 +44,7 @@ async def exported(court: Court) -> Json:
 
 async def build(court: Court, questions: int = 40) -> Pack:
     async with court.shop() as shop:
-        result = await shop.build(court.document, settings=court.settings(), judging=Judging(questions=questions))
+        result = await shop.build(court.document, settings=court.settings(), judging=JudgeConfig(questions=questions))
     assert result.complete
     return built(court.store, result)
 

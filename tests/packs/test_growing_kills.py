@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Limits, Refinement, Settings, Store, Workshop
+from redraft import DraftConfig, Limits, RefineConfig, Session, Store
 from redraft.domain import KeyFacts
 from redraft.events import Event, unobserved
 from redraft.history.results import Result
@@ -26,12 +26,12 @@ KEEPERS = 60
 
 async def work(database: Path, url: str, observer: Callable[[Event], None] = unobserved) -> Result:
     """The refinement that is going to be killed: trees are grown for it first, and then it revises."""
-    async with Workshop(database, limits=Limits(concurrency=1), observer=observer) as shop:
+    async with Session(database, limits=Limits(concurrency=1), observer=observer) as shop:
         return await shop.refine(
             island(KEEPERS),
             told(*range(1, KEEPERS - 3), wrong={KEEPERS: "Bob"}),
-            refinement=Refinement(goals={"keyfact_recall": 1.0, "faithfulness": 1.0}, allow_self_check=True),
-            settings=Settings(model="openai:m", base_url=url, words=900, context_tokens=1600),
+            refinement=RefineConfig(goals={"keyfact_recall": 1.0, "faithfulness": 1.0}, allow_self_check=True),
+            settings=DraftConfig(model="openai:m", base_url=url, words=900, context_tokens=1600),
         )
 
 
@@ -94,7 +94,7 @@ async def test_a_death_amid_the_trees_changes_nothing(
         run = store.runs.latest(1)[0]
         assert store.status(run) == "killed"
         assert store.keyfacts.latest(run.document) is None
-        async with Workshop(store) as shop:
+        async with Session(store) as shop:
             resumed = await shop.resume(run.id)
 
         assert outcome(resumed) == outcome(whole.result)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from redraft import Judging, Settings, Store, Workshop
+from redraft import DraftConfig, JudgeConfig, Session, Store
 from redraft.domain import Document, KeyFacts
 from redraft.history.results import Result
 from redraft.readers.documents import load
@@ -30,13 +30,13 @@ class Grown:
         return asyncio.run(self._judged(summary, query))
 
     async def _judged(self, summary: str, query: str | None) -> Result:
-        judging = Judging(metrics=("keyfact_recall", "faithfulness"))
-        async with Workshop(self.store) as shop:
-            return await shop.evaluate(self.document, summary, settings=Settings(query=query), judging=judging)
+        judging = JudgeConfig(metrics=("keyfact_recall", "faithfulness"))
+        async with Session(self.store) as shop:
+            return await shop.evaluate(self.document, summary, settings=DraftConfig(query=query), judging=judging)
 
 
 async def build(store: Store, document: Document) -> Result:
-    async with Workshop(store) as shop:
+    async with Session(store) as shop:
         return await shop.build(document, "keyfacts")
 
 

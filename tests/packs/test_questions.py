@@ -15,7 +15,7 @@ from redraft.errors import JudgingError, UsageError
 from redraft.events import Event, Noted
 from redraft.history.results import Result
 from redraft.packs.questions import chosen_in
-from redraft.settings import Judging
+from redraft.settings import JudgeConfig
 from tests.chatserver import Answer
 from tests.judges import KEY, Court, Keepers, Said, Sheet, asked_of, island, told
 
@@ -95,7 +95,7 @@ async def test_a_range_of_questions_holds_for_each_stretch(tmp_path: Path, given
 @pytest.mark.parametrize("wrong", [0, 1001, (5, 4), (0, 3), "nine", "9-1001"])
 def test_what_is_no_number_of_questions_is_refused(wrong: Any) -> None:
     with pytest.raises(ValueError, match="questions"):
-        Judging(questions=wrong)
+        JudgeConfig(questions=wrong)
 
 
 async def test_stretches_are_about_as_long_as_each_other(tmp_path: Path) -> None:

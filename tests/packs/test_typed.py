@@ -32,7 +32,7 @@ from redraft.questions import THIRDS, TYPES, TypedQuestion, TypedQuestions, thir
 from redraft.readers.documents import parse
 from redraft.runs.job import desk_of
 from redraft.runs.prepare import prepare
-from redraft.settings import Settings
+from redraft.settings import DraftConfig
 from redraft.store.store import Store
 from tests.experiments.valley import book
 from tests.experiments.valley import replies as read
@@ -42,7 +42,7 @@ from tests.packs.test_exchange import Json
 def builder(
     store: Store, document: Document, replies: Callable[[Request[Any, Any]], BaseModel], each: int = 1
 ) -> TypedBuilder:
-    prepared = prepare(document, Settings(strategy="given"))
+    prepared = prepare(document, DraftConfig(strategy="given"))
     judge = Judge(FunctionModel(replies), PromptBook("standard"), store.judgments, document=document.id)
     return TypedBuilder(judge, desk_of(prepared, [prepared.settings]), len(document.text), each, unobserved)
 

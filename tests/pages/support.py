@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from redraft import Document, Workshop
+from redraft import Document, Session
 from redraft.readers.documents import parse
-from redraft.settings import Judging, Refinement, Settings
+from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
 
 SAMPLE = Path(__file__).resolve().parents[2] / "examples" / "the-salt-ledger.md"
 OPENING = "A note by the printer 🧂🧂: שלום לקורא, cafe\u0301 and nai\u0308ve are set with marks that combine."
@@ -26,9 +26,9 @@ def refined(database: Path, document: Document | None = None, **goals: float) ->
     """A refinement by the built-in model; its id."""
 
     async def work() -> str:
-        wanted = Refinement(goals=goals or {"coverage": 0.8, "keyfact_recall": 0.6}, rounds=2, allow_self_check=True)
-        judging = Judging(metrics=tuple(wanted.goals))
-        async with Workshop(database, settings=Settings(words=300, model="extractive")) as shop:
+        wanted = RefineConfig(goals=goals or {"coverage": 0.8, "keyfact_recall": 0.6}, rounds=2, allow_self_check=True)
+        judging = JudgeConfig(metrics=tuple(wanted.goals))
+        async with Session(database, settings=DraftConfig(words=300, model="extractive")) as shop:
             result = await shop.summarize(document or strange(), refinement=wanted, judging=judging)
             return result.run.id
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from redraft.dossier.contents import Dossier, Sentence
+from redraft.dossier.contents import Dossier, SentenceEntry
 from redraft.pages.dossier import dossier_page
 from tests.browser import browser, need_browser, serious
 from tests.pages.conftest import Exported
@@ -47,7 +47,7 @@ def opened(page: Any, path: Path, hash_: str = "") -> Any:
     return page
 
 
-def traced(dossier: Dossier) -> Sentence:
+def traced(dossier: Dossier) -> SentenceEntry:
     """The last sentence with a source: by then every offset in units is another one than in characters."""
     return [one for one in dossier.sentences if one.sources][-1]
 

@@ -6,17 +6,17 @@ import math
 import random
 
 from redraft.domain import Span
-from redraft.plots.costs import Contestant, ScoreAgainstCost
-from redraft.plots.curves import Curve, Densities, Reading, Trend, Trends
-from redraft.plots.differences import Difference, Differences
+from redraft.plots.costs import CostPoint, ScoreAgainstCost
+from redraft.plots.curves import Curve, CurvePoint, Densities, Trend, Trends
+from redraft.plots.differences import Differences, PlottedDifference
 from redraft.plots.figure import Sparkline
 from redraft.plots.grids import Grid, Grids
-from redraft.plots.minimap import Minimap, Stretch
-from redraft.plots.parts import Part, Parts
+from redraft.plots.minimap import MarkedSpan, Minimap
+from redraft.plots.parts import DocumentPart, Parts
 from redraft.plots.picture import Plot
 from redraft.plots.round_scores import Metric, RoundScores
-from redraft.plots.shares import Shares, Split
-from redraft.plots.waterfall import Call, Waterfall
+from redraft.plots.shares import ShareBar, Shares
+from redraft.plots.waterfall import Waterfall, WaterfallCall
 
 MODELS = (
     "openai:gpt-4o-mini",
@@ -45,53 +45,53 @@ def densities(points: int = 50) -> Densities:
 
 def shares() -> Shares:
     rows = [(0.5, 0.2, 0.3), (0.62, 0.37, 0.01), (1 / 3, 1 / 3, 1 / 3), (0.4, None, 0.2), (0, 0.25, 0.75)]
-    return Shares([Split(name, row) for name, row in zip(MODELS, rows, strict=True)])
+    return Shares([ShareBar(name, row) for name, row in zip(MODELS, rows, strict=True)])
 
 
 def parts() -> Parts:
     return Parts(
         [
-            Part("I. The salt road", 0.8, 20, 0, 0.61, 0.93),
-            Part("II. Hester Vane", 0.55, 20, 5, 0.34, 0.74),
-            Part("III. In which the ledger is lost, found, and lost again", 0.25, 8, 12, 0.07, 0.59),
-            Part("IV. Winter", None, 0, 9),
-            Part("V. The assize", 1.0, 6, 1, 0.61, 1.0),
-            Part("VI. Coda", 0.0, 4, 0, 0.0, 0.49),
+            DocumentPart("I. The salt road", 0.8, 20, 0, 0.61, 0.93),
+            DocumentPart("II. Hester Vane", 0.55, 20, 5, 0.34, 0.74),
+            DocumentPart("III. In which the ledger is lost, found, and lost again", 0.25, 8, 12, 0.07, 0.59),
+            DocumentPart("IV. Winter", None, 0, 9),
+            DocumentPart("V. The assize", 1.0, 6, 1, 0.61, 1.0),
+            DocumentPart("VI. Coda", 0.0, 4, 0, 0.0, 0.49),
         ]
     )
 
 
 def costs() -> ScoreAgainstCost:
     points = [
-        Contestant(MODELS[0], 0.021, 0.71, 0.66, 0.75, 0.018, 0.025),
-        Contestant(MODELS[1], 0.34, 0.78, 0.74, 0.82, 0.3, 0.39),
-        Contestant(MODELS[2], 0.004, 0.41, 0.35, 0.47),
-        Contestant(MODELS[3], 0.025, 0.69, 0.61, 0.74),
-        Contestant(MODELS[4], 1.9, 0.79, 0.75, 0.83, 1.4, 2.2),
-        Contestant("gpt-4o", 2.4, 0.8, 0.76, 0.84),
-        Contestant("without a price", None, 0.6),
+        CostPoint(MODELS[0], 0.021, 0.71, 0.66, 0.75, 0.018, 0.025),
+        CostPoint(MODELS[1], 0.34, 0.78, 0.74, 0.82, 0.3, 0.39),
+        CostPoint(MODELS[2], 0.004, 0.41, 0.35, 0.47),
+        CostPoint(MODELS[3], 0.025, 0.69, 0.61, 0.74),
+        CostPoint(MODELS[4], 1.9, 0.79, 0.75, 0.83, 1.4, 2.2),
+        CostPoint("gpt-4o", 2.4, 0.8, 0.76, 0.84),
+        CostPoint("without a price", None, 0.6),
     ]
     return ScoreAgainstCost(points, "coverage (share of questions answered)")
 
 
 def differences() -> Differences:
     rows = [
-        Difference("coverage", 0.084, 0.031, 0.139, 40),
-        Difference("consistency", -0.012, -0.041, 0.017, 40),
-        Difference("faithfulness", -0.061, -0.102, -0.02, 38),
-        Difference("keyfact_recall, leaves, narrative perspective only", 0.02, -0.05, 0.09, 12),
-        Difference("booookscore", None),
+        PlottedDifference("coverage", 0.084, 0.031, 0.139, 40),
+        PlottedDifference("consistency", -0.012, -0.041, 0.017, 40),
+        PlottedDifference("faithfulness", -0.061, -0.102, -0.02, 38),
+        PlottedDifference("keyfact_recall, leaves, narrative perspective only", 0.02, -0.05, 0.09, 12),
+        PlottedDifference("booookscore", None),
     ]
     return Differences(rows, "qwen2.5-72b", "gpt-4o-mini", "score", "Two models over 40 documents")
 
 
 def trends() -> Trends:
-    def line(level: float, slope: float) -> list[Reading]:
+    def line(level: float, slope: float) -> list[CurvePoint]:
         found = []
         for at in range(13):
             value = level + slope * at / 12 + 0.02 * math.sin(at)
             hole = slope < 0 and at == 6
-            found.append(Reading(10000 * (at + 1), None if hole else value, value - 0.05, value + 0.04))
+            found.append(CurvePoint(10000 * (at + 1), None if hole else value, value - 0.05, value + 0.04))
         return found
 
     names = [("similarity of the answers", 0.7, -0.25), (MODELS[1], 0.5, 0.1), (MODELS[2], 0.32, 0.02)]
@@ -112,7 +112,7 @@ def grids() -> Grids:
     )
 
 
-def calls(number: int = 30_000, seed: int = 5) -> list[Call]:
+def calls(number: int = 30_000, seed: int = 5) -> list[WaterfallCall]:
     """A run as it goes: one kind of call after the other, eight at once, some of them mixed."""
     chance, found, at = random.Random(seed), [], 0.0
     kinds = ["summarize_chunk", "merge", "ask_questions", "answer", "verify_claim", "revise", "find_facts", "validate"]
@@ -120,7 +120,7 @@ def calls(number: int = 30_000, seed: int = 5) -> list[Call]:
     for one in range(number):
         kind = kinds[min(len(kinds) - 1, (one * 9 // number) + (chance.random() < 0.2) + (chance.random() < 0.05))]
         seconds = chance.expovariate(0.4) + 0.2
-        found.append(Call(kind, at, at + seconds, failed=chance.random() < 0.01))
+        found.append(WaterfallCall(kind, at, at + seconds, failed=chance.random() < 0.01))
         at += seconds / 8
     return found
 
@@ -131,7 +131,7 @@ def minimap() -> Minimap:
     for state, many, longest in (("covered", 60, 9000), ("lost", 25, 4000), ("wrong", 5, 700)):
         for _ in range(many):
             start = int(600_000 * chance.random() ** (1.6 if state == "covered" else 0.8))
-            stretches.append(Stretch(Span(start, start + chance.randrange(80, longest)), state))
+            stretches.append(MarkedSpan(Span(start, start + chance.randrange(80, longest)), state))
     return Minimap(600_000, stretches, [0, 70_000, 160_000, 240_000, 333_333, 420_000, 500_000, 560_000])
 
 

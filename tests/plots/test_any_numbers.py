@@ -7,17 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redraft.domain import Span
-from redraft.plots.costs import Contestant, ScoreAgainstCost
-from redraft.plots.curves import Curve, Densities, Reading, Trend, Trends
-from redraft.plots.differences import Difference, Differences
+from redraft.plots.costs import CostPoint, ScoreAgainstCost
+from redraft.plots.curves import Curve, CurvePoint, Densities, Trend, Trends
+from redraft.plots.differences import Differences, PlottedDifference
 from redraft.plots.figure import Sparkline
 from redraft.plots.grids import Grid, Grids
-from redraft.plots.minimap import Minimap, Stretch
-from redraft.plots.parts import Part, Parts
+from redraft.plots.minimap import MarkedSpan, Minimap
+from redraft.plots.parts import DocumentPart, Parts
 from redraft.plots.picture import NARROW, WIDE, Plot
 from redraft.plots.round_scores import Metric, RoundScores
-from redraft.plots.shares import Shares, Split
-from redraft.plots.waterfall import Call, Waterfall
+from redraft.plots.shares import ShareBar, Shares
+from redraft.plots.waterfall import Waterfall, WaterfallCall
 from tests.plots.reading import Read
 from tests.plots.samples import SAMPLES
 
@@ -27,7 +27,7 @@ FEW = {"max_size": 8}
 COUNT = st.integers(0, 10**6)
 PLACE = st.integers(-10, 2000)
 
-readings = st.lists(st.builds(Reading, st.floats(), NUMBER, NUMBER, NUMBER), **FEW)
+readings = st.lists(st.builds(CurvePoint, st.floats(), NUMBER, NUMBER, NUMBER), **FEW)
 names = st.lists(NAME, max_size=12)
 spans = st.builds(Span, PLACE, PLACE)
 rounds = st.integers(0, 8).flatmap(
@@ -42,17 +42,24 @@ curve = st.builds(Curve, NAME, st.lists(NUMBER, **FEW))
 PLOTS: dict[str, st.SearchStrategy[Plot]] = {
     "rounds": rounds,
     "densities": st.builds(Densities, st.lists(curve, **FEW), st.one_of(st.none(), curve), NAME),
-    "shares": st.builds(Shares, st.lists(st.builds(Split, NAME, st.lists(NUMBER, max_size=5)), **FEW), names, NAME),
-    "parts": st.builds(Parts, st.lists(st.builds(Part, NAME, NUMBER, COUNT, COUNT, NUMBER, NUMBER), **FEW), NAME, NAME),
+    "shares": st.builds(Shares, st.lists(st.builds(ShareBar, NAME, st.lists(NUMBER, max_size=5)), **FEW), names, NAME),
+    "parts": st.builds(
+        Parts, st.lists(st.builds(DocumentPart, NAME, NUMBER, COUNT, COUNT, NUMBER, NUMBER), **FEW), NAME, NAME
+    ),
     "costs": st.builds(
         ScoreAgainstCost,
-        st.lists(st.builds(Contestant, NAME, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER), **FEW),
+        st.lists(st.builds(CostPoint, NAME, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER), **FEW),
         NAME,
         NAME,
         NAME,
     ),
     "differences": st.builds(
-        Differences, st.lists(st.builds(Difference, NAME, NUMBER, NUMBER, NUMBER, COUNT), **FEW), NAME, NAME, NAME, NAME
+        Differences,
+        st.lists(st.builds(PlottedDifference, NAME, NUMBER, NUMBER, NUMBER, COUNT), **FEW),
+        NAME,
+        NAME,
+        NAME,
+        NAME,
     ),
     "trends": st.builds(Trends, st.lists(st.builds(Trend, NAME, readings), **FEW), NAME, NAME, NAME),
     "grids": st.builds(
@@ -66,12 +73,12 @@ PLOTS: dict[str, st.SearchStrategy[Plot]] = {
         NAME,
     ),
     "waterfall": st.builds(
-        Waterfall, st.lists(st.builds(Call, NAME, st.floats(), st.floats(), st.booleans()), max_size=60), NAME
+        Waterfall, st.lists(st.builds(WaterfallCall, NAME, st.floats(), st.floats(), st.booleans()), max_size=60), NAME
     ),
     "minimap": st.builds(
         Minimap,
         st.integers(0, 1000),
-        st.lists(st.builds(Stretch, spans, st.sampled_from(["covered", "lost", "wrong"])), max_size=20),
+        st.lists(st.builds(MarkedSpan, spans, st.sampled_from(["covered", "lost", "wrong"])), max_size=20),
         st.lists(PLACE, **FEW),
         NAME,
     ),

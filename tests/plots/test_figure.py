@@ -7,11 +7,11 @@ import io
 import re
 
 from redraft.plots.figure import figure, table
-from redraft.plots.parts import Part, Parts
+from redraft.plots.parts import DocumentPart, Parts
 from redraft.plots.picture import STYLES, data
 from redraft.reports.tables import Table
 
-PLOT = Parts([Part("<I>", 0.5, 8, 2), Part("II", None, 0, 1234)])
+PLOT = Parts([DocumentPart("<I>", 0.5, 8, 2), DocumentPart("II", None, 0, 1234)])
 
 
 def test_a_figure_has_the_picture_for_wide_and_for_narrow_columns() -> None:

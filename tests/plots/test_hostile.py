@@ -8,17 +8,17 @@ from html.parser import HTMLParser
 import pytest
 
 from redraft.domain import Span
-from redraft.plots.costs import Contestant, ScoreAgainstCost
-from redraft.plots.curves import Curve, Densities, Reading, Trend, Trends
-from redraft.plots.differences import Difference, Differences
+from redraft.plots.costs import CostPoint, ScoreAgainstCost
+from redraft.plots.curves import Curve, CurvePoint, Densities, Trend, Trends
+from redraft.plots.differences import Differences, PlottedDifference
 from redraft.plots.figure import Sparkline, figure
 from redraft.plots.grids import Grid, Grids
-from redraft.plots.minimap import Minimap, Stretch
-from redraft.plots.parts import Part, Parts
+from redraft.plots.minimap import MarkedSpan, Minimap
+from redraft.plots.parts import DocumentPart, Parts
 from redraft.plots.picture import NARROW, WIDE, Plot, apart, composed, fitted, isolated, plain, width, wrapped
 from redraft.plots.round_scores import Metric, RoundScores
-from redraft.plots.shares import Shares, Split
-from redraft.plots.waterfall import Call, Waterfall
+from redraft.plots.shares import ShareBar, Shares
+from redraft.plots.waterfall import Waterfall, WaterfallCall
 from tests.plots.reading import SVG, Read
 
 SCRIPT = "<script>alert(1)</script>"
@@ -44,18 +44,18 @@ NAMES = {
 
 def plots(name: str) -> dict[str, Plot]:
     """Each kind, with the name wherever a name may stand."""
-    readings = [Reading(1, 0.5), Reading(2, 0.6)]
+    readings = [CurvePoint(1, 0.5), CurvePoint(2, 0.6)]
     return {
         "rounds": RoundScores([Metric(name, [0.1, 0.2], 0.5)], [True, False], name),
         "densities": Densities([Curve(name, [1, 2])], Curve(name, [1, 1]), name),
-        "shares": Shares([Split(name, [1, 2])], [name, name], name),
-        "parts": Parts([Part(name, 0.5, 2, 1, 0.1, 0.7)], name, name),
-        "costs": ScoreAgainstCost([Contestant(name, 1, 0.5), Contestant(name, None, 1)], name, name, name),
-        "differences": Differences([Difference(name, 0.1, 0.0, 0.2)], name, name, name, name),
+        "shares": Shares([ShareBar(name, [1, 2])], [name, name], name),
+        "parts": Parts([DocumentPart(name, 0.5, 2, 1, 0.1, 0.7)], name, name),
+        "costs": ScoreAgainstCost([CostPoint(name, 1, 0.5), CostPoint(name, None, 1)], name, name, name),
+        "differences": Differences([PlottedDifference(name, 0.1, 0.0, 0.2)], name, name, name, name),
         "trends": Trends([Trend(name, readings)], name, name, name),
         "grids": Grids([Grid(name, [[0.5]])], [name], [name], name, name, name, name),
-        "waterfall": Waterfall([Call(name, 0, 1), Call(f"{name}!", 1, 2, failed=True)], name),
-        "minimap": Minimap(10, [Stretch(Span(1, 2), "covered")], title=name),
+        "waterfall": Waterfall([WaterfallCall(name, 0, 1), WaterfallCall(f"{name}!", 1, 2, failed=True)], name),
+        "minimap": Minimap(10, [MarkedSpan(Span(1, 2), "covered")], title=name),
         "sparkline": Sparkline(name, [1, 2]),
     }
 
@@ -116,7 +116,7 @@ def test_nothing_unseen_is_left_of_a_name(case: str) -> None:
 
 def test_a_long_name_is_cut_and_told_in_full_where_one_points_at_it() -> None:
     name = "The part in which the ledger is lost, found, copied out by night and finally lost for good"
-    read = Read(Parts([Part(name, 0.5, 2)]).picture(NARROW))
+    read = Read(Parts([DocumentPart(name, 0.5, 2)]).picture(NARROW))
     assert name not in read.words
     shortened = next(word for word in read.words if word.startswith("The part") and word.endswith("…"))
     assert any(mark.tag == "text" and mark.tip == name for mark in read.marks)

@@ -8,16 +8,16 @@ from dataclasses import replace
 import pytest
 
 from redraft.domain import Span
-from redraft.plots.costs import Contestant, ScoreAgainstCost
-from redraft.plots.curves import Curve, Densities, Reading, Trend, Trends
-from redraft.plots.differences import Difference, Differences
+from redraft.plots.costs import CostPoint, ScoreAgainstCost
+from redraft.plots.curves import Curve, CurvePoint, Densities, Trend, Trends
+from redraft.plots.differences import Differences, PlottedDifference
 from redraft.plots.figure import Sparkline
 from redraft.plots.grids import Grid, Grids
-from redraft.plots.minimap import Minimap, Stretch
-from redraft.plots.parts import Part, Parts
-from redraft.plots.picture import NARROW, WIDE, Look
+from redraft.plots.minimap import MarkedSpan, Minimap
+from redraft.plots.parts import DocumentPart, Parts
+from redraft.plots.picture import NARROW, WIDE, PictureStyle
 from redraft.plots.round_scores import Metric, RoundScores
-from redraft.plots.shares import Shares, Split
+from redraft.plots.shares import ShareBar, Shares
 from tests.plots.reading import Mark, Read
 
 NAN = float("nan")
@@ -41,7 +41,7 @@ class TestRoundScores:
     )
 
     @both
-    def test_each_score_stands_at_its_height(self, look: Look) -> None:
+    def test_each_score_stands_at_its_height(self, look: PictureStyle) -> None:
         read = Read(self.plot.picture(look))
         for words, label in (("draft: 0.2", "0.2"), ("round 1: 0.4", "0.4"), ("round 4: 0.6", "0.6")):
             assert read.tipped(f"coverage, {words}").middle[1] == close(read.tick(label)[1])
@@ -94,7 +94,7 @@ class TestDensities:
     plot = Densities([Curve("one", [2.0, 0.0]), Curve("other", [0.5, 1.5])], Curve("reference", [1.0, None]))
 
     @both
-    def test_heights_stand_at_the_middle_of_their_stretch(self, look: Look) -> None:
+    def test_heights_stand_at_the_middle_of_their_stretch(self, look: PictureStyle) -> None:
         read = Read(self.plot.picture(look))
         zero, whole = read.tick("0")[0], read.tick("100")[0]
         line = next(mark for mark in read.of("path", "plot-s1") if not mark.tip and not filled(mark))
@@ -113,10 +113,10 @@ class TestDensities:
 
 
 class TestShares:
-    plot = Shares([Split("a", [0.5, 0.3, 0.2]), Split("hole", [0.5, None, 0.2]), Split("counts", [6, 3, 3])])
+    plot = Shares([ShareBar("a", [0.5, 0.3, 0.2]), ShareBar("hole", [0.5, None, 0.2]), ShareBar("counts", [6, 3, 3])])
 
     @both
-    def test_bars_are_as_long_as_their_shares(self, look: Look) -> None:
+    def test_bars_are_as_long_as_their_shares(self, look: PictureStyle) -> None:
         read = Read(self.plot.picture(look))
         zero, whole = read.tick("0")[0], read.tick("100")[0]
         for name, begin, end in (("a, beginning", 0, 0.5), ("a, middle", 0.5, 0.8), ("counts, end", 0.75, 1)):
@@ -155,10 +155,10 @@ def test_no_line_goes_through_the_names_above_narrow_rows() -> None:
 
 
 class TestParts:
-    plot = Parts([Part("I", 0.5, 8, 2, 0.2, 0.8), Part("II", None, 0, 3), Part("III", 0.0, 4)])
+    plot = Parts([DocumentPart("I", 0.5, 8, 2, 0.2, 0.8), DocumentPart("II", None, 0, 3), DocumentPart("III", 0.0, 4)])
 
     @both
-    def test_what_was_not_judged_is_hatched_between_the_least_and_the_most(self, look: Look) -> None:
+    def test_what_was_not_judged_is_hatched_between_the_least_and_the_most(self, look: PictureStyle) -> None:
         read = Read(self.plot.picture(look))
         bars = [mark for mark in read.of("rect") if "I: 0.5" in mark.tip.replace("\u2068", "").replace("\u2069", "")]
         solid, hatched = bars
@@ -188,7 +188,7 @@ class TestParts:
 
 class TestScoreAgainstCost:
     def test_marks_stand_at_cost_and_score(self) -> None:
-        plot = ScoreAgainstCost([Contestant("a", 2, 0.4, 0.2, 0.6, 1, 3), Contestant("b", 4, 0.8)], "coverage")
+        plot = ScoreAgainstCost([CostPoint("a", 2, 0.4, 0.2, 0.6, 1, 3), CostPoint("b", 4, 0.8)], "coverage")
         read = Read(plot.picture())
         mark = read.tipped("a: ")
         assert mark.middle == (close(read.tick("2")[0]), close(read.tick("0.4")[1]))
@@ -197,38 +197,42 @@ class TestScoreAgainstCost:
         assert (upright.top, upright.bottom) == (close(read.tick("0.6")[1]), close(read.tick("0.2")[1]))
 
     def test_costs_far_apart_are_told_by_powers_of_ten(self) -> None:
-        plot = ScoreAgainstCost([Contestant("a", 0.01, 0.4), Contestant("b", 1, 0.8)], "coverage")
+        plot = ScoreAgainstCost([CostPoint("a", 0.01, 0.4), CostPoint("b", 1, 0.8)], "coverage")
         read = Read(plot.picture())
         assert "cost per document, in US dollars (logarithmic)" in read.words
         assert read.tipped("a: ").middle[0] == close(read.tick("0.01")[0])
         assert read.tipped("b: ").middle[0] == close(read.tick("1")[0])
 
     def test_what_costs_nothing_is_on_an_even_scale(self) -> None:
-        plot = ScoreAgainstCost([Contestant("a", 0, 0.4), Contestant("b", 100, 0.8)], "coverage")
+        plot = ScoreAgainstCost([CostPoint("a", 0, 0.4), CostPoint("b", 100, 0.8)], "coverage")
         assert not any("logarithmic" in word for word in Read(plot.picture()).words)
 
     def test_who_has_no_price_is_named_and_not_drawn(self) -> None:
-        picture = ScoreAgainstCost([Contestant("a", 1, 0.4), Contestant("free", None, 0.8)], "coverage").picture()
+        picture = ScoreAgainstCost([CostPoint("a", 1, 0.4), CostPoint("free", None, 0.8)], "coverage").picture()
         assert "free" in picture.caption
         assert "free" not in Read(picture).words
         assert ("free", None, None, None, 0.8, None, None) in picture.data.rows
 
     @both
-    def test_names_keep_off_each_other(self, look: Look) -> None:
-        crowd = [Contestant(f"model-{at}", 1 + at / 50, 0.7 + at / 400) for at in range(8)]
+    def test_names_keep_off_each_other(self, look: PictureStyle) -> None:
+        crowd = [CostPoint(f"model-{at}", 1 + at / 50, 0.7 + at / 400) for at in range(8)]
         assert Read(ScoreAgainstCost(crowd, "coverage").picture(look)).collisions() == []
 
 
 class TestDifferences:
     plot = Differences(
-        [Difference("up", 0.1, 0.05, 0.2, 9), Difference("open", -0.1, -0.2, 0.1), Difference("hole", None)],
+        [
+            PlottedDifference("up", 0.1, 0.05, 0.2, 9),
+            PlottedDifference("open", -0.1, -0.2, 0.1),
+            PlottedDifference("hole", None),
+        ],
         "new",
         "old",
         "coverage",
     )
 
     @both
-    def test_marks_and_whiskers_stand_at_their_values(self, look: Look) -> None:
+    def test_marks_and_whiskers_stand_at_their_values(self, look: PictureStyle) -> None:
         read = Read(self.plot.picture(look))
         mark = read.tipped("up: +0.100 [+0.050, +0.200]")
         assert mark.middle[0] == close(read.tick("0.1")[0])
@@ -252,9 +256,9 @@ class TestDifferences:
 
     @both
     @pytest.mark.parametrize("value", [-0.4, 0.4, 0.0], ids=["zero at the right", "zero at the left", "in the middle"])
-    def test_the_line_at_zero_goes_through_neither_word_above_it(self, look: Look, value: float) -> None:
+    def test_the_line_at_zero_goes_through_neither_word_above_it(self, look: PictureStyle, value: float) -> None:
         names = ("extractive, hierarchical, 200 words", "extractive, incremental, chunks of 1024, 100 words")
-        plot = Differences([Difference("coverage", value, value - 0.05, value + 0.05, 9)], *names, "score")
+        plot = Differences([PlottedDifference("coverage", value, value - 0.05, value + 0.05, 9)], *names, "score")
         read = Read(plot.picture(look))
         sides = [one for one, words in zip(read.of("text"), read.words, strict=True) if {"←", "→"} & {*words}]
         assert len(sides) == 2
@@ -267,8 +271,16 @@ class TestDifferences:
 class TestTrends:
     plot = Trends(
         [
-            Trend("a", [Reading(0, 0.2, 0.0, 0.4), Reading(10, 0.4, 0.2, 0.6), Reading(20, None), Reading(30, 1.0)]),
-            Trend("b", [Reading(0, NAN), Reading(30, 0.6, 0.4, None)]),
+            Trend(
+                "a",
+                [
+                    CurvePoint(0, 0.2, 0.0, 0.4),
+                    CurvePoint(10, 0.4, 0.2, 0.6),
+                    CurvePoint(20, None),
+                    CurvePoint(30, 1.0),
+                ],
+            ),
+            Trend("b", [CurvePoint(0, NAN), CurvePoint(30, 0.6, 0.4, None)]),
         ],
         "context read, in tokens",
         "accuracy",
@@ -276,15 +288,15 @@ class TestTrends:
     )
 
     @both
-    def test_between_whole_steps_there_is_no_tick(self, look: Look) -> None:
-        rounds = Trends([Trend("a", [Reading(at, 0.5) for at in range(3)])], "round", "score", "By round")
+    def test_between_whole_steps_there_is_no_tick(self, look: PictureStyle) -> None:
+        rounds = Trends([Trend("a", [CurvePoint(at, 0.5) for at in range(3)])], "round", "score", "By round")
         read = Read(rounds.picture(look))
         assert all(read.tick(label)[0] > 0 for label in ("0", "1", "2"))
         assert {read.tick(label)[0] for label in ("0.0", "0.5", "1.0", "1.5")} == {-1.0}
 
     def test_long_names_that_begin_alike_are_told_apart_in_the_legend_of_a_phone(self) -> None:
         both_ways = [f"openai:SmolLM2-135M-Instruct, hierarchical, {way}" for way in ("TF-IDF cosine", "alignment")]
-        trends = Trends([Trend(name, [Reading(1, 0.5), Reading(2, 0.6)]) for name in both_ways], "x", "y", "Two")
+        trends = Trends([Trend(name, [CurvePoint(1, 0.5), CurvePoint(2, 0.6)]) for name in both_ways], "x", "y", "Two")
         assert {"…TF-IDF cosine", "…alignment"} <= {*Read(trends.picture(NARROW)).words}
         assert {*both_ways} <= {*Read(trends.picture(WIDE)).words}
 
@@ -298,7 +310,7 @@ class TestTrends:
 
     def test_what_is_a_share_has_no_room_beyond_zero_and_one(self) -> None:
         def shown(*values: float, ends: tuple[float, ...] = ()) -> list[str]:
-            line = Trend("a", [Reading(10 * at, value) for at, value in enumerate(values)])
+            line = Trend("a", [CurvePoint(10 * at, value) for at, value in enumerate(values)])
             return Read(replace(self.plot, trends=[line], ends=ends).picture()).words
 
         assert {"0.90", "1.00"} <= set(shown(1.0, 1.0))
@@ -344,16 +356,16 @@ class TestMinimap:
     plot = Minimap(
         1000,
         [
-            Stretch(Span(0, 200), "covered"),
-            Stretch(Span(100, 300), "covered"),
-            Stretch(Span(950, 2000), "lost"),
-            Stretch(Span(5, 5), "wrong"),
+            MarkedSpan(Span(0, 200), "covered"),
+            MarkedSpan(Span(100, 300), "covered"),
+            MarkedSpan(Span(950, 2000), "lost"),
+            MarkedSpan(Span(5, 5), "wrong"),
         ],
         sections=[0, 500],
     )
 
     @both
-    def test_stretches_stand_at_their_places(self, look: Look) -> None:
+    def test_stretches_stand_at_their_places(self, look: PictureStyle) -> None:
         read = Read(self.plot.picture(look))
         zero, whole = read.tick("0")[0], read.tick("100")[0]
         covered, lost = read.of("path")
@@ -374,7 +386,7 @@ class TestMinimap:
 
     @pytest.mark.slow
     def test_many_stretches_are_drawn_in_steps(self) -> None:
-        many = [Stretch(Span(at * 60, at * 60 + 20), "covered") for at in range(100_000)]
+        many = [MarkedSpan(Span(at * 60, at * 60 + 20), "covered") for at in range(100_000)]
         assert len(Minimap(6_000_000, many).picture().svg) < 40_000
 
 

@@ -14,8 +14,8 @@ from redraft.plots.picture import (
     SERIES,
     STYLES,
     WIDE,
-    Look,
     Picture,
+    PictureStyle,
     corners,
     data,
     series,
@@ -119,7 +119,7 @@ def test_ids_are_of_the_picture_alone(kind: str) -> None:
         return set(found)
 
     assert not ids(plot.picture(WIDE)) & ids(plot.picture(NARROW))
-    assert all(name.startswith("here-") for name in ids(plot.picture(Look(640, "here"))))
+    assert all(name.startswith("here-") for name in ids(plot.picture(PictureStyle(640, "here"))))
     others = [SAMPLES[other].picture() for other in SAMPLES if other != kind]
     assert not ids(plot.picture()) & {name for other in others for name in ids(other)}
 
@@ -145,13 +145,13 @@ def test_a_page_has_every_colour_for_itself() -> None:
 @pytest.mark.parametrize("prefix", ["1a", "a b", 'a"', "a)", "-a", "a" * 65])
 def test_a_prefix_that_is_no_id_is_refused(prefix: str) -> None:
     with pytest.raises(ValueError, match="cannot begin an id"):
-        Look(640, prefix)
+        PictureStyle(640, prefix)
 
 
 @pytest.mark.parametrize("width", [0, -1, 59, 4001])
 def test_a_width_for_which_nothing_can_be_drawn_is_refused(width: int) -> None:
     with pytest.raises(ValueError, match="the width is"):
-        Look(width)
+        PictureStyle(width)
 
 
 def test_a_table_has_holes_for_what_is_no_number() -> None:

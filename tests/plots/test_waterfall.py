@@ -7,7 +7,7 @@ import random
 import pytest
 
 from redraft.plots.picture import NARROW, WIDE
-from redraft.plots.waterfall import KINDS, ROWS, STEPS, Call, Waterfall, under_way
+from redraft.plots.waterfall import KINDS, ROWS, STEPS, Waterfall, WaterfallCall, under_way
 from tests.plots.reading import Mark, Read
 from tests.plots.samples import calls
 
@@ -24,7 +24,7 @@ def bars(read: Read) -> list[tuple[float, float]]:
 
 
 def test_each_of_a_few_calls_has_a_bar_from_its_beginning_to_its_end() -> None:
-    plot = Waterfall([Call("b", 5, 10), Call("a", 0, 2.5), Call("a", 2.5, 2.5, failed=True)])
+    plot = Waterfall([WaterfallCall("b", 5, 10), WaterfallCall("a", 0, 2.5), WaterfallCall("a", 2.5, 2.5, failed=True)])
     read = Read(plot.picture())
     zero, ten = read.tick("0")[0], read.tick("10")[0]
     quarter = zero + (ten - zero) / 4
@@ -43,8 +43,8 @@ def test_each_of_a_few_calls_has_a_bar_from_its_beginning_to_its_end() -> None:
 
 def test_many_calls_share_rows_and_each_moment_shows_the_commonest_kind() -> None:
     # Every row has two calls; the second row's are of two kinds, one after the other.
-    many = [Call("a", at, at + 1) for at in range(2 * ROWS)]
-    many[3] = Call("b", 3, 4)
+    many = [WaterfallCall("a", at, at + 1) for at in range(2 * ROWS)]
+    many[3] = WaterfallCall("b", 3, 4)
     read = Read(Waterfall(many).picture())
     names = [word for word in read.words if "–" in word]
     assert names[:2] == ["1–2", "3–4"]
@@ -78,7 +78,7 @@ def test_the_worst_of_runs_is_a_small_picture_too() -> None:
         ends, turns = ends + [seconds] * 2 * (rest // 2), turns + kinds * (rest // 2)
         # All begin in the first step, each row's before those of the next.
         begun = [0.01 * (row + at / len(ends)) for at in range(len(ends))]
-        worst += [Call(kind, start, end) for kind, start, end in zip(turns, begun, ends, strict=True)]
+        worst += [WaterfallCall(kind, start, end) for kind, start, end in zip(turns, begun, ends, strict=True)]
     read = Read(Waterfall(worst).picture())
     assert len(worst) >= 29_900
     assert sum(mark.attributes["d"].count("M") for mark in rows(read)) > 0.95 * ROWS * STEPS, "it is the worst"
@@ -114,7 +114,7 @@ def test_how_many_calls_are_under_way_at_once() -> None:
 
 
 def test_the_strip_above_is_as_high_as_the_calls_at_once() -> None:
-    picture = Waterfall([Call("a", 0, 10), Call("a", 0, 5), Call("a", 5, 6)]).picture()
+    picture = Waterfall([WaterfallCall("a", 0, 10), WaterfallCall("a", 0, 5), WaterfallCall("a", 5, 6)]).picture()
     read = Read(picture)
     (strip,) = read.of("path", "plot-muted")
     assert (strip.top, strip.bottom) == (read.tick("2")[1], strip.top + 40)
@@ -124,13 +124,15 @@ def test_the_strip_above_is_as_high_as_the_calls_at_once() -> None:
 
 def test_calls_without_a_time_are_counted_and_left_out() -> None:
     nan = float("nan")
-    picture = Waterfall([Call("a", 0, 1), Call("a", nan, 1), Call("a", 2, 1), Call("a", -1, 1)]).picture()
+    picture = Waterfall(
+        [WaterfallCall("a", 0, 1), WaterfallCall("a", nan, 1), WaterfallCall("a", 2, 1), WaterfallCall("a", -1, 1)]
+    ).picture()
     assert len(picture.data.rows) == 1
     assert "3 calls without a known time left out" in picture.caption
 
 
 def test_kinds_beyond_the_commonest_are_one() -> None:
-    many = [Call(f"kind {at}", at, at + 1) for at in range(KINDS + 3)]
+    many = [WaterfallCall(f"kind {at}", at, at + 1) for at in range(KINDS + 3)]
     read = Read(Waterfall(many).picture())
     assert "3 other kinds" in read.words
     # Of equally common kinds those are told apart whose names come first: "kind 10" is one of them.
@@ -140,7 +142,7 @@ def test_kinds_beyond_the_commonest_are_one() -> None:
 
 
 def test_a_call_of_no_time_is_seen_among_many() -> None:
-    read = Read(Waterfall([Call("a", at, at) for at in range(2 * ROWS)]).picture())
+    read = Read(Waterfall([WaterfallCall("a", at, at) for at in range(2 * ROWS)]).picture())
     assert len(rows(read)) == ROWS
     assert all(mark.wide >= 1 for mark in rows(read))
 

@@ -25,7 +25,7 @@ from redraft.prompts import (
 from redraft.prompts.book import SETS, PromptBook
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Lines
-from redraft.prompts.tags import Item, Tags
+from redraft.prompts.tags import TaggedItem, Tags
 
 _VETTED = factual.VetGiven(
     excerpt="The lamp went out.",
@@ -293,7 +293,7 @@ def told_in(text: str, tag: str) -> list[tuple[str, str]]:
 def named_in(given: BaseModel, field: str) -> list[str]:
     """What the items of a field are to be named in the prompt."""
     tags, found = Tags(given), [one for one in getattr(given, field) if isinstance(one, BaseModel)]
-    return [tags.tag(field, one.id) if isinstance(one, Item) else str(one.id) for one in found]
+    return [tags.tag(field, one.id) if isinstance(one, TaggedItem) else str(one.id) for one in found]
 
 
 def outside(text: str) -> str:

@@ -26,7 +26,7 @@ from redraft.prompts.judging import JUDGING
 from redraft.prompts.origins import TRACE_SENTENCES
 from redraft.prompts.ruling import RULE_ON_FINDINGS
 from redraft.prompts.typed import ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS
-from redraft.settings import Settings
+from redraft.settings import DraftConfig
 from tests.prompts.samples import BOTH, EVERY, GIVEN, TAGS, rendered
 
 _TYPED = (ASK_TYPED, ANSWER_QUESTIONS, JUDGE_ANSWERS)
@@ -290,7 +290,7 @@ def test_a_language_is_a_name_and_no_sentence(language: str) -> None:
     with pytest.raises(ValidationError):
         drafting.ChunkGiven(excerpt="It is so.", words=20, language=language)
     with pytest.raises(ValidationError):
-        Settings(language=language)
+        DraftConfig(language=language)
 
 
 @BOTH

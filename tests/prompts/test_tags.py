@@ -19,7 +19,7 @@ from redraft.models.reply_reader import NoValueError, read_value
 from redraft.prompts import deciding, judging
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.judging import Asked, Comparison, Comparisons, Pair, Ranking, SummaryAnswers
-from redraft.prompts.tags import NOBODY, Item, Names, Tags, Wire, has_tag
+from redraft.prompts.tags import NOBODY, Names, TaggedItem, Tags, Wire, has_tag
 from tests.prompts.samples import BOTH, EVERY, GIVEN, named_in, rendered
 
 TEMPLATES = Path(__file__).parents[2] / "redraft" / "prompts" / "templates"
@@ -156,7 +156,7 @@ def test_what_a_reply_names_is_tagged_and_nothing_else_is(name: str) -> None:
     tagged = {
         field
         for field in type(given_).model_fields
-        if isinstance(value := getattr(given_, field), list) and any(isinstance(one, Item) for one in value)
+        if isinstance(value := getattr(given_, field), list) and any(isinstance(one, TaggedItem) for one in value)
     }
     in_prose = {"points"} if name == "revise" else set[str]()
     assert tagged == set(names_in(PROMPTS[name].returns)) | in_prose

@@ -8,16 +8,16 @@ from random import Random
 import pytest
 
 from redraft.readers.documents import load
-from redraft.readers.pdf.lines import Letter, Stretch, is_leftward, joined, parted, rows, word
+from redraft.readers.pdf.lines import Letter, LetterRun, is_leftward, joined, parted, rows, word
 from tests.browser import browser, need_browser
 
 ARABIC = (Path(__file__).parent.parent / "languages" / "arabic.md").read_text("utf-8")
 
 
-def placed(shown: str, at: float = 0.0, base: float = 0.0) -> Stretch:
+def placed(shown: str, at: float = 0.0, base: float = 0.0) -> LetterRun:
     """Letters in the order in which they stand on a page, from left to right."""
     letters = [Letter(one, at + 10 * n, at + 10 * n + 10, at + 10 * n) for n, one in enumerate(shown)]
-    return Stretch(letters, at, at + 10 * len(shown), base, base + 10, base)
+    return LetterRun(letters, at, at + 10 * len(shown), base, base + 10, base)
 
 
 def test_letters_are_read_by_where_they_stand() -> None:

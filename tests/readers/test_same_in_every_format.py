@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Result, Workshop
+from redraft import Result, Session
 from redraft.domain import Document, Finding
 from redraft.history.results import finding_json
 from tests.readers import makers
@@ -28,7 +28,7 @@ def drafted_and_judged(document: Document, folder: Path) -> tuple[str | None, Re
     """A summary of the document, and what is found wrong with a poor one."""
 
     async def work() -> tuple[str | None, Result]:
-        async with Workshop(folder / f"{document.source}.db") as shop:
+        async with Session(folder / f"{document.source}.db") as shop:
             summary = (await shop.summarize(document, words=80)).summary
             return summary, await shop.evaluate(document, WRONG, metrics=["coverage", "consistency"])
 

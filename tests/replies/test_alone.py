@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from redraft.models.reply_reader import NoValueError, read_value
-from redraft.prompts.tags import Item, Tags
+from redraft.prompts.tags import TaggedItem, Tags
 from tests.replies.prompts import CASES, Case, Json
 from tests.replies.styles import READ
 
@@ -26,7 +26,7 @@ def alone(whole: Case) -> tuple[Case, str]:
     fields = {
         field: some
         for field in type(whole.given).model_fields
-        if isinstance(some := getattr(whole.given, field), list) and any(isinstance(one, Item) for one in some)
+        if isinstance(some := getattr(whole.given, field), list) and any(isinstance(one, TaggedItem) for one in some)
     }
     (field,) = [field for field in fields if first["id"] in Tags(whole.given).all(field)]
     given = whole.given.model_copy(update={field: fields[field][:1]})

@@ -18,16 +18,16 @@ from langchain_openai import ChatOpenAI
 from redraft import (
     Case,
     Document,
+    DraftConfig,
     Evaluation,
     Evaluator,
     Finding,
     Limits,
     Lookup,
-    Refinement,
+    RefineConfig,
     Result,
-    Settings,
+    Session,
     Store,
-    Workshop,
     tools,
 )
 from redraft.cli.views.histories import trace_lines
@@ -40,8 +40,8 @@ from redraft.models.chat import ChatModel
 from redraft.prompts.book import PromptBook
 from redraft.prompts.deciding import DECIDE
 from redraft.runs.forecast import forecast
-from redraft.runs.prepare import Order, prepare
-from redraft.settings import Judging, Refine
+from redraft.runs.prepare import RunSpec, prepare
+from redraft.settings import JudgeConfig, Refine
 from redraft.text.tokens import EstimatingTokenizer
 from tests.chatserver import Answer
 from tests.judges import KEY, Court, Json, Keepers, Said, Sheet, function_model, island, seen_on, told
@@ -92,7 +92,7 @@ async def lead(
     court: Court, summary: str = POOR, *, settings: Mapping[str, Any] | None = None, people: Any = None, **more: Any
 ) -> Result:
     """A refinement that a model leads."""
-    wanted = Refinement(**{"goals": GOALS, "policy": "agent", **more})
+    wanted = RefineConfig(**{"goals": GOALS, "policy": "agent", **more})
     async with court.shop(**(people or {})) as shop:
         return await shop.refine(court.document, summary, settings=court.settings(settings), refinement=wanted)
 
@@ -610,7 +610,7 @@ async def test_the_built_in_model_decides_as_weakest_first_and_says_so(tmp_path:
     goals = {"coverage": 0.9, "consistency": 0.95, "booookscore": 0.95}
 
     async def refined(policy: str) -> Result:
-        async with Workshop(tmp_path / f"{policy}.db") as shop:
+        async with Session(tmp_path / f"{policy}.db") as shop:
             return await shop.refine(
                 sample, poor, words=250, goals=goals, policy=policy, rounds=5, allow_self_check=True
             )
@@ -631,7 +631,7 @@ async def test_the_built_in_model_decides_as_weakest_first_and_says_so(tmp_path:
 async def test_a_metric_just_below_its_goal_is_still_missed_by_the_built_in_model(court: Open) -> None:
     opened = court()
     leader = function_model(opened.hear, "judge")
-    async with Workshop(opened.store, model="extractive", judges=[leader]) as shop:
+    async with Session(opened.store, model="extractive", judges=[leader]) as shop:
         result = await shop.refine(
             opened.document, told(1, 2, 3, 4, 5), goals={"coverage": 5 / 6 + 1e-6}, policy="agent", rounds=1, words=200
         )
@@ -716,10 +716,10 @@ def _killed(database: Path, url: str) -> None:
 
 
 async def _work(database: Path, url: str, observer: Callable[[Event], None] = unobserved) -> Result:
-    settings = Settings(model="openai:m", base_url=url, words=200)
-    async with Workshop(database, observer=observer) as shop:
+    settings = DraftConfig(model="openai:m", base_url=url, words=200)
+    async with Session(database, observer=observer) as shop:
         return await shop.refine(
-            island(), POOR, settings=settings, refinement=Refinement(goals=GOALS, policy="agent", rounds=2)
+            island(), POOR, settings=settings, refinement=RefineConfig(goals=GOALS, policy="agent", rounds=2)
         )
 
 
@@ -737,7 +737,7 @@ async def test_a_decision_is_not_asked_again_after_a_crash(tmp_path: Path, monke
         assert (len(decisions(judge)), len(judge.asked("revise"))) == (1, 0)
         with Store(tmp_path / "redraft.db") as store:
             run = store.runs.latest(1)[0].id
-        async with Workshop(tmp_path / "redraft.db") as shop:
+        async with Session(tmp_path / "redraft.db") as shop:
             result = await shop.resume(run)
     judge.store.close()
 
@@ -756,9 +756,9 @@ async def test_its_calls_are_foreseen(court: Open, window: int) -> None:
     searches = iter(f"keeper number {n} is called Tom{n}" for n in range(1, 100))
     opened.script = Curious(lambda: [next(searches) for _ in range(3)])
     settings = opened.settings({"context_tokens": window, "strategy": "given"})
-    wanted = Refinement(goals=GOALS, policy="agent", rounds=2)
+    wanted = RefineConfig(goals=GOALS, policy="agent", rounds=2)
     prepared = prepare(opened.document, settings, opened.model, POOR)
-    order = Order(Refine(judging=Judging(metrics=("coverage", "consistency")), refinement=wanted), given=POOR)
+    order = RunSpec(Refine(judging=JudgeConfig(metrics=("coverage", "consistency")), refinement=wanted), given=POOR)
     stages = {stage.name: stage for stage in forecast(prepared, order).stages}
     await lead(opened, settings={"context_tokens": window}, rounds=2)
 
@@ -767,5 +767,5 @@ async def test_its_calls_are_foreseen(court: Open, window: int) -> None:
     assert 3 <= len(asked) <= stage.calls
     assert sum(prepared.tokenizer.count(sheet.text) for sheet in asked) <= stage.prompt_tokens
     assert sum(sheet.wanted for sheet in asked) <= stage.completion_tokens + 60 * len(asked)
-    others = Order(Refine(judging=order.judging or Judging(), refinement=Refinement(goals=GOALS)), given=POOR)
+    others = RunSpec(Refine(judging=order.judging or JudgeConfig(), refinement=RefineConfig(goals=GOALS)), given=POOR)
     assert "deciding" not in {one.name for one in forecast(prepared, others).stages}

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Workshop
+from redraft import Session
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.events import PartDone, RunDone, RunStarted
 from redraft.graphs import summarizer
-from redraft.settings import Settings
+from redraft.settings import DraftConfig
 from tests.readers.test_corpus import trees
 
 
@@ -22,7 +22,7 @@ def book() -> Document:
 
 @pytest.mark.slow
 async def test_chapters_are_results_and_the_events_are_those_of_the_whole(tmp_path: Path) -> None:
-    async with Workshop(tmp_path / "redraft.db") as shop:
+    async with Session(tmp_path / "redraft.db") as shop:
         seen = [event async for event in shop.stream(book(), words=60, by_chapter=True)]
         assert isinstance(seen[0], RunStarted)
         assert isinstance(seen[-1], RunDone)
@@ -42,7 +42,7 @@ async def test_chapters_are_results_and_the_events_are_those_of_the_whole(tmp_pa
 
 async def test_several_documents_are_one_source(tmp_path: Path) -> None:
     (tmp_path / "other.md").write_text("The birch was seen by a farmer in the wood. " * 60, "utf-8")
-    async with Workshop(tmp_path / "redraft.db") as shop:
+    async with Session(tmp_path / "redraft.db") as shop:
         result = await shop.summarize([book(), tmp_path / "other.md"], words=60)
         found = {origin.document for one in (await shop.lineage(result.run.id)).sentences for origin in one.origins}
         assert found == {"All about the alder", "other.md"}
@@ -52,12 +52,12 @@ async def test_several_documents_are_one_source(tmp_path: Path) -> None:
 
 
 async def test_a_graph_drafts_no_chapters(tmp_path: Path) -> None:
-    async with Workshop(tmp_path / "redraft.db") as shop:
+    async with Session(tmp_path / "redraft.db") as shop:
         graph = summarizer(refine=False).compile()
         with pytest.raises(UsageError, match="a graph drafts no chapters"):
             await graph.ainvoke({"source": "book.md", "by_chapter": True}, context=shop)
 
 
 def test_a_run_that_goes_by_chapter_is_another_one() -> None:
-    plain, chapters = (Settings(by_chapter=by).identity("d", "t", {}) for by in (False, True))
+    plain, chapters = (DraftConfig(by_chapter=by).identity("d", "t", {}) for by in (False, True))
     assert plain != chapters

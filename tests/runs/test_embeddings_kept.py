@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Workshop
+from redraft import Session
 from redraft.readers.documents import load
 from redraft.runs import job, prepare
-from redraft.settings import Judging
+from redraft.settings import JudgeConfig
 from redraft.text.embeddings import Embeddings, load_encoder
 from redraft.text.languages import tongues_of
 from redraft.text.origins import indexed
@@ -43,8 +43,8 @@ async def judged(database: Path, monkeypatch: pytest.MonkeyPatch, summary: str) 
     encoder = Noting()
     for module in (job, prepare):
         monkeypatch.setattr(module, load_encoder.__name__, lambda _: encoder)
-    async with Workshop(database) as shop:
-        judging = Judging(embeddings="a model", metrics=METRICS)
+    async with Session(database) as shop:
+        judging = JudgeConfig(embeddings="a model", metrics=METRICS)
         done = await shop.evaluate(str(SAMPLE), summary, judging=judging)
     assert {one.outcome for one in done.evaluations.values()} <= {"scored", "measured", "failed"}
     assert done.evaluations["position"].judged

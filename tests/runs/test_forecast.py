@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from redraft.runs.forecast import Forecast, forecast
-from redraft.runs.prepare import Order, prepare
-from redraft.settings import BuildKeyfacts, BuildQuestions, Evaluate, Judging, Purpose, Settings
+from redraft.runs.prepare import RunSpec, prepare
+from redraft.settings import BuildKeyfacts, BuildQuestions, DraftConfig, Evaluate, JudgeConfig, Purpose
 from tests.judges import Court, Keepers, Said, Sheet, island, keepers_in, told, tree_of
 
 PROMPTS = {
@@ -44,18 +44,18 @@ def court(tmp_path: Path) -> Iterator[Court]:
     made.store.close()
 
 
-def narrow(court: Court, **settings: Any) -> Settings:
+def narrow(court: Court, **settings: Any) -> DraftConfig:
     """A window that the document does not fit."""
     return court.settings({"context_tokens": 2000, "strategy": "given", **settings})
 
 
-def forecast_of(court: Court, settings: Settings, **judging: Any) -> Forecast:
-    return foreseen(court, settings, Evaluate(judging=Judging(**judging)))
+def forecast_of(court: Court, settings: DraftConfig, **judging: Any) -> Forecast:
+    return foreseen(court, settings, Evaluate(judging=JudgeConfig(**judging)))
 
 
-def foreseen(court: Court, settings: Settings, purpose: Purpose) -> Forecast:
+def foreseen(court: Court, settings: DraftConfig, purpose: Purpose) -> Forecast:
     prepared = prepare(court.document, settings, court.model, SUMMARY)
-    return forecast(prepared, Order(purpose, given=SUMMARY))
+    return forecast(prepared, RunSpec(purpose, given=SUMMARY))
 
 
 @pytest.mark.slow
@@ -65,7 +65,9 @@ def test_what_rests_on_facts_or_sentences_that_nobody_knows_is_told_as_about_so_
     assert [stage.name for stage in given.stages if stage.about] == ["validating key facts", "keyfact_recall"]
     assert not forecast_of(court, settings, metrics=("coverage", "consistency", "faithfulness", "booookscore")).about
     drafted = prepare(court.document, court.settings({"strategy": "incremental"}), court.model)
-    ahead = forecast(drafted, Order(Evaluate(judging=Judging(metrics=("coverage", "consistency", "faithfulness")))))
+    ahead = forecast(
+        drafted, RunSpec(Evaluate(judging=JudgeConfig(metrics=("coverage", "consistency", "faithfulness"))))
+    )
     assert [stage.name for stage in ahead.stages if stage.about] == ["consistency", "faithfulness"]
 
 
@@ -93,7 +95,7 @@ async def test_aligning_the_facts_for_faithfulness_alone_is_foreseen_too(court: 
     other = told(*range(1, 30))
     most = forecast(
         prepare(court.document, settings, court.model, other),
-        Order(Evaluate(judging=Judging(metrics=("faithfulness",), keyfacts=key)), given=other),
+        RunSpec(Evaluate(judging=JudgeConfig(metrics=("faithfulness",), keyfacts=key)), given=other),
     )
     court.forget()
     await court.evaluate(other, settings=settings.model_dump(), metrics=("faithfulness",), keyfacts=key)
@@ -117,11 +119,11 @@ def test_a_query_is_held_against_one_tree_and_its_chunk(court: Court) -> None:
 
 
 def test_who_does_what_is_told(court: Court) -> None:
-    built = foreseen(court, court.settings(), BuildKeyfacts(judging=Judging()))
+    built = foreseen(court, court.settings(), BuildKeyfacts(judging=JudgeConfig()))
     assert {stage.name: stage.by for stage in built.stages} == {
         "finding key facts": "judge",
         "validating key facts": "validator",
         "asking what the trees answer": "judge",
     }
-    asked = foreseen(court, court.settings(), BuildQuestions(judging=Judging()))
+    asked = foreseen(court, court.settings(), BuildQuestions(judging=JudgeConfig()))
     assert [stage.name for stage in asked.stages] == ["asking about the document"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Limits, Settings, Workshop
+from redraft import DraftConfig, Limits, Session
 from redraft.errors import BudgetError
 from redraft.store.store import Store
 from tests.chatserver import ChatServer, Seen, summarizer, text_of
@@ -56,7 +56,7 @@ async def test_a_refusal_in_words_is_a_gap_and_no_part_of_the_summary(tmp_path: 
         return "I'm sorry, but I can't help with that." if refused else write(seen)
 
     with ChatServer(script) as server, Store(tmp_path / "redraft.db") as store:  # type: ignore[arg-type]
-        settings = Settings(
+        settings = DraftConfig(
             model="openai:m",
             base_url=server.base_url,
             chunk_tokens=128,
@@ -64,7 +64,7 @@ async def test_a_refusal_in_words_is_a_gap_and_no_part_of_the_summary(tmp_path: 
             words=60,
             strategy="hierarchical",
         )
-        async with Workshop(store) as shop:
+        async with Session(store) as shop:
             result = await shop.summarize(story(30), settings=settings)
     assert len(result.gaps) == 1
     assert "declined" in result.gaps[0].reason

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Document, Evidence, Finding, Workshop, read_losses
+from redraft import Document, Evidence, Finding, Session, read_losses
 from redraft.domain import REVIEW, Span
 from redraft.errors import UsageError
 from redraft.graphs.review import requests, reviewed
@@ -41,7 +41,7 @@ def lost(fact: str = FACT) -> Finding:
 
 
 async def test_a_lost_fact_is_brought_in_though_the_goals_are_met(tmp_path: Path) -> None:
-    async with Workshop(tmp_path / "a.db") as shop:
+    async with Session(tmp_path / "a.db") as shop:
         untouched = await shop.refine(book(), SUMMARY, words=60, goals=GOALS, allow_self_check=True)
         result = await shop.refine(book(), SUMMARY, words=60, goals=GOALS, allow_self_check=True, findings=[lost()])
 
@@ -54,7 +54,7 @@ async def test_a_lost_fact_is_brought_in_though_the_goals_are_met(tmp_path: Path
 
 
 async def test_they_meet_no_goal_and_what_misses_one_is_mended_after_them(tmp_path: Path) -> None:
-    async with Workshop(tmp_path / "a.db") as shop:
+    async with Session(tmp_path / "a.db") as shop:
         result = await shop.refine(
             book(), SUMMARY, words=60, goals={"coverage": 1.0}, allow_self_check=True, findings=[lost()], rounds=3
         )
@@ -69,7 +69,7 @@ async def test_more_than_a_revision_takes_are_mended_in_the_next_one_and_those_b
     facts = [line for line in LINES if line not in SUMMARY]
     several = [lost(fact) for fact in [*facts, LINES[1][5:], LINES[2][14:]]]
     assert len(several) == 7
-    async with Workshop(tmp_path / "a.db") as shop:
+    async with Session(tmp_path / "a.db") as shop:
         result = await shop.refine(book(), SUMMARY, words=200, goals=GOALS, allow_self_check=True, findings=several)
         first = shop.store.judgments.of(result.rounds[0].draft)[REVIEW].findings
 
@@ -81,7 +81,7 @@ async def test_more_than_a_revision_takes_are_mended_in_the_next_one_and_those_b
 
 async def test_without_rounds_for_all_of_them_it_says_so(tmp_path: Path) -> None:
     said: list[str] = []
-    async with Workshop(tmp_path / "a.db", observer=lambda event: said.append(str(event))) as shop:
+    async with Session(tmp_path / "a.db", observer=lambda event: said.append(str(event))) as shop:
         several = [lost(line) for line in (*LINES, LINES[1][5:])]
         result = await shop.refine(
             book(), SUMMARY, words=200, goals=GOALS, allow_self_check=True, findings=several, rounds=1
@@ -91,7 +91,7 @@ async def test_without_rounds_for_all_of_them_it_says_so(tmp_path: Path) -> None
 
 
 async def test_what_was_lost_on_the_way_of_a_run_can_be_handed_over(tmp_path: Path) -> None:
-    async with Workshop(tmp_path / "a.db") as shop:
+    async with Session(tmp_path / "a.db") as shop:
         drafted = await shop.summarize(book(), words=20)
         await shop.build(book())
         losses = read_losses(shop.store, drafted.run.id)
@@ -113,7 +113,7 @@ async def test_what_was_lost_on_the_way_of_a_run_can_be_handed_over(tmp_path: Pa
 async def test_findings_on_something_else_are_refused_before_anything_is_spent(
     tmp_path: Path, finding: Finding, said: str
 ) -> None:
-    async with Workshop(tmp_path / "a.db") as shop:
+    async with Session(tmp_path / "a.db") as shop:
         with pytest.raises(UsageError, match=said):
             await shop.refine(book(), SUMMARY, goals=GOALS, allow_self_check=True, findings=[lost(), finding])
         assert shop.store.runs.latest(1) == []

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from redraft import Limits, Settings
+from redraft import DraftConfig, Limits
 from redraft.agents import tracer
 from redraft.errors import BudgetError, RunError, UsageError
 from redraft.history.lineage import Lineage, read_lineage
@@ -180,7 +180,7 @@ async def test_whoever_says_nothing_changes_nothing(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("plenty")
 async def test_a_plan_asks_nobody_and_is_kept_to(tmp_path: Path) -> None:
     desk, run = await drafted(tmp_path)
-    prepared = prepare(chronicle(), Settings(**SETTINGS, strategy="given"))
+    prepared = prepare(chronicle(), DraftConfig(**SETTINGS, strategy="given"))
     plan = foreseen(desk.store, run, prepared)
     assert (plan.calls, plan.sentences > 0) == (1, True)
     assert 0 < plan.tokens <= plan.most

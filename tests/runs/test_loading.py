@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redraft import Judging, Refinement
+from redraft import JudgeConfig, RefineConfig
 from redraft.runs import manager
 from tests.judges import KEY, Court, island, told
 from tests.runs.courts import Open
@@ -59,13 +59,13 @@ async def test_where_there_is_a_draft_the_judge_is_asked_and_not_the_writer(
     with opened.served() as server:
         opened.model = None
         where = {"model": "openai:m", "base_url": server.base_url}
-        goals = Refinement(goals={"consistency": 0.1}, allow_self_check=True)
+        goals = RefineConfig(goals={"consistency": 0.1}, allow_self_check=True)
         async with opened.shop(judges=["extractive"]) as shop:
             settings = opened.settings(where)
             await shop.refine(opened.document, told(1, 2), settings=settings, refinement=goals)
         assert loaded == []
         async with opened.shop(judges=["openai:judge"]) as shop:
             judged = opened.settings({"model": "extractive", "base_url": None})
-            judging = Judging(base_url=server.base_url, metrics=("consistency",))
+            judging = JudgeConfig(base_url=server.base_url, metrics=("consistency",))
             await shop.evaluate(island(20), told(1, 2), settings=judged, judging=judging)
     assert loaded == [0]

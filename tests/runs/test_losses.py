@@ -14,7 +14,7 @@ from redraft.prompts.origins import AllSources, Sources
 from redraft.runs import lineage
 from redraft.runs.lineage import foreseen
 from redraft.runs.prepare import prepare
-from redraft.settings import Settings
+from redraft.settings import DraftConfig
 from tests.history.test_lineage import KEEPERS, WEATHER, chronicle, faithful
 from tests.history.test_lost import known
 from tests.runs.test_lineages import SETTINGS, Reader
@@ -100,7 +100,7 @@ async def test_it_takes_no_more_than_its_share(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("plenty")
 async def test_a_plan_counts_the_facts_too(tmp_path: Path) -> None:
     desk, run = await drafted(tmp_path, retelling)
-    prepared = prepare(chronicle(), Settings(strategy="given", context_tokens=8192), given="x")
+    prepared = prepare(chronicle(), DraftConfig(strategy="given", context_tokens=8192), given="x")
     without, planned = (foreseen(desk.store, run, prepared, lost=lost) for lost in (False, True))
     assert without.facts == 0
     assert planned.facts > 0

@@ -8,12 +8,22 @@ from pathlib import Path
 import pytest
 
 from redraft.errors import UsageError
-from redraft.runs.prepare import Order
-from redraft.settings import Compare, Evaluate, Judging, Part, Purpose, Refine, Refinement, Settings, Summarize
+from redraft.runs.prepare import RunSpec
+from redraft.settings import (
+    Compare,
+    DraftConfig,
+    Evaluate,
+    ExperimentPart,
+    JudgeConfig,
+    Purpose,
+    Refine,
+    RefineConfig,
+    Summarize,
+)
 from tests.judges import Court
 
-JUDGING = Judging(metrics=("coverage",))
-REFINEMENT = Refinement(goals={"coverage": 0.5})
+JUDGING = JudgeConfig(metrics=("coverage",))
+REFINEMENT = RefineConfig(goals={"coverage": 0.5})
 DRAFTING: list[Purpose] = [Summarize(), Evaluate(judging=JUDGING), Refine(judging=JUDGING, refinement=REFINEMENT)]
 
 
@@ -27,7 +37,7 @@ def court(tmp_path: Path) -> Iterator[Court]:
 @pytest.mark.parametrize("judging", [None, JUDGING])
 @pytest.mark.parametrize("refinement", [None, REFINEMENT])
 async def test_a_summary_that_nobody_makes_and_nobody_hands_over_is_refused(
-    court: Court, judging: Judging | None, refinement: Refinement | None
+    court: Court, judging: JudgeConfig | None, refinement: RefineConfig | None
 ) -> None:
     settings = court.settings({"strategy": "given"})
     with pytest.raises(UsageError, match="`given` makes no draft") as caught:
@@ -40,11 +50,11 @@ async def test_a_summary_that_nobody_makes_and_nobody_hands_over_is_refused(
 
 @pytest.mark.parametrize("purpose", DRAFTING, ids=lambda one: one.kind)
 def test_a_draft_is_given_where_one_is_handed_over(purpose: Purpose) -> None:
-    assert Order(purpose).settled(Settings()).strategy == "auto"
-    for settings in (Settings(), Settings(strategy="given")):
-        assert Order(purpose, given="A draft.").settled(settings).strategy == "given"
+    assert RunSpec(purpose).settled(DraftConfig()).strategy == "auto"
+    for settings in (DraftConfig(), DraftConfig(strategy="given")):
+        assert RunSpec(purpose, given="A draft.").settled(settings).strategy == "given"
 
 
-@pytest.mark.parametrize("purpose", [Compare(judging=JUDGING), Part(kind="a trial", judging=JUDGING)])
+@pytest.mark.parametrize("purpose", [Compare(judging=JUDGING), ExperimentPart(kind="a trial", judging=JUDGING)])
 def test_nothing_is_drafted_where_the_run_is_for_something_else(purpose: Purpose) -> None:
-    assert Order(purpose).settled(Settings()).strategy == "given"
+    assert RunSpec(purpose).settled(DraftConfig()).strategy == "given"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Document, Store, UsageError, Workshop, graphs
+from redraft import Document, Session, Store, UsageError, graphs
 from redraft.domain import content_id
 from redraft.errors import DocumentError
 from redraft.runs.inputs import document_of
@@ -57,7 +57,7 @@ def test_a_surrogate_can_be_stored(store: Store) -> None:
 
 @pytest.mark.parametrize("text", [*TEXTS, "A\0B"])
 async def test_a_text_in_place_of_a_path_is_not_quoted(store: Store, text: str) -> None:
-    async with Workshop(store) as shop:
+    async with Session(store) as shop:
         with pytest.raises(UsageError) as caught:
             await shop.summarize(text)
     assert str(caught.value) == f"a text of {len(text)} characters was given where a path was expected".replace(
@@ -69,7 +69,7 @@ async def test_a_text_in_place_of_a_path_is_not_quoted(store: Store, text: str) 
 @pytest.mark.parametrize("text", TEXTS)
 async def test_nor_is_a_summary_in_place_of_its_path(store: Store, tmp_path: Path, text: str) -> None:
     (tmp_path / "book.md").write_text(story(30).text, "utf-8")
-    async with Workshop(store) as shop:
+    async with Session(store) as shop:
         with pytest.raises(UsageError) as caught:
             await graphs.judge().compile().ainvoke({"source": str(tmp_path / "book.md"), "summary": text}, context=shop)
     assert SECRET not in str(caught.value)

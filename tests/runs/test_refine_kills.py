@@ -16,7 +16,7 @@ from typing import Any, Literal
 import pytest
 from langgraph.runtime import Runtime
 
-from redraft import Limits, Refinement, Settings, Store, Workshop
+from redraft import DraftConfig, Limits, RefineConfig, Session, Store
 from redraft.events import CallAnswered, Event, StageStarted, unobserved
 from redraft.graphs import assembly, evaluation, refinement
 from redraft.graphs.review import ReviewQuestion
@@ -116,12 +116,12 @@ async def agree(question: ReviewQuestion) -> Json:
 
 async def work(database: Path, url: str, observer: Callable[[Event], None] = unobserved) -> Result:
     """The refinement that is going to be killed."""
-    async with Workshop(database, limits=Limits(concurrency=1), reviewer=agree, observer=observer) as shop:
+    async with Session(database, limits=Limits(concurrency=1), reviewer=agree, observer=observer) as shop:
         return await shop.refine(
             island(),
             POOR,
-            refinement=Refinement(goals={"coverage": 0.9, "consistency": 1.0}, review=True, allow_self_check=True),
-            settings=Settings(model="openai:m", base_url=url, words=60),
+            refinement=RefineConfig(goals={"coverage": 0.9, "consistency": 1.0}, review=True, allow_self_check=True),
+            settings=DraftConfig(model="openai:m", base_url=url, words=60),
         )
 
 
@@ -192,7 +192,7 @@ async def killed_and_resumed(
         run = store.runs.latest(1)[0]
         # Once its end is on record nothing is left to be done.
         assert store.status(run) == ("done" if (death.node, death.moment) == ("finish", "after") else "killed")
-        async with Workshop(store, reviewer=agree, observer=observer) as shop:
+        async with Session(store, reviewer=agree, observer=observer) as shop:
             return outcome(await shop.resume(run.id))
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from redraft import Limits, Refinement, ReviewQuestion
+from redraft import Limits, RefineConfig, ReviewQuestion
 from redraft.errors import ModelError, ProviderError, RunError, TransientError
 from redraft.history.results import Result
-from redraft.settings import Judging, PolicyName
+from redraft.settings import JudgeConfig, PolicyName
 from redraft.text.words import count_words
 from tests.chatserver import Answer
 from tests.judges import KEY, Court, Json, Keepers, Lazy, Said, Saying, Sheet, island, keepers_in, told
@@ -486,7 +486,7 @@ async def test_a_fork_begins_with_the_draft_of_a_round_and_asks_nothing_twice(tm
     first = await opened.refine(POOR, rounds=2)
     opened.forget()
     async with opened.shop() as shop:
-        forked = await shop.fork(first.run.id, 1, refinement=Refinement(goals={"coverage": 0.5}))
+        forked = await shop.fork(first.run.id, 1, refinement=RefineConfig(goals={"coverage": 0.5}))
 
     assert forked.run.parent == first.run.id
     assert forked.initial_scores == {"coverage": 2 / 6, "consistency": 1.0}
@@ -509,8 +509,8 @@ async def test_a_summary_is_drafted_and_refined_in_one_run(tmp_path: Path) -> No
         result = await shop.summarize(
             opened.document,
             settings=opened.settings({"strategy": "direct", "words": 100}),
-            refinement=Refinement(goals={"coverage": 1.0}),
-            judging=Judging(metrics=("consistency",)),
+            refinement=RefineConfig(goals={"coverage": 1.0}),
+            judging=JudgeConfig(metrics=("consistency",)),
         )
 
     assert result.run.kind == "refine"

@@ -7,12 +7,12 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from redraft import Store, Workshop
+from redraft import Session, Store
 
 
 async def test_a_new_file_that_another_run_is_setting_up_is_waited_for(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
-        async with Workshop(store) as shop:
+        async with Session(store) as shop:
             store.checkpoints.address()
             with closing(sqlite3.connect(store.checkpoints.path, isolation_level=None)) as other:
                 other.execute("BEGIN IMMEDIATE")

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from redraft.errors import BudgetError
-from redraft.runs.session import Workshop
+from redraft.runs.session import Session
 from redraft.runs.store_copy import copy_store
-from redraft.settings import Limits, Settings
+from redraft.settings import DraftConfig, Limits
 from redraft.store.store import Store
 from tests import postgres
 from tests.chatserver import ChatServer, asked
@@ -117,9 +117,9 @@ async def test_a_run_that_was_stopped_is_gone_on_with_where_it_was_copied_to(
     places = [tmp_path / "redraft.db", address] if way == "in" else [address, tmp_path / "redraft.db"]
     with ChatServer() as server, Store(places[0]) as here, Store(places[1]) as there:
         place = {"model": "openai:m", "base_url": server.base_url, "context_tokens": 1024, "chunk_tokens": 192}
-        settings = Settings.model_validate({"words": 60, "strategy": "incremental", **place})
+        settings = DraftConfig.model_validate({"words": 60, "strategy": "incremental", **place})
         document = story(60)
-        async with Workshop(here, settings=settings, limits=Limits(max_calls=3)) as shop:
+        async with Session(here, settings=settings, limits=Limits(max_calls=3)) as shop:
             with suppress(BudgetError):
                 await shop.summarize(document)
         [run] = here.runs.latest(9)
@@ -127,7 +127,7 @@ async def test_a_run_that_was_stopped_is_gone_on_with_where_it_was_copied_to(
         copied = await copy_store(here, there)
         assert copied.runs == [run.id]
         assert await standing(here, run.id) == await standing(there, run.id) != {}
-        async with Workshop(there) as shop:
+        async with Session(there) as shop:
             result = await shop.resume(run.id, limits=run.limits.model_copy(update={"max_calls": 100}))
         assert result.run.status == "done"
         assert Counter(asked(seen) for seen in server.seen).most_common(1)[0][1] == 1
@@ -137,7 +137,7 @@ async def test_a_run_that_was_stopped_is_gone_on_with_where_it_was_copied_to(
 
 async def standing(store: Store, run: str) -> dict[str, Any]:
     """What the checkpoint that a run goes on from says."""
-    async with Workshop(store) as shop:
+    async with Session(store) as shop:
         found = await (await shop.checkpointer()).aget_tuple({"configurable": {"thread_id": f"run-{run}"}})
     assert found is not None
     writes = sorted((channel, repr(value)) for _, channel, value in found.pending_writes or ())

@@ -12,7 +12,7 @@ import pytest
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
-from redraft import Limits, Settings, Store, Workshop
+from redraft import DraftConfig, Limits, Session, Store
 from redraft.errors import ModelError, UsageError
 from redraft.events import unobserved
 from redraft.models.base import Model, Request
@@ -21,9 +21,9 @@ from redraft.models.prices import price_table
 from redraft.models.testing import FunctionModel
 from redraft.prompts.book import PromptBook
 from redraft.readers.documents import parse
-from redraft.runs.model_pool import Staff, at_work, by_identity, hire, located, people, under_settings
-from redraft.runs.prepare import Order, prepare, record
-from redraft.settings import Judging, Refinement, with_draft
+from redraft.runs.model_pool import ModelPool, at_work, by_identity, hire, located, people, under_settings
+from redraft.runs.prepare import RunSpec, prepare, record
+from redraft.settings import JudgeConfig, RefineConfig, with_draft
 
 LOCAL = "http://localhost:8000/v1"
 ELSEWHERE = "http://judges.example/v1"
@@ -36,9 +36,9 @@ def silent(identity: str) -> FunctionModel:
 
 
 def addresses(
-    judging: Judging,
-    settings: Settings,
-    refinement: Refinement | None = None,
+    judging: JudgeConfig,
+    settings: DraftConfig,
+    refinement: RefineConfig | None = None,
     objects: Mapping[str, Model] | None = None,
 ) -> dict[str, str | None]:
     """Where each of those who are opened is, after the judging has been on record."""
@@ -53,37 +53,37 @@ def test_judges_do_not_write(writer: str | None) -> None:
     there = people(writer, ["openai:first", "openai:second"], None, None)
     assert (there.model, there.judges) == (writer, ("openai:first", "openai:second"))
     written = "openai:settings" if writer is None else writer
-    assert there.settings(Settings(model="openai:settings")).model == written
+    assert there.settings(DraftConfig(model="openai:settings")).model == written
 
 
 def test_a_validator_is_where_the_writer_is_whoever_judges() -> None:
-    settings = Settings(model="openai:m", base_url=LOCAL)
-    judging = Judging(judges=("mine",), validator="openai:x")
+    settings = DraftConfig(model="openai:m", base_url=LOCAL)
+    judging = JudgeConfig(judges=("mine",), validator="openai:x")
     assert addresses(judging, settings, objects={"mine": silent("mine")}) == {"writer": LOCAL, "validator": LOCAL}
 
 
 def test_with_judges_handed_over_a_run_asks_its_validator_where_the_writer_is() -> None:
-    settings = Settings(model="openai:m", base_url=LOCAL)
+    settings = DraftConfig(model="openai:m", base_url=LOCAL)
     there = people(None, [silent("mine")], None, None)
-    judging = there.judging(Judging(validator="openai:x"), settings)
+    judging = there.judging(JudgeConfig(validator="openai:x"), settings)
     assert (judging.judges, judging.base_url) == (("mine",), LOCAL)
 
 
 @pytest.mark.parametrize(
     ("settings", "judges", "address"),
     [
-        (Settings(model="openai:m", base_url=LOCAL), None, LOCAL),
-        (Settings(model="openai:m", base_url=LOCAL), ELSEWHERE, ELSEWHERE),
-        (Settings(base_url=LOCAL), None, LOCAL),  # the built-in writer is nowhere
-        (Settings(), ELSEWHERE, ELSEWHERE),
-        (Settings(), None, PUBLIC),
-        (Settings(model=f"openai:m@{LOCAL}"), None, LOCAL),  # handed over
-        (Settings(model="mine", base_url=LOCAL), None, LOCAL),
+        (DraftConfig(model="openai:m", base_url=LOCAL), None, LOCAL),
+        (DraftConfig(model="openai:m", base_url=LOCAL), ELSEWHERE, ELSEWHERE),
+        (DraftConfig(base_url=LOCAL), None, LOCAL),  # the built-in writer is nowhere
+        (DraftConfig(), ELSEWHERE, ELSEWHERE),
+        (DraftConfig(), None, PUBLIC),
+        (DraftConfig(model=f"openai:m@{LOCAL}"), None, LOCAL),  # handed over
+        (DraftConfig(model="mine", base_url=LOCAL), None, LOCAL),
     ],
 )
-def test_everybody_who_is_named_is_at_one_address(settings: Settings, judges: str | None, address: str) -> None:
-    judging = Judging(judges=("openai:a", "extractive"), validator="openai:b", base_url=judges)
-    refinement = Refinement(goals={"coverage": 1}, decider="openai:c")
+def test_everybody_who_is_named_is_at_one_address(settings: DraftConfig, judges: str | None, address: str) -> None:
+    judging = JudgeConfig(judges=("openai:a", "extractive"), validator="openai:b", base_url=judges)
+    refinement = RefineConfig(goals={"coverage": 1}, decider="openai:c")
     objects = {settings.model: silent(settings.model)} if settings.model not in ("openai:m", "extractive") else {}
     found = addresses(judging, settings, refinement, objects)
     assert (found["validator"], found["decider"]) == (address, address)
@@ -94,8 +94,8 @@ def test_everybody_who_is_named_is_at_one_address(settings: Settings, judges: st
 
 
 async def test_the_writers_temperature_is_nobody_elses(tmp_path: Path) -> None:
-    settings = Settings(model="openai:m", base_url=LOCAL, temperature=0.9, top_p=0.5)
-    for judging in (Judging(), Judging(judges=("openai:m",), validator="openai:x")):
+    settings = DraftConfig(model="openai:m", base_url=LOCAL, temperature=0.9, top_p=0.5)
+    for judging in (JudgeConfig(), JudgeConfig(judges=("openai:m",), validator="openai:x")):
         roles = under_settings(hire(settings, located(judging, settings), Limits(), None))
         assert (roles["writer"].temperature, roles["writer"].top_p) == (0.9, 0.5)
         assert {(one.temperature, one.top_p) for role, one in roles.items() if role != "writer"} == {(None, None)}
@@ -106,15 +106,15 @@ async def test_the_writers_temperature_is_nobody_elses(tmp_path: Path) -> None:
         drawn.append((request.sampling.temperature, request.sampling.top_p))
         return ModelError("nobody answers")
 
-    async with Workshop(tmp_path / "redraft.db", model=FunctionModel(reply, identity="mine")) as shop:
+    async with Session(tmp_path / "redraft.db", model=FunctionModel(reply, identity="mine")) as shop:
         with suppress(ModelError):
             await shop.evaluate(parse(TEXT, name="t.txt"), "The keeper lights it.", temperature=0.9, top_p=0.5)
     assert set(drawn) == {(0.0, None)}
 
 
 def test_a_writers_address_is_none_for_models_of_another_provider() -> None:
-    settings = Settings(model="openai:m", base_url=LOCAL)
-    judging = Judging(judges=("openai:a",), validator="azure_openai:x")
+    settings = DraftConfig(model="openai:m", base_url=LOCAL)
+    judging = JudgeConfig(judges=("openai:a",), validator="azure_openai:x")
     assert located(judging, settings).base_url is None
     assert addresses(judging, settings) == {"writer": LOCAL, "judge": LOCAL, "validator": None}
 
@@ -142,7 +142,7 @@ async def test_a_panel_of_twins_is_refused_before_anybody_is_asked(
     writer, *judges = (models[name] for name in names)
     with Store(tmp_path / "redraft.db") as store:
         with pytest.raises(UsageError, match=words):
-            async with Workshop(store, model=writer, judges=judges) as shop:
+            async with Session(store, model=writer, judges=judges) as shop:
                 await shop.evaluate(parse(TEXT, name="a"), "A lamp is lit.")
         assert store.runs.latest(10) == []
 
@@ -150,42 +150,42 @@ async def test_a_panel_of_twins_is_refused_before_anybody_is_asked(
 @asynccontextmanager
 async def team(
     folder: Path,
-    settings: Settings,
-    judging: Judging,
-    refinement: Refinement | None = None,
+    settings: DraftConfig,
+    judging: JudgeConfig,
+    refinement: RefineConfig | None = None,
     objects: Mapping[str, Model] | None = None,
-) -> AsyncIterator[Staff]:
+) -> AsyncIterator[ModelPool]:
     """A run's models at work."""
     with Store(folder / "redraft.db") as store:
-        prepared = prepare(parse(TEXT, name="a"), Settings())
-        run = record(prepared, Order(with_draft(judging, refinement)), Limits(), store)
+        prepared = prepare(parse(TEXT, name="a"), DraftConfig())
+        run = record(prepared, RunSpec(with_draft(judging, refinement)), Limits(), store)
         hired = hire(settings, judging, Limits(), None, refinement=refinement, objects=objects or {})
         async with at_work(hired, run, prepared, store, unobserved) as staff:
             yield staff
 
 
 async def test_a_model_that_is_opened_is_no_twin_of_one_that_is_handed_over(tmp_path: Path) -> None:
-    settings, twin = Settings(model="openai:m", base_url=LOCAL), silent(f"openai:m@{LOCAL}")
+    settings, twin = DraftConfig(model="openai:m", base_url=LOCAL), silent(f"openai:m@{LOCAL}")
     with pytest.raises(UsageError, match="two models have the identity openai:m@http"):
-        async with team(tmp_path, settings, Judging(judges=(twin.identity,)), objects={twin.identity: twin}):
+        async with team(tmp_path, settings, JudgeConfig(judges=(twin.identity,)), objects={twin.identity: twin}):
             pass
 
 
 @pytest.mark.parametrize(
     ("judging", "decider", "expected"),
     [
-        (Judging(), None, ("w", ("w",), "w", "w")),
-        (Judging(judges=("a", "w")), None, ("w", ("a", "w"), "a", "w")),
-        (Judging(judges=("a",), validator="w"), "a", ("w", ("a",), "w", "a")),
-        (Judging(validator="a"), "d", ("w", ("w",), "a", "d")),
+        (JudgeConfig(), None, ("w", ("w",), "w", "w")),
+        (JudgeConfig(judges=("a", "w")), None, ("w", ("a", "w"), "a", "w")),
+        (JudgeConfig(judges=("a",), validator="w"), "a", ("w", ("a",), "w", "a")),
+        (JudgeConfig(validator="a"), "d", ("w", ("w",), "a", "d")),
     ],
 )
 async def test_one_object_may_have_several_roles(
-    tmp_path: Path, judging: Judging, decider: str | None, expected: tuple[Any, ...]
+    tmp_path: Path, judging: JudgeConfig, decider: str | None, expected: tuple[Any, ...]
 ) -> None:
     objects = {name: silent(name) for name in "wad"}
-    refinement = Refinement(goals={"coverage": 1}, decider=decider)
-    async with team(tmp_path, Settings(model="w"), judging, refinement, objects) as staff:
+    refinement = RefineConfig(goals={"coverage": 1}, decider=decider)
+    async with team(tmp_path, DraftConfig(model="w"), judging, refinement, objects) as staff:
         judges = tuple(judge.model.identity for judge in staff.judges)
         others = (staff.validator.model.identity, staff.decider.model.identity)
         assert (staff.writer.model.identity, judges, *others) == expected
@@ -194,15 +194,17 @@ async def test_one_object_may_have_several_roles(
 def test_a_cost_limit_needs_the_price_of_the_decider_too(tmp_path: Path) -> None:
     table = tmp_path / "prices.toml"
     table.write_text('[prices]\n"m" = { prompt = 1, completion = 1 }\n', "utf-8")
-    settings, refinement = Settings(model="openai:m"), Refinement(goals={"coverage": 1}, decider="openai:dear")
+    settings, refinement = DraftConfig(model="openai:m"), RefineConfig(goals={"coverage": 1}, decider="openai:dear")
     with pytest.raises(UsageError, match="the price of openai:dear is not known"):
-        hire(settings, Judging(), Limits(max_cost=1), price_table(str(table)), refinement=refinement)
+        hire(settings, JudgeConfig(), Limits(max_cost=1), price_table(str(table)), refinement=refinement)
 
 
 def test_a_model_handed_over_costs_what_it_costs_by_name() -> None:
     names = (f"openai:gpt-4o@{PUBLIC}", f"openai:gpt-4o@{LOCAL}")
-    here, there = (hire(Settings(model=name), None, Limits(), None, objects={name: silent(name)})[0] for name in names)
-    assert here.price == hire(Settings(model="openai:gpt-4o", base_url=PUBLIC), None, Limits(), None)[0].price
+    here, there = (
+        hire(DraftConfig(model=name), None, Limits(), None, objects={name: silent(name)})[0] for name in names
+    )
+    assert here.price == hire(DraftConfig(model="openai:gpt-4o", base_url=PUBLIC), None, Limits(), None)[0].price
     assert here.price is not None
     assert there.price is None
 
@@ -220,9 +222,9 @@ async def test_what_is_sent_is_what_was_hashed(tmp_path: Path) -> None:
             return super()._generate(messages, *args, **kwargs)
 
     model = ChatModel(Noting(messages=iter([AIMessage("A lamp is lit, and a ship comes home.")])), identity="fake")
-    settings = Settings(strategy="direct", prompts=str(folder), words=20)
+    settings = DraftConfig(strategy="direct", prompts=str(folder), words=20)
     with Store(tmp_path / "redraft.db") as store:
-        async with Workshop(store, model=model) as shop:
+        async with Session(store, model=model) as shop:
             await shop.summarize(parse(TEXT, name="a"), settings=settings)
         with sqlite3.connect(store.path) as database:
             hashes = database.execute("SELECT prompt, prompt_hash FROM calls").fetchall()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Settings, Store, Workshop
+from redraft import DraftConfig, Session, Store
 from redraft.errors import IncompleteError
 from redraft.models.reasoning import MOST
 from tests.chatserver import Answer, ChatServer, Seen
@@ -25,7 +25,7 @@ async def test_a_run_whose_model_thinks_without_an_end_names_that_and_the_next_s
         return Answer("", finish_reason="length", usage=usage)
 
     with ChatServer(musing) as server, Store(tmp_path / "redraft.db") as store:
-        settings = Settings(
+        settings = DraftConfig(
             model="openai:m",
             base_url=server.base_url,
             chunk_tokens=128,
@@ -33,7 +33,7 @@ async def test_a_run_whose_model_thinks_without_an_end_names_that_and_the_next_s
             words=60,
             strategy="hierarchical",
         )
-        async with Workshop(store, settings=settings) as shop:
+        async with Session(store, settings=settings) as shop:
             with pytest.raises(IncompleteError, match=f"{MOST:,} tokens were not enough") as caught:
                 await shop.summarize(story(12))
         known = store.manners.known(f"openai:m@{server.base_url}")

@@ -12,7 +12,7 @@ import pytest
 from langchain_core.messages import ToolMessage
 from pydantic import BaseModel
 
-from redraft import Case, Evaluation, Evaluator, Finding, Limits, Refinement, Workshop, read_trace, tools
+from redraft import Case, Evaluation, Evaluator, Finding, Limits, RefineConfig, Session, read_trace, tools
 from redraft.history.results import Result
 from tests.judges import Court, Keepers, Said, Saying, Sheet, island, told
 from tests.runs.test_second_look import Blind
@@ -45,7 +45,7 @@ class Drafting(Keepers):
 class Hands:
     """An agent's hands: a court, a workshop on it, and its tools."""
 
-    def __init__(self, court: Court, shop: Workshop) -> None:
+    def __init__(self, court: Court, shop: Session) -> None:
         self.court = court
         self.shop = shop
         self.tools = {tool.name: tool for tool in tools(shop)}
@@ -188,7 +188,7 @@ async def test_a_metric_that_the_run_was_not_begun_with_can_be_asked_and_mended(
 
 
 async def test_what_the_built_in_model_says_of_its_own_text_is_marked(tmp_path: Path) -> None:
-    async with Workshop(tmp_path / "redraft.db") as shop:
+    async with Session(tmp_path / "redraft.db") as shop:
         hands = Hands(Court(tmp_path / "court"), shop)
         run = (await shop.evaluate(island(), SUMMARY, metrics=["coverage"])).run.id
         assert not (await hands.use("current_draft", run)).self_check, "somebody else has written it"
@@ -213,7 +213,7 @@ async def test_finish_brings_the_run_to_its_end(hands: Hands) -> None:
 
 
 async def test_finish_ends_a_run_that_waits(hands: Hands) -> None:
-    wanted = Refinement(goals={"consistency": 1.0}, review=True, allow_self_check=True)
+    wanted = RefineConfig(goals={"consistency": 1.0}, review=True, allow_self_check=True)
     waiting = await hands.shop.refine(hands.court.document, SUMMARY, refinement=wanted)
     assert waiting.run.status == "waiting"
     found = (await hands.use("list_findings", waiting.run.id, metric="consistency")).findings

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Document, Store, Workshop
+from redraft import Document, Session, Store
 from redraft.errors import RunError, StoreError
 from redraft.store.runs import Runs
 from tests.store.support import dump
@@ -20,7 +20,7 @@ async def test_a_run_is_stored_with_its_summary_or_not_at_all(tmp_path: Path, mo
     def full(*_: object) -> None:
         raise NO_ROOM
 
-    async with Workshop(tmp_path / "redraft.db") as shop:
+    async with Session(tmp_path / "redraft.db") as shop:
         with monkeypatch.context() as patch:
             patch.setattr(Runs, "keep_draft", full)
             with pytest.raises(StoreError, match="full"):
@@ -32,7 +32,7 @@ async def test_a_run_is_stored_with_its_summary_or_not_at_all(tmp_path: Path, mo
 
 async def test_a_run_that_was_stored_without_its_summary_is_told_in_a_sentence(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
-        async with Workshop(store) as shop:
+        async with Session(store) as shop:
             done = await shop.evaluate(TEXT, "The keeper lit the lamp.")
             store.runs.set_status(done.run.id, "failed")
             with store._connection.writing() as raw:
@@ -48,7 +48,7 @@ async def test_what_is_open_is_closed_though_nothing_can_be_put_on_record(
     def full(*_: object, **__: object) -> None:
         raise NO_ROOM
 
-    shop = Workshop(tmp_path / "redraft.db")
+    shop = Session(tmp_path / "redraft.db")
     run = await shop.begin({"source": await shop.add(TEXT), "strategy": "direct", "words": 10}, "summarize")
     await shop.checkpointer()
     async with shop.at_work(run):

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from redraft import ModelSettings, Settings
+from redraft import DraftConfig, ModelSettings
 from redraft.runs.models import judging_under, least_window
-from redraft.runs.prepare import Order
+from redraft.runs.prepare import RunSpec
 from redraft.runs.roster import known_window, told_window, with_windows
-from redraft.settings import Evaluate, Judging
+from redraft.settings import Evaluate, JudgeConfig
 from tests.chatserver import ChatServer
 from tests.cli.inside import Inside
 
@@ -22,43 +22,53 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-own-01234567")
 
 
-def windows(settings: Settings, judging: Judging) -> tuple[int, list[int], list[str]]:
-    found, order, notes = with_windows(settings, Order(Evaluate(judging=judging)), known_window)
+def windows(settings: DraftConfig, judging: JudgeConfig) -> tuple[int, list[int], list[str]]:
+    found, order, notes = with_windows(settings, RunSpec(Evaluate(judging=judging)), known_window)
     return found.context_tokens, [one.context_tokens for one in judging_under(found, order.judging)], notes
 
 
 def test_each_role_has_its_own() -> None:
     own = ModelSettings(model="openai:q", base_url="http://127.0.0.1:9/v1", context_tokens=4000)
-    judging = Judging(judges=("near", "openai:gpt-4o", "extractive"), models={"near": own})
-    assert windows(Settings(model="openai:gpt-5"), judging) == (272_000, [4000, 128_000, 8192], [])
+    judging = JudgeConfig(judges=("near", "openai:gpt-4o", "extractive"), models={"near": own})
+    assert windows(DraftConfig(model="openai:gpt-5"), judging) == (272_000, [4000, 128_000, 8192], [])
     # What is given is the writer's.
-    assert windows(Settings(model="openai:gpt-5", context_tokens=9000), judging)[:2] == (9000, [4000, 128_000, 8192])
-    judging = Judging(judges=("openai:who",), base_url="http://127.0.0.1:9/v1")
+    assert windows(DraftConfig(model="openai:gpt-5", context_tokens=9000), judging)[:2] == (9000, [4000, 128_000, 8192])
+    judging = JudgeConfig(judges=("openai:who",), base_url="http://127.0.0.1:9/v1")
     for given in (9000, 128_000):
-        of_writer, judges, notes = windows(Settings(model="openai:gpt-5", context_tokens=given), judging)
+        of_writer, judges, notes = windows(DraftConfig(model="openai:gpt-5", context_tokens=given), judging)
         assert (of_writer, judges, len(notes)) == (given, [given], 1)
         assert notes[0].startswith(
             f"the window of openai:who is not known: {given:,} tokens, as many as the writer's, are"
         )
-    spare = Judging(judges=("spare",), models={"spare": ModelSettings(model="openai:m", base_url="http://localhost:9")})
-    assert windows(Settings(model="openai:gpt-4.1", context_tokens=128_000), spare)[1] == [128_000]
+    spare = JudgeConfig(
+        judges=("spare",), models={"spare": ModelSettings(model="openai:m", base_url="http://localhost:9")}
+    )
+    assert windows(DraftConfig(model="openai:gpt-4.1", context_tokens=128_000), spare)[1] == [128_000]
     # One model has one window.
-    assert windows(Settings(model="openai:m", context_tokens=9000), Judging(judges=("openai:m",))) == (9000, [9000], [])
+    assert windows(DraftConfig(model="openai:m", context_tokens=9000), JudgeConfig(judges=("openai:m",))) == (
+        9000,
+        [9000],
+        [],
+    )
 
 
 def test_one_that_nobody_knows_is_said() -> None:
-    judging = Judging(judges=("openai:who",), base_url="http://127.0.0.1:9/v1")
-    _, judges, notes = windows(Settings(model="openai:gpt-5"), judging)
+    judging = JudgeConfig(judges=("openai:who",), base_url="http://127.0.0.1:9/v1")
+    _, judges, notes = windows(DraftConfig(model="openai:gpt-5"), judging)
     assert judges == [272_000]
     assert len(notes) == 1
     assert notes[0].startswith("the window of openai:who is not known: 272,000 tokens, as many as the writer's, are")
-    assert windows(Settings(), Judging()) == (8192, [8192], [])
+    assert windows(DraftConfig(), JudgeConfig()) == (8192, [8192], [])
 
 
 def test_judges_look_things_up_in_the_least_of_their_windows() -> None:
-    judges = [Settings(model="openai:a", context_tokens=9000), Settings(context_tokens=100), Settings(model="openai:b")]
+    judges = [
+        DraftConfig(model="openai:a", context_tokens=9000),
+        DraftConfig(context_tokens=100),
+        DraftConfig(model="openai:b"),
+    ]
     assert least_window(judges) == 8192
-    assert least_window([Settings(context_tokens=100)]) == 100
+    assert least_window([DraftConfig(context_tokens=100)]) == 100
 
 
 def test_a_run_asks_the_server_and_a_plan_does_not(tmp_path: Path) -> None:
@@ -82,18 +92,20 @@ def test_a_server_that_says_nothing_leaves_the_assumption(tmp_path: Path) -> Non
     with ChatServer(lambda _: "The keeper kept the light.") as server:
         done = Inside(tmp_path, server.base_url).run("summarize", "book.md", "-m", "openai:m", "-w", "60")
         assert done.err.count(ASSUMED) == 1
-        settled, _, _ = with_windows(Settings(model="openai:gpt-4o", base_url=server.base_url), Order(), told_window)
+        settled, _, _ = with_windows(
+            DraftConfig(model="openai:gpt-4o", base_url=server.base_url), RunSpec(), told_window
+        )
         assert settled.context_tokens == 128_000
 
 
 def test_who_gets_no_key_is_said_unless_they_are_on_this_machine() -> None:
     away, here = "http://judges.example/v1", "http://localhost:8001/v1"
-    writer = Settings(model="openai:gpt-5", context_tokens=9000)
+    writer = DraftConfig(model="openai:gpt-5", context_tokens=9000)
     for address, said in ((away, 1), (here, 0)):
-        _, _, notes = windows(writer, Judging(judges=("openai:gpt-4o",), base_url=address))
+        _, _, notes = windows(writer, JudgeConfig(judges=("openai:gpt-4o",), base_url=address))
         assert len(notes) == said
     assert notes == []
-    _, _, notes = windows(writer, Judging(judges=("openai:gpt-4o",), base_url=away))
+    _, _, notes = windows(writer, JudgeConfig(judges=("openai:gpt-4o",), base_url=away))
     assert notes[0].startswith(f"openai:gpt-4o at {away} is asked without a key")
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from redraft.domain import (
     Chunk,
     Document,
+    DocumentSection,
     Evaluation,
     Evidence,
     Finding,
@@ -28,7 +29,6 @@ from redraft.domain import (
     Parent,
     Piece,
     Round,
-    Section,
     Span,
     Tree,
     Usage,
@@ -36,13 +36,13 @@ from redraft.domain import (
 )
 from redraft.questions import TypedQuestion, TypedQuestions
 from redraft.rulings import FinalComparison, Lookup, PointAnswer, Ruling
-from redraft.settings import Judging, Limits, Refine, Refinement, Settings
-from redraft.store.agreements import Agreement, Opinion, Standing
+from redraft.settings import DraftConfig, JudgeConfig, Limits, Refine, RefineConfig
+from redraft.store.agreements import Agreement, HumanOpinion, JudgeSetup
 from redraft.store.batches import Batch, NewItem
-from redraft.store.bookings import Booking, Terms
+from redraft.store.bookings import Booking, ReservationTerms
 from redraft.store.calls import Call
 from redraft.store.database import is_server
-from redraft.store.drafts import Candidate, Chapter
+from redraft.store.drafts import ChapterRun, DraftCandidate
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from tests import postgres
@@ -63,7 +63,7 @@ def as_stored(text: str) -> str:
 
 
 def document(text: str = TEXT, title: str = "A title") -> Document:
-    sections = (Section("I. Ü", 1, Span(0, 10)), Section("II", 2, Span(10, len(text))))
+    sections = (DocumentSection("I. Ü", 1, Span(0, 10)), DocumentSection("II", 2, Span(10, len(text))))
     return Document(content_id(text), title, text, sections, "book.txt", "utf-16")
 
 
@@ -72,7 +72,7 @@ def run(name: str = "abc123", text: str = TEXT, **changes: Any) -> Run:
         id=name,
         identity="identity",
         document=content_id(text),
-        settings=Settings(query="What? \U0001f600", words=50),
+        settings=DraftConfig(query="What? \U0001f600", words=50),
         limits=Limits(max_calls=3),
         prompt_hashes={"merge": "1"},
         tokenizer="estimate",
@@ -94,7 +94,7 @@ def add_call(store: Store, made: Call) -> None:
     """Put a call into the ledger that has come to its end."""
     booking = Booking()
     # Under a key of its own, as if it had been sent before the same was answered.
-    store.bookings.book(booking, replace(made, key=f"{made.key} {next(_numbers)}"), Terms("pot"))
+    store.bookings.book(booking, replace(made, key=f"{made.key} {next(_numbers)}"), ReservationTerms("pot"))
     with store._connection.writing() as raw:
         raw.execute("UPDATE calls SET key = ? WHERE id = ?", (made.key, booking.call))
     store.bookings.settle(booking, made)
@@ -112,7 +112,7 @@ def piece(index: int = 0, text: str = "piece", **changes: Any) -> Piece:
     return Piece(index=index, text=text, **{**values, **changes})
 
 
-JUDGING = Judging(
+JUDGING = JudgeConfig(
     metrics=("coverage",),
     judges=("j1", "j2 \U0001f600"),
     repeat=2,
@@ -120,9 +120,9 @@ JUDGING = Judging(
     threshold=0.1,
     pack="pack-1",
 )
-REFINEMENT = Refinement(goals={"coverage": 0.8, "consistency": 1 / 3}, policy="paper", rounds=7, review=True)
+REFINEMENT = RefineConfig(goals={"coverage": 0.8, "consistency": 1 / 3}, policy="paper", rounds=7, review=True)
 MODEL = "openai:ünïcode@http://127.0.0.1/v1"
-STANDING = Standing(MODEL, "consistency", 3, "3f2a9c41", '{"threshold":0.1}')
+STANDING = JudgeSetup(MODEL, "consistency", 3, "3f2a9c41", '{"threshold":0.1}')
 AGREEMENT = Agreement(
     STANDING, "QAGS Ünïcode \U0001f600", "consistency", "summaries", "tau-b", 108, 1 / 3, None, 0.5, "2026-11-22"
 )
@@ -235,11 +235,13 @@ def fill(store: Store, name: str = "abc123") -> None:
     store.manners.learn_reasoning(MODEL, 700)
     store.agreements.keep(AGREEMENT)
     fill_judged(store, name)
-    chapters = [Chapter(title, Chunk(at, Span(10 * at, 10 * at + 10), 5)) for at, title in enumerate(("Öne", "Two"))]
+    chapters = [ChapterRun(title, Chunk(at, Span(10 * at, 10 * at + 10), 5)) for at, title in enumerate(("Öne", "Two"))]
     store.chapters.add(name, chapters)
     (draft,) = store.runs.drafts(name)
     store.candidates.add(name, [""])
-    store.candidates.settle(name, [Candidate(1, "", draft.id, chosen=True, reason="it is bétter"), Candidate(2)])
+    store.candidates.settle(
+        name, [DraftCandidate(1, "", draft.id, chosen=True, reason="it is bétter"), DraftCandidate(2)]
+    )
     fill_batch(store, name)
 
 
@@ -272,7 +274,7 @@ def fill_judged(store: Store, parent: str) -> str:
     store.judgments.keep_verdicts(VERDICTS, content_id(PRINTABLE))
     store.rulings.keep([RULING])
     store.rulings.keep_comparison(FinalComparison(fork, first, second, True, "It is möre.", (1, 0, 0), True))
-    store.opinions.keep(Opinion(fork, finding().id, first, agrees=False, note="She did nöt. \U0001f600"))
+    store.opinions.keep(HumanOpinion(fork, finding().id, first, agrees=False, note="She did nöt. \U0001f600"))
     store.runs.choose_draft(fork, second)
     store.runs.set_status(fork, "done", stop_reason="decided", why="Nöthing is left.")
     return fork

@@ -18,9 +18,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from typing_extensions import override
 
 from redraft.errors import RunError, UsageError
-from redraft.store.batches import MOST_DEATHS, Batch, Batches, Item, NewItem
+from redraft.store.batches import MOST_DEATHS, Batch, Batches, BatchItemRow, NewItem
 from redraft.store.connection import Connection
-from redraft.store.jobs import WINDOW, Turns
+from redraft.store.jobs import WINDOW, RateLimiterWindow
 from redraft.store.schema import migrate
 from redraft.store.sqlite import SqliteConnection
 from redraft.store.store import Store
@@ -63,8 +63,8 @@ class Leasing(RuleBasedStateMachine):
         self.batches = Batches(self.connection, self.clock)
         self.batches.open(Batch("b", {}, {}))
         self.batches.add("b", [NewItem(f"{n}.txt", f"{n}", priority) for n, priority in enumerate(priorities)])
-        self.held: dict[int, Item] = {}
-        self.old: list[Item] = []
+        self.held: dict[int, BatchItemRow] = {}
+        self.old: list[BatchItemRow] = []
         self.until: dict[int, float] = {}
         self.ended: dict[int, str] = {}
         self.deaths = dict.fromkeys(range(len(priorities)), 0)
@@ -254,7 +254,7 @@ def test_every_item_has_a_file_of_its_own_on_any_disk(store: Store) -> None:
 @given(st.lists(st.tuples(st.floats(0, 30), st.integers(1, 50)), max_size=40), st.integers(1, 5), st.integers(50, 100))
 def test_no_minute_has_more_turns_than_it_may(asked: list[tuple[float, int]], requests: int, tokens: int) -> None:
     clock, connection = Clock(), in_memory()
-    turns, taken = Turns(connection, clock), []
+    turns, taken = RateLimiterWindow(connection, clock), []
     for pause, size in asked:
         clock.now += pause
         while wait := turns.take("g", size, requests_per_minute=requests, tokens_per_minute=tokens):
@@ -271,7 +271,7 @@ def test_no_minute_has_more_turns_than_it_may(asked: list[tuple[float, int]], re
 
 def test_gates_do_not_wait_for_each_other() -> None:
     connection = in_memory()
-    turns = Turns(connection, Clock())
+    turns = RateLimiterWindow(connection, Clock())
     for gate in random.Random(1).sample(["a", "b", "c"], 3):
         assert turns.take(gate, 5, requests_per_minute=1, tokens_per_minute=None) == 0
         assert turns.take(gate, 5, requests_per_minute=1, tokens_per_minute=None) > 0

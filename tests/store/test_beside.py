@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft.store.bookings import Booking, Terms
+from redraft.store.bookings import Booking, ReservationTerms
 from redraft.store.store import Store
 from tests import postgres
 from tests.postgres import needs_postgres
@@ -128,7 +128,9 @@ def test_what_sixteen_processes_ask_at_once_is_sent_once(store: Store) -> None:
 
 
 def booked(store: Store, name: str) -> None:
-    store.bookings.book(Booking(), call(f"asked by {name}", run=name, booked_usd=1.0), Terms(f"of {name}", max_cost=9))
+    store.bookings.book(
+        Booking(), call(f"asked by {name}", run=name, booked_usd=1.0), ReservationTerms(f"of {name}", max_cost=9)
+    )
 
 
 def is_waiting(future: Future[None]) -> bool:

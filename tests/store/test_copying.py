@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from redraft.store.bookings import Terms
+from redraft.store.bookings import ReservationTerms
 from redraft.store.copy import Copied, copy
 from redraft.store.store import Store
 from tests.postgres import database, needs_postgres
@@ -82,7 +82,7 @@ def test_two_teams_become_one(stores: tuple[Store, Store]) -> None:
     assert answer is not None
     assert answer.text == "said to ben"
     assert [found.text for found in other.runs.drafts("ann")] == ["By ann."]
-    assert other.bookings.used(Terms("pot").pot) == one.bookings.used("pot")
+    assert other.bookings.used(ReservationTerms("pot").pot) == one.bookings.used("pot")
     intact(other.address)
 
 

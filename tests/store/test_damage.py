@@ -13,7 +13,7 @@ import pytest
 from redraft.batches.sources import allow_paths, check
 from redraft.errors import RunError, StoreError, UsageError
 from redraft.store.store import Store
-from redraft.studio.rows import Rows, Wanted
+from redraft.studio.rows import RunFilter, RunRows
 from tests.cli.inside import Inside
 from tests.support import SAMPLE
 
@@ -59,7 +59,7 @@ def test_a_damaged_run_costs_no_other_one(here: tuple[Inside, str, str], what: s
         if done.code != 0:
             assert bad in done.err
     with Store(command.database, to_read=True) as store:
-        rows = Rows(store).listed(Wanted())
+        rows = RunRows(store).listed(RunFilter())
     assert good in [row.run for row in rows.rows]
     if what == "notes of the draft":
         assert command.run("show", bad).code == 1

@@ -24,8 +24,8 @@ from redraft.settings import (
     BuildQuestions,
     Compare,
     Evaluate,
-    Judging,
-    Part,
+    ExperimentPart,
+    JudgeConfig,
     Purpose,
     Refine,
     Summarize,
@@ -529,7 +529,7 @@ def test_verdicts_are_kept_all_or_none(store: Store) -> None:
         (Compare(judging=JUDGING), "compare"),
         (BuildQuestions(judging=JUDGING), "pack"),
         (BuildKeyfacts(judging=JUDGING), "keyfacts"),
-        (Part(kind="a trial of lamps", judging=JUDGING), "a trial of lamps"),
+        (ExperimentPart(kind="a trial of lamps", judging=JUDGING), "a trial of lamps"),
     ],
 )
 def test_a_run_remembers_what_it_was_started_for(store: Store, purpose: Purpose, kind: str) -> None:
@@ -542,17 +542,17 @@ def test_a_run_remembers_what_it_was_started_for(store: Store, purpose: Purpose,
 
 def test_an_experiment_takes_no_name_of_another_kind_of_run() -> None:
     with pytest.raises(UsageError, match="no experiment can be named 'evaluate'"):
-        Part(kind="evaluate", judging=JUDGING)
+        ExperimentPart(kind="evaluate", judging=JUDGING)
 
 
 def test_what_is_done_with_a_draft_follows_from_what_is_asked_for() -> None:
     assert with_draft(None) == Summarize()
     assert with_draft(JUDGING).kind == "evaluate"
-    assert with_draft(None, REFINEMENT) == Refine(judging=Judging(), refinement=REFINEMENT)
+    assert with_draft(None, REFINEMENT) == Refine(judging=JudgeConfig(), refinement=REFINEMENT)
 
 
 def test_a_run_remembers_its_pack(store: Store) -> None:
-    store.runs.add(run("building", purpose=BuildQuestions(judging=Judging())))
+    store.runs.add(run("building", purpose=BuildQuestions(judging=JudgeConfig())))
     store.runs.set_judging("building", JUDGING)
     assert store.runs.get("building").purpose == BuildQuestions(judging=JUDGING)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from redraft.errors import StoreError
-from redraft.store.models import Manners
+from redraft.store.models import ModelCapabilities
 from redraft.store.store import Store
 from tests.store.support import plain
 
@@ -16,12 +16,12 @@ ONE, OTHER = "openai:small@http://127.0.0.1:8080/v1", "openai:small@http://127.0
 
 def test_what_is_learned_of_a_model_is_known_in_the_next_run_and_of_no_other_model(place: Path | str) -> None:
     with Store(place) as store:
-        assert store.manners.known(ONE) == Manners(None, None)
+        assert store.manners.known(ONE) == ModelCapabilities(None, None)
         store.manners.learn_mode(ONE, "json_schema")
         store.manners.learn_reasoning(OTHER, 300)
     with Store(place) as store:
-        assert store.manners.known(ONE) == Manners("json_schema", None)
-        assert store.manners.known(OTHER) == Manners(None, 300)
+        assert store.manners.known(ONE) == ModelCapabilities("json_schema", None)
+        assert store.manners.known(OTHER) == ModelCapabilities(None, 300)
 
 
 def test_the_last_mode_and_the_longest_thought_are_remembered(place: Path | str) -> None:
@@ -30,7 +30,7 @@ def test_the_last_mode_and_the_longest_thought_are_remembered(place: Path | str)
             store.manners.learn_mode(ONE, mode)
         for tokens in (300, 4_000, 20):
             store.manners.learn_reasoning(ONE, tokens)
-        assert store.manners.known(ONE) == Manners("plain", 4_000)
+        assert store.manners.known(ONE) == ModelCapabilities("plain", 4_000)
     with plain(place) as database:
         assert database.execute("SELECT count(*) FROM manners").fetchone() == (1,)
 

@@ -11,9 +11,9 @@ import pytest
 
 from redraft.domain import Gap, Parent, Usage
 from redraft.errors import StoreError
-from redraft.store.calls import Answer
-from redraft.store.models import Manners
-from redraft.store.schema import STEPS, Step, statements
+from redraft.store.calls import CachedAnswer
+from redraft.store.models import ModelCapabilities
+from redraft.store.schema import STEPS, SchemaStep, statements
 from redraft.store.store import Store
 from tests.store.support import (
     AGREEMENT,
@@ -52,13 +52,13 @@ def expect_drafted(store: Store) -> None:
     assert store.runs.draft(found.draft).text == "The draft."
     assert store.runs.pieces("abc123") == [piece()]
     assert store.runs.gaps("abc123") == [Gap(1, "refused", "would not")]
-    assert store.calls.find("key", None) == Answer(1, "reply to key", "stop", Usage(5, 4, 3, 2))
+    assert store.calls.find("key", None) == CachedAnswer(1, "reply to key", "stop", Usage(5, 4, 3, 2))
     assert store.calls.totals("abc123").calls == 1
     assert (found.kind, found.judging, found.refinement, found.parent) == ("summarize", None, None, None)
     assert store.ancestry.of("abc123") == {"0/0/0": PARENTS, found.draft: (Parent.of_piece(piece()),)}
     assert store.ancestry.links("links-1") == "[[0, 10, []]]"
     assert store.ancestry.vectors(book.id, "cut", "weights") == b"\x00\x01"
-    assert store.manners.known(MODEL) == Manners("tools", 700)
+    assert store.manners.known(MODEL) == ModelCapabilities("tools", 700)
 
 
 def expect_judged(store: Store, fork: str) -> None:
@@ -133,7 +133,7 @@ CREATE INDEX i ON t(a);
 
 
 @pytest.fixture
-def mood(tmp_path: Path) -> Step:
+def mood(tmp_path: Path) -> SchemaStep:
     """A step that adds a column and a table."""
     add = "ALTER TABLE gaps ADD COLUMN mood TEXT -- is it fair?\nNOT NULL DEFAULT 'fair';\n"
     copy = "INSERT INTO moods SELECT mood, 1.5 FROM gaps WHERE code LIKE 'ref%';\n"
@@ -143,10 +143,10 @@ def mood(tmp_path: Path) -> Step:
     }
     for name, made in columns.items():
         (tmp_path / f"{name}.sql").write_text(add + made + copy)
-    return Step(*(str(tmp_path / f"{name}.sql") for name in columns))
+    return SchemaStep(*(str(tmp_path / f"{name}.sql") for name in columns))
 
 
-def test_a_later_step_is_one_more_script(place: Path | str, mood: Step, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_later_step_is_one_more_script(place: Path | str, mood: SchemaStep, monkeypatch: pytest.MonkeyPatch) -> None:
     with Store(place) as store:
         fill(store)
     monkeypatch.setitem(STEPS, "002_mood", mood)
@@ -160,7 +160,7 @@ def test_a_later_step_is_one_more_script(place: Path | str, mood: Step, monkeypa
 
 
 def test_a_later_step_is_applied_in_memory_where_nothing_may_be_written(
-    tmp_path: Path, mood: Step, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, mood: SchemaStep, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "redraft.db"
     with Store(path) as store:
@@ -212,7 +212,7 @@ def test_a_step_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: py
     (broken := tmp_path / "broken.sql").write_text("CREATE TABLE texts (id);\nnonsense;\n")
     path = tmp_path / "redraft.db"
     with monkeypatch.context() as patch:
-        patch.setitem(STEPS, "001_baseline", Step(str(broken), ""))
+        patch.setitem(STEPS, "001_baseline", SchemaStep(str(broken), ""))
         with pytest.raises(StoreError):
             Store(path)
     assert dump(path) == {}

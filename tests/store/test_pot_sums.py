@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from typing_extensions import override
 
-from redraft.store.bookings import AskedElsewhereError, Booking, NoRoomError, Terms
+from redraft.store.bookings import AskedElsewhereError, Booking, NoRoomError, ReservationTerms
 from redraft.store.calls import TURNED_AWAY
 from redraft.store.copy import copy as copied
 from redraft.store.store import Store
@@ -58,7 +58,7 @@ class Pots(RuleBasedStateMachine):
         if name not in self.alive:
             return
         self.number += 1
-        terms, booking = Terms(pot, max_cost=100.0 if limited else None), Booking()
+        terms, booking = ReservationTerms(pot, max_cost=100.0 if limited else None), Booking()
         made = call(f"k{self.number}", run=name, booked_usd=dollars)
         try:
             self.other.bookings.book(booking, made, terms)

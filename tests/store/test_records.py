@@ -14,7 +14,7 @@ from redraft.domain import Chunk, Document, Gap, Span, Totals, Usage, content_id
 from redraft.errors import RunError, StoreError
 from redraft.marks import Mark
 from redraft.settings import Limits
-from redraft.store.calls import Answer
+from redraft.store.calls import CachedAnswer
 from redraft.store.runs import new_run_id
 from redraft.store.store import Store
 from tests.store.support import TEXT, add_call, call, document, dump, fill, intact, piece, run
@@ -159,7 +159,7 @@ def test_an_answered_call_is_found_and_a_failed_one_is_not(store: Store) -> None
         add_call(store, call(outcome=outcome))
     assert store.calls.find("key", None) is None
     add_call(store, call(reply=TEXT))
-    assert store.calls.find("key", None) == Answer(6, TEXT, "stop", Usage(5, 4, 3, 2), repaired=True)
+    assert store.calls.find("key", None) == CachedAnswer(6, TEXT, "stop", Usage(5, 4, 3, 2), repaired=True)
     add_call(store, call(reply="second", usage=Usage(reported=False)))
     answer = store.calls.find("key", None)
     assert answer is not None

@@ -376,17 +376,17 @@ def test_what_is_read_at_once_is_of_one_moment(address: str) -> None:
 
 
 def test_a_call_in_flight_is_known_to_others(address: str) -> None:
-    from redraft.store.bookings import AskedElsewhereError, Booking, Terms
+    from redraft.store.bookings import AskedElsewhereError, Booking, ReservationTerms
 
     with Store(address) as store, Store(address) as other:
         for name in ("one", "two"):
             store.documents.add(document())
             store.runs.add(run(name))
         with store.claim("one"):
-            store.bookings.book(Booking(), call(run="one"), Terms("one"))
+            store.bookings.book(Booking(), call(run="one"), ReservationTerms("one"))
             with pytest.raises(AskedElsewhereError):
-                other.bookings.book(Booking(), call(run="two"), Terms("two"))
-        other.bookings.book(Booking(), call(run="two"), Terms("two"))
+                other.bookings.book(Booking(), call(run="two"), ReservationTerms("two"))
+        other.bookings.book(Booking(), call(run="two"), ReservationTerms("two"))
 
 
 def test_leasing_waits_for_no_other_writer_and_takes_what_nobody_else_takes(address: str) -> None:

@@ -16,8 +16,8 @@ import httpx
 from redraft.domain import Document
 from redraft.readers.documents import load_bytes
 from redraft.studio.app import studio
-from redraft.studio.context import Told
-from redraft.studio.server import Server, listening, told_for
+from redraft.studio.context import StudioConfig
+from redraft.studio.server import StudioServer, listening, told_for
 from tests.support import SAMPLE
 
 TOKEN = "a-token-of-the-tests"
@@ -29,8 +29,8 @@ class Served:
     """A studio that listens."""
 
     url: str
-    told: Told
-    server: Server
+    told: StudioConfig
+    server: StudioServer
 
     @property
     def entrance(self) -> str:
@@ -53,8 +53,8 @@ def served(folder: Path, host: str = "127.0.0.1", **told: Any) -> Iterator[Serve
     """A studio on the database of a folder, in a thread."""
     with listening(host, 0) as bound:
         port = int(bound.getsockname()[1])
-        known = told_for(host, port, Told(**{"database": folder / "redraft.db", "token": TOKEN, **told}))
-        server = Server(studio(known))
+        known = told_for(host, port, StudioConfig(**{"database": folder / "redraft.db", "token": TOKEN, **told}))
+        server = StudioServer(studio(known))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
         thread.start()
         try:

@@ -14,7 +14,7 @@ from redraft.agreement.sheets.sheet import read_sheets
 from redraft.dossier.contents import Dossier
 from redraft.settings import ModelSettings
 from redraft.store.store import Store
-from redraft.studio.contracts import Evidence, PackList, Plan, Result, Status
+from redraft.studio.contracts import PackList, PlanTotals, RunResult, SentenceEvidence, Status
 from redraft.studio.rows import RunList
 from tests.chatserver import ChatServer
 from tests.store.support import typed as typed_questions
@@ -59,7 +59,7 @@ def events_of(client: httpx.Client, run: str) -> list[dict[str, Any]]:
 def test_a_run_is_begun_and_its_status_result_and_dossier_are_read(client: httpx.Client, refined: str) -> None:
     status = Status.model_validate(client.get(f"/api/runs/{refined[:5]}").json())
     assert (status.run, status.kind, status.at_work, status.resumable) == (refined, "refine", False, False)
-    result = Result.model_validate(client.get(f"/api/runs/{refined}/result").json())
+    result = RunResult.model_validate(client.get(f"/api/runs/{refined}/result").json())
     dossier = Dossier.model_validate(client.get(f"/api/runs/{refined}/dossier").json())
     assert dossier.summary == result.summary
     assert result.words is not None
@@ -69,12 +69,14 @@ def test_a_run_is_begun_and_its_status_result_and_dossier_are_read(client: httpx
 
 def test_evidence_of_a_sentence_and_of_a_finding(client: httpx.Client, refined: str) -> None:
     dossier = Dossier.model_validate(client.get(f"/api/runs/{refined}/dossier").json())
-    of_sentence = Evidence.model_validate(client.get(f"/api/runs/{refined}/evidence?sentence=1").json())
+    of_sentence = SentenceEvidence.model_validate(client.get(f"/api/runs/{refined}/evidence?sentence=1").json())
     assert of_sentence.sentence == dossier.sentences[0]
     assert of_sentence.sentence.sources
     finding = dossier.findings[-1]
     for name in (finding.id, str(finding.number)):
-        found = Evidence.model_validate(client.get(f"/api/runs/{refined}/evidence", params={"finding": name}).json())
+        found = SentenceEvidence.model_validate(
+            client.get(f"/api/runs/{refined}/evidence", params={"finding": name}).json()
+        )
         assert found.findings == (finding,)
     for query, status in (("", 422), ("sentence=99", 404), ("finding=zz", 404), ("sentence=x", 422)):
         reply = client.get(f"/api/runs/{refined}/evidence?{query}")
@@ -109,7 +111,7 @@ def test_the_plan_stores_nothing_and_asks_nobody(client: httpx.Client) -> None:
     }
     reply = client.post("/api/runs", json=asked)
     assert reply.status_code == 200, reply.text
-    plan = Plan.model_validate(reply.json())
+    plan = PlanTotals.model_validate(reply.json())
     assert plan.calls > 0
     assert plan.cost_usd == 0
     assert client.get("/api/runs?all=true").json()["total"] == before
@@ -256,9 +258,9 @@ def test_an_opinion_is_kept_shown_withdrawn_and_exported(client: httpx.Client, t
 
 
 def _opinion(run: str, finding: str, store: Store) -> Any:
-    from redraft.store.agreements import Opinion
+    from redraft.store.agreements import HumanOpinion
 
-    return Opinion(run, finding, str(store.runs.get(run).draft), agrees=False)
+    return HumanOpinion(run, finding, str(store.runs.get(run).draft), agrees=False)
 
 
 def test_questions_are_struck_out_of_a_pack_which_stays_as_it_is(client: httpx.Client, refined: str) -> None:

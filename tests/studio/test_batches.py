@@ -13,11 +13,11 @@ import httpx
 import pytest
 
 import redraft
-from redraft import Limits, Settings, Workshop
-from redraft.batches.request import Asked
+from redraft import DraftConfig, Limits, Session
+from redraft.batches.request import BatchRequest
 from redraft.batches.results import read_batch
 from redraft.batches.sources import put_in
-from redraft.batches.worker import Worker
+from redraft.batches.worker import BatchWorker
 from redraft.reports.tables import Table
 from redraft.store.batches import Batch, NewItem
 from redraft.store.store import Store
@@ -63,13 +63,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "in" / "100%_empty.txt").write_text("", "utf-8")
 
     async def fill() -> None:
-        async with Workshop(made / "redraft.db") as shop:
+        async with Session(made / "redraft.db") as shop:
             await redraft.batch(shop, [made / "in"], name="reports", words=40, metrics=["coverage"])
             await redraft.batch(shop, [made / "in"], name=_NAMED_EVIL, words=40)
 
     asyncio.run(fill())
     with Store(made / "redraft.db") as store:
-        asked = Asked(Settings(words=200)).to_json()
+        asked = BatchRequest(DraftConfig(words=200)).to_json()
         store.batches.open(Batch("large", asked, Limits(max_cost=50).model_dump(mode="json")))
         store.batches.add("large", (NewItem(f"/corpus/{number:05}.pdf", f"{number:05}") for number in range(10_000)))
         store.batches.lease("large", "w", 16, 10_000.0)
@@ -101,10 +101,12 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gate: Gate) -> Iterato
     for number in range(4):
         (tmp_path / "in" / f"{number}.md").write_text(document(number), "utf-8")
     with ChatServer(gate) as server, Store(tmp_path / "redraft.db") as store:
-        settings = Settings(model="openai:m", base_url=server.base_url, context_tokens=1024, chunk_tokens=192, words=40)
+        settings = DraftConfig(
+            model="openai:m", base_url=server.base_url, context_tokens=1024, chunk_tokens=192, words=40
+        )
         limits = Limits(concurrency=2).model_dump(mode="json")
         (tmp_path / "out").mkdir()
-        store.batches.open(Batch("b", Asked(settings).to_json(), limits, str(tmp_path / "out")))
+        store.batches.open(Batch("b", BatchRequest(settings).to_json(), limits, str(tmp_path / "out")))
         put_in(store, "b", [str(tmp_path / "in")])
         with served(tmp_path) as made:
             yield made
@@ -191,7 +193,7 @@ def test_the_tables_are_those_that_the_command_prints(client: httpx.Client, fold
 
 def test_tables_are_read_anew_once_their_batch_has_moved(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
-        store.batches.open(Batch("b", Asked(Settings()).to_json(), {}))
+        store.batches.open(Batch("b", BatchRequest(DraftConfig()).to_json(), {}))
         store.batches.add("b", [NewItem("a", "a")])
         tables = Tables(store)
         first = tables.of("b")
@@ -306,7 +308,7 @@ def test_rate_and_time_left_are_known_to_whoever_comes_late(work: Served, gate: 
 async def _some(store: Store, most: int) -> None:
     """Work on a batch until so many documents are done."""
     limits = Limits.model_validate({**store.batches.get("b").limits, "concurrency": 1})
-    worker = Worker(store, "b", "w", limits)
+    worker = BatchWorker(store, "b", "w", limits)
     working = asyncio.create_task(worker.work())
     while store.batches.counts("b").done < most:  # noqa: ASYNC110
         await asyncio.sleep(0.02)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import redraft
-from redraft import Document, Workshop
+from redraft import Document, Session
 from tests.studio.served import TOKEN, Served, at_rest, begin, chapter, served
 from tests.support import SAMPLE
 
@@ -66,5 +66,5 @@ def test_the_requests_of_the_page_are_answered(at: Served, tmp_path: Path) -> No
 
 
 async def _batch(database: Path) -> None:
-    async with Workshop(database) as shop:
+    async with Session(database) as shop:
         await redraft.batch(shop, [Document.from_text(chapter(), "One")], name="mine", words=40)

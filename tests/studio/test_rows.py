@@ -11,19 +11,19 @@ import httpx
 import pytest
 from blockbuster import blockbuster_ctx
 
-from redraft.batches.request import Asked
+from redraft.batches.request import BatchRequest
 from redraft.batches.sources import put_in
 from redraft.domain import Chunk, Document, Span
-from redraft.settings import Compare, Evaluate, Judging, Part, Refine, Refinement, Settings
+from redraft.settings import Compare, DraftConfig, Evaluate, ExperimentPart, JudgeConfig, Refine, RefineConfig
 from redraft.store.batches import Batch
 from redraft.store.store import Store
 from redraft.studio.app import studio
-from redraft.studio.context import Told
-from redraft.studio.rows import Rows, Wanted
+from redraft.studio.context import StudioConfig
+from redraft.studio.rows import RunFilter, RunRows
 from tests.store.support import add_call, call, evaluation, fill, run
 from tests.studio.served import TOKEN, chapter, served
 
-JUDGING = Judging(metrics=("coverage",))
+JUDGING = JudgeConfig(metrics=("coverage",))
 
 
 def add(store: Store, name: str, title: str = "A title", **changes: object) -> None:
@@ -46,14 +46,14 @@ def store(tmp_path: Path) -> Store:
 
 
 def names(store: Store, **wanted: object) -> list[str]:
-    return [row.run for row in Rows(store).listed(Wanted.model_validate(wanted)).rows]
+    return [row.run for row in RunRows(store).listed(RunFilter.model_validate(wanted)).rows]
 
 
 def test_runs_are_filtered_by_everything_that_they_have(store: Store) -> None:
     add(store, "aaaa", "The Ferry")
     add(store, "bbbbbb", "The Mill", purpose=Evaluate(judging=JUDGING))
-    add(store, "cc", "The Mill", purpose=Refine(judging=JUDGING, refinement=Refinement(goals={"coverage": 1})))
-    add(store, "dddd", "Parts", purpose=Part(kind="hamlet", judging=JUDGING), experiment="hamlet")
+    add(store, "cc", "The Mill", purpose=Refine(judging=JUDGING, refinement=RefineConfig(goals={"coverage": 1})))
+    add(store, "dddd", "Parts", purpose=ExperimentPart(kind="hamlet", judging=JUDGING), experiment="hamlet")
     store.runs.set_status("cc", "stopped")
     mill = Document.from_text("Of The Mill there is this to say.", "The Mill").id
     assert names(store) == ["cc", "bbbbbb", "aaaa"]
@@ -81,7 +81,7 @@ def test_runs_are_sorted_and_what_has_no_value_comes_last(store: Store) -> None:
 
 def test_a_row_is_read_anew_once_its_run_has_changed(store: Store) -> None:
     add(store, "aaaa")
-    rows = Rows(store)
+    rows = RunRows(store)
     assert rows.all()[0].status == "done"
     time.sleep(0.01)
     store.runs.set_status("aaaa", "stopped", stop_reason="budget")
@@ -97,19 +97,19 @@ def test_three_hundred_runs_are_paged_and_at_rest_each_is_read_once(
     for number in range(300):
         add(store, f"{number:04x}", f"Document {number % 40}")
         add_call(store, call(key=f"call {number}", run=f"{number:04x}"))
-    rows = Rows(store)
+    rows = RunRows(store)
     began = time.process_time()
-    first = rows.listed(Wanted())
+    first = rows.listed(RunFilter())
     took = time.process_time() - began
     assert (first.total, first.pages, len(first.rows)) == (300, 6, 50)
     assert first.rows[0].calls == 1
     assert took < 3
     asked: list[str] = []
     monkeypatch.setattr(store.runs, "get", asked.append)
-    last = rows.listed(Wanted(page=99))
+    last = rows.listed(RunFilter(page=99))
     assert (last.page, len(last.rows)) == (6, 50)
     assert asked == []
-    seen = [row.run for page in range(1, 7) for row in rows.listed(Wanted(page=page)).rows]
+    seen = [row.run for page in range(1, 7) for row in rows.listed(RunFilter(page=page)).rows]
     assert len(set(seen)) == 300
 
 
@@ -119,7 +119,7 @@ def test_every_page_of_a_full_store_is_shown(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
         fill(store)
         add(store, "aaaa", purpose=Compare(judging=JUDGING))
-        add(store, "dddd", purpose=Part(kind="hamlet", judging=JUDGING), experiment="hamlet")
+        add(store, "dddd", purpose=ExperimentPart(kind="hamlet", judging=JUDGING), experiment="hamlet")
     folder = tmp_path / "tables" / "lengths"
     folder.mkdir(parents=True)
     table = {
@@ -162,10 +162,10 @@ async def test_nothing_that_is_asked_for_holds_up_the_others(tmp_path: Path) -> 
     with Store(tmp_path / "redraft.db") as store:
         fill(store)
         for number in range(2):
-            batch = Batch(f"b{number}", Asked(Settings(words=30)).to_json(), {}, str(tmp_path))
+            batch = Batch(f"b{number}", BatchRequest(DraftConfig(words=30)).to_json(), {}, str(tmp_path))
             store.batches.open(batch)
             put_in(store, batch.name, [str(tmp_path / f"{number}.md")])
-    app = studio(Told(database=tmp_path / "redraft.db", token=TOKEN))
+    app = studio(StudioConfig(database=tmp_path / "redraft.db", token=TOKEN))
     headers = {"Authorization": f"Bearer {TOKEN}"}
     transport = httpx.ASGITransport(app)
     async with (

@@ -16,14 +16,14 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from redraft import FunctionModel, Workshop
-from redraft.batches.request import Asked, pot_of
+from redraft import FunctionModel, Session
+from redraft.batches.request import BatchRequest, pot_of
 from redraft.batches.sources import put_in
-from redraft.batches.worker import Worker
+from redraft.batches.worker import BatchWorker
 from redraft.errors import UsageError
 from redraft.models.prices import price_table
 from redraft.prompts.catalog import PROMPTS
-from redraft.settings import Judging, Limits, Refinement, Settings
+from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.batches import Batch
 from redraft.store.store import Store
 from redraft.telemetry.batch import address, served
@@ -64,11 +64,11 @@ def begun(store: Store, source: Path, server: ChatServer, name: str = "b", words
     """A batch of one source, whatever is asked of it, with these limits."""
     of_asked = {name: given.pop(name) for name in ("judging", "refinement") if name in given}
     model = {"model": "openai:m", "base_url": server.base_url, "context_tokens": 8192 if of_asked else 1024}
-    settings = Settings.model_validate(
+    settings = DraftConfig.model_validate(
         {"words": words, "strategy": "hierarchical", "chunk_tokens": 192 if not of_asked else 2048, **model}
     )
     limits = Limits.model_validate({"concurrency": 4, **given})
-    store.batches.open(Batch(name, Asked(settings, **of_asked).to_json(), limits.model_dump(mode="json")))
+    store.batches.open(Batch(name, BatchRequest(settings, **of_asked).to_json(), limits.model_dump(mode="json")))
     put_in(store, name, [str(source)])
     return limits
 
@@ -86,9 +86,9 @@ def test_the_metrics_of_a_batch_are_those_of_the_ledger(place: Path | str, folde
 
     with Store(place) as store, ChatServer(script, latency=lambda *_: 0.02) as server:
         model = {"model": "openai:m", "base_url": server.base_url, "context_tokens": 1024}
-        settings = Settings.model_validate({"words": 60, "chunk_tokens": 192, **model})
+        settings = DraftConfig.model_validate({"words": 60, "chunk_tokens": 192, **model})
         limits = Limits(concurrency=4, max_cost=50.0)
-        store.batches.open(Batch("b", Asked(settings).to_json(), limits.model_dump(mode="json")))
+        store.batches.open(Batch("b", BatchRequest(settings).to_json(), limits.model_dump(mode="json")))
         put_in(store, "b", [str(folder / "in")])
         where = address(port := free_port())
         with served(store, "b", pot_of("b"), port):
@@ -96,14 +96,14 @@ def test_the_metrics_of_a_batch_are_those_of_the_ledger(place: Path | str, folde
             assert before["redraft_batch_items", "waiting"] == 3
             assert summed(before, "redraft_calls_total") == 0
             prices = price_table(str(folder / "prices.toml"))
-            asyncio.run(Worker(store, "b", "w", limits, prices).work())
+            asyncio.run(BatchWorker(store, "b", "w", limits, prices).work())
             read(where)
             own = len(server.seen)
             (folder / "other.md").write_text(story(14).text, "utf-8")
             begun(store, folder / "other.md", server, name="a")
             begun(store, folder / "other.md", server, name="c", words=50)
             for other in ("a", "c"):
-                asyncio.run(Worker(store, other, "w", limits, prices).work())
+                asyncio.run(BatchWorker(store, other, "w", limits, prices).work())
             assert len(server.seen) > own + 1, "others have asked as well, under names before and after its own"
             told = read(where)
         found = numbers(told)
@@ -143,7 +143,7 @@ def test_what_a_call_waited_for_is_no_part_of_what_its_answer_took(
         limits = begun(store, folder / "in", server, **bounds)
         where = address(port := free_port())
         with served(store, "b", pot_of("b"), port):
-            asyncio.run(Worker(store, "b", "w", limits, prices).work())
+            asyncio.run(BatchWorker(store, "b", "w", limits, prices).work())
             found = numbers(told := read(where))
         rows = store.connection.rows("SELECT waited, seconds FROM calls")
     assert found["redraft_batch_items", "done"] == 2, "nothing was refused for want of a budget"
@@ -175,13 +175,13 @@ def test_what_calls_are_for_is_told_in_a_few_words(tmp_path: Path, monkeypatch: 
         said = poor.pop() if poor else judge(seen_on(seen))
         return said if isinstance(said, str) else json.dumps(said)
 
-    judging = Judging(metrics=("coverage",), questions=12)
-    asked = {"judging": judging, "refinement": Refinement(goals={"coverage": 0.9}, rounds=2)}
+    judging = JudgeConfig(metrics=("coverage",), questions=12)
+    asked = {"judging": judging, "refinement": RefineConfig(goals={"coverage": 0.9}, rounds=2)}
     with Store(tmp_path / "a.db") as store, ChatServer(serve) as server:
         limits = begun(store, tmp_path / "island.md", server, **asked)
         where = address(port := free_port())
         with served(store, "b", pot_of("b"), port):
-            asyncio.run(Worker(store, "b", "w", limits).work())
+            asyncio.run(BatchWorker(store, "b", "w", limits).work())
             found = numbers(read(where))
         rows = store.connection.rows("SELECT * FROM calls")
     expected = Counter((row["model"], row["outcome"], _FOR[row["prompt"]]) for row in rows)
@@ -240,7 +240,7 @@ def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
 async def test_an_application_counts_calls_in_a_registry_of_its_own(tmp_path: Path) -> None:
     registry = CollectorRegistry()
     model = FunctionModel(lambda request: prose(20))
-    async with Workshop(tmp_path / "redraft.db", model=model, observer=MetricsObserver(registry)) as shop:
+    async with Session(tmp_path / "redraft.db", model=model, observer=MetricsObserver(registry)) as shop:
         result = await shop.summarize(story(12), words=60, chunk_tokens=192)
     found = numbers(generate_latest(registry))
     calls = result.usage.calls

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from redraft.domain import Document, Section, Span
+from redraft.domain import Document, DocumentSection, Span
 from redraft.readers.documents import load, parse
 from redraft.text.embeddings import Embeddings
 from redraft.text.passages import LONGEST, WINDOW, Passage, Passages
@@ -23,7 +23,9 @@ SAMPLE = Path(__file__).resolve().parents[2] / "examples" / "the-salt-ledger.md"
 
 def document(text: str, *starts: int) -> Document:
     ends = [*starts[1:], len(text)]
-    return Document("id", "title", text, tuple(Section("", 1, Span(*span)) for span in zip(starts, ends, strict=False)))
+    return Document(
+        "id", "title", text, tuple(DocumentSection("", 1, Span(*span)) for span in zip(starts, ends, strict=False))
+    )
 
 
 def all_of(passages: Passages) -> list[Passage]:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft.text.ranking import DUPLICATE, Candidates, choose, rank, rank_towards
+from redraft.text.ranking import DUPLICATE, RankedSentences, choose, rank, rank_towards
 from redraft.text.vectors import SentenceVectors
 from redraft.text.words import count_words
 
@@ -20,9 +20,9 @@ WORDS = ["keeper", "lamp", "reef", "storm", "mate", "the", "of", "bread"]
 TEXTS = st.lists(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join), max_size=20)
 
 
-def candidates(texts: list[str], **given: list[float]) -> Candidates:
+def candidates(texts: list[str], **given: list[float]) -> RankedSentences:
     count = len(texts)
-    return Candidates(
+    return RankedSentences(
         worth=np.array(given.get("worth", [1.0] * count), dtype=np.float64),
         words=np.array([count_words(text) for text in texts], dtype=np.int64),
         part=np.array(given.get("part", [0] * count), dtype=np.int64),

@@ -16,9 +16,9 @@ from redraft.text.tokens import (
     ESTIMATE,
     EstimatingTokenizer,
     Meter,
-    Part,
     TiktokenTokenizer,
     Tokenizer,
+    TokenPart,
     tokenizer_for,
     tokenizer_named,
 )
@@ -64,9 +64,9 @@ def test_the_reach_is_what_fits(tokenizer: Tokenizer, text: str, budget: int, da
 
 
 def test_characters_of_several_tokens_are_not_cut() -> None:
-    meter = Meter([Part(0, np.array([1, 1, 1, 2, 5, 5, 6], np.uint32))])
+    meter = Meter([TokenPart(0, np.array([1, 1, 1, 2, 5, 5, 6], np.uint32))])
     assert [meter.reach(0, budget) for budget in range(8)] == [0, 0, 0, 1, 2, 2, 5, 6]
-    assert Meter([Part(0, np.array([5, 5, 6], np.uint32))]).reach(0, 1) == 0
+    assert Meter([TokenPart(0, np.array([5, 5, 6], np.uint32))]).reach(0, 1) == 0
     assert Meter([]).reach(0, 5) == 0
     assert meter.reach(6, 3) == 6
 
@@ -79,11 +79,11 @@ def test_it_makes_no_difference_into_which_parts_a_text_was_cut(sizes: list[list
         of_part = [1, *of_part]
         ends = np.cumsum(of_part)
         cost = np.concatenate(([0], np.cumsum(np.array(of_part) + 1)))
-        parts.append(Part(at, ends.astype(np.uint32), cost.astype(np.uint32)))
+        parts.append(TokenPart(at, ends.astype(np.uint32), cost.astype(np.uint32)))
         whole += of_part
         at += int(ends[-1])
     ends, cost = np.cumsum(whole), np.concatenate(([0], np.cumsum(np.array(whole) + 1)))
-    one = Meter([Part(0, ends.astype(np.uint32), cost.astype(np.uint32))], 2)
+    one = Meter([TokenPart(0, ends.astype(np.uint32), cost.astype(np.uint32))], 2)
     several = Meter(parts, 2)
     start, end = sorted((data.draw(st.integers(0, at)), data.draw(st.integers(0, at))))
     assert several.tokens(start, end) == one.tokens(start, end)

@@ -23,9 +23,9 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from redraft.agents.accounts import Account
-from redraft.agents.evidence import EvidenceDesk, Wanted
+from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.examiner import Examiner
-from redraft.agents.fact_checker import Factfinder
+from redraft.agents.fact_checker import FactChecker
 from redraft.agents.judge import Judge
 from redraft.agents.proofreader import Proofreader
 from redraft.domain import Evidence, KeyFact
@@ -84,7 +84,7 @@ class _Bench:
     """A judge, and what it may look things up in."""
 
     judge: Judge
-    desk: EvidenceDesk
+    desk: EvidenceReader
 
     async def compare_answers(self, marks: Sequence[str]) -> Account[str]:
         pairs = [Pair(id=n, question=f"Who lit {mark}?", document="Ann", summary="Bob") for n, mark in enumerate(marks)]
@@ -97,7 +97,7 @@ class _Bench:
 
     async def answer_from_document(self, marks: Sequence[str]) -> Account[str]:
         found = await Examiner(self.judge).answers_from_document(
-            [Wanted(f"Who lit {mark}?") for mark in marks], self.desk
+            [EvidenceQuery(f"Who lit {mark}?") for mark in marks], self.desk
         )
         return _by(found, lambda one: one.answer)
 
@@ -107,12 +107,12 @@ class _Bench:
 
     async def facts_faithful(self, marks: Sequence[str]) -> Account[str]:
         lit = [KeyFact(n, "leaf", None, f"The lamp {mark} was lit.", Evidence("")) for n, mark in enumerate(marks)]
-        vetted = await Factfinder(self.judge).vet(" ".join(marks), lit, "x")
+        vetted = await FactChecker(self.judge).vet(" ".join(marks), lit, "x")
         return _by(vetted["faithfulness"], lambda one: one.reason)
 
     async def align_facts(self, marks: Sequence[str]) -> Account[str]:
         facts = [f"Someone lit {mark}." for mark in marks]
-        found = await Factfinder(self.judge).align(_statements(marks), facts, self.desk)
+        found = await FactChecker(self.judge).align(_statements(marks), facts, self.desk)
         # The sentence that states a fact bears the fact's own mark; that it is stated is right also without its place.
         said = {
             number: " ".join(sorted(marks[n - 1] for n in told.sentences)) or (marks[number] if told.stated else "")
@@ -121,7 +121,7 @@ class _Bench:
         return Account(said, found.trouble)
 
     async def verify_sentences(self, marks: Sequence[str]) -> Account[str]:
-        found = await Factfinder(self.judge).verify(_statements(marks), self.desk, None)
+        found = await FactChecker(self.judge).verify(_statements(marks), self.desk, None)
         return _by(found, lambda one: one.reason)
 
     async def find_confusion(self, marks: Sequence[str]) -> Account[str]:
@@ -315,7 +315,7 @@ async def _judged(count: int, seed: int, folder: Path) -> Tally:
     rng, tally = random.Random(seed), Tally()
     state, tokenizer = _State(rng, tally), EstimatingTokenizer()
     document = parse(("# Lamps\n\n" + f"{_QUOTE}\n\n" * 3).encode(), name="lamps.md")
-    desk = EvidenceDesk(document, Passages(document, tokenizer), tokenizer, 8192, tokenizer.count(document.text))
+    desk = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 8192, tokenizer.count(document.text))
     book = PromptBook()
     with Store(folder / "redraft.db") as store:
         chat = ChatModel(_Spoiling(state=state), identity="spoiling", modes=["plain"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from redraft import FunctionModel, ModelError, Request, Settings, UsageError
+from redraft import DraftConfig, FunctionModel, ModelError, Request, UsageError
 from redraft_example.author import NAMES_THE_AUTHOR, Author
 
 _SENTENCE = re.compile(r"[^.!?]*[.!?]+[”\"']*\s*")
@@ -13,7 +13,7 @@ _BYLINE = re.compile(r"\b[Bb]y ([A-Z][\w.]*(?: [A-Z][\w.]*)+)")
 _TEXTS = ("excerpt", "summaries", "document", "summary")
 
 
-def echo(name: str, _settings: Settings) -> FunctionModel:
+def echo(name: str, _settings: DraftConfig) -> FunctionModel:
     """The model for `--model echo:NAME`. A factory is given what follows the colon, and the run's settings."""
     if name not in {"first", "last"}:
         raise UsageError(f"there is no model echo:{name}", hint="use echo:first or echo:last")

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from redraft.agreement.annotations import Entry as Annotated
+from redraft.agreement.annotations import AnnotatedSentence as Annotated
 from redraft.agreement.annotations import entries_of, lists_every_sentence
-from redraft.agreement.entries import Entry, Library, UnreadableError, list_at, mapping, text_at
+from redraft.agreement.entries import FileEntry, Library, UnreadableError, list_at, mapping, text_at
 from redraft.agreement.formats.format import Format
-from redraft.agreement.people import Field, Item
+from redraft.agreement.people import Field, HumanItem
 from redraft.agreement.sentence_match import place
 from redraft.errors import UsageError
 from redraft.evaluators.base import statements_of
@@ -21,16 +21,16 @@ _SHORTEST_AMBIGUOUS = 6
 _MARKS = "singles"
 
 
-def _parts(entry: Entry) -> Iterator[Entry]:
+def _parts(entry: FileEntry) -> Iterator[FileEntry]:
     """The summaries of a file; of annotations by sentence whether all of them are listed shows in all of the file."""
     summaries = mapping(entry.content)
     sentences = [one for each in summaries.values() if isinstance(each, Mapping) for one in each.values()]
     every = lists_every_sentence(sentences)
     for name, one in summaries.items():
-        yield Entry(str(name), {"said": one or {}, "name": name, "every": every})
+        yield FileEntry(str(name), {"said": one or {}, "name": name, "every": every})
 
 
-def _items(entry: Entry, known: Library) -> list[Item]:
+def _items(entry: FileEntry, known: Library) -> list[HumanItem]:
     said, name = mapping(entry.content["said"]), str(entry.content["name"])
     summary = text_at(said, "summary") if _MARKS in said else known.get(name, "")
     if not summary:
@@ -47,7 +47,7 @@ def _items(entry: Entry, known: Library) -> list[Item]:
     if not clear:
         raise UnreadableError("no sentence of the summary is judged")
     people = {"coherence": sum(clear) / len(clear)}
-    return [Item("", name, summary, people, source=summary, sentences=sentences, labels=labels)]
+    return [HumanItem("", name, summary, people, source=summary, sentences=sentences, labels=labels)]
 
 
 def _annotated(name: str, said: Mapping[str, Any]) -> tuple[Annotated, ...]:

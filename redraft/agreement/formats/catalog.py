@@ -6,17 +6,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from redraft.agreement.entries import Entry, Library, UnreadableError, list_at, mapping, number, optional, text_at
+from redraft.agreement.entries import FileEntry, Library, UnreadableError, list_at, mapping, number, optional, text_at
 from redraft.agreement.formats.booookscore import BOOOOKSCORE
 from redraft.agreement.formats.datasets import FABLES, FRANK, QAGS, RANK19, REALSUMM, SUMMEDITS, SUMMEVAL, UNISUMEVAL
 from redraft.agreement.formats.format import Format
-from redraft.agreement.people import Field, Item
+from redraft.agreement.people import Field, HumanItem
 from redraft.domain import content_id
 
 LABEL = "label"
 
 
-def _items(entry: Entry, known: Library) -> list[Item]:
+def _items(entry: FileEntry, known: Library) -> list[HumanItem]:
     content = mapping(entry.content)
     text = text_at(content, "text", "source", "document")
     here = "" if text in known else text
@@ -26,7 +26,7 @@ def _items(entry: Entry, known: Library) -> list[Item]:
     if not people:
         raise UnreadableError("people say nothing of it: there is no `human` with numbers, no `label`, no `sentences`")
     return [
-        Item(
+        HumanItem(
             optional(content, "id"),
             document,
             " ".join(sentences) or text_at(content, "summary", "claim"),

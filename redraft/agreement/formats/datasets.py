@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from redraft.agreement.entries import (
-    Entry,
+    FileEntry,
     Library,
     UnreadableError,
     list_at,
@@ -19,27 +19,27 @@ from redraft.agreement.entries import (
     text_at,
 )
 from redraft.agreement.formats.format import Format
-from redraft.agreement.people import Field, Item
+from redraft.agreement.people import Field, HumanItem
 from redraft.domain import content_id
 
 _LABELS = {"yes": 1.0, "no": 0.0, "partialsupport": 0.5, "partial support": 0.5}
 
 
-def _parts(entry: Entry) -> Iterator[Entry]:
+def _parts(entry: FileEntry) -> Iterator[FileEntry]:
     """The claims of all summaries of all books."""
     for book, models in mapping(entry.content).items():
         for model, one in mapping(models).items():
             for named, claim in mapping(mapping(one).get("claims")).items():
-                yield Entry(f"{book}, {model}, claim {named}", {"book": book, "model": model, "said": claim})
+                yield FileEntry(f"{book}, {model}, claim {named}", {"book": book, "model": model, "said": claim})
 
 
-def _items(entry: Entry, _: Library) -> list[Item]:
+def _items(entry: FileEntry, _: Library) -> list[HumanItem]:
     said = mapping(entry.content["said"])
     label = optional(said, "label").strip().lower()
     if label not in _LABELS:
         raise UnreadableError(f"the label is {label!r:.40}, which says neither that it is so nor that it is not")
     book, model = str(entry.content["book"]), str(entry.content["model"])
-    return [Item("", book, text_at(said, "claim"), {"faithful": _LABELS[label]}, system=model)]
+    return [HumanItem("", book, text_at(said, "claim"), {"faithful": _LABELS[label]}, system=model)]
 
 
 FABLES = Format("fables", "FABLES", {"faithful": Field(1.0, ("consistency", "faithfulness"))}, _items, parts=_parts)
@@ -48,7 +48,7 @@ FABLES = Format("fables", "FABLES", {"faithful": Field(1.0, ("consistency", "fai
 _NOTHING_WRONG = "NoE"
 
 
-def _items_of_frank(entry: Entry, known: Library) -> list[Item]:
+def _items_of_frank(entry: FileEntry, known: Library) -> list[HumanItem]:
     content = mapping(entry.content)
     sentences, votes, kinds = _sentences(content)
     labels = tuple(2 * sum(row) > len(row) for row in votes)
@@ -57,7 +57,7 @@ def _items_of_frank(entry: Entry, known: Library) -> list[Item]:
     summary = " ".join(sentences) or known.get(summary_id(document, model), "") or text_at(content, "summary")
     article = content.get("article")
     return [
-        Item(
+        HumanItem(
             model,
             document,
             summary,
@@ -97,7 +97,7 @@ FRANK = Format(
 )
 
 
-def _items_of_qags(entry: Entry, _: Library) -> list[Item]:
+def _items_of_qags(entry: FileEntry, _: Library) -> list[HumanItem]:
     content = mapping(entry.content)
     article = text_at(content, "article")
     parts = [mapping(one) for one in list_at(content, "summary_sentences")]
@@ -109,7 +109,9 @@ def _items_of_qags(entry: Entry, _: Library) -> list[Item]:
     labels = tuple(2 * sum(vote) > len(vote) for vote in votes)
     sentences = tuple(text_at(one, "sentence") for one in parts)
     people = {"consistency": fmean(labels)}
-    return [Item("", "", " ".join(sentences), people, source=article, sentences=sentences, labels=labels, votes=votes)]
+    return [
+        HumanItem("", "", " ".join(sentences), people, source=article, sentences=sentences, labels=labels, votes=votes)
+    ]
 
 
 def _is_yes(vote: object) -> bool:
@@ -127,14 +129,14 @@ QAGS = Format(
 )
 
 
-def _items_of_rank19(entry: Entry, known: Library) -> list[Item]:
+def _items_of_rank19(entry: FileEntry, known: Library) -> list[HumanItem]:
     content = mapping(entry.content)
     article = optional(content, "article_id")
     # The release has no articles: without them the sentence that both were made from is the document.
     source = known.get(article) or text_at(content, "article", "article_sent")
     two = (("correct_sent", 1.0), ("incorrect_sent", 0.0))
     return [
-        Item(
+        HumanItem(
             name.removesuffix("_sent"),
             article,
             text_at(content, name),
@@ -149,11 +151,11 @@ def _items_of_rank19(entry: Entry, known: Library) -> list[Item]:
 RANK19 = Format("rank19", "Rank19", {"consistency": Field(1.0, ("consistency", "faithfulness"))}, _items_of_rank19)
 
 
-def _items_of_realsumm(entry: Entry, _: Library) -> list[Item]:
+def _items_of_realsumm(entry: FileEntry, _: Library) -> list[HumanItem]:
     content = mapping(entry.content)
     document, source = optional(content, "id", "doc_id"), text_at(content, "document", "source")
     return [
-        Item(
+        HumanItem(
             optional(one, "system"),
             document,
             text_at(one, "summary"),
@@ -168,7 +170,7 @@ def _items_of_realsumm(entry: Entry, _: Library) -> list[Item]:
 REALSUMM = Format("realsumm", "REALSumm", {"recall": Field(None, ("coverage", "keyfact_recall"))}, _items_of_realsumm)
 
 
-def _items_of_summedits(entry: Entry, known: Library) -> list[Item]:
+def _items_of_summedits(entry: FileEntry, known: Library) -> list[HumanItem]:
     content = mapping(entry.content)
     name = "consistent" if "consistent" in content else "label"
     if (label := number_at(content, name)) not in (0, 1):
@@ -178,7 +180,7 @@ def _items_of_summedits(entry: Entry, known: Library) -> list[Item]:
     source = "" if document in known else document
     kinds = content.get("edit_types")
     return [
-        Item(
+        HumanItem(
             optional(content, "id"),
             content_id(source)[:12] if source and "doc" in content else document,
             text_at(content, "summary"),
@@ -206,7 +208,7 @@ _FIELDS = {
 }
 
 
-def _items_of_summeval(entry: Entry, _: Library) -> list[Item]:
+def _items_of_summeval(entry: FileEntry, _: Library) -> list[HumanItem]:
     content = mapping(entry.content)
     ratings = _ratings(content)
     people = {
@@ -221,7 +223,7 @@ def _items_of_summeval(entry: Entry, _: Library) -> list[Item]:
     summary = text_at(content, "summary", "decoded")
     source = content.get("text") or content.get("source") or ""
     return [
-        Item(
+        HumanItem(
             optional(content, "system", "model_id"),
             document,
             summary,
@@ -248,7 +250,7 @@ _FIELDS_OF_UNISUMEVAL = {
 }
 
 
-def _items_of_unisumeval(entry: Entry, _: Library) -> list[Item]:
+def _items_of_unisumeval(entry: FileEntry, _: Library) -> list[HumanItem]:
     content = mapping(entry.content)
     people = {field: value for field in _FIELDS_OF_UNISUMEVAL if (value := number(content.get(field))) is not None}
     sentences, labels = _sentences_of_unisumeval(content)
@@ -257,7 +259,7 @@ def _items_of_unisumeval(entry: Entry, _: Library) -> list[Item]:
     source = next((content[name] for name in ("transcript", "document", "input") if content.get(name)), "")
     kinds = content.get("fact_verification_error_type")
     return [
-        Item(
+        HumanItem(
             optional(content, "model"),
             text_at(content, "doc_id", "uid"),
             text_at(content, "summary"),

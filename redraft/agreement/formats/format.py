@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from redraft.agreement.entries import Entry, Library, UnreadableError, entries, library
-from redraft.agreement.people import Dataset, Field, Item, Trouble
+from redraft.agreement.entries import FileEntry, Library, UnreadableError, entries, library
+from redraft.agreement.people import Dataset, Field, FileProblem, HumanItem
 from redraft.domain import content_id
 from redraft.errors import UsageError
 from redraft.text.cleaning import one_line
 
-Items = Callable[[Entry, Library], Sequence[Item]]
+Items = Callable[[FileEntry, Library], Sequence[HumanItem]]
 """The items of one entry; an `UnreadableError` says what is wrong with it."""
-Parts = Callable[[Entry], Iterator[Entry]]
+Parts = Callable[[FileEntry], Iterator[FileEntry]]
 """The smaller entries of one, where a whole file is one object."""
 
 
@@ -36,17 +36,17 @@ class Format:
     def read(self, path: str, documents: str | None = None) -> Dataset:
         """All items of a file with their documents. What cannot be read is reported, and the rest goes on."""
         known = library(documents or self._beside(path))
-        found: list[Item] = []
-        troubles: list[Trouble] = []
+        found: list[HumanItem] = []
+        troubles: list[FileProblem] = []
         for entry in entries(path):
-            if isinstance(entry, Trouble):
+            if isinstance(entry, FileProblem):
                 troubles.append(entry)
                 continue
             for part in self._parts(entry, troubles):
                 try:
                     found += (self._sourced(one, part, known) for one in self.items(part, known))
                 except UnreadableError as error:
-                    troubles.append(Trouble(part.place, str(error)))
+                    troubles.append(FileProblem(part.place, str(error)))
         if not found:
             said = f": {troubles[0].place}: {troubles[0].message}" if troubles else ""
             raise UsageError(
@@ -62,21 +62,21 @@ class Format:
             tuple(troubles),
         )
 
-    def _parts(self, entry: Entry, troubles: list[Trouble]) -> Iterator[Entry]:
+    def _parts(self, entry: FileEntry, troubles: list[FileProblem]) -> Iterator[FileEntry]:
         if self.parts is None:
             yield entry
             return
         try:
             yield from self.parts(entry)
         except UnreadableError as error:
-            troubles.append(Trouble(entry.place, str(error)))
+            troubles.append(FileProblem(entry.place, str(error)))
 
     def _beside(self, path: str) -> str | None:
         place = Path(path).expanduser()
         names = (place.with_name(name.format(stem=place.name.partition(".")[0])) for name in self.beside)
         return next((str(one) for one in names if one != place and one.is_file()), None)
 
-    def _sourced(self, item: Item, entry: Entry, known: Library) -> Item:
+    def _sourced(self, item: HumanItem, entry: FileEntry, known: Library) -> HumanItem:
         source = item.source or known.get(item.document, "")
         if not source and self.needs_documents:
             raise UnreadableError(
@@ -86,7 +86,7 @@ class Format:
         return replace(item, id=place, source=source, document=item.document or content_id(source)[:12])
 
 
-def _fields(items: Sequence[Item], known: Mapping[str, Field]) -> Mapping[str, Field]:
+def _fields(items: Sequence[HumanItem], known: Mapping[str, Field]) -> Mapping[str, Field]:
     """The fields that there are; what only has 0 and 1 says of a summary whether it is right."""
     names = dict.fromkeys(name for item in items for name in item.people)
     found: dict[str, Field] = {}

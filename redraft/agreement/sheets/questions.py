@@ -89,7 +89,7 @@ ASKED: Mapping[What, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class SheetRow:
     """A row of a sheet: what people need to see, and what the judge has said of it."""
 
     id: str
@@ -101,9 +101,9 @@ class Question:
     """How rows are counted apart: by the level of a fact, by the kind of an error."""
 
 
-def questions(store: Store, runs: Sequence[str], what: What) -> list[Question]:
+def questions(store: Store, runs: Sequence[str], what: What) -> list[SheetRow]:
     """All that may be asked about some runs, each thing once, in their order."""
-    found: dict[str, Question] = {}
+    found: dict[str, SheetRow] = {}
     for key in runs:
         result = read_result(store, key)
         document = document_read(store, result.run)
@@ -137,13 +137,13 @@ class Around:
 
 def _question(
     result: Result, what: What, said: bool | None, group: str, shown: Mapping[str, str], passages: str = ""
-) -> Question:
+) -> SheetRow:
     words = content_id("\n".join(shown.values()))[:_LETTERS]
     cut = {name: text[:_LONGEST] for name, text in {**shown, **({"passages": passages} if passages else {})}.items()}
-    return Question(f"{result.run.id}/{what}/{words}", cut, said, group)
+    return SheetRow(f"{result.run.id}/{what}/{words}", cut, said, group)
 
 
-def _facts(store: Store, result: Result, document: Document) -> Iterator[Question]:
+def _facts(store: Store, result: Result, document: Document) -> Iterator[SheetRow]:
     """Facts that were validated, those that passed and those that did not."""
     for tree in _keyfacts(store, result).trees:
         for fact in tree.facts:
@@ -151,7 +151,7 @@ def _facts(store: Store, result: Result, document: Document) -> Iterator[Questio
             yield _question(result, "facts", fact.kept, fact.level, shown)
 
 
-def _queries(store: Store, result: Result, document: Document) -> Iterator[Question]:
+def _queries(store: Store, result: Result, document: Document) -> Iterator[SheetRow]:
     for tree in _keyfacts(store, result).trees:
         if tree.query:
             facts = "\n".join(f"- {fact.text}" for fact in tree.kept)
@@ -160,14 +160,14 @@ def _queries(store: Store, result: Result, document: Document) -> Iterator[Quest
             yield _question(result, "queries", None, tree.perspective, shown)
 
 
-def _alignment(_: Store, result: Result, document: Document) -> Iterator[Question]:
+def _alignment(_: Store, result: Result, document: Document) -> Iterator[SheetRow]:
     """Facts that a summary was held against."""
     for fact in _judged(result, KeyfactRecall.name, "facts"):
         shown = {"document": document.title, "fact": fact["fact"], "summary": result.summary or ""}
         yield _question(result, "alignment", fact["verdict"] == STATED, fact["level"], shown)
 
 
-def _verification(_: Store, result: Result, document: Document) -> Iterator[Question]:
+def _verification(_: Store, result: Result, document: Document) -> Iterator[SheetRow]:
     """Sentences of a summary that were held against the document."""
     statements = {one.id: one for one in statements_of(result.summary or "")}
     around = Around(document, result.run.tokenizer)
@@ -179,7 +179,7 @@ def _verification(_: Store, result: Result, document: Document) -> Iterator[Ques
         yield _question(result, "verification", right, "" if right else sentence["verdict"], shown, passages)
 
 
-def _claims(_: Store, result: Result, document: Document) -> Iterator[Question]:
+def _claims(_: Store, result: Result, document: Document) -> Iterator[SheetRow]:
     """What a summary claims, as questions with its own answers."""
     statements = {one.id: one for one in statements_of(result.summary or "")}
     around = Around(document, result.run.tokenizer)
@@ -219,7 +219,7 @@ def _passage(document: Document, tree: Tree) -> str:
     return document.text[tree.span.start : tree.span.end]
 
 
-_READ: Mapping[What, Callable[[Store, Result, Document], Iterator[Question]]] = {
+_READ: Mapping[What, Callable[[Store, Result, Document], Iterator[SheetRow]]] = {
     "facts": _facts,
     "queries": _queries,
     "alignment": _alignment,
@@ -253,7 +253,7 @@ ABOUT: Mapping[What, _Same] = {
 """The kinds of sheets that findings are about: by the metric that has found them."""
 
 
-def answers(store: Store, runs: Sequence[str], what: What, questions: Sequence[Question]) -> dict[str, str]:
+def answers(store: Store, runs: Sequence[str], what: What, questions: Sequence[SheetRow]) -> dict[str, str]:
     """By row of a sheet what a person has said of the finding behind it, where somebody has."""
     if what not in ABOUT:
         return {}

@@ -10,8 +10,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from redraft.agreement.entries import content
-from redraft.agreement.people import Trouble
-from redraft.agreement.sheets.questions import ASKED, KINDS, Question, What
+from redraft.agreement.people import FileProblem
+from redraft.agreement.sheets.questions import ASKED, KINDS, SheetRow, What
 from redraft.errors import UsageError
 from redraft.reports.tables import in_csv
 from redraft.text.cleaning import one_line
@@ -24,7 +24,7 @@ _SHOWN = 40
 
 
 def written(
-    questions: Sequence[Question], what: What, people: int, answers: Mapping[str, str] = MappingProxyType({})
+    questions: Sequence[SheetRow], what: What, people: int, answers: Mapping[str, str] = MappingProxyType({})
 ) -> str:
     """The sheet. What the judge has said is not in it, so that it sways nobody; no cell is taken for a formula.
 
@@ -44,12 +44,12 @@ def written(
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class SheetAnswers:
     """What people have answered, by the id of the row: one answer for each column of each file."""
 
     what: What
     by_row: dict[str, list[bool | None]]
-    troubles: tuple[Trouble, ...]
+    troubles: tuple[FileProblem, ...]
 
     @property
     def runs(self) -> list[str]:
@@ -57,10 +57,10 @@ class Answers:
         return list(dict.fromkeys(name.partition("/")[0] for name in self.by_row))
 
 
-def read_sheets(paths: Sequence[str]) -> Answers:
+def read_sheets(paths: Sequence[str]) -> SheetAnswers:
     """All sheets of some people together; a row that cannot be read is reported, and the others count."""
     by_row: dict[str, list[bool | None]] = {}
-    troubles: list[Trouble] = []
+    troubles: list[FileProblem] = []
     columns = 0
     for path in paths:
         rows = list(_rows(path))
@@ -80,7 +80,7 @@ def read_sheets(paths: Sequence[str]) -> Answers:
             "the rows are not all of one kind of sheet", place=paths[0], hint="leave the column `id` alone"
         )
     whole = {name: [*found, *[None] * (columns - len(found))] for name, found in by_row.items()}
-    return Answers(known[0], whole, tuple(troubles))
+    return SheetAnswers(known[0], whole, tuple(troubles))
 
 
 def _rows(path: str) -> Iterator[tuple[str, dict[str, str]]]:
@@ -100,12 +100,12 @@ def _rows(path: str) -> Iterator[tuple[str, dict[str, str]]]:
         raise UsageError(f"it is no table: {error}", place=path, hint="save it as CSV") from error
 
 
-def _answer(said: str, place: str, troubles: list[Trouble]) -> bool | None:
+def _answer(said: str, place: str, troubles: list[FileProblem]) -> bool | None:
     word = said.strip().lower().rstrip(".")
     if word in _YES or word in _NO:
         return word in _YES
     if word not in _UNSURE:
-        troubles.append(Trouble(place, f"the answer {one_line(said, _SHOWN)!r} is neither yes nor no"))
+        troubles.append(FileProblem(place, f"the answer {one_line(said, _SHOWN)!r} is neither yes nor no"))
     return None
 
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from redraft.agreement.correlation import told
 from redraft.agreement.people import equal_share, gwets_ac1, krippendorffs_alpha
-from redraft.agreement.sheets.questions import ASKED, MARGINS, Question, What, margin_of, needed, questions, share_of
-from redraft.agreement.sheets.sheet import Answers, majority
+from redraft.agreement.sheets.questions import ASKED, MARGINS, SheetRow, What, margin_of, needed, questions, share_of
+from redraft.agreement.sheets.sheet import SheetAnswers, majority
 from redraft.agreement.tables import Row, ends
 from redraft.errors import UsageError
 from redraft.reports.report import Report
@@ -25,7 +25,7 @@ _TITLES: dict[What, str] = {
 _ALL = "all"
 
 
-def sheet_report(store: Store, answers: Answers) -> Report:
+def sheet_report(store: Store, answers: SheetAnswers) -> Report:
     """The report of a sheet that people have filled in."""
     everything = {one.id: one for one in questions(store, answers.runs, answers.what)}
     known = {name: everything[name] for name in answers.by_row if name in everything}
@@ -55,7 +55,7 @@ def sheet_report(store: Store, answers: Answers) -> Report:
     )
 
 
-def _validity_table(asked: Sequence[tuple[Question, bool]], what: What, basis: str) -> Table:
+def _validity_table(asked: Sequence[tuple[SheetRow, bool]], what: What, basis: str) -> Table:
     """HAMLET, table 2: of what passed the share that people find valid, of what did not the share that they do not."""
     rows: list[Row] = []
     for group in (*dict.fromkeys(question.group for question, _ in asked), _ALL):
@@ -76,7 +76,7 @@ def _validity_table(asked: Sequence[tuple[Question, bool]], what: What, basis: s
     )
 
 
-def _verdict_table(asked: Sequence[tuple[Question, bool]], what: What, basis: str) -> Table:
+def _verdict_table(asked: Sequence[tuple[SheetRow, bool]], what: What, basis: str) -> Table:
     """HAMLET, table 3: the judge's verdicts beside people's."""
     said = [bool(question.said) for question, _ in asked]
     people = [right for _, right in asked]
@@ -101,7 +101,7 @@ def _verdict_table(asked: Sequence[tuple[Question, bool]], what: What, basis: st
     )
 
 
-def _people_table(answers: Answers, known: Sequence[str], basis: str) -> Table:
+def _people_table(answers: SheetAnswers, known: Sequence[str], basis: str) -> Table:
     ratings = [answers.by_row[name] for name in known]
     people = max((len(row) for row in ratings), default=0)
     by_several = sum(sum(one is not None for one in row) > 1 for row in ratings)
@@ -130,7 +130,7 @@ def _sample_table(size: int, population: int, basis: str) -> Table:
     )
 
 
-def _trouble_table(answers: Answers, basis: str) -> Table:
+def _trouble_table(answers: SheetAnswers, basis: str) -> Table:
     return Table(
         "troubles",
         "What could not be read",

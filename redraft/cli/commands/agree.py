@@ -12,14 +12,14 @@ import click
 from redraft.cli import delivery, judging, options
 from redraft.cli import given as asked
 from redraft.cli.given import store_to_read
-from redraft.cli.sections import LISTED, Group, command
+from redraft.cli.sections import LISTED, CommandGroup, command
 from redraft.cli.terminal import reading, say
 from redraft.files import write
 from redraft.plugins import require_agreement
 
 if TYPE_CHECKING:
     from redraft.agreement.people import Dataset
-    from redraft.agreement.trial import Design
+    from redraft.agreement.trial import AgreementDesign
 
 
 _WITH_EPILOG = """\b
@@ -124,7 +124,7 @@ def with_(
     from redraft.agreement.records import saved
     from redraft.agreement.trial import tried
     from redraft.models.prices import price_table
-    from redraft.runs.experiment_runner import Bench
+    from redraft.runs.experiment_runner import ExperimentRunner
     from redraft.store.store import Store
 
     limits, table = asked.limits(given), price_table(given["prices"])
@@ -136,7 +136,7 @@ def with_(
     folder = delivery.folder(given["output"])
     with Store(given["db"]) as store:
         outcome = delivery.work(
-            lambda display: tried(dataset, design, Bench(store, limits, table, display.observe)), quiet=quiet
+            lambda display: tried(dataset, design, ExperimentRunner(store, limits, table, display.observe)), quiet=quiet
         )
         kept = saved(outcome, store) if save else []
     delivery.deliver(agree_report(outcome), folder, as_json=as_json, quiet=quiet)
@@ -148,14 +148,14 @@ def with_(
     return delivery.closed(outcome.complete, outcome.stopped, done=done, quiet=quiet)
 
 
-def _design(dataset: Dataset, given: Mapping[str, Any]) -> Design:
+def _design(dataset: Dataset, given: Mapping[str, Any]) -> AgreementDesign:
     from redraft.agreement.plan import human_field
     from redraft.agreement.sweep import sweep_of
-    from redraft.agreement.trial import Design
+    from redraft.agreement.trial import AgreementDesign
 
     metric = given["metric"]
     settings, judging = asked.settings(given), asked.judging({**given, "metric": (metric,)})
-    return Design(
+    return AgreementDesign(
         metric,
         human_field(dataset, metric, given["human"]),
         judging.judges or (settings.model,),
@@ -297,7 +297,7 @@ Examples:
 """
 
 
-@click.group(cls=Group, usual="with", epilog=_EPILOG)
+@click.group(cls=CommandGroup, usual="with", epilog=_EPILOG)
 def agree() -> None:
     """How far do judges agree with people?
 

@@ -15,7 +15,7 @@ from redraft.cli.given import store_to_read
 from redraft.cli.interrupts import told_of_termination
 from redraft.cli.output_files import check_output
 from redraft.cli.presets import preset_option
-from redraft.cli.sections import LISTED, Group, command
+from redraft.cli.sections import LISTED, CommandGroup, command
 from redraft.cli.terminal import json_text, reading, say
 from redraft.errors import RedraftError, UsageError
 from redraft.files import write
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from redraft.batches.engine import Engine
-    from redraft.batches.request import Asked
+    from redraft.batches.request import BatchRequest
     from redraft.batches.results import Row
     from redraft.store.store import Store
 
@@ -179,14 +179,14 @@ def resume(name: str, **given: Any) -> int:
         return _worked(store, engine, name, limits, given)
 
 
-def _asked(given: Mapping[str, Any]) -> Asked:
+def _asked(given: Mapping[str, Any]) -> BatchRequest:
     """What is asked of every document. What is about a single one is refused."""
-    from redraft.batches.request import Asked
+    from redraft.batches.request import BatchRequest
 
     if stray := [option for name, option in _ABOUT_ONE.items() if given[name]]:
         raise UsageError(f"{stray[0]} is about one document", hint="leave it out: each document has its own")
     judged, refinement = asked_for.refined(given, "the summaries")
-    return Asked(asked_for.settings(given), judged, refinement, asked_for.part(given))
+    return BatchRequest(asked_for.settings(given), judged, refinement, asked_for.part(given))
 
 
 def _engine(store: Store, given: Mapping[str, Any]) -> Engine:
@@ -203,16 +203,16 @@ def _engine(store: Store, given: Mapping[str, Any]) -> Engine:
 
 def _worked(store: Store, engine: Engine, name: str, limits: Limits, given: Mapping[str, Any]) -> int:
     """Work on an open batch to its end, and show what came of it; returns the exit code."""
-    from redraft.batches.request import Asked
+    from redraft.batches.request import BatchRequest
     from redraft.batches.status import drive
-    from redraft.batches.terms import Terms
+    from redraft.batches.terms import WorkerTerms
     from redraft.cli.runner import StoppedError
     from redraft.cli.views.batches import finish, going_on, open_watch
     from redraft.cli.views.render import count
 
     try:
         with told_of_termination(_interrupt), _metrics(store, name, given), engine:
-            terms = Terms(
+            terms = WorkerTerms(
                 db=store.address,
                 batch=name,
                 worker="",
@@ -221,7 +221,7 @@ def _worked(store: Store, engine: Engine, name: str, limits: Limits, given: Mapp
                 prices=str(Path(given["prices"]).expanduser().absolute()) if given["prices"] else None,
                 max_source=allowed(),
                 traced=given["trace_to_langsmith"],
-                keys=Asked.from_json(store.batches.get(name).asked).keys(),
+                keys=BatchRequest.from_json(store.batches.get(name).asked).keys(),
                 spans=given["send_spans"],
             )
             if not given["quiet"]:
@@ -238,14 +238,14 @@ def _worked(store: Store, engine: Engine, name: str, limits: Limits, given: Mapp
 
 def _keep_texts(store: Store, name: str, *, quiet: bool) -> None:
     """Read what is a file here, where the workers may be on other machines."""
-    from redraft.batches.request import Asked
+    from redraft.batches.request import BatchRequest
     from redraft.batches.worker import count_files, keep_texts
     from redraft.cli.views.render import count
 
     if files := count_files(store, name):
         if not quiet:
             say(f"reading {count(files, 'file')} into the database, for workers on other machines")
-        keep_texts(store, name, Asked.from_json(store.batches.get(name).asked).reading)
+        keep_texts(store, name, BatchRequest.from_json(store.batches.get(name).asked).reading)
 
 
 def _metrics(store: Store, name: str, given: Mapping[str, Any]) -> AbstractContextManager[object]:
@@ -438,7 +438,7 @@ Examples:
 """
 
 
-@click.group(cls=Group, usual="run", epilog=_EPILOG)
+@click.group(cls=CommandGroup, usual="run", epilog=_EPILOG)
 def batch() -> None:
     """Summarize any number of documents, by several workers, under one budget.
 

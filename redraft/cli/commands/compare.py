@@ -50,11 +50,11 @@ def compare(sources: tuple[str, ...], first: str, second: str, **given: Any) -> 
     reading(*sources, first, second, quiet=quiet)
     from redraft.cli.runner import carry_out
     from redraft.runs.execute import check_summaries
-    from redraft.runs.prepare import Order
+    from redraft.runs.prepare import RunSpec
 
     if [*sources, first, second].count(STDIN) > 1:
         raise UsageError("only one of SOURCE, A and B can be stdin", hint="give the others as files")
     settings, purpose = asked.settings(given), Compare(judging=asked.judging_no_draft(given))
     a, b = asked.text(first, quiet=quiet), asked.text(second, quiet=quiet)
     check_summaries(a, b)
-    return carry_out(asked.document_at(sources, given), settings, Order(purpose, given=a, other=b), given)
+    return carry_out(asked.document_at(sources, given), settings, RunSpec(purpose, given=a, other=b), given)

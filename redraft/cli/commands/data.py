@@ -9,7 +9,7 @@ import click
 
 from redraft.cli import delivery, options
 from redraft.cli.output_files import check_output
-from redraft.cli.sections import Group, command
+from redraft.cli.sections import CommandGroup, command
 from redraft.cli.terminal import reading, say
 from redraft.errors import UsageError
 from redraft.files import write
@@ -30,7 +30,7 @@ Whatever `check` can read is a SOURCE of every experiment.
 """
 
 
-@click.group(cls=Group, epilog=_EPILOG)
+@click.group(cls=CommandGroup, epilog=_EPILOG)
 def data() -> None:
     """Public sets of long documents: where to get them, and what a file of one holds."""
 

@@ -12,7 +12,7 @@ from redraft.cli.sections import command
 from redraft.errors import RunError, UsageError
 
 if TYPE_CHECKING:
-    from redraft.history.trace import Trace
+    from redraft.history.trace import RunTrace
 
 _EPILOG = """\b
 Examples:
@@ -51,7 +51,7 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
     return 0
 
 
-def _ends(read: Trace) -> tuple[int, int]:
+def _ends(read: RunTrace) -> tuple[int, int]:
     """The rounds of the first draft and of the run's result."""
     if read.run.kind == "compare":
         raise RunError(f"run {read.run.id} compares two summaries, and has no rounds", hint="see `redraft show`")

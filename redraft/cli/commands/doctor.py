@@ -84,7 +84,7 @@ def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
     from redraft.doctor.checkup import examine_all
     from redraft.doctor.plan import plan_table
     from redraft.models.prices import price_table
-    from redraft.runs.experiment_runner import Bench
+    from redraft.runs.experiment_runner import ExperimentRunner
     from redraft.store.store import Store
 
     patients, limits, table = _patients(given), asked.limits(given), price_table(given["prices"])
@@ -92,7 +92,7 @@ def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
         return delivery.show_plan(plan_table(patients, table), as_json=as_json)
     with Store(given["db"]) as store:
         found = delivery.work(
-            lambda display: examine_all(patients, Bench(store, limits, table, display.observe)), quiet=quiet
+            lambda display: examine_all(patients, ExperimentRunner(store, limits, table, display.observe)), quiet=quiet
         )
     show(found, as_json=as_json)
     failed = any(one.count("fail") for one in found.judges)

@@ -48,11 +48,11 @@ def evaluate(sources: tuple[str, ...], summary: str, reference: str | None, **gi
     quiet = given["quiet"]
     reading(*sources, summary, quiet=quiet)
     from redraft.cli.runner import carry_out
-    from redraft.runs.prepare import Order
+    from redraft.runs.prepare import RunSpec
 
     settings, judged = asked.settings(given), asked.judging(given)
     asked.check_query(given, judged)
     text = asked.draft(sources, summary, quiet=quiet)
     if reference:
         judged = judged.model_copy(update={"reference": asked.text(reference, quiet=quiet)})
-    return carry_out(asked.document_at(sources, given), settings, Order(with_draft(judged), given=text), given)
+    return carry_out(asked.document_at(sources, given), settings, RunSpec(with_draft(judged), given=text), given)

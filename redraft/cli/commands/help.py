@@ -45,7 +45,7 @@ def help_(context: click.Context, words: tuple[str, ...]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownOption:
     """An option, as all commands have it."""
 
     section: Section
@@ -57,7 +57,7 @@ class Known:
     """What sets it in the environment; empty where it is for one command at a time."""
 
 
-def known_options(root: click.Context) -> list[Known]:
+def known_options(root: click.Context) -> list[KnownOption]:
     """Every option of every command, once, with all that commands say of it."""
     found: dict[tuple[Section, str], dict[str, list[str]]] = {}
     variables: dict[tuple[Section, str], str] = {}
@@ -69,7 +69,9 @@ def known_options(root: click.Context) -> list[Known]:
                 found.setdefault(which, {}).setdefault(text, []).append(at.command_path.partition(" ")[2])
                 variables[which] = variables.get(which) or (one.envvar if isinstance(one.envvar, str) else "")
     names = [name for _, name in found]
-    known = [Known(section, name, _told(said), variables[section, name]) for (section, name), said in found.items()]
+    known = [
+        KnownOption(section, name, _told(said), variables[section, name]) for (section, name), said in found.items()
+    ]
     return sorted(known, key=lambda one: names.index(one.name))
 
 

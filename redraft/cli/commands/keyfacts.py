@@ -43,7 +43,7 @@ def keyfacts(sources: tuple[str, ...], pruned: bool, **given: Any) -> int:
     """
     reading(*sources, quiet=given["quiet"])
     from redraft.cli.runner import carry_out
-    from redraft.runs.prepare import Order
+    from redraft.runs.prepare import RunSpec
 
-    order = Order(BuildKeyfacts(judging=asked.judging_no_draft(given)))
+    order = RunSpec(BuildKeyfacts(judging=asked.judging_no_draft(given)))
     return carry_out(asked.document_at(sources, given), asked.settings(given), order, given, pruned=pruned)

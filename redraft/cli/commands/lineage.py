@@ -11,12 +11,12 @@ from redraft.cli import options
 from redraft.cli.given import store_to_read
 from redraft.cli.sections import command
 from redraft.errors import UsageError
-from redraft.settings import Judging
+from redraft.settings import JudgeConfig
 
 if TYPE_CHECKING:
     from redraft.history.lineage import Lineage
     from redraft.history.lost import Losses
-    from redraft.runs.session import Workshop
+    from redraft.runs.session import Session
     from redraft.text.embeddings import Encoder
 
 _EPILOG = """\b
@@ -99,14 +99,14 @@ def _traced(run_id: str, model: str, *, lost: bool, dry_run: bool, db: str | Non
         chunks = {"chunk_tokens": run.settings.chunk_tokens, "language": run.settings.language}
         settings = asked.settings({**given, **chunks, "model": model})
         limits, prices = asked.limits(given), price_table(given["prices"])
-        document, order = to_trace(store, run_id, settings, Judging(), given["embeddings"])
+        document, order = to_trace(store, run_id, settings, JudgeConfig(), given["embeddings"])
         if dry_run:
             prepared = prepare(document, order.settled(settings), given=order.given)
             plan = foreseen(store, run.id, prepared, lost=lost)
             lineages.show_plan(plan, as_json=as_json)
             return 0
 
-        async def traced(shop: Workshop) -> Lineage | Losses:
+        async def traced(shop: Session) -> Lineage | Losses:
             by = given["embeddings"]
             if lost:
                 return await shop.losses(run.id, ask=True, embeddings=by)

@@ -13,10 +13,10 @@ from redraft.cli import judging, options
 from redraft.cli.sections import command
 from redraft.cli.settings_file import model_tables
 from redraft.errors import UsageError
-from redraft.settings import EXTRACTIVE, Judging
+from redraft.settings import EXTRACTIVE, JudgeConfig
 
 if TYPE_CHECKING:
-    from redraft.runs.roster import Seat
+    from redraft.runs.roster import RosterEntry
     from redraft.store.store import Store
 
 _EPILOG = """\b
@@ -93,7 +93,7 @@ def models(check: str | None, db: str | None, prices: str | None, as_json: bool,
         raise UsageError(f"there is no model {check!r}", hint=f"name a table [models.NAME] ({there}), or PROVIDER:NAME")
     with Store(db) as store:
         if check and check != _EVERYBODY:
-            seat = roster(asked.settings({**given, "model": check}), Judging(), None, {}, table, store, check)[0]
+            seat = roster(asked.settings({**given, "model": check}), JudgeConfig(), None, {}, table, store, check)[0]
             return _checked([replace(seat, role=None)], store, given["timeout"], as_json=as_json, alone=True)
         settings, panel = asked.settings(given), asked.judging_no_draft(given)
         writes_as = given["model"] if given["model"] in tables else None
@@ -108,7 +108,7 @@ def models(check: str | None, db: str | None, prices: str | None, as_json: bool,
     return DONE
 
 
-def _checked(seats: Sequence[Seat], store: Store, timeout: float | None, *, as_json: bool, alone: bool) -> int:
+def _checked(seats: Sequence[RosterEntry], store: Store, timeout: float | None, *, as_json: bool, alone: bool) -> int:
     """Ask everybody, one after the other, and say what works. One that was named alone is one object as JSON."""
     import asyncio
 

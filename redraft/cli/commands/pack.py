@@ -14,7 +14,7 @@ from redraft.cli import given as asked
 from redraft.cli import judging, options
 from redraft.cli.output_files import check_output
 from redraft.cli.presets import preset_option
-from redraft.cli.sections import Group
+from redraft.cli.sections import CommandGroup
 from redraft.cli.terminal import json_text, reading, say
 from redraft.errors import UsageError
 from redraft.files import write
@@ -35,7 +35,7 @@ Examples:
 """
 
 
-@click.group(cls=Group, epilog=_GROUP_EPILOG)
+@click.group(cls=CommandGroup, epilog=_GROUP_EPILOG)
 def pack() -> None:
     """Questions about a document, and its key facts, by which all summaries of it are judged.
 
@@ -71,9 +71,9 @@ def build_pack(sources: tuple[str, ...], **given: Any) -> int:
     """
     reading(*sources, quiet=given["quiet"])
     from redraft.cli.runner import carry_out
-    from redraft.runs.prepare import Order
+    from redraft.runs.prepare import RunSpec
 
-    order = Order(BuildQuestions(judging=asked.judging_no_draft(given)))
+    order = RunSpec(BuildQuestions(judging=asked.judging_no_draft(given)))
     return carry_out(asked.document_at(sources, given), asked.settings(given), order, given)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from redraft.cli import options
-from redraft.cli.sections import Group
+from redraft.cli.sections import CommandGroup
 from redraft.cli.terminal import wrapped
 from redraft.errors import UsageError
 
@@ -16,7 +16,7 @@ _set = options.option(
 )
 
 
-@click.group(cls=Group)
+@click.group(cls=CommandGroup)
 def prompts() -> None:
     """List, show and export the prompts."""
 

@@ -55,12 +55,12 @@ def refine(
     quiet = given["quiet"]
     reading(*sources, summary, quiet=quiet)
     from redraft.cli.runner import carry_out
-    from redraft.runs.prepare import Order
+    from redraft.runs.prepare import RunSpec
 
     to = target(output, form, as_json=given["as_json"])
     settings, refinement = asked.settings(given), asked.refinement(given)
     purpose = with_draft(asked.judging(given, refinement), refinement)
     review = refinement.review and not given["dry_run"]
     text = asked.draft(sources, summary, findings, review=review, quiet=quiet)
-    order = Order(purpose, given=text, findings=asked.findings(findings))
+    order = RunSpec(purpose, given=text, findings=asked.findings(findings))
     return carry_out(asked.document_at(sources, given), settings, order, given, target=to)

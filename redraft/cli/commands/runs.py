@@ -13,7 +13,7 @@ from redraft.cli.given import store_to_read
 from redraft.cli.sections import command
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
-from redraft.settings import Part
+from redraft.settings import ExperimentPart
 from redraft.text.cleaning import one_line
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _found(
 ) -> list[Run]:
 
     def wanted(run: Run) -> bool:
-        of_another = run.experiment is not None or isinstance(run.purpose, Part) or store.whole_of(run.id)
+        of_another = run.experiment is not None or isinstance(run.purpose, ExperimentPart) or store.whole_of(run.id)
         right = run.kind == kind if kind else show_all or not of_another
         return right and (status is None or store.status(run) == status)
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 import click
 
 from redraft.cli import options
-from redraft.cli.sections import Group, command
+from redraft.cli.sections import CommandGroup, command
 from redraft.cli.terminal import say
 
 _EPILOG = """\b
@@ -19,7 +19,7 @@ Give passwords in PGPASSWORD or in ~/.pgpass: others can read what is typed.
 """
 
 
-@click.group(cls=Group, short_help="Copy a database to another place.", epilog=_EPILOG)
+@click.group(cls=CommandGroup, short_help="Copy a database to another place.", epilog=_EPILOG)
 def store() -> None:
     """Databases as a whole: files, and such as a team has on a Postgres server."""
 

@@ -16,7 +16,7 @@ from redraft.errors import UsageError
 from redraft.plugins import require
 
 if TYPE_CHECKING:
-    from redraft.studio.context import Told
+    from redraft.studio.context import StudioConfig
 
 _EPILOG = """\b
 Examples:
@@ -75,7 +75,7 @@ def studio(
     from redraft.models.langsmith import tracing
     from redraft.models.prices import price_table
     from redraft.store.sqlite import IN_MEMORY
-    from redraft.studio.context import Told
+    from redraft.studio.context import StudioConfig
     from redraft.studio.server import serve
 
     if db is not None and Path(db) == IN_MEMORY:
@@ -83,7 +83,7 @@ def studio(
     folder = Path(experiments).expanduser() if experiments else None
     if folder is not None and not folder.is_dir():
         raise UsageError(f"--experiments: there is no folder {experiments}", hint="check the path")
-    told = Told(
+    told = StudioConfig(
         database=db,
         token=token or "",
         read_only=read_only,
@@ -100,7 +100,7 @@ def studio(
     return 0
 
 
-def _tell(address: str, told: Told, *, quiet: bool) -> None:
+def _tell(address: str, told: StudioConfig, *, quiet: bool) -> None:
     """Where it can be opened. Whoever reads the terminal may come in."""
     say(f"redraft studio: {address}")
     if quiet:

@@ -65,7 +65,7 @@ def summarize(sources: tuple[str, ...], output: str | None, form: Format | None,
     reading(*sources, quiet=given["quiet"])
     from redraft.cli.runner import carry_out
     from redraft.cli.template_form import fill_form
-    from redraft.runs.prepare import Order
+    from redraft.runs.prepare import RunSpec
 
     to = target(output, form, as_json=given["as_json"])
     judging, refinement = asked.refined(given, "the summary")
@@ -77,4 +77,4 @@ def summarize(sources: tuple[str, ...], output: str | None, form: Format | None,
         raise UsageError("--review reads your answers from stdin", hint="give SOURCE as a file")
     if given["template"]:
         return fill_form(sources, given, settings, purpose, asked.limits(given), to, quiet=given["quiet"])
-    return carry_out(asked.document_at(sources, given), settings, Order(purpose), given, target=to)
+    return carry_out(asked.document_at(sources, given), settings, RunSpec(purpose), given, target=to)

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
 from redraft.batches.folder import write_folder
-from redraft.batches.status import Pace, Standing, Watcher
+from redraft.batches.status import BatchStanding, Pace, Watcher
 from redraft.batches.tables import report_on
 from redraft.cli import hints, terminal
 from redraft.cli.terminal import say
@@ -29,7 +29,7 @@ _NOTES_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class BatchProgressView:
     """Who is told how a batch comes on, and what its workers note."""
 
     see: Watcher
@@ -37,10 +37,10 @@ class Watch:
 
 
 @contextmanager
-def open_watch(*, quiet: bool) -> Iterator[Watch]:
+def open_watch(*, quiet: bool) -> Iterator[BatchProgressView]:
     """The display that suits where stderr goes."""
     if quiet:
-        yield Watch(_unseen, _unseen)
+        yield BatchProgressView(_unseen, _unseen)
     elif terminal.is_lively():
         with _live() as watch:
             yield watch
@@ -53,7 +53,7 @@ def _unseen(*_: object) -> None:
 
 
 @contextmanager
-def _live() -> Iterator[Watch]:
+def _live() -> Iterator[BatchProgressView]:
     console = Console(file=terminal.bare_stderr(), highlight=False)
     columns = (SpinnerColumn(), BarColumn(bar_width=24), TextColumn("{task.fields[line]}", markup=False))
     with Progress(
@@ -61,7 +61,7 @@ def _live() -> Iterator[Watch]:
     ) as bar:
         task, notes = bar.add_task("", total=None, line="starting the workers"), 0
 
-        def see(standing: Standing, pace: Pace) -> None:
+        def see(standing: BatchStanding, pace: Pace) -> None:
             counts = standing.counts
             bar.update(task, completed=counts.ended, total=counts.all, line=one_line(line(standing, pace)))
 
@@ -71,13 +71,13 @@ def _live() -> Iterator[Watch]:
             if notes <= _NOTES_SHOWN:
                 bar.console.print(f"note: {clean(note)}", markup=False)
 
-        yield Watch(see, tell)
+        yield BatchProgressView(see, tell)
 
 
-def _plain() -> Watch:
+def _plain() -> BatchProgressView:
     last, shown, notes = time.monotonic(), "", 0
 
-    def see(standing: Standing, pace: Pace) -> None:
+    def see(standing: BatchStanding, pace: Pace) -> None:
         nonlocal last, shown
         now = line(standing, pace)
         if now != shown and time.monotonic() - last >= _PLAIN_SECONDS:
@@ -90,7 +90,7 @@ def _plain() -> Watch:
         if notes <= _NOTES_SHOWN:
             say(f"note: {note}")
 
-    return Watch(see, tell)
+    return BatchProgressView(see, tell)
 
 
 def counting(what: str, *, quiet: bool) -> Callable[[int], None]:
@@ -106,7 +106,7 @@ def counting(what: str, *, quiet: bool) -> Callable[[int], None]:
     return tell
 
 
-def line(standing: Standing, pace: Pace) -> str:
+def line(standing: BatchStanding, pace: Pace) -> str:
     """How far a batch is: documents, rate, calls, money, and the time that is left if it goes on so."""
     counts = standing.counts
     parts = [f"{counts.ended:,}/{counts.all:,} documents"]
@@ -122,7 +122,7 @@ def line(standing: Standing, pace: Pace) -> str:
     return " · ".join(parts)
 
 
-def show(store: Store, standing: Standing, *, as_json: bool) -> Report:
+def show(store: Store, standing: BatchStanding, *, as_json: bool) -> Report:
     """Print what came of a batch so far."""
     report = report_on(store, standing)
     if as_json:
@@ -132,7 +132,7 @@ def show(store: Store, standing: Standing, *, as_json: bool) -> Report:
     return report
 
 
-def finish(store: Store, standing: Standing, *, as_json: bool, quiet: bool) -> int:
+def finish(store: Store, standing: BatchStanding, *, as_json: bool, quiet: bool) -> int:
     """Print what came of a batch that was worked on, and put it into its folder; returns the exit code."""
     write_folder(store, standing, show(store, standing, as_json=as_json), counting("dossiers", quiet=quiet))
     if not quiet:
@@ -140,7 +140,7 @@ def finish(store: Store, standing: Standing, *, as_json: bool, quiet: bool) -> i
     return _code(standing)
 
 
-def _close(standing: Standing) -> None:
+def _close(standing: BatchStanding) -> None:
     """Say where the summaries are, and how it goes on."""
     batch, counts = standing.batch, standing.counts
     if batch.folder:
@@ -156,7 +156,7 @@ def _close(standing: Standing) -> None:
         say(f"go on{more}: {going_on(batch.name)}")
 
 
-def _code(standing: Standing) -> int:
+def _code(standing: BatchStanding) -> int:
     if standing.complete:
         return _DONE
     return _SHORT if standing.counts.done or standing.stage in ("paused", "cancelled", "stopped") else _FAILED
@@ -167,7 +167,7 @@ def going_on(name: str) -> str:
     return hints.about("batch resume", name)
 
 
-def batch_lines(batches: Sequence[Standing]) -> list[str]:
+def batch_lines(batches: Sequence[BatchStanding]) -> list[str]:
     """Batches in aligned columns."""
     rows = [["BATCH", "WHEN (UTC)", "STATUS", "DONE", "FAILED", "CALLS", "COST", "FOLDER"]]
     for one in batches:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from redraft.cli.terminal import wrapped
 from redraft.cli.views.render import count
-from redraft.domain import Document, Section
+from redraft.domain import Document, DocumentSection
 from redraft.readers.parts import MATTER, chapters
 from redraft.text.cleaning import one_line
 from redraft.text.places import pages_of, starts_of
@@ -86,7 +86,7 @@ def _sections(document: Document) -> Iterator[str]:
         yield f"{numbers.get(one, ''):>7} {_words(document, one.span):>8,}  {pages:<10} {title}".rstrip()
 
 
-def _numbers(document: Document) -> dict[Section, int]:
+def _numbers(document: Document) -> dict[DocumentSection, int]:
     """By which numbers its chapters can be asked for; of several documents none can."""
     return {} if starts_of(document) else {one.section: one.number for one in chapters(document)}
 

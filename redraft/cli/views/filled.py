@@ -12,13 +12,13 @@ from redraft.cli.views.render import count, echo_json, score, usage
 from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.outputs.template import Template
 from redraft.runs.forecast import Spending
-from redraft.runs.forms import Filled, Form
+from redraft.runs.forms import FilledForm, FilledSection
 from redraft.text.cleaning import one_line
 
 _TITLE = 60
 
 
-def closing(form: Form, output: str | None) -> None:
+def closing(form: FilledForm, output: str | None) -> None:
     """Say on stderr how each section stands, and what all of them took."""
     say("")
     if output:
@@ -28,7 +28,7 @@ def closing(form: Form, output: str | None) -> None:
     say(f"{count(len(form.filled), 'section')} of {one_line(form.document.title, _TITLE)} · {usage(form.usage)}")
 
 
-def _standing(one: Filled) -> str:
+def _standing(one: FilledSection) -> str:
     run = f", run {one.run}" if one.run else ""
     if one.result is not None and one.result.draft is not None:
         scores = "".join(f", {metric} {score(value)}" for metric, value in one.result.scores.items())

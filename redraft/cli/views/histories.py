@@ -10,9 +10,9 @@ from redraft.cli.views import figures, findings, render
 from redraft.domain import Document, Finding, Round
 from redraft.evaluators.metric_info import in_part, is_unheard
 from redraft.evaluators.panel import withdrawn
-from redraft.history.changes import Change, Difference, changes_between
+from redraft.history.changes import DraftDiff, SentenceChange, changes_between
 from redraft.history.results import Result
-from redraft.history.trace import Trace, Turn
+from redraft.history.trace import RunTrace, Turn
 from redraft.rulings import Lookup
 from redraft.text.cleaning import one_line
 
@@ -22,7 +22,7 @@ _FEW = 5
 _LONGEST = 400
 
 
-def trace_lines(trace: Trace, document: Document, *, show_all: bool) -> Iterator[str]:
+def trace_lines(trace: RunTrace, document: Document, *, show_all: bool) -> Iterator[str]:
     """A run, round by round."""
     result, run = trace.result, trace.run
     parent = f", forked from {run.parent}" if run.parent else ""
@@ -151,7 +151,7 @@ def _listed(title: str, those: Sequence[Finding], few: int | None) -> Iterator[s
         yield from _rest(len(those), few)
 
 
-def _changes(found: Difference, few: int | None) -> Iterator[str]:
+def _changes(found: DraftDiff, few: int | None) -> Iterator[str]:
     yield f"  changed: {_numbers(found)}"
     for change in found.changes[:few]:
         yield from findings.wrapped([_text(change)], f"    {_MARKS[change.kind]}")
@@ -163,7 +163,7 @@ def _rest(number: int, few: int | None) -> Iterator[str]:
         yield f"    ... and {number - few:,} more (--all shows them)"
 
 
-def _numbers(found: Difference) -> str:
+def _numbers(found: DraftDiff) -> str:
     kinds: Counter[str] = Counter(change.kind for change in found.changes)
     parts = [f"{render.count(kinds[kind], 'sentence')} {kind}" for kind in _MARKS if kinds[kind]]
     if found.moved:
@@ -171,13 +171,13 @@ def _numbers(found: Difference) -> str:
     return ", ".join([*parts, f"{found.kept - len(found.moved) or 'none'} as before"])
 
 
-def _text(change: Change) -> str:
+def _text(change: SentenceChange) -> str:
     if change.kind == "changed":
         return one_line(" ".join(f"{_OPEN[kind]}{words}{_CLOSE[kind]}" for kind, words in change.words), 2 * _LONGEST)
     return one_line(change.after or change.before, _LONGEST)
 
 
-def _end(trace: Trace) -> Iterator[str]:
+def _end(trace: RunTrace) -> Iterator[str]:
     result, run = trace.result, trace.run
     if run.kind in render.BUILDS:
         yield f"this run built the {render.BUILDS[run.kind]} of a document: {hints.about('show', run.id)}"
@@ -201,7 +201,7 @@ def _end(trace: Trace) -> Iterator[str]:
         yield f"sentence by sentence: {hints.about('diff', run.id)}"
 
 
-def diff_lines(found: Difference, before: Turn, after: Turn, document: Document) -> Iterator[str]:
+def diff_lines(found: DraftDiff, before: Turn, after: Turn, document: Document) -> Iterator[str]:
     """Two drafts, sentence by sentence."""
     one, other = before.made.number, after.made.number
     yield f"round {one} ({render.count(before.draft.words, 'word')}) -> round {other} ({after.draft.words:,})"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from redraft.cli.terminal import wrapped
 from redraft.cli.views.render import count, show
 from redraft.history.family import GIVEN_SAID
-from redraft.history.lineage import DRIFTS, Lineage, Origin, Sentence, Stop, came_up
+from redraft.history.lineage import DRIFTS, Lineage, Origin, Stop, TracedSentence, came_up
 from redraft.history.lost import Loss, Losses, step_said
 from redraft.text.cleaning import one_line
 from redraft.text.places import on_pages, place_said
@@ -62,7 +62,7 @@ def _notes(lineage: Lineage, otherwise: str) -> Iterator[str]:
         yield from wrapped(f"{otherwise}; {more} can tell more", "note: ", "  ")
 
 
-def _origins(sentence: Sentence) -> Iterator[str]:
+def _origins(sentence: TracedSentence) -> Iterator[str]:
     for origin in sentence.judged:
         said = f"{_where(origin)}: “{one_line(origin.text, _QUOTE)}”"
         yield from wrapped(said, f"{_MARGIN}judge ", " " * 12)

@@ -12,8 +12,8 @@ from redraft.domain import Document
 from redraft.models.prices import PriceTable
 from redraft.runs.forecast import Spending, spending_of
 from redraft.runs.models import under_name
-from redraft.runs.prepare import Order, Prepared
-from redraft.settings import Judging, Limits, Settings, reads_prompts
+from redraft.runs.prepare import Prepared, RunSpec
+from redraft.settings import DraftConfig, JudgeConfig, Limits, reads_prompts
 from redraft.text.cleaning import one_line
 
 _DONE = 0
@@ -22,8 +22,8 @@ _TIDIED = ("hierarchical", "incremental")
 
 def show_plan(
     source: str | Sequence[str] | Document,
-    settings: Settings,
-    order: Order,
+    settings: DraftConfig,
+    order: RunSpec,
     prices: PriceTable,
     limits: Limits,
     *,
@@ -95,7 +95,7 @@ def _chapters(spending: Spending) -> Iterator[tuple[str, str]]:
         yield f"part {number}", f"{what}: {one_line(stretch.title, 60)}"
 
 
-def _roomy(name: str, judging: Judging, settings: Settings) -> str:
+def _roomy(name: str, judging: JudgeConfig, settings: DraftConfig) -> str:
     """Somebody who judges or decides, with the window that they have."""
     it = under_name(name, settings, judging)
     window = f", window {it.context_tokens:,} tokens" if reads_prompts(it.model) else ""

@@ -7,7 +7,7 @@ from typing import Any
 
 from redraft.cli.terminal import wrapped
 from redraft.cli.views.render import aligned, count
-from redraft.history.comparison import Comparison
+from redraft.history.comparison import SummaryComparison
 from redraft.prompts.coherence import ASPECTS
 from redraft.text.cleaning import one_line
 
@@ -23,7 +23,7 @@ def outcome(winner: str | None) -> str:
     return "" if winner is None else "tie" if winner == "tie" else f"{WINNERS[winner]} preferred"
 
 
-def comparison_lines(comparison: Comparison) -> Iterator[str]:
+def comparison_lines(comparison: SummaryComparison) -> Iterator[str]:
     """A comparison in lines, for people."""
     parts = (
         aligned([_row(aspect, comparison.aspects[aspect]) for aspect in ASPECTS]),
@@ -52,7 +52,7 @@ def _votes(votes: Mapping[str, Any]) -> str:
     return f"({count(number, 'judging')}: {'; '.join(parts)})"
 
 
-def _figures(comparison: Comparison) -> list[tuple[str, ...]]:
+def _figures(comparison: SummaryComparison) -> list[tuple[str, ...]]:
     """What there is to count, side by side."""
     both = [candidate.to_json() for candidate in (comparison.first, comparison.second)]
     rows = [("", "A", "B"), *((unit, *(f"{one[unit]:,}" for one in both)) for unit in ("words", "sentences"))]
@@ -70,7 +70,7 @@ def _share(share: float | None) -> str:
     return _NONE if share is None else f"{share:.1%}"
 
 
-def _notes(comparison: Comparison) -> Iterator[str]:
+def _notes(comparison: SummaryComparison) -> Iterator[str]:
     """What should be known before the verdict is believed."""
     preference = comparison.preference
     if comparison.same:

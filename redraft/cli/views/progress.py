@@ -31,7 +31,7 @@ _NOTES_SHOWN = 20
 
 
 @dataclass
-class Tally:
+class ProgressTotals:
     """What has happened so far."""
 
     run: str = ""
@@ -129,7 +129,7 @@ def open_progress(*, quiet: bool) -> Iterator[Display]:
 
 @contextmanager
 def _live() -> Iterator[Display]:
-    tally = Tally()
+    tally = ProgressTotals()
     console = Console(file=terminal.bare_stderr(), highlight=False)
     columns = (
         SpinnerColumn(),
@@ -170,7 +170,7 @@ def _live() -> Iterator[Display]:
 
 
 def _plain() -> Observer:
-    tally = Tally()
+    tally = ProgressTotals()
     last = time.monotonic()
 
     def observe(event: Event) -> None:

@@ -13,7 +13,7 @@ from redraft.domain import STOPS, Pack, Piece, Totals
 from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.questions import TypedQuestions
 from redraft.runs.models import named_in, under_name
-from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, Judging, Settings, reads_prompts
+from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, JudgeConfig, reads_prompts
 from redraft.text.cleaning import one_line
 from redraft.text.columns import columns, padded
 from redraft.text.places import starts_of
@@ -65,7 +65,7 @@ def closing(result: Result, output: str | None, *, scores: bool = True) -> None:
         say(line)
 
 
-def in_words(name: str, judging: Judging) -> str:
+def in_words(name: str, judging: JudgeConfig) -> str:
     """Somebody who judges, with the model where that is not what they are called by."""
     own = judging.models.get(name)
     return f"{name} ({own.model})" if own and own.model != name else name
@@ -82,7 +82,7 @@ def roles(result: Result) -> Iterator[str]:
     """Everybody who has worked on a run, with where they are and what they have room for."""
     run, named = result.run, named_in(result.run.judging, result.run.refinement)
     writes = run.settings.strategy != GIVEN_STRATEGY or run.refinement is not None or not named
-    everybody: list[tuple[str, str, Settings]] = [("writer", run.settings.model, run.settings)] if writes else []
+    everybody: list[tuple[str, str, DraftConfig]] = [("writer", run.settings.model, run.settings)] if writes else []
     everybody += [(role, name, under_name(name, run.settings, run.judging)) for role, name in named]
     for role, name, it in everybody:
         who = in_words(name, run.judging) if run.judging else name

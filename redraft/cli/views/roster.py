@@ -7,28 +7,28 @@ from collections.abc import Iterator, Sequence
 from redraft.cli.terminal import indented, wrapped
 from redraft.models.addresses import DEFAULT_BASE_URL
 from redraft.models.servers import Nearby
-from redraft.runs.model_check import Answered, Checked
-from redraft.runs.roster import Seat
+from redraft.runs.model_check import Checked, CheckResult
+from redraft.runs.roster import RosterEntry
 from redraft.settings import EXTRACTIVE, is_entailment, reads_prompts
 from redraft.text.cleaning import one_line
 
 _SHOWN_MODELS, _SAID = 12, 120
 
 
-def seat_lines(seats: Sequence[Seat]) -> Iterator[str]:
+def seat_lines(seats: Sequence[RosterEntry]) -> Iterator[str]:
     """Each model with its role, and what is known of it."""
     for seat in seats:
         yield f"{seat.role or 'no role'}: {_named(seat)}"
         yield from indented(_about(seat))
 
 
-def _named(seat: Seat) -> str:
+def _named(seat: RosterEntry) -> str:
     it = seat.settings
     named = it.model if seat.name == it.model else f"{seat.name} ({it.model})"
     return f"{named}{f' at {it.base_url}' if it.base_url else ''}"
 
 
-def _about(seat: Seat, *, replies: bool = True) -> Iterator[str]:
+def _about(seat: RosterEntry, *, replies: bool = True) -> Iterator[str]:
     it = seat.settings
     if not reads_prompts(it.model):
         english = ", judges English only" if it.model == EXTRACTIVE else ""
@@ -48,7 +48,7 @@ def _about(seat: Seat, *, replies: bool = True) -> Iterator[str]:
         yield from wrapped(seat.trouble, "", "  ")
 
 
-def _window(seat: Seat) -> str:
+def _window(seat: RosterEntry) -> str:
     tokens = f"window {seat.window or 0:,} tokens"
     if seat.window_is == "assumed":
         option = ", or --context-tokens" if seat.role == "writer" else ""
@@ -56,14 +56,14 @@ def _window(seat: Seat) -> str:
     return tokens
 
 
-def _replies(seat: Seat) -> str:
+def _replies(seat: RosterEntry) -> str:
     known = [f"structured replies by {seat.manners.mode}"] if seat.manners.mode else []
     thought = seat.settings.reasoning_tokens or seat.manners.reasoning_tokens
     known += [f"up to {thought:,} tokens of thought"] if thought else []
     return ", ".join(known) if known else f"nothing known of its replies ({_checking(seat)})"
 
 
-def _checking(seat: Seat) -> str:
+def _checking(seat: RosterEntry) -> str:
     """The command that checks a model: by the name of its table, or else by its own at its address."""
     it = seat.settings
     address = (
@@ -111,7 +111,7 @@ def check_lines(checked: Checked) -> Iterator[str]:
         yield "it can write, and cannot judge: no form of structured reply works (--prompts simple may help)"
 
 
-def _answered(one: Answered) -> str:
+def _answered(one: CheckResult) -> str:
     if one.trouble:
         return f"failed: {one_line(one.trouble, 3 * _SAID)}"
     return f"works, {one.seconds:.1f} s ({one_line(one.said, _SAID)})"

@@ -8,13 +8,13 @@ from itertools import combinations
 from statistics import fmean
 
 from redraft.dossier.comparison.contents import (
-    Contestant,
+    ComparedRuns,
     ContestantScore,
     DocumentBeside,
     RunBeside,
     RunsBeside,
 )
-from redraft.dossier.comparison.contestants import Group, differing, grouped
+from redraft.dossier.comparison.contestants import RunGroup, differing, grouped
 from redraft.dossier.comparison.pairs import (
     ALIGNED,
     aligned,
@@ -106,13 +106,13 @@ def _metrics(sides: Sequence[Side]) -> tuple[str, ...]:
     )
 
 
-def _title(sides: Sequence[Side], groups: Sequence[Group], documents: Sequence[str]) -> str:
+def _title(sides: Sequence[Side], groups: Sequence[RunGroup], documents: Sequence[str]) -> str:
     if len(documents) == 1:
         return one_line(sides[0].document.title) or "Untitled"
     return f"{len(groups)} contestants, {len(documents):,} documents"
 
 
-def _warnings(metrics: Sequence[str], groups: Sequence[Group], documents: Sequence[str]) -> Iterator[str]:
+def _warnings(metrics: Sequence[str], groups: Sequence[RunGroup], documents: Sequence[str]) -> Iterator[str]:
     sides = {name: side for group in groups for name, side in group.named}
     yield from warnings(metrics, sides)
     for group in groups:
@@ -132,10 +132,10 @@ def _warnings(metrics: Sequence[str], groups: Sequence[Group], documents: Sequen
         yield "Some answers were taken from earlier runs: what such a run cost is less than it would cost alone."
 
 
-def _contestant(group: Group, metrics: Sequence[str], documents: Sequence[str]) -> Contestant:
+def _contestant(group: RunGroup, metrics: Sequence[str], documents: Sequence[str]) -> ComparedRuns:
     used = [side.used for side in group.sides]
     costs = [one.cost_usd for one in used]
-    return Contestant(
+    return ComparedRuns(
         letter=group.letter,
         label=scrubbed(group.label),
         runs=group.names,
@@ -148,7 +148,7 @@ def _contestant(group: Group, metrics: Sequence[str], documents: Sequence[str]) 
     )
 
 
-def _score(group: Group, metric: str, documents: Sequence[str]) -> ContestantScore | None:
+def _score(group: RunGroup, metric: str, documents: Sequence[str]) -> ContestantScore | None:
     told = [[side.scored[metric] for side in group.on(one) if metric in side.scored] for one in documents]
     means = [fmean(values) for values in told if values]
     if not means:
@@ -158,7 +158,7 @@ def _score(group: Group, metric: str, documents: Sequence[str]) -> ContestantSco
     return ContestantScore(metric=metric, mean=fmean(means), interval=interval, documents=len(means))
 
 
-def _run(name: str, group: Group, side: Side) -> RunBeside:
+def _run(name: str, group: RunGroup, side: Side) -> RunBeside:
     run, draft = side.run, side.result.draft
     return RunBeside(
         name=name,
@@ -200,7 +200,7 @@ def _documents(named: Mapping[str, Side], documents: Sequence[str]) -> Iterator[
         )
 
 
-def _cautions(groups: Sequence[Group], documents: Sequence[str]) -> Iterator[str]:
+def _cautions(groups: Sequence[RunGroup], documents: Sequence[str]) -> Iterator[str]:
     drawn = "documents" if len(documents) > 1 else "items"
     yield (
         f"An interval is what holds 95 % of {RESAMPLES:,} resamples of the {drawn}. It says how much the figure would "

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from redraft.domain import Totals
-from redraft.dossier.contents import Part, Place, Positions
+from redraft.dossier.contents import DossierModel, PlaceEntry, Positions
 
 FORMAT = 1
 Standing = Literal["flipped", "changed", "open", "same"]
@@ -15,7 +15,7 @@ Standing = Literal["flipped", "changed", "open", "same"]
 gave a verdict on it, so that it counts nowhere; all have the same."""
 
 
-class Range(Part):
+class Range(DossierModel):
     """What holds 95 % of the resamples of a figure."""
 
     low: float
@@ -27,7 +27,7 @@ class Range(Part):
         return self.low <= 0 <= self.high
 
 
-class ScoreBeside(Part):
+class ScoreBeside(DossierModel):
     """What a metric says of the summary of a run."""
 
     metric: str
@@ -44,7 +44,7 @@ class ScoreBeside(Part):
     """Whether the built-in model has judged what it has written itself."""
 
 
-class SentenceBeside(Part):
+class SentenceBeside(DossierModel):
     """A sentence of a summary, and where in the document it comes from."""
 
     number: int
@@ -55,7 +55,7 @@ class SentenceBeside(Part):
     """What was found wrong with it, by metric and kind."""
 
 
-class RunBeside(Part):
+class RunBeside(DossierModel):
     """A run with its summary."""
 
     name: str
@@ -84,7 +84,7 @@ class RunBeside(Part):
     """The language that the summary is in, such as `de`; empty where nothing tells."""
 
 
-class Verdict(Part):
+class RunVerdict(DossierModel):
     """What was said of an item in one run."""
 
     run: str
@@ -97,7 +97,7 @@ class Verdict(Part):
     sentences: tuple[int, ...]
 
 
-class ItemBeside(Part):
+class ItemBeside(DossierModel):
     """A question or a key fact, with the verdict in each run."""
 
     number: int
@@ -106,12 +106,12 @@ class ItemBeside(Part):
     key: str
     text: str
     expected: str
-    place: Place | None
-    verdicts: tuple[Verdict, ...]
+    place: PlaceEntry | None
+    verdicts: tuple[RunVerdict, ...]
     standing: Standing
 
 
-class DocumentBeside(Part):
+class DocumentBeside(DossierModel):
     """A document with the runs on it."""
 
     id: str
@@ -125,7 +125,7 @@ class DocumentBeside(Part):
     """The language that it is in, such as `de`; empty where nothing tells."""
 
 
-class ContestantScore(Part):
+class ContestantScore(DossierModel):
     """What a contestant comes to by a metric."""
 
     metric: str
@@ -135,7 +135,7 @@ class ContestantScore(Part):
     documents: int
 
 
-class Contestant(Part):
+class ComparedRuns(DossierModel):
     """What is compared: a run, or all runs on several documents that have model, strategy and settings in common."""
 
     letter: str
@@ -152,7 +152,7 @@ class Contestant(Part):
     """Which share of its summaries comes from each fifth of their documents; empty where no sentence is traced."""
 
 
-class Difference(Part):
+class ScoreDifference(DossierModel):
     """A paired difference of two contestants by one metric: the first minus the second."""
 
     metric: str
@@ -170,7 +170,7 @@ class Difference(Part):
     """The same in a sentence."""
 
 
-class FifthDifference(Part):
+class FifthDifference(DossierModel):
     """A paired difference in a fifth of the document."""
 
     measure: str
@@ -187,7 +187,7 @@ class FifthDifference(Part):
     interval: Range | None
 
 
-class Setting(Part):
+class Setting(DossierModel):
     """Something that the contestants do not have in common."""
 
     name: str
@@ -195,7 +195,7 @@ class Setting(Part):
     """For each contestant all that its runs have it set to."""
 
 
-class RunsBeside(Part):
+class RunsBeside(DossierModel):
     """Two runs or more beside each other."""
 
     format: int = FORMAT
@@ -204,10 +204,10 @@ class RunsBeside(Part):
     """What it contains of the documents, in a sentence."""
     warnings: tuple[str, ...]
     """Why scores are not comparable, and what else one has to know before one reads them."""
-    contestants: tuple[Contestant, ...]
+    contestants: tuple[ComparedRuns, ...]
     runs: tuple[RunBeside, ...]
     documents: tuple[DocumentBeside, ...]
-    differences: tuple[Difference, ...]
+    differences: tuple[ScoreDifference, ...]
     fifths: tuple[FifthDifference, ...]
     settings: tuple[Setting, ...]
     cautions: tuple[str, ...]

@@ -20,7 +20,7 @@ Key = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class RunGroup:
     """A contestant with its runs, in their order."""
 
     letter: str
@@ -53,7 +53,7 @@ def letters(number: int) -> str:
     return found
 
 
-def grouped(sides: Sequence[Side]) -> tuple[Group, ...]:
+def grouped(sides: Sequence[Side]) -> tuple[RunGroup, ...]:
     """The contestants, in the order in which their first runs were named."""
     alone = len({side.run.document for side in sides}) == 1
     telling = _telling(sides)
@@ -63,7 +63,7 @@ def grouped(sides: Sequence[Side]) -> tuple[Group, ...]:
         found[(side.run.id,) if alone else _key(side, telling)].append(side)
     labels = [_label(members[0], telling) for members in found.values()]
     groups = [
-        Group(letters(at), label if labels.count(label) == 1 else f"{label} ({members[0].run.id})", tuple(members))
+        RunGroup(letters(at), label if labels.count(label) == 1 else f"{label} ({members[0].run.id})", tuple(members))
         for at, (label, members) in enumerate(zip(labels, found.values(), strict=True))
     ]
     if len(groups) == 1:
@@ -89,7 +89,7 @@ def settings_of(side: Side) -> Mapping[str, Any]:
     return {name: scrubbed_all(value) if not isinstance(value, int | float) else value for name, value in found.items()}
 
 
-def differing(groups: Sequence[Group]) -> Iterator[Setting]:
+def differing(groups: Sequence[RunGroup]) -> Iterator[Setting]:
     """What the contestants do not have in common."""
     every = [[_about(side) for side in group.sides] for group in groups]
     for name in dict.fromkeys(name for of_one in every for about in of_one for name in about):

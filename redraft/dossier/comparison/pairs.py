@@ -7,11 +7,18 @@ from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
 
-from redraft.dossier.comparison.contents import Difference, FifthDifference, ItemBeside, Range, Standing, Verdict
-from redraft.dossier.comparison.contestants import Group
+from redraft.dossier.comparison.contents import (
+    FifthDifference,
+    ItemBeside,
+    Range,
+    RunVerdict,
+    ScoreDifference,
+    Standing,
+)
+from redraft.dossier.comparison.contestants import RunGroup
 from redraft.dossier.comparison.sides import LEAST, Side, interval_of_mean
-from redraft.dossier.contents import Item
-from redraft.store.agreements import Standing as JudgeStanding
+from redraft.dossier.contents import JudgedItem
+from redraft.store.agreements import JudgeSetup as JudgeStanding
 from redraft.text.cleaning import one_line, scrubbed
 
 ALIGNED = ("coverage", "keyfact_recall")
@@ -26,7 +33,7 @@ def aligned(sides: Mapping[str, Side], first: int) -> tuple[ItemBeside, ...]:
     """The items of the runs on one document, which are told by their names. They are numbered from `first`: what has
     flipped comes first, by metric and by place."""
     known = {name: {item.key: item for item in side.items if item.key} for name, side in sides.items()}
-    every: dict[str, Item] = {}
+    every: dict[str, JudgedItem] = {}
     for of_one in known.values():
         for key, item in of_one.items():
             every.setdefault(key, item)
@@ -35,7 +42,7 @@ def aligned(sides: Mapping[str, Side], first: int) -> tuple[ItemBeside, ...]:
     return tuple(one.model_copy(update={"number": number}) for number, one in enumerate(found, first))
 
 
-def _beside(item: Item, told: Mapping[str, Item | None]) -> ItemBeside:
+def _beside(item: JudgedItem, told: Mapping[str, JudgedItem | None]) -> ItemBeside:
     verdicts = tuple(_verdict(name, one) for name, one in told.items())
     expected = next((one.expected for one in told.values() if one and one.expected), item.expected)
     return ItemBeside(
@@ -51,13 +58,13 @@ def _beside(item: Item, told: Mapping[str, Item | None]) -> ItemBeside:
     )
 
 
-def _verdict(name: str, item: Item | None) -> Verdict:
+def _verdict(name: str, item: JudgedItem | None) -> RunVerdict:
     if item is None:
-        return Verdict(run=name, verdict="", value=None, found="", sentences=())
-    return Verdict(run=name, verdict=item.verdict, value=item.value, found=item.found, sentences=item.sentences)
+        return RunVerdict(run=name, verdict="", value=None, found="", sentences=())
+    return RunVerdict(run=name, verdict=item.verdict, value=item.value, found=item.found, sentences=item.sentences)
 
 
-def standing(verdicts: Sequence[Verdict]) -> Standing:
+def standing(verdicts: Sequence[RunVerdict]) -> Standing:
     """Whether the summaries differ in an item."""
     values = [one.value for one in verdicts]
     if None in values:
@@ -84,7 +91,7 @@ def shares_by_fifth(sides: Sequence[Side]) -> tuple[float, ...]:
     return tuple(fmean(sum(bins[at * each : (at + 1) * each]) for bins in told) for at in range(FIFTHS))
 
 
-def counted_by_fifth(items: Sequence[Item], metric: str, fifth: int) -> Mapping[str, float]:
+def counted_by_fifth(items: Sequence[JudgedItem], metric: str, fifth: int) -> Mapping[str, float]:
     """By key what the items of a fifth count that have a verdict."""
     return {
         item.key: item.value
@@ -171,11 +178,11 @@ SEEN = 0.0005
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class RunPair:
     """Two contestants on one document or on several."""
 
-    first: Group
-    second: Group
+    first: RunGroup
+    second: RunGroup
     documents: tuple[str, ...]
 
     @property
@@ -198,20 +205,20 @@ class Pair:
         return found
 
     @property
-    def both(self) -> tuple[Group, Group]:
+    def both(self) -> tuple[RunGroup, RunGroup]:
         """The first and the second."""
         return self.first, self.second
 
 
-def pairs(groups: Sequence[Group], documents: Sequence[str]) -> Iterator[Pair]:
+def pairs(groups: Sequence[RunGroup], documents: Sequence[str]) -> Iterator[RunPair]:
     """Each two contestants that have a document in common."""
     for first, second in combinations(groups, 2):
-        pair = Pair(first, second, tuple(documents))
+        pair = RunPair(first, second, tuple(documents))
         if pair.shared:
             yield pair
 
 
-def differences(pair: Pair, metrics: Sequence[str]) -> Iterator[Difference]:
+def differences(pair: RunPair, metrics: Sequence[str]) -> Iterator[ScoreDifference]:
     """By metric what two contestants differ by. Of one document only items can be paired that are the document's."""
     for metric in metrics:
         if not all(any(metric in side.scored for side in group.sides) for group in pair.both):
@@ -222,7 +229,7 @@ def differences(pair: Pair, metrics: Sequence[str]) -> Iterator[Difference]:
             yield _over_documents(pair, metric)
 
 
-def _over_items(pair: Pair, metric: str) -> Difference:
+def _over_items(pair: RunPair, metric: str) -> ScoreDifference:
     judged = pair.judged(metric)
     if not judged:
         sides = [side for group in pair.both for side in group.sides]
@@ -238,7 +245,7 @@ def _over_items(pair: Pair, metric: str) -> Difference:
     return _difference(pair, metric, found, len(one.keys() | two.keys()) - len(found))
 
 
-def _over_documents(pair: Pair, metric: str) -> Difference:
+def _over_documents(pair: RunPair, metric: str) -> ScoreDifference:
     judged = pair.judged(metric)
     found = [_mean(mine, metric) - _mean(other, metric) for mine, other in judged]
     left_out = len(pair.documents) - len(judged)
@@ -255,11 +262,11 @@ def _mean(sides: Sequence[Side], metric: str) -> float:
 
 
 def _difference(
-    pair: Pair, metric: str, found: Sequence[float], left_out: int, says: str = "", value: float | None = None
-) -> Difference:
+    pair: RunPair, metric: str, found: Sequence[float], left_out: int, says: str = "", value: float | None = None
+) -> ScoreDifference:
     value = fmean(found) if found else value
     interval = interval_of_mean(found)
-    return Difference(
+    return ScoreDifference(
         metric=metric,
         first=pair.first.letter,
         second=pair.second.letter,
@@ -272,7 +279,7 @@ def _difference(
     )
 
 
-def _says(pair: Pair, metric: str, found: Sequence[float], interval: Range | None) -> str:
+def _says(pair: RunPair, metric: str, found: Sequence[float], interval: Range | None) -> str:
     what = "item" if pair.over_items else "document"
     if not found:
         return f"They are not compared: no {what} is judged for both."
@@ -288,7 +295,7 @@ def _says(pair: Pair, metric: str, found: Sequence[float], interval: Range | Non
     return f"{told} {between}, which leaves out 0."
 
 
-def _of_scores(pair: Pair, metric: str, difference: float, over: str = "") -> str:
+def _of_scores(pair: RunPair, metric: str, difference: float, over: str = "") -> str:
     name, one, other = metric.replace("_", " "), pair.first.letter, pair.second.letter
     if abs(difference) < SEEN:
         return f"{name} is the same for {one} and {other}{over}."
@@ -300,7 +307,7 @@ def _signed(value: float) -> str:
     return "0" if abs(value) < SEEN else f"{value:+.3f}".replace("-", "−")
 
 
-def differences_by_fifth(pair: Pair, metrics: Sequence[str]) -> Iterator[FifthDifference]:
+def differences_by_fifth(pair: RunPair, metrics: Sequence[str]) -> Iterator[FifthDifference]:
     """Where in the document two contestants differ: in what they draw on, and in what they have of what is asked."""
     yield from _shares(pair)
     for metric in metrics:
@@ -309,7 +316,7 @@ def differences_by_fifth(pair: Pair, metrics: Sequence[str]) -> Iterator[FifthDi
                 yield from _scores_in(pair, metric, fifth)
 
 
-def _shares(pair: Pair) -> Iterator[FifthDifference]:
+def _shares(pair: RunPair) -> Iterator[FifthDifference]:
     told = []
     for document in pair.shared:
         mine, other = (shares_by_fifth(group.on(document)) for group in pair.both)
@@ -321,7 +328,7 @@ def _shares(pair: Pair) -> Iterator[FifthDifference]:
             yield _by_fifth(pair, SHARE, fifth, both, "summaries" if pair.over_items else "documents")
 
 
-def _scores_in(pair: Pair, metric: str, fifth: int) -> Iterator[FifthDifference]:
+def _scores_in(pair: RunPair, metric: str, fifth: int) -> Iterator[FifthDifference]:
     both: list[tuple[float, float]] = []
     for mine, other in pair.judged(metric):
         one, two = (_values(sides, metric, fifth) for sides in (mine, other))
@@ -341,7 +348,9 @@ def _values(sides: Sequence[Side], metric: str, fifth: int) -> Mapping[str, floa
     return {key: fmean(one[key] for one in told) for key in shared}
 
 
-def _by_fifth(pair: Pair, measure: str, fifth: int, both: Sequence[tuple[float, float]], over: str) -> FifthDifference:
+def _by_fifth(
+    pair: RunPair, measure: str, fifth: int, both: Sequence[tuple[float, float]], over: str
+) -> FifthDifference:
     found = [one - other for one, other in both]
     return FifthDifference.model_validate(
         {

@@ -11,7 +11,7 @@ import numpy as np
 
 from redraft.domain import Document, Evaluation, Totals
 from redraft.dossier.comparison.contents import Range, ScoreBeside, SentenceBeside
-from redraft.dossier.contents import Item, Places, Positions
+from redraft.dossier.contents import JudgedItem, Places, Positions
 from redraft.dossier.findings import positions, sentence_numbers
 from redraft.dossier.judged import items, scores
 from redraft.errors import UsageError
@@ -20,7 +20,7 @@ from redraft.history.certificates import standing_of
 from redraft.history.lineage import Lineage, read_lineage
 from redraft.history.results import Result, document_read, read_result
 from redraft.settings import FIGURES
-from redraft.store.agreements import Standing
+from redraft.store.agreements import JudgeSetup
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line, scrubbed
@@ -62,7 +62,7 @@ class Side:
     """What the user calls it; empty without a name."""
     sentences: tuple[SentenceBeside, ...]
     positions: Positions | None
-    items: tuple[Item, ...]
+    items: tuple[JudgedItem, ...]
     scores: tuple[ScoreBeside, ...]
 
     @property
@@ -80,7 +80,7 @@ class Side:
         """The scores that there are."""
         return {one.metric: one.score for one in self.scores if one.score is not None}
 
-    def standing(self, metric: str) -> Standing:
+    def standing(self, metric: str) -> JudgeSetup:
         """Who judged it by a metric, and how."""
         return standing_of(self.run, metric, self.result.evaluations[metric].version)
 

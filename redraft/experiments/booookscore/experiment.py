@@ -11,7 +11,7 @@ from math import ceil
 from redraft.agents.accounts import together
 from redraft.agents.judge import Judge, batch_size, reply_tokens
 from redraft.agents.proofreader import CONFUSION, Confused, Proofreader, least_window
-from redraft.agreement.annotations import Annotations, Summaries, Verdict
+from redraft.agreement.annotations import Annotations, ConfusionVerdict, Summaries
 from redraft.agreement.sentence_match import place
 from redraft.domain import Document, Evaluation, Totals, content_id
 from redraft.errors import BudgetError, UsageError
@@ -20,19 +20,19 @@ from redraft.evaluators.booookscore import Booookscore, sentences_of
 from redraft.evaluators.forecast import A_NUMBER
 from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.events import StageStarted
-from redraft.experiments.plan import JUDGING, JudgesDesign, Step, Told, check_seats, step_of, table_of
-from redraft.experiments.runner import Attempt, RunBatch, part_at_work
+from redraft.experiments.plan import JUDGING, JudgesDesign, PlanStep, Told, check_seats, step_of, table_of
+from redraft.experiments.runner import GuardedStage, RunBatch, part_at_work
 from redraft.history.certificates import Certificate, certificate
 from redraft.models.base import Model
 from redraft.models.prices import PriceTable
 from redraft.prompts.coherence import FIND_CONFUSION
 from redraft.prompts.judging import Statement
 from redraft.reports.tables import Table
-from redraft.runs.experiment_runner import Bench, Failure
+from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.job import wording
 from redraft.runs.model_pool import located
-from redraft.runs.prepare import Order, Prepared, prepare
-from redraft.settings import EXTRACTIVE, Judging, Part, Settings
+from redraft.runs.prepare import Prepared, RunSpec, prepare
+from redraft.settings import EXTRACTIVE, DraftConfig, ExperimentPart, JudgeConfig
 from redraft.text.cleaning import one_line
 from redraft.text.languages import language_of, reading
 from redraft.text.overlap import repeated
@@ -70,13 +70,13 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SystemJudgment:
     """What a system says of one summary."""
 
-    said: tuple[Verdict, ...] = ()
+    said: tuple[ConfusionVerdict, ...] = ()
     """One verdict for each sentence that was judged."""
     unjudged: int = 0
-    verdicts: Mapping[int, Verdict] = field(default_factory=dict)
+    verdicts: Mapping[int, ConfusionVerdict] = field(default_factory=dict)
     """By the number of the sentence, as far as that is known."""
     failure: Failure | None = None
     made: bool = True
@@ -106,7 +106,7 @@ class System:
     """Whoever says which sentences confuse: a file of annotations, or a judge. Its readings are by summary."""
 
     name: str
-    readings: Mapping[str, Reading]
+    readings: Mapping[str, SystemJudgment]
     aside: Mapping[str, int] = field(default_factory=dict)
     """What of the annotations did not fit, and how often."""
     usage: Totals | None = None
@@ -122,13 +122,13 @@ class CoherenceDesign(JudgesDesign):
 
     batch: int = 10
 
-    def settings(self, judge: str) -> Settings:
+    def settings(self, judge: str) -> DraftConfig:
         """How one judge reads the summaries."""
         if judge in self.own:
             its = self.own[judge]
             window = {"context_tokens": self.window(judge) or _WINDOW}
             named = {name: value for name, value in its.model_dump().items() if value is not None}
-            return Settings.model_validate({**named, **window, "strategy": "given"})
+            return DraftConfig.model_validate({**named, **window, "strategy": "given"})
         return self.reading(judge, _WINDOW)
 
     def window(self, judge: str) -> int | None:
@@ -136,11 +136,11 @@ class CoherenceDesign(JudgesDesign):
         its = self.own.get(judge)
         return self.context_tokens or (its.context_tokens if its else None)
 
-    def order(self, judge: str) -> Order:
+    def order(self, judge: str) -> RunSpec:
         """The order to annotate."""
         models = {judge: self.own[judge]} if judge in self.own else {}
-        judging = located(Judging(judges=(judge,), batch=self.batch, models=models), self.settings(judge))
-        return Order(Part(kind=BOOOOKSCORE, judging=judging), prompts=(FIND_CONFUSION,))
+        judging = located(JudgeConfig(judges=(judge,), batch=self.batch, models=models), self.settings(judge))
+        return RunSpec(ExperimentPart(kind=BOOOOKSCORE, judging=judging), prompts=(FIND_CONFUSION,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,20 +211,20 @@ def _annotated(summaries: Sequence[Summary], annotations: Annotations) -> System
         "undecided": sum(one.undecided for one in placed.values()),
         "unknown": len(unknown),
     }
-    readings = {key: Reading(one.said, one.unjudged, one.verdicts) for key, one in placed.items()}
+    readings = {key: SystemJudgment(one.said, one.unjudged, one.verdicts) for key, one in placed.items()}
     return System(annotations.name, readings, aside)
 
 
 @dataclass(frozen=True, slots=True)
-class Seat:
+class AnnotationJudge:
     """A judge with the file's texts before it, as a document that its run can be about."""
 
     judge: str
     prepared: Prepared
-    order: Order
+    order: RunSpec
 
 
-async def judged(outcome: CoherenceOutcome, bench: Bench) -> CoherenceOutcome:
+async def judged(outcome: CoherenceOutcome, bench: ExperimentRunner) -> CoherenceOutcome:
     """Have every sentence judged by every judge, as far as the limits allow. What fails is recorded."""
     design, summaries = outcome.design, outcome.summaries
     if not any(one.sentences for one in summaries):
@@ -242,11 +242,11 @@ async def judged(outcome: CoherenceOutcome, bench: Bench) -> CoherenceOutcome:
     return replace(outcome, systems=(*outcome.systems, *systems), stopped=bench.stopped)
 
 
-def seats_of(outcome: CoherenceOutcome) -> list[Seat]:
+def seats_of(outcome: CoherenceOutcome) -> list[AnnotationJudge]:
     """The judges, each at the same texts."""
     document, judges = _document(outcome.file), outcome.design.judges
     # Judges that are named twice are refused, before any of them has a run of its own.
-    named = Judging(judges=judges, base_url=outcome.design.base_url, models=dict(outcome.design.own))
+    named = JudgeConfig(judges=judges, base_url=outcome.design.base_url, models=dict(outcome.design.own))
     located(named, outcome.design.settings(judges[0]))
     return [_seat(judge, document, outcome) for judge in judges]
 
@@ -257,7 +257,7 @@ def _document(file: Summaries) -> Document:
     return Document(content_id(text), file.name, text, source=file.name)
 
 
-def _seat(judge: str, document: Document, outcome: CoherenceOutcome) -> Seat:
+def _seat(judge: str, document: Document, outcome: CoherenceOutcome) -> AnnotationJudge:
     design, summaries = outcome.design, outcome.summaries
     prepared = prepare(document, design.settings(judge))
     least = least_window(prepared.book, prepared.tokenizer)
@@ -271,7 +271,7 @@ def _seat(judge: str, document: Document, outcome: CoherenceOutcome) -> Seat:
             f"the prompt does not fit into a window of {window:,} tokens",
             hint=f"use --context-tokens {least} or more, or leave it out; or use --prompts simple, which is shorter",
         )
-    return Seat(judge, prepared, design.order(judge))
+    return AnnotationJudge(judge, prepared, design.order(judge))
 
 
 def _window(needed: int) -> int:
@@ -282,15 +282,15 @@ def _window(needed: int) -> int:
     return window
 
 
-async def _system(seat: Seat, summaries: Sequence[Summary], batch: RunBatch) -> System:
+async def _system(seat: AnnotationJudge, summaries: Sequence[Summary], batch: RunBatch) -> System:
     """What one judge says of the summaries, in a run of its own. What it has said before is remembered."""
     bench, store = batch.bench, batch.bench.store
     run = await bench.opened(seat.prepared, seat.order)
-    readings: list[Reading] = []
+    readings: list[SystemJudgment] = []
     # One summary after the other: what is judged in part when the budget is used up, has no score.
     places = asyncio.Semaphore(bench.limits.concurrency)
 
-    async def read(summary: Summary, proofreader: Proofreader) -> Reading:
+    async def read(summary: Summary, proofreader: Proofreader) -> SystemJudgment:
         async with places:
             # Its sentences are read by the language of the whole of it, and that by what all texts of the file show.
             whole = replace(Document.from_text(summary.text), language=language_of(summary.text))
@@ -312,7 +312,7 @@ async def _system(seat: Seat, summaries: Sequence[Summary], batch: RunBatch) -> 
     return System(seat.judge, by_id, usage=store.calls.totals(run.id), run=run.id, certificate=behind)
 
 
-def _proofreader(seat: Seat, model: Model, bench: Bench) -> Proofreader:
+def _proofreader(seat: AnnotationJudge, model: Model, bench: ExperimentRunner) -> Proofreader:
     prepared, order = seat.prepared, seat.order
     assert order.judging is not None
     window = prepared.settings.context_tokens
@@ -328,25 +328,25 @@ def _proofreader(seat: Seat, model: Model, bench: Bench) -> Proofreader:
     return Proofreader(judge, prepared.tokenizer, window, order.judging.batch)
 
 
-async def _read(summary: Summary, proofreader: Proofreader, bench: Bench) -> Reading:
+async def _read(summary: Summary, proofreader: Proofreader, bench: ExperimentRunner) -> SystemJudgment:
     whole = len(summary.sentences)
     if not whole:
-        return Reading()
+        return SystemJudgment()
     if not proofreader.judge.reads(language := language_of(summary.text)):
-        return Reading(unjudged=whole, failure=Failure(JUDGING, "unjudged", _IN_ENGLISH_ALONE.format(language)))
+        return SystemJudgment(unjudged=whole, failure=Failure(JUDGING, "unjudged", _IN_ENGLISH_ALONE.format(language)))
     found = None
-    with Attempt(JUDGING, bench) as tried:
+    with GuardedStage(JUDGING, bench) as tried:
         found = await proofreader.read(summary.text, summary.sentences)
     if found is None:
-        return Reading(unjudged=whole, failure=tried.failure, made=tried.failure is not None)
+        return SystemJudgment(unjudged=whole, failure=tried.failure, made=tried.failure is not None)
     verdicts = {summary.sentences[n].id: _verdict(one) for n, one in sorted(found.verdicts.items())}
     short = whole - len(verdicts)
     trouble = Failure(JUDGING, "unjudged", one_line(found.trouble or _CANNOT_TELL)) if short else None
-    return Reading(tuple(verdicts.values()), short, verdicts, trouble)
+    return SystemJudgment(tuple(verdicts.values()), short, verdicts, trouble)
 
 
-def _verdict(one: Confused) -> Verdict:
-    return Verdict(bool(one.confusing), one.types, questions=one.questions)
+def _verdict(one: Confused) -> ConfusionVerdict:
+    return ConfusionVerdict(bool(one.confusing), one.types, questions=one.questions)
 
 
 _ABOUT = (
@@ -361,13 +361,13 @@ def plan_table(outcome: CoherenceOutcome, prices: PriceTable) -> Table:
     return table_of([_step(seat, outcome) for seat in seats], _ABOUT, prices)
 
 
-def _step(seat: Seat, outcome: CoherenceOutcome) -> Step:
+def _step(seat: AnnotationJudge, outcome: CoherenceOutcome) -> PlanStep:
     judged = [summary for summary in outcome.summaries if summary.sentences]
     told = [_told(seat, summary, outcome.design.batch) for summary in judged]
     return step_of(seat.prepared.document, JUDGING, seat.prepared.settings, len(judged), told)
 
 
-def _told(seat: Seat, summary: Summary, batch: int) -> Told:
+def _told(seat: AnnotationJudge, summary: Summary, batch: int) -> Told:
     """Each call has the summary before it, as far as there is room for it, and so many of its sentences."""
     prepared, sentences = seat.prepared, len(summary.sentences)
     window, each = prepared.settings.context_tokens, CONFUSION.tokens(wording(prepared))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from redraft.agreement.annotations import Verdict
+from redraft.agreement.annotations import ConfusionVerdict
 from redraft.agreement.correlation import of_class
 from redraft.agreement.people import cohens_kappa, equal_share
 from redraft.evaluators.booookscore import UNTYPED
@@ -13,9 +13,9 @@ from redraft.evaluators.bootstrap import RESAMPLES, SEED, spread_of_mean
 from redraft.experiments.booookscore.experiment import (
     BOOOOKSCORE,
     CoherenceOutcome,
-    Reading,
     Summary,
     System,
+    SystemJudgment,
     judged,
     plan_table,
 )
@@ -102,7 +102,7 @@ def type_table(outcome: CoherenceOutcome) -> Iterator[Row]:
             yield (system.name, kind, number, 100 * number / len(said))
 
 
-def _types(said: Sequence[Verdict], *, whole: bool) -> dict[str, int]:
+def _types(said: Sequence[ConfusionVerdict], *, whole: bool) -> dict[str, int]:
     """How many sentences have each type; the paper's types also where none has them, if all are wanted."""
     confusing = [one for one in said if one.confusing]
     found: Counter[str] = Counter(kind for one in confusing for kind in one.types)
@@ -300,11 +300,11 @@ def _item(system: System, summary: Summary) -> dict[str, object]:
     }
 
 
-def _said(one: Verdict) -> dict[str, object]:
+def _said(one: ConfusionVerdict) -> dict[str, object]:
     return {"types": [*one.types, *one.unknown], "questions": list(one.questions)}
 
 
-def _status(summary: Summary, reading: Reading) -> str:
+def _status(summary: Summary, reading: SystemJudgment) -> str:
     if not summary.sentences:
         return "not applicable"
     if reading.said:

@@ -15,20 +15,20 @@ from redraft.events import StageStarted
 from redraft.experiments.context.facts import ALIGNMENT, judge_facts, named
 from redraft.experiments.context.records import (
     CONTEXT,
+    BaselineSummary,
     ContextContestant,
+    ContextDesign,
     ContextItem,
     Course,
-    Design,
-    Reference,
-    Step,
-    Told,
+    ReadingStep,
+    SummarySentencePlaces,
 )
 from redraft.experiments.plan import DRAFTING
-from redraft.experiments.runner import Attempt, RunBatch, used_by
+from redraft.experiments.runner import GuardedStage, RunBatch, used_by
 from redraft.history.certificates import Certificate, certificate
 from redraft.history.lineage import read_lineage
-from redraft.runs.experiment_runner import Bench, failure
-from redraft.runs.prepare import Order, prepare
+from redraft.runs.experiment_runner import ExperimentRunner, failure
+from redraft.runs.prepare import RunSpec, prepare
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.text.anchors import points_back
@@ -44,7 +44,7 @@ from redraft.text.words import count_words
 class ContextOutcome:
     """All that came of the experiment."""
 
-    design: Design
+    design: ContextDesign
     courses: tuple[Course, ...]
     items: tuple[ContextItem, ...]
     measure: str = ""
@@ -60,7 +60,7 @@ class ContextOutcome:
         return self.stopped is None and done and not any(course.failures for course in self.courses)
 
 
-async def context(documents: Sequence[Document], design: Design, bench: Bench) -> ContextOutcome:
+async def context(documents: Sequence[Document], design: ContextDesign, bench: ExperimentRunner) -> ContextOutcome:
     """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
     design.check(bench)
     bench.draw_on(CONTEXT, repr(design), *(document.id for document in documents))
@@ -73,7 +73,7 @@ async def context(documents: Sequence[Document], design: Design, bench: Bench) -
     ]
     blank = await asyncio.to_thread(_planned, todo, design)
     for document, course, contestant, step in todo:
-        await bench.known(document, design.drafting(contestant, course, step), Order())
+        await bench.known(document, design.drafting(contestant, course, step), RunSpec())
     bench.observer(StageStarted("summaries of a growing span", len(todo)))
     batch, encoder = RunBatch(bench, len(todo)), await asyncio.to_thread(design.encoder)
 
@@ -96,7 +96,9 @@ async def context(documents: Sequence[Document], design: Design, bench: Bench) -
     return ContextOutcome(design, tuple(courses), tuple(items), measure, bench.stopped, behind)
 
 
-def _certificates(courses: Sequence[Course], items: Sequence[ContextItem], bench: Bench) -> tuple[Certificate, ...]:
+def _certificates(
+    courses: Sequence[Course], items: Sequence[ContextItem], bench: ExperimentRunner
+) -> tuple[Certificate, ...]:
     """All facts are judged by one judge, under the same prompts: those of two metrics."""
     run = next((bench.store.runs.get(course.run) for course in courses if course.run), None)
     facts = [fact for item in items for fact in item.facts or ()]
@@ -114,17 +116,17 @@ def _certificates(courses: Sequence[Course], items: Sequence[ContextItem], bench
     )
 
 
-def _course(document: Document, design: Design) -> Course:
+def _course(document: Document, design: ContextDesign) -> Course:
     course = design.course(document)
     if not design.reference:
         return course
     told = reference_told(document, design.reference, design.encoder())
-    return replace(course, reference=Reference(count_words(design.reference), told, len(document.text)))
+    return replace(course, reference=BaselineSummary(count_words(design.reference), told, len(document.text)))
 
 
-def reference_told(document: Document, text: str, encoder: Encoder | None) -> tuple[Told, ...]:
+def reference_told(document: Document, text: str, encoder: Encoder | None) -> tuple[SummarySentencePlaces, ...]:
     """The sentences of somebody else's summary, with their places in the document."""
-    found: list[Told] = []
+    found: list[SummarySentencePlaces] = []
     with reading(document):
         traced, language = Origins([document.text], encoder).trace(text), language_of(text)
     for one in traced:
@@ -132,11 +134,13 @@ def reference_told(document: Document, text: str, encoder: Encoder | None) -> tu
         if not is_heading(said):
             before = found[-1].text if found and points_back(said, language) else ""
             places = tuple((link.span, link.weight) for link in one.links)
-            found.append(Told(len(found) + 1, said, before, places))
+            found.append(SummarySentencePlaces(len(found) + 1, said, before, places))
     return tuple(found)
 
 
-def _planned(todo: Sequence[tuple[Document, Course, ContextContestant, Step]], design: Design) -> list[ContextItem]:
+def _planned(
+    todo: Sequence[tuple[Document, Course, ContextContestant, ReadingStep]], design: ContextDesign
+) -> list[ContextItem]:
     """The items before anything is done. Where none of them can be, that is said before anything is paid for."""
     items: list[ContextItem] = []
     refused: list[RedraftError] = []
@@ -154,16 +158,21 @@ def _planned(todo: Sequence[tuple[Document, Course, ContextContestant, Step]], d
 
 
 async def _drafted(
-    document: Document, course: Course, item: ContextItem, design: Design, encoder: Encoder | None, batch: RunBatch
+    document: Document,
+    course: Course,
+    item: ContextItem,
+    design: ContextDesign,
+    encoder: Encoder | None,
+    batch: RunBatch,
 ) -> ContextItem:
     """The item with its summary, sentence by sentence."""
     if item.failure is None:
         settings, bench = design.drafting(item.contestant, course, item.step), batch.bench
         async with batch.places:
-            made = await batch.quietly(DRAFTING, named(item), document, settings, Order(experiment=CONTEXT))
+            made = await batch.quietly(DRAFTING, named(item), document, settings, RunSpec(experiment=CONTEXT))
             item = replace(item, run=made.run, usage=used_by(bench, made.run), failure=made.failure)
             if (result := made.result) is not None:
-                with Attempt(DRAFTING) as tried:
+                with GuardedStage(DRAFTING) as tried:
                     told = await off_loop(read_told, bench.store, result.run.id, encoder)
                     words = result.draft.words if result.draft else None
                     item = replace(item, told=told, words=words, gaps=len(result.gaps))
@@ -172,12 +181,12 @@ async def _drafted(
     return item
 
 
-def read_told(store: Store, run: str, encoder: Encoder | None) -> tuple[Told, ...]:
+def read_told(store: Store, run: str, encoder: Encoder | None) -> tuple[SummarySentencePlaces, ...]:
     """The sentences of a run's summary with their places, by the map that lineage has; headings are none."""
-    found: list[Told] = []
+    found: list[SummarySentencePlaces] = []
     for one in read_lineage(store, run, encoder=encoder).sentences:
         if not is_heading(one.text):
             before = found[-1].text if found and points_back(one.text) else ""
             places = tuple((origin.span, origin.weight) for origin in one.mapped)
-            found.append(Told(len(found) + 1, one.text, before, places))
+            found.append(SummarySentencePlaces(len(found) + 1, one.text, before, places))
     return tuple(found)

@@ -10,16 +10,25 @@ from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 from redraft.agents.accounts import together
-from redraft.agents.evidence import EvidenceDesk
-from redraft.agents.fact_checker import SUPPORTED, Factfinder
+from redraft.agents.evidence import EvidenceReader
+from redraft.agents.fact_checker import SUPPORTED, FactChecker
 from redraft.agents.splitter import Splitter
 from redraft.domain import Document, Span
 from redraft.errors import BudgetError
 from redraft.evaluators.metric_info import LEAST_SHARE
-from redraft.experiments.context.records import Compared, ContextItem, Course, Design, Fact, Reference, Told, series
-from redraft.experiments.runner import Attempt, judge_of, part_at_work, used_by
+from redraft.experiments.context.records import (
+    AtomicFact,
+    BaselineSummary,
+    ContextDesign,
+    ContextItem,
+    Course,
+    FactComparison,
+    SummarySentencePlaces,
+    series,
+)
+from redraft.experiments.runner import GuardedStage, judge_of, part_at_work, used_by
 from redraft.prompts.judging import Statement
-from redraft.runs.experiment_runner import Bench, Failure
+from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.job import desk_of
 from redraft.runs.prepare import prepare
 from redraft.text.likeness import Likeness
@@ -38,33 +47,35 @@ class Bureau:
 
     document: Document
     splitter: Splitter
-    desk: EvidenceDesk
+    desk: EvidenceReader
     likeness: Likeness
     least: float
-    bench: Bench
+    bench: ExperimentRunner
     failures: dict[str, Failure] = field(default_factory=dict)
 
     async def tried(self, what: str, asked: Awaitable[T], otherwise: T) -> T:
         """What comes of asking; what fails is noted, and stops nothing else."""
         found = otherwise
-        with Attempt(FACTS, self.bench) as tried:
+        with GuardedStage(FACTS, self.bench) as tried:
             found = await asked
         if tried.failure:
             self.failures[what] = tried.failure
         return found
 
-    async def split(self, texts: Sequence[Sequence[Told]], name: str) -> list[tuple[tuple[Fact, ...], int]]:
+    async def split(
+        self, texts: Sequence[Sequence[SummarySentencePlaces]], name: str
+    ) -> list[tuple[tuple[AtomicFact, ...], int]]:
         """The facts of each of some summaries, and how many of its sentences nobody has taken apart. A sentence that
         several of them have is asked about once."""
         found = await self.splitter.split(_statements([one for told in texts for one in told]))
         if found.trouble:
             self.failures[name] = Failure(FACTS, "unjudged", found.trouble)
-        made: list[tuple[tuple[Fact, ...], int]] = []
+        made: list[tuple[tuple[AtomicFact, ...], int]] = []
         first = 0
         for told in texts:
             known = {at: found.verdicts[first + at] for at in range(len(told)) if first + at in found.verdicts}
             facts = (
-                Fact(text, told[at].number, told[at].places[0][0] if told[at].places else None)
+                AtomicFact(text, told[at].number, told[at].places[0][0] if told[at].places else None)
                 for at, one in sorted(known.items())
                 for text in one.facts
             )
@@ -72,26 +83,30 @@ class Bureau:
             first += len(told)
         return made
 
-    async def stated(self, facts: Sequence[Fact], told: Sequence[Told]) -> tuple[bool | None, ...]:
+    async def stated(
+        self, facts: Sequence[AtomicFact], told: Sequence[SummarySentencePlaces]
+    ) -> tuple[bool | None, ...]:
         """Whether a summary states each of some facts, by the alignment prompt."""
         if not facts or not told:
             return (False,) * len(facts)
-        found = await Factfinder(self.splitter.judge).align(_statements(told), [one.text for one in facts], self.desk)
+        found = await FactChecker(self.splitter.judge).align(_statements(told), [one.text for one in facts], self.desk)
         return tuple(found.verdicts[n].stated if n in found.verdicts else None for n in range(len(facts)))
 
-    def alike(self, ones: Sequence[Fact], others: Sequence[Fact], *, whole: bool) -> tuple[bool | None, ...]:
+    def alike(
+        self, ones: Sequence[AtomicFact], others: Sequence[AtomicFact], *, whole: bool
+    ) -> tuple[bool | None, ...]:
         """Whether each of some facts is among others, by the measure of likeness. Where these are not the `whole` of
         their summary, nobody can tell that one is not."""
         return tuple(True if best > self.least else False if whole else None for best in self.best(ones, others))
 
-    def best(self, ones: Sequence[Fact], others: Sequence[Fact]) -> list[float]:
+    def best(self, ones: Sequence[AtomicFact], others: Sequence[AtomicFact]) -> list[float]:
         """How like each of some facts is to that of others which is most like it."""
         if not ones or not others:
             return [0.0] * len(ones)
         found = self.likeness.between([one.text for one in ones], [one.text for one in others])
         return [float(row.max()) for row in found]
 
-    async def verified(self, facts: Sequence[Fact]) -> list[Fact]:
+    async def verified(self, facts: Sequence[AtomicFact]) -> list[AtomicFact]:
         """The facts with what their places say of them."""
         placed = [n for n, one in enumerate(facts) if one.place is not None]
         places = [self._around(one.place) for one in facts if one.place is not None]
@@ -108,12 +123,12 @@ class Bureau:
         return Span(near[0].span.start, near[-1].span.end) if near else place
 
 
-def _statements(told: Sequence[Told]) -> list[Statement]:
+def _statements(told: Sequence[SummarySentencePlaces]) -> list[Statement]:
     return [Statement(id=n, before=one.before, sentence=one.text) for n, one in enumerate(told, 1)]
 
 
 async def judge_facts(
-    document: Document, course: Course, items: Sequence[ContextItem], design: Design, bench: Bench
+    document: Document, course: Course, items: Sequence[ContextItem], design: ContextDesign, bench: ExperimentRunner
 ) -> tuple[Course, list[ContextItem]]:
     """The items of a document with their facts, judged in one run of its own. What was said before is remembered."""
     order = design.order()
@@ -139,8 +154,8 @@ async def judge_facts(
 async def _with_reference(course: Course, bureau: Bureau) -> Course:
     if course.reference is None:
         return course
-    reference: Reference = course.reference
-    nothing: list[tuple[tuple[Fact, ...], int]] = []
+    reference: BaselineSummary = course.reference
+    nothing: list[tuple[tuple[AtomicFact, ...], int]] = []
     found = await bureau.tried("the reference", bureau.split([reference.told], "the reference"), nothing)
     return replace(course, reference=replace(reference, facts=found[0][0] if found else None))
 
@@ -186,21 +201,21 @@ async def _held(item: ContextItem, before: ContextItem | None, course: Course, b
 
 
 async def _beside(
-    facts: tuple[Fact, ...], others: Sequence[Fact], told: Sequence[Told], bureau: Bureau
-) -> tuple[Fact, ...]:
+    facts: tuple[AtomicFact, ...], others: Sequence[AtomicFact], told: Sequence[SummarySentencePlaces], bureau: Bureau
+) -> tuple[AtomicFact, ...]:
     likes, stated = bureau.best(facts, others), await bureau.stated(facts, told)
     both = zip(facts, likes, stated, strict=True)
     return tuple(replace(one, likeness=like, in_reference=said) for one, like, said in both)
 
 
-async def _compared(item: ContextItem, before: ContextItem, bureau: Bureau) -> tuple[Compared, ...]:
+async def _compared(item: ContextItem, before: ContextItem, bureau: Bureau) -> tuple[FactComparison, ...]:
     """Both directions, by likeness and by asking."""
     now, then = item.facts or (), before.facts or ()
     kept = bureau.alike(then, now, whole=not item.unsplit)
     known = bureau.alike(now, then, whole=not before.unsplit)
-    by_likeness = Compared(bureau.likeness.name, bureau.least, kept, known)
+    by_likeness = FactComparison(bureau.likeness.name, bureau.least, kept, known)
     kept, known = await together([bureau.stated(then, item.told or ()), bureau.stated(now, before.told or ())])
-    return by_likeness, Compared(ALIGNMENT, None, kept, known)
+    return by_likeness, FactComparison(ALIGNMENT, None, kept, known)
 
 
 def named(item: ContextItem) -> str:
@@ -220,7 +235,7 @@ FATES = ("matching", "lost", "new")
 SECTIONS = (ANYWHERE, *THIRDS, ADDED, NOWHERE)
 
 
-class Counts(NamedTuple):
+class FactCounts(NamedTuple):
     """How many facts of this step were known before, how many of those before are lost, how many are new."""
 
     matching: float
@@ -234,14 +249,14 @@ class Counts(NamedTuple):
         return [one / whole if whole else None for one in self]
 
 
-class Change(NamedTuple):
+class FactChange(NamedTuple):
     """What was found in one section, what an even spread would give, and how many facts nobody can tell of."""
 
-    found: Counts
+    found: FactCounts
     kept: int
     """The facts of the step before that are there again: as many as match, seen from the other side."""
     unjudged: int
-    expected: Counts | None
+    expected: FactCounts | None
     """None of facts that come from nowhere."""
 
     @property
@@ -266,7 +281,7 @@ def expected_thirds(end: float) -> list[float]:
     return [overlap((0.0, end), third) / end for third in thirds(1.0)]
 
 
-def changes(item: ContextItem, before: ContextItem, compared: Compared) -> dict[str, Change]:
+def changes(item: ContextItem, before: ContextItem, compared: FactComparison) -> dict[str, FactChange]:
     """The change from the step before, by section."""
     assert item.facts is not None
     assert before.facts is not None
@@ -294,11 +309,11 @@ def changes(item: ContextItem, before: ContextItem, compared: Compared) -> dict[
     return found
 
 
-def _judged(facts: Sequence[Fact], said: Sequence[bool | None], length: int) -> list[tuple[float | None, bool]]:
+def _judged(facts: Sequence[AtomicFact], said: Sequence[bool | None], length: int) -> list[tuple[float | None, bool]]:
     return [(fact.at(length), one) for fact, one in zip(facts, said, strict=True) if one is not None]
 
 
-def _open(facts: Sequence[Fact], said: Sequence[bool | None], length: int) -> list[float | None]:
+def _open(facts: Sequence[AtomicFact], said: Sequence[bool | None], length: int) -> list[float | None]:
     return [fact.at(length) for fact, one in zip(facts, said, strict=True) if one is None]
 
 
@@ -306,10 +321,10 @@ def _change(
     now: Sequence[tuple[float | None, bool]],
     then: Sequence[tuple[float | None, bool]],
     open_: Sequence[float | None],
-    expected: Counts | None,
-) -> Change:
+    expected: FactCounts | None,
+) -> FactChange:
     known, kept = sum(one for _, one in now), sum(one for _, one in then)
-    return Change(Counts(known, len(then) - kept, len(now) - known), kept, len(open_), expected)
+    return FactChange(FactCounts(known, len(then) - kept, len(now) - known), kept, len(open_), expected)
 
 
 def _within(at: float | None, part: Stretch, end: float) -> bool:
@@ -317,22 +332,24 @@ def _within(at: float | None, part: Stretch, end: float) -> bool:
     return at is not None and (part[0] <= at < part[1] or (at >= end == part[1]))
 
 
-def _expected(part: Stretch, now: int, then: int, old: float, end: float) -> Counts:
+def _expected(part: Stretch, now: int, then: int, old: float, end: float) -> FactCounts:
     """Of facts that are spread evenly over what is read.
 
     The new ones are those of what was added. As large a share of those before gives way to them, wherever it is.
     """
     in_old = overlap(part, (0.0, old))
-    return Counts(now * in_old / end, then * (end - old) / end * in_old / old, now * overlap(part, (old, end)) / end)
+    return FactCounts(
+        now * in_old / end, then * (end - old) / end * in_old / old, now * overlap(part, (old, end)) / end
+    )
 
 
-def total(found: Iterable[Change]) -> Change:
+def total(found: Iterable[FactChange]) -> FactChange:
     """Several changes together."""
     some = list(found)
     expected = [one.expected for one in some if one.expected is not None]
     kept, unjudged = sum(one.kept for one in some), sum(one.unjudged for one in some)
-    return Change(_sum([one.found for one in some]), kept, unjudged, _sum(expected) if expected else None)
+    return FactChange(_sum([one.found for one in some]), kept, unjudged, _sum(expected) if expected else None)
 
 
-def _sum(some: Sequence[Counts]) -> Counts:
-    return Counts(*(sum(column) for column in zip(*some, strict=True))) if some else Counts(0, 0, 0)
+def _sum(some: Sequence[FactCounts]) -> FactCounts:
+    return FactCounts(*(sum(column) for column in zip(*some, strict=True))) if some else FactCounts(0, 0, 0)

@@ -10,8 +10,8 @@ from redraft.agents.judge import batch_size, reply_tokens
 from redraft.agents.splitter import FACTS, FACTS_AT_ONCE, SENTENCES_AT_ONCE
 from redraft.agents.token_budget import USUAL
 from redraft.domain import Document
-from redraft.experiments.context.records import Course, Design
-from redraft.experiments.plan import DRAFTING, Step, step_of, table_of
+from redraft.experiments.context.records import ContextDesign, Course
+from redraft.experiments.plan import DRAFTING, PlanStep, step_of, table_of
 from redraft.models.prices import PriceTable
 from redraft.prompts.facts import SPLIT_FACTS
 from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES
@@ -24,7 +24,7 @@ _WORDS_A_SENTENCE = 20
 _FACTS_A_SENTENCE = 3
 
 
-def plan_table(documents: Sequence[Document], design: Design, prices: PriceTable) -> Table:
+def plan_table(documents: Sequence[Document], design: ContextDesign, prices: PriceTable) -> Table:
     """What there is to do, and what it may cost."""
     about = (
         "Drafting comes to so much at most. How many facts a summary has is not known before: judging them comes to"
@@ -34,7 +34,7 @@ def plan_table(documents: Sequence[Document], design: Design, prices: PriceTable
     return table_of([step for document in documents for step in _steps(document, design)], about, prices)
 
 
-def _steps(document: Document, design: Design) -> Iterator[Step]:
+def _steps(document: Document, design: ContextDesign) -> Iterator[PlanStep]:
     course = design.course(document)
     for contestant in design.contestants:
         prepared = [prepare(document, design.drafting(contestant, course, step)) for step in course.steps]
@@ -46,7 +46,7 @@ def _steps(document: Document, design: Design) -> Iterator[Step]:
         yield from _facts(document, design, course, judging)
 
 
-def _facts(document: Document, design: Design, course: Course, judging: Prepared) -> Iterator[Step]:
+def _facts(document: Document, design: ContextDesign, course: Course, judging: Prepared) -> Iterator[PlanStep]:
     """Taking apart, verifying, and aligning with the step before in both directions, and with the reference."""
     room = reply_tokens(judging.settings.context_tokens)
     summaries = len(design.contestants) * len(course.steps)

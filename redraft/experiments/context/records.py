@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 from redraft.domain import Document, Span, Totals
 from redraft.errors import UsageError
-from redraft.experiments.plan import Seat, check_seats, keyed, seated
+from redraft.experiments.plan import NamedModel, check_seats, keyed, seated
 from redraft.experiments.runner import json_of, status_of
 from redraft.graphs.plan import fitting_words
 from redraft.prompts.facts import SPLIT_FACTS
 from redraft.prompts.factual import FACTUAL
-from redraft.runs.experiment_runner import Bench, Failure
+from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.models import resolve, tokenizer_of
-from redraft.runs.prepare import Order
-from redraft.settings import Judging, Part, Settings
+from redraft.runs.prepare import RunSpec
+from redraft.settings import DraftConfig, ExperimentPart, JudgeConfig
 from redraft.text.chunks import beginning
 from redraft.text.embeddings import Encoder, load_encoder
 from redraft.text.likeness import ByMeaning, ByWords, Likeness
@@ -35,7 +35,7 @@ _LONGER = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ReadingStep:
     """So many tokens are read; without `until` all of the document, which has about so many."""
 
     number: int
@@ -67,7 +67,9 @@ def _no_steps(words: str) -> UsageError:
     )
 
 
-def steps_of(asked: Sequence[int] | None, tokens: int, words: int, limit: int | None) -> tuple[tuple[Step, ...], str]:
+def steps_of(
+    asked: Sequence[int] | None, tokens: int, words: int, limit: int | None
+) -> tuple[tuple[ReadingStep, ...], str]:
     """The steps for a document of so many tokens and words, and what there is to say where they are not as asked.
 
     Without steps that are `asked` they are the usual ones, or equal parts of a document that has room for fewer than
@@ -77,15 +79,18 @@ def steps_of(asked: Sequence[int] | None, tokens: int, words: int, limit: int | 
     wanted = tuple(asked or usual)
     within = [one for one in wanted if one < tokens]
     if len(within) == len(wanted):
-        return tuple(Step(n, one, one) for n, one in enumerate(within, 1)), ""
+        return tuple(ReadingStep(n, one, one) for n, one in enumerate(within, 1)), ""
     if asked or len(within) > 1:
-        steps = [*(Step(n, one, one) for n, one in enumerate(within, 1)), Step(len(within) + 1, tokens, None)]
+        steps = [
+            *(ReadingStep(n, one, one) for n, one in enumerate(within, 1)),
+            ReadingStep(len(within) + 1, tokens, None),
+        ]
         return tuple(steps), f"has about {tokens:,} tokens: {len(steps)} steps, the last of which is all of it"
     by_length = words // (_LONGER * limit) if limit else _STEPS
     count = max(1, min(_STEPS, tokens // _SHORTEST, by_length))
-    parts = [Step(n, round(n * tokens / count), round(n * tokens / count)) for n in range(1, count)]
+    parts = [ReadingStep(n, round(n * tokens / count), round(n * tokens / count)) for n in range(1, count)]
     said = f"has about {tokens:,} tokens, too few for steps of {usual[0]:,}: {count} of about {tokens // count:,} each"
-    return (*parts, Step(count, tokens, None)), said
+    return (*parts, ReadingStep(count, tokens, None)), said
 
 
 LOWER, UPPER = "lower half", "upper half"
@@ -105,7 +110,7 @@ class ContextContestant(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SummarySentencePlaces:
     """A sentence of a summary, what it points back to, and the places of the document that it comes from."""
 
     number: int
@@ -121,7 +126,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class AtomicFact:
     """An atomic fact of a summary."""
 
     text: str
@@ -143,7 +148,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class FactComparison:
     """The facts of a summary beside those of the step before, by one measure, in both directions."""
 
     measure: str
@@ -163,18 +168,18 @@ class ContextItem:
     length: int
     """The characters of the document."""
     contestant: ContextContestant
-    step: Step
+    step: ReadingStep
     end: int
     """Where that ends which is read, in characters of the document."""
     run: str | None = None
     usage: Totals | None = None
     words: int | None = None
     gaps: int = 0
-    told: tuple[Told, ...] | None = None
-    facts: tuple[Fact, ...] | None = None
+    told: tuple[SummarySentencePlaces, ...] | None = None
+    facts: tuple[AtomicFact, ...] | None = None
     unsplit: int = 0
     """The sentences that nobody has taken apart."""
-    compared: tuple[Compared, ...] = ()
+    compared: tuple[FactComparison, ...] = ()
     failure: Failure | None = None
 
     @property
@@ -188,7 +193,7 @@ class ContextItem:
         return status_of(self.failure, done=self.told is not None)
 
     @property
-    def located(self) -> list[Told]:
+    def located(self) -> list[SummarySentencePlaces]:
         """The sentences that come from somewhere."""
         return [one for one in self.told or () if one.places]
 
@@ -217,7 +222,7 @@ class ContextItem:
         return [summary, *sentences, *facts]
 
 
-def _sentence_json(one: Told) -> dict[str, object]:
+def _sentence_json(one: SummarySentencePlaces) -> dict[str, object]:
     places = [[*span, round(weight, 3)] for span, weight in one.places]
     return {"number": one.number, "text": one.text, "places": places}
 
@@ -231,13 +236,13 @@ def _fate(item: ContextItem, before: ContextItem | None, at: int) -> dict[str, o
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class BaselineSummary:
     """A summary that somebody else has written of a document: the baseline."""
 
     words: int
-    told: tuple[Told, ...]
+    told: tuple[SummarySentencePlaces, ...]
     length: int
-    facts: tuple[Fact, ...] | None = None
+    facts: tuple[AtomicFact, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,10 +252,10 @@ class Course:
     document: str
     title: str
     tokens: int
-    steps: tuple[Step, ...]
+    steps: tuple[ReadingStep, ...]
     words: int
     note: str = ""
-    reference: Reference | None = None
+    reference: BaselineSummary | None = None
     run: str | None = None
     """The run in which facts were judged."""
     usage: Totals | None = None
@@ -296,11 +301,11 @@ FACT_PROMPTS = (SPLIT_FACTS, *FACTUAL)
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class ContextDesign:
     """Models and strategies, and how far they read."""
 
-    models: tuple[Seat, ...]
-    judge: Seat
+    models: tuple[NamedModel, ...]
+    judge: NamedModel
     """Who takes summaries apart, and says what became of facts."""
     strategies: tuple[str, ...] = ("hierarchical",)
     steps: tuple[int, ...] | None = None
@@ -333,21 +338,23 @@ class Design:
         return Course(document.id, document.title, tokens, steps, limit, note)
 
     def drafting(
-        self, contestant: ContextContestant, course: Course | None = None, step: Step | None = None
-    ) -> Settings:
+        self, contestant: ContextContestant, course: Course | None = None, step: ReadingStep | None = None
+    ) -> DraftConfig:
         """How a contestant writes, of a document as far as a step reads it."""
         changes = {"strategy": contestant.strategy, "until": step.until if step else None}
         changes |= {"words": course.words if course else self.words}
         writer = seated(contestant.model, self.models).settings
         return keyed(writer.model_copy(update=changes), self._everyone)
 
-    def judging(self) -> Settings:
+    def judging(self) -> DraftConfig:
         """Who judges the facts."""
         return keyed(self.judge.settings, self._everyone)
 
-    def order(self) -> Order:
+    def order(self) -> RunSpec:
         """The order to judge the facts of all summaries of a document."""
-        return Order(Part(kind=CONTEXT, judging=Judging(embeddings=self.embeddings)), prompts=FACT_PROMPTS)
+        return RunSpec(
+            ExperimentPart(kind=CONTEXT, judging=JudgeConfig(embeddings=self.embeddings)), prompts=FACT_PROMPTS
+        )
 
     def encoder(self) -> Encoder | None:
         """The model of embeddings, where one is named."""
@@ -362,12 +369,12 @@ class Design:
         """What is more alike than this says the same."""
         return likeness.threshold if self.threshold is None else self.threshold
 
-    def check(self, bench: Bench) -> None:
+    def check(self, bench: ExperimentRunner) -> None:
         """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""
         check_seats(bench, *((self.drafting(contestant), None) for contestant in self.contestants))
         if self.facts:
             check_seats(bench, (self.judging(), None))
 
     @property
-    def _everyone(self) -> list[Settings]:
+    def _everyone(self) -> list[DraftConfig]:
         return [one.settings for one in (*self.models, self.judge)]

@@ -20,7 +20,7 @@ from redraft.experiments.context.facts import (
     REFERENCE,
     SECTIONS,
     THIRDS,
-    Change,
+    FactChange,
     changes,
     expected_thirds,
     thirds,
@@ -31,11 +31,11 @@ from redraft.experiments.context.records import (
     CONTEXT,
     LOWER,
     UPPER,
+    AtomicFact,
     ContextContestant,
+    ContextDesign,
     ContextItem,
     Course,
-    Design,
-    Fact,
     contestants_of,
     half_of,
     series,
@@ -56,7 +56,7 @@ _EXPECTED = tuple(f"expected {fate}" for fate in FATES)
 _ACCURACY = ("facts", "supported", "verified", "unjudged", "likeness", "in reference", "aligned")
 
 
-def compared(items: Sequence[ContextItem]) -> Iterator[tuple[ContextItem, str, Mapping[str, Change]]]:
+def compared(items: Sequence[ContextItem]) -> Iterator[tuple[ContextItem, str, Mapping[str, FactChange]]]:
     """Each pair of neighbouring steps by each measure."""
     for item, before in with_before(items):
         for by in item.compared if before else ():
@@ -154,7 +154,7 @@ def accuracy_steps_table(items: Sequence[ContextItem], measure: str) -> Iterator
             yield (item.title, item.contestant.name, item.step.number, item.step.tokens, *_accuracy(item.facts))
 
 
-def _accuracy(facts: Sequence[Fact]) -> Row:
+def _accuracy(facts: Sequence[AtomicFact]) -> Row:
     verified = [float(one.supported) for one in facts if one.supported is not None]
     aligned = [float(one.in_reference) for one in facts if one.in_reference is not None]
     likeness = mean([one.likeness for one in facts])
@@ -168,7 +168,7 @@ def _enough(verdicts: Sequence[float], items: int) -> float | None:
     return mean(verdicts) if len(verdicts) >= LEAST_SHARE * items else None
 
 
-def _section(fact: Fact, item: ContextItem) -> str:
+def _section(fact: AtomicFact, item: ContextItem) -> str:
     """In which third of what was read a fact is."""
     at = fact.at(item.length)
     if at is None:
@@ -212,7 +212,7 @@ def _shares(items: Sequence[ContextItem], contestant: ContextContestant) -> dict
     return found
 
 
-def _verdicts(facts: Sequence[Fact]) -> Iterator[tuple[Kind, Share]]:
+def _verdicts(facts: Sequence[AtomicFact]) -> Iterator[tuple[Kind, Share]]:
     """How many are borne out, stated by the reference and like it, where there are verdicts on half of them."""
     placed = sum(fact.place is not None for fact in facts)
     said = (
@@ -463,7 +463,7 @@ def _signed(cell: Cell) -> str:
     return "–" if value is None else f"{round(value):+d} %" if round(value) else "0 %"
 
 
-EXPERIMENT: Experiment[Design, ContextOutcome] = Experiment(
+EXPERIMENT: Experiment[ContextDesign, ContextOutcome] = Experiment(
     CONTEXT,
     "One document, read further step by step: where summaries come from, and what becomes of their facts",
     run=context,

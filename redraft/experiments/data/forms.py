@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from redraft.agreement.entries import UnreadableError, list_at, mapping, optional, text_at
-from redraft.experiments.data.sets import Example, Form, Reference
+from redraft.experiments.data.sets import Example, FileForm, ReferenceSummary
 from redraft.text.cleaning import clean, one_line
 
 _TITLE = 80
@@ -28,14 +28,14 @@ def _documents(place: str, entry: Mapping[str, Any]) -> Example:
     return Example(place, identity, title, text_at(entry, "text"), tuple(_summaries(entry)))
 
 
-def _summaries(entry: Mapping[str, Any]) -> Iterator[Reference]:
+def _summaries(entry: Mapping[str, Any]) -> Iterator[ReferenceSummary]:
     """A summary, a list of them, or a list of objects with a text each, as cleaned BookSum has them."""
     for found in (entry.get("summary"), entry.get("summaries")):
         for one in found if isinstance(found, list) else [found]:
             text = one.get("text") if isinstance(one, Mapping) else one
             query = one.get("query") if isinstance(one, Mapping) else ""
             if isinstance(text, str) and text.strip():
-                yield Reference(clean(text).strip(), query if isinstance(query, str) else "")
+                yield ReferenceSummary(clean(text).strip(), query if isinstance(query, str) else "")
 
 
 def _squality(place: str, entry: Mapping[str, Any]) -> Example:
@@ -44,7 +44,7 @@ def _squality(place: str, entry: Mapping[str, Any]) -> Example:
         raise UnreadableError("its document is a page of HTML: take the file of the same name under txt")
     about = mapping(entry.get("metadata") or {})
     summaries = [
-        Reference(text_at(mapping(one), "response_text"), text_at(mapping(question), "question_text"))
+        ReferenceSummary(text_at(mapping(one), "response_text"), text_at(mapping(question), "question_text"))
         for question in list_at(entry, "questions")
         for one in mapping(question).get("responses") or ()
     ]
@@ -58,7 +58,7 @@ def _infinitebench(place: str, entry: Mapping[str, Any]) -> Example:
     if entry.get("options"):
         raise UnreadableError("it has options to choose from, and no summary: take longbook_sum_eng.jsonl")
     text, identity, asked = text_at(entry, "context"), optional(entry, "id"), optional(entry, "input")
-    summaries = tuple(Reference(one, clean(asked).strip()) for one in answers)
+    summaries = tuple(ReferenceSummary(one, clean(asked).strip()) for one in answers)
     return Example(place, identity, f"book {identity or place}", text, summaries)
 
 
@@ -68,7 +68,7 @@ def _booksum(place: str, entry: Mapping[str, Any]) -> Example:
     title, source = one_line(f"{book} {name}"), one_line(optional(entry, "source"))
     # Several people have summarized the same chapter, each for a site of their own.
     identity = f"{title} ({source})" if title and source else title
-    summary = Reference(text_at(entry, "summary_text"))
+    summary = ReferenceSummary(text_at(entry, "summary_text"))
     return Example(place, identity, title or place, text_at(entry, "chapter"), (summary,))
 
 
@@ -78,7 +78,7 @@ def _booksum_paths(place: str, entry: Mapping[str, Any]) -> Example:  # noqa: AR
 
 def _pair(place: str, entry: Mapping[str, Any]) -> Example:
     identity = optional(entry, "id")
-    text, summary = text_at(entry, "document"), Reference(text_at(entry, "summary"))
+    text, summary = text_at(entry, "document"), ReferenceSummary(text_at(entry, "summary"))
     return Example(place, identity, one_line(optional(entry, "title")) or identity or place, text, (summary,))
 
 
@@ -90,7 +90,7 @@ def _report(place: str, entry: Mapping[str, Any]) -> Example:
     summary = _sectioned(entry.get("summary")) or _highlights(entry.get("highlight"))
     if not text or not summary:
         raise UnreadableError(f"there is no {'summary or highlight' if text else 'report'} with a text")
-    return Example(place, identity, title, text, (Reference(summary),))
+    return Example(place, identity, title, text, (ReferenceSummary(summary),))
 
 
 def _highlights(found: object) -> str:
@@ -107,7 +107,7 @@ def _structure(place: str, entry: Mapping[str, Any]) -> Example:
     summary = _sectioned([one["paragraphs"] for one in _rows(mapping(entry["summary_sections"]))])
     if not text or not summary:
         raise UnreadableError(f"there is no {'summary' if text else 'report'} with a text")
-    return Example(place, identity, identity or place, text, (Reference(summary),))
+    return Example(place, identity, identity or place, text, (ReferenceSummary(summary),))
 
 
 def _rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -137,7 +137,7 @@ def _qmsum(place: str, entry: Mapping[str, Any]) -> Example:
     turns = [mapping(one) for one in list_at(entry, "meeting_transcripts")]
     text = "\n\n".join(f"{optional(one, 'speaker')}: {text_at(one, 'content')}" for one in turns if one.get("content"))
     asked: Sequence[Any] = [*list_at(entry, "general_query_list"), *list_at(entry, "specific_query_list")]
-    summaries = [Reference(text_at(mapping(one), "answer"), text_at(mapping(one), "query")) for one in asked]
+    summaries = [ReferenceSummary(text_at(mapping(one), "answer"), text_at(mapping(one), "query")) for one in asked]
     return Example(place, "", f"meeting, {place}", clean(text), tuple(summaries))
 
 
@@ -149,30 +149,30 @@ def extract(place: str, text: str) -> Example | None:
     if not first or not found.get(_REST):
         return None
     name = place.rsplit("/", 1)[-1].split(".")[0]
-    return Example(place, name, one_line(found.get(_HEAD, "")) or name, found[_REST], (Reference(first),))
+    return Example(place, name, one_line(found.get(_HEAD, "")) or name, found[_REST], (ReferenceSummary(first),))
 
 
 def _first_line(text: str) -> str:
     return one_line(next((line for line in text.split("\n") if line.strip()), ""), _TITLE)
 
 
-FORMS: tuple[Form, ...] = (
-    Form("squality", frozenset({"document", "questions"}), _squality),
-    Form("qmsum", frozenset({"meeting_transcripts", "general_query_list"}), _qmsum),
-    Form("infinitebench", frozenset({"context", "answer"}), _infinitebench),
-    Form("booksum, paths", frozenset({"bid", "summary_path", "book_path"}), _booksum_paths),
-    Form("booksum", frozenset({"chapter", "summary_text"}), _booksum),
-    Form("booksum, paths", frozenset({"summary_path", "chapter_path"}), _booksum_paths),
-    Form("report and summary", frozenset({"report", "summary"}), _report),
-    Form("govreport, crs", frozenset({"reports", "summary"}), _report),
-    Form("govreport, gao", frozenset({"report", "highlight"}), _report),
-    Form("govreport, structure", frozenset({"document_sections", "summary_sections"}), _structure),
-    Form("document and summary", frozenset({"document", "summary"}), _pair),
-    Form("documents", frozenset({"text"}), _documents),
+FORMS: tuple[FileForm, ...] = (
+    FileForm("squality", frozenset({"document", "questions"}), _squality),
+    FileForm("qmsum", frozenset({"meeting_transcripts", "general_query_list"}), _qmsum),
+    FileForm("infinitebench", frozenset({"context", "answer"}), _infinitebench),
+    FileForm("booksum, paths", frozenset({"bid", "summary_path", "book_path"}), _booksum_paths),
+    FileForm("booksum", frozenset({"chapter", "summary_text"}), _booksum),
+    FileForm("booksum, paths", frozenset({"summary_path", "chapter_path"}), _booksum_paths),
+    FileForm("report and summary", frozenset({"report", "summary"}), _report),
+    FileForm("govreport, crs", frozenset({"reports", "summary"}), _report),
+    FileForm("govreport, gao", frozenset({"report", "highlight"}), _report),
+    FileForm("govreport, structure", frozenset({"document_sections", "summary_sections"}), _structure),
+    FileForm("document and summary", frozenset({"document", "summary"}), _pair),
+    FileForm("documents", frozenset({"text"}), _documents),
 )
 """In the order in which they are tried."""
 
 
-def form_of(entry: Mapping[str, Any]) -> Form | None:
+def form_of(entry: Mapping[str, Any]) -> FileForm | None:
     """The form that an entry has."""
     return next((one for one in FORMS if one.fields <= entry.keys()), None)

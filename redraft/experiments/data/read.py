@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from redraft.agreement.entries import Entry, UnreadableError, entries_in
-from redraft.agreement.people import Trouble
+from redraft.agreement.entries import FileEntry, UnreadableError, entries_in
+from redraft.agreement.people import FileProblem
 from redraft.errors import UsageError
 from redraft.experiments.data.forms import extract, form_of
-from redraft.experiments.data.sets import Contents, Example, Form
+from redraft.experiments.data.sets import Contents, Example, FileForm
 from redraft.sources import allowed, read_file, size
 from redraft.text.cleaning import one_line
 from redraft.text.words import count_words
@@ -49,7 +49,7 @@ def read_contents(source: str | Path) -> Contents:
     text = data.decode("utf-8-sig", "replace")
     form, examples, troubles = _read(path, text)
     found = Contents(str(source), form, tuple(examples), tuple(troubles), len(data), checksum)
-    odd = [Trouble("the file", "some of its letters are no UTF-8")] if "\ufffd" in text else []
+    odd = [FileProblem("the file", "some of its letters are no UTF-8")] if "\ufffd" in text else []
     return Contents(
         found.path, form, found.examples, found.troubles, found.bytes, found.sha256, (*odd, *_oddities(found))
     )
@@ -77,54 +77,58 @@ def _unzipped(data: bytes, place: str) -> bytes:
     return found
 
 
-def _read(path: Path, text: str) -> tuple[str, list[Example], list[Trouble]]:
+def _read(path: Path, text: str) -> tuple[str, list[Example], list[FileProblem]]:
     if form_suffix(path) in {".data", ".summary"}:
         made = extract(path.name, text)
         return (
             "xsum, extracts",
             [made] if made else [],
-            [] if made else [Trouble(path.name, "it is no extract of XSum")],
+            [] if made else [FileProblem(path.name, "it is no extract of XSum")],
         )
-    form: Form | None = None
+    form: FileForm | None = None
     examples: list[Example] = []
-    troubles: list[Trouble] = []
+    troubles: list[FileProblem] = []
     entries = list(_rows(text) if form_suffix(path) == ".csv" else entries_in(text))
-    if form_suffix(path) == ".json" and len(entries) == 1 and isinstance(entries[0], Entry):
+    if form_suffix(path) == ".json" and len(entries) == 1 and isinstance(entries[0], FileEntry):
         # A set that has a file for each document says by its name which one it is.
         entries = [entries[0]._replace(place=path.name.split(".")[0])]
-    objects = [one for one in entries if isinstance(one, Entry) and isinstance(one.content, Mapping)]
+    objects = [one for one in entries if isinstance(one, FileEntry) and isinstance(one.content, Mapping)]
     if len(entries) > 1 and not objects:
-        return "", [], [Trouble("the file", "there is no object in it; a plain text is a SOURCE as it is, and no set")]
+        return (
+            "",
+            [],
+            [FileProblem("the file", "there is no object in it; a plain text is a SOURCE as it is, and no set")],
+        )
     for entry in entries:
-        if isinstance(entry, Trouble):
+        if isinstance(entry, FileProblem):
             troubles.append(entry)
             continue
         if not isinstance(entry.content, Mapping):
-            troubles.append(Trouble(entry.place, "there is no object"))
+            troubles.append(FileProblem(entry.place, "there is no object"))
             continue
         form = form or form_of(entry.content)
         if form is None:
             fields = ", ".join(map(one_line, list(entry.content)[:8])) or "none"
-            troubles.append(Trouble(entry.place, f"its form is not known; its fields are {fields}"))
+            troubles.append(FileProblem(entry.place, f"its form is not known; its fields are {fields}"))
             continue
         try:
             examples.append(form.read(entry.place, entry.content))
         except UnreadableError as error:
-            troubles.append(Trouble(entry.place, str(error)))
+            troubles.append(FileProblem(entry.place, str(error)))
     return form.name if form else "", examples, troubles
 
 
-def _rows(text: str) -> Iterator[Entry | Trouble]:
+def _rows(text: str) -> Iterator[FileEntry | FileProblem]:
     """The rows of a table with a head; a cell that is a list in JSON or in Python's way stays a text."""
     before = csv.field_size_limit(_LONGEST_CELL)
     try:
         for number, row in enumerate(csv.DictReader(io.StringIO(text, newline=""), strict=True), 1):
             if None in row or None in row.values():
-                yield Trouble(f"row {number}", "it has another number of cells than the head")
+                yield FileProblem(f"row {number}", "it has another number of cells than the head")
             else:
-                yield Entry(f"row {number}", _unfolded(row))
+                yield FileEntry(f"row {number}", _unfolded(row))
     except csv.Error as error:
-        yield Trouble("the table", f"it cannot be read further: {error}")
+        yield FileProblem("the table", f"it cannot be read further: {error}")
     finally:
         csv.field_size_limit(before)
 
@@ -141,25 +145,25 @@ def _list(cell: str) -> Any:
         return cell
 
 
-def _oddities(found: Contents) -> Iterator[Trouble]:
+def _oddities(found: Contents) -> Iterator[FileProblem]:
     """What may be meant, and is worth a look."""
     ids: dict[str, str] = {}
     texts: dict[str, str] = {}
     for one in found.examples:
         if one.id and one.id in ids:
-            yield Trouble(one.place, f"it has the id of {ids[one.id]}: {one_line(one.id, 60)}")
+            yield FileProblem(one.place, f"it has the id of {ids[one.id]}: {one_line(one.id, 60)}")
         ids.setdefault(one.id, one.place)
         key = hashlib.sha256(one.text.encode()).hexdigest()
         if key in texts and found.form not in _OF_SUMMARIES:
-            yield Trouble(one.place, f"it has the text of {texts[key]}")
+            yield FileProblem(one.place, f"it has the text of {texts[key]}")
         texts.setdefault(key, one.place)
         if not one.summaries:
-            yield Trouble(one.place, "it has no summary")
+            yield FileProblem(one.place, "it has no summary")
         longest = max((len(summary.text) for summary in one.summaries), default=0)
         if longest >= len(one.text):
-            yield Trouble(one.place, "a summary is as long as its document")
+            yield FileProblem(one.place, "a summary is as long as its document")
         if (words := count_words(one.text)) < _SHORT:
-            yield Trouble(one.place, f"its document has {words} words")
+            yield FileProblem(one.place, f"its document has {words} words")
 
 
 def examples_of(source: str | Path) -> tuple[Example, ...]:

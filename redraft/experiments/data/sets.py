@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from redraft.agreement.people import Trouble
+from redraft.agreement.people import FileProblem
 from redraft.text.tokens import Tokenizer
 
 
-class Reference(NamedTuple):
+class ReferenceSummary(NamedTuple):
     """A summary that is part of a set, and what it answers where it answers a question."""
 
     text: str
@@ -26,10 +26,10 @@ class Example:
     id: str
     title: str
     text: str
-    summaries: tuple[Reference, ...] = ()
+    summaries: tuple[ReferenceSummary, ...] = ()
 
 
-class Form(NamedTuple):
+class FileForm(NamedTuple):
     """How the entries of a file look: under which fields they have what, and what makes an example of one."""
 
     name: str
@@ -46,12 +46,12 @@ class Contents:
     path: str
     form: str
     examples: tuple[Example, ...]
-    troubles: tuple[Trouble, ...] = ()
+    troubles: tuple[FileProblem, ...] = ()
     bytes: int = 0
     sha256: str = ""
-    oddities: tuple[Trouble, ...] = field(default=())
+    oddities: tuple[FileProblem, ...] = field(default=())
 
-    def summaries(self) -> Iterator[tuple[Example, Reference]]:
+    def summaries(self) -> Iterator[tuple[Example, ReferenceSummary]]:
         """Each summary with its document."""
         return ((example, one) for example in self.examples for one in example.summaries)
 
@@ -74,7 +74,7 @@ def joined(examples: Iterable[Example], tokens: int, tokenizer: Tokenizer) -> It
             name = f"{first.id or first.place} to {last.id or last.place}"
             summary = " ".join(each.summaries[0].text for each in some)
             text = "\n\n".join(each.text for each in some)
-            yield Example(first.place, name, f"{len(some)} articles, {name}", text, (Reference(summary),))
+            yield Example(first.place, name, f"{len(some)} articles, {name}", text, (ReferenceSummary(summary),))
             some, long = [], 0
 
 

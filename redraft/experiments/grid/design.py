@@ -8,22 +8,22 @@ from itertools import combinations, product
 
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import metrics
-from redraft.experiments.plan import Seat, check_seats, judged_by, keyed
+from redraft.experiments.plan import NamedModel, check_seats, judged_by, keyed
 from redraft.experiments.runner import parts_for
 from redraft.experiments.sources import Ready
-from redraft.runs.experiment_runner import Bench
+from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.model_pool import located
-from redraft.runs.prepare import Order
+from redraft.runs.prepare import RunSpec
 from redraft.settings import (
     BuildKeyfacts,
     BuildQuestions,
     Compare,
+    DraftConfig,
     Evaluate,
-    Judging,
+    JudgeConfig,
     PackPart,
     Refine,
-    Refinement,
-    Settings,
+    RefineConfig,
 )
 
 GRID = "grid"
@@ -32,11 +32,11 @@ _REFINED = "refined"
 
 
 @dataclass(frozen=True, slots=True)
-class Contestant:
+class GridSystem:
     """One way of coming to summaries: a model under settings, another's drafts refined, or summaries that are there."""
 
     name: str
-    settings: Settings | None = None
+    settings: DraftConfig | None = None
     """How it drafts, or refines; None where its summaries are ready."""
     model: str = ""
     """The model as it was named."""
@@ -53,14 +53,14 @@ class Yardsticks:
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class GridDesign:
     """All contestants are judged on all documents by all judges, each judge by itself."""
 
-    contestants: tuple[Contestant, ...]
-    judges: tuple[Seat, ...]
-    judging: Judging
-    refinement: Refinement | None = None
-    panel: Judging = field(default_factory=Judging)
+    contestants: tuple[GridSystem, ...]
+    judges: tuple[NamedModel, ...]
+    judging: JudgeConfig
+    refinement: RefineConfig | None = None
+    panel: JudgeConfig = field(default_factory=JudgeConfig)
     """Who judges while drafts are refined: the first of the judges."""
     ready: Ready = field(default_factory=Ready)
     prefers: bool = False
@@ -87,52 +87,52 @@ class Design:
         goals = tuple(self.refinement.goals) if self.refinement else ()
         return parts_for((*self.metrics, *goals))
 
-    def drafting(self, one: Contestant) -> Settings:
+    def drafting(self, one: GridSystem) -> DraftConfig:
         """How a contestant drafts."""
         assert one.settings is not None
         return keyed(one.settings, self._everyone)
 
-    def seated(self, seat: Seat) -> Settings:
+    def seated(self, seat: NamedModel) -> DraftConfig:
         """How a judge judges by itself."""
         return keyed(seat.settings, self._everyone)
 
     @property
-    def builder(self) -> Settings:
+    def builder(self) -> DraftConfig:
         """Under which settings the first judge finds what summaries are judged by, whatever they are to answer."""
         return self.seated(self.judges[0]).model_copy(update={"query": None})
 
     @property
-    def _everyone(self) -> list[Settings]:
+    def _everyone(self) -> list[DraftConfig]:
         return [one.settings for one in self.contestants if one.settings] + [seat.settings for seat in self.judges]
 
-    def building(self, part: PackPart) -> Order:
+    def building(self, part: PackPart) -> RunSpec:
         """The order to build what summaries are judged by; the first judge does."""
         asked = judged_by(self.judging.model_copy(update={"metrics": ()}), self.judges[0].name, self.builder)
         judging = located(asked, self.builder)
         purpose = BuildQuestions(judging=judging) if part == "questions" else BuildKeyfacts(judging=judging)
-        return Order(purpose, experiment=GRID)
+        return RunSpec(purpose, experiment=GRID)
 
-    def refining(self, one: Contestant, draft: str, by: Yardsticks) -> Order:
+    def refining(self, one: GridSystem, draft: str, by: Yardsticks) -> RunSpec:
         """The order to refine a draft."""
         assert self.refinement is not None
         panel = self.panel.model_copy(update={"metrics": tuple(self.refinement.goals), **_asked(by)})
         judging = located(panel, self.drafting(one), self.refinement)
         # Its tables say where the built-in model judges itself.
         refinement = self.refinement.model_copy(update={"allow_self_check": True})
-        return Order(Refine(judging=judging, refinement=refinement), given=draft, experiment=GRID)
+        return RunSpec(Refine(judging=judging, refinement=refinement), given=draft, experiment=GRID)
 
-    def verdict(self, seat: Seat, summary: str, by: Yardsticks, scored: Sequence[str]) -> Order:
+    def verdict(self, seat: NamedModel, summary: str, by: Yardsticks, scored: Sequence[str]) -> RunSpec:
         """The order that a judge judges a summary."""
         changes: dict[str, object] = {"metrics": tuple(scored), "validator": None, "models": {}, **_asked(by)}
         judging = judged_by(self.judging.model_copy(update=changes), seat.name, self.seated(seat))
-        return Order(Evaluate(judging=judging), given=summary, experiment=GRID)
+        return RunSpec(Evaluate(judging=judging), given=summary, experiment=GRID)
 
-    def comparing(self, seat: Seat, first: str, second: str) -> Order:
+    def comparing(self, seat: NamedModel, first: str, second: str) -> RunSpec:
         """The order that a judge says which of two summaries is better."""
-        judging = judged_by(Judging(repeat=self.judging.repeat), seat.name, self.seated(seat))
-        return Order(Compare(judging=judging), given=first, other=second, experiment=GRID)
+        judging = judged_by(JudgeConfig(repeat=self.judging.repeat), seat.name, self.seated(seat))
+        return RunSpec(Compare(judging=judging), given=first, other=second, experiment=GRID)
 
-    def check(self, bench: Bench) -> None:
+    def check(self, bench: ExperimentRunner) -> None:
         """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""
         names = [one.name for one in self.contestants]
         if twice := next((name for name in names if names.count(name) > 1), None):
@@ -156,17 +156,17 @@ def _asked(by: Yardsticks) -> dict[str, str | None]:
 
 
 def contestants(
-    models: Sequence[Seat],
+    models: Sequence[NamedModel],
     strategies: Sequence[str],
     chunks: Sequence[int],
     words: Sequence[int | None],
     *,
     refined: bool,
     ready: Sequence[str] = (),
-) -> tuple[Contestant, ...]:
+) -> tuple[GridSystem, ...]:
     """Every model by every strategy, size of chunks and limit, named by what there are several of; each once more with
     its drafts refined, if that is wanted; and whoever has summaries that are there."""
-    made: list[Contestant] = []
+    made: list[GridSystem] = []
     for model, strategy, chunk, limit in product(models, strategies, chunks, words):
         if strategy == "direct" and chunk != chunks[0]:
             continue  # it takes the document whole, whatever chunks would be
@@ -176,10 +176,10 @@ def contestants(
             *([f"chunks of {chunk}"] if len(chunks) > 1 and strategy != "direct" else []),
             *([f"{limit} words"] if len(words) > 1 else []),
         ]
-        own = Contestant(", ".join((model.name, *parts)), model.settings.model_copy(update=changes), model.name)
+        own = GridSystem(", ".join((model.name, *parts)), model.settings.model_copy(update=changes), model.name)
         made += [own, *([_refining(own)] if refined else [])]
-    return (*made, *(Contestant(name) for name in ready))
+    return (*made, *(GridSystem(name) for name in ready))
 
 
-def _refining(own: Contestant) -> Contestant:
-    return Contestant(f"{own.name}, {_REFINED}", own.settings, own.model, own.name)
+def _refining(own: GridSystem) -> GridSystem:
+    return GridSystem(f"{own.name}, {_REFINED}", own.settings, own.model, own.name)

@@ -17,15 +17,15 @@ from redraft.domain import Document, Evaluation
 from redraft.evaluators.catalog import metrics
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.events import StageStarted
-from redraft.experiments.grid.design import GRID, Contestant, Design, Yardsticks
+from redraft.experiments.grid.design import GRID, GridDesign, GridSystem, Yardsticks
 from redraft.experiments.grid.records import (
+    GridJudgment,
     GridOutcome,
+    GridPreference,
     GridScore,
     GridSummary,
-    Judged,
     Lengths,
-    Preferred,
-    Trouble,
+    UnjudgedDocument,
     votes_of,
 )
 from redraft.experiments.plan import (
@@ -33,22 +33,22 @@ from redraft.experiments.plan import (
     DRAFTING,
     JUDGING,
     USUAL_ROUNDS,
-    Seat,
-    Step,
+    NamedModel,
+    PlanStep,
     Told,
     a_text,
     step_of,
     table_of,
     told,
 )
-from redraft.experiments.runner import RunBatch, Yardstick, refuse_if_none_fits, taken_by, yardstick
+from redraft.experiments.runner import JudgingPack, RunBatch, refuse_if_none_fits, taken_by, yardstick
 from redraft.models.prices import PriceTable
 from redraft.prompts.coherence import ASPECTS
 from redraft.reports.tables import Table
-from redraft.runs.experiment_runner import Bench, Failure
+from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.forecast import forecast
-from redraft.runs.prepare import Order, check_judging, prepare
-from redraft.settings import STATISTICS, Evaluate, Refine, Settings
+from redraft.runs.prepare import RunSpec, check_judging, prepare
+from redraft.settings import STATISTICS, DraftConfig, Evaluate, Refine
 from redraft.store.store import Store
 
 _TRIGRAMS = "3"
@@ -59,7 +59,7 @@ class _Place:
     """One document at work, and what its summaries are judged by."""
 
     document: Document
-    yardstick: Yardstick
+    yardstick: JudgingPack
 
     @property
     def yardsticks(self) -> Yardsticks:
@@ -67,7 +67,7 @@ class _Place:
         return Yardsticks(**self.yardstick.by)
 
 
-async def grid(documents: Sequence[Document], design: Design, bench: Bench) -> GridOutcome:
+async def grid(documents: Sequence[Document], design: GridDesign, bench: ExperimentRunner) -> GridOutcome:
     """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
     design.check(bench)
     bench.draw_on(GRID, repr(design), *(document.id for document in documents))
@@ -90,7 +90,7 @@ async def grid(documents: Sequence[Document], design: Design, bench: Bench) -> G
         tuple(judged),
         tuple(preferred),
         tuple(
-            Trouble(place.document.id, place.document.title, lost.stage, lost)
+            UnjudgedDocument(place.document.id, place.document.title, lost.stage, lost)
             for place, _, _ in done
             for lost in place.yardstick.failures
         ),
@@ -101,7 +101,7 @@ async def grid(documents: Sequence[Document], design: Design, bench: Bench) -> G
     )
 
 
-def _parts(documents: Sequence[Document], design: Design) -> int:
+def _parts(documents: Sequence[Document], design: GridDesign) -> int:
     """How many runs there are to be made, for those who watch."""
     drafted = sum(one.settings is not None for one in design.contestants)
     ready = sum(len(texts) for of_one in design.ready.systems.values() for texts in of_one.values())
@@ -110,7 +110,7 @@ def _parts(documents: Sequence[Document], design: Design) -> int:
     return each * len(documents) + ready * judges
 
 
-def _check_plans(documents: Sequence[Document], design: Design, store: Store) -> None:
+def _check_plans(documents: Sequence[Document], design: GridDesign, store: Store) -> None:
     """Where nobody could summarize any of the documents, or a judge cannot do its work, say so before anything is paid
     for."""
     for seat in design.judges:
@@ -122,20 +122,20 @@ def _check_plans(documents: Sequence[Document], design: Design, store: Store) ->
 
 
 async def _on_document(
-    document: Document, design: Design, batch: RunBatch
-) -> tuple[_Place, list[Judged], list[Preferred]]:
+    document: Document, design: GridDesign, batch: RunBatch
+) -> tuple[_Place, list[GridJudgment], list[GridPreference]]:
     """All that comes of one document."""
     by = await yardstick(document, design.needs, design.judging, design.builder, design.building, batch)
     place = _Place(document, by)
     summaries = await _summaries(place, design, batch)
     judged = await together(_judged(place, summaries, seat, design, batch) for seat in design.judges)
-    preferred: list[list[Preferred]] = []
+    preferred: list[list[GridPreference]] = []
     if design.prefers:
         preferred = await together(_preferred(place, summaries, seat, design, batch) for seat in design.judges)
     return place, [one for some in judged for one in some], [one for some in preferred for one in some]
 
 
-async def _summaries(place: _Place, design: Design, batch: RunBatch) -> list[GridSummary]:
+async def _summaries(place: _Place, design: GridDesign, batch: RunBatch) -> list[GridSummary]:
     """The summaries of a document in the order of the contestants. Drafts are refined one after the other, since their
     first drafts have much in common."""
     plain = [one for one in design.contestants if one.settings is not None and one.refines is None]
@@ -150,7 +150,7 @@ async def _summaries(place: _Place, design: Design, batch: RunBatch) -> list[Gri
     return [summary for one in design.contestants for summary in known[one.name]]
 
 
-def _ready(document: Document, one: Contestant, design: Design) -> list[GridSummary]:
+def _ready(document: Document, one: GridSystem, design: GridDesign) -> list[GridSummary]:
     """The summaries that are there; a hole where there is none of this document."""
     texts = design.ready.systems[one.name].get(document.id, ())
     if not texts:
@@ -159,9 +159,9 @@ def _ready(document: Document, one: Contestant, design: Design) -> list[GridSumm
     return [GridSummary(document.id, document.title, one.name, n, text) for n, text in enumerate(texts, 1)]
 
 
-async def _drafted(document: Document, one: Contestant, design: Design, batch: RunBatch) -> GridSummary:
+async def _drafted(document: Document, one: GridSystem, design: GridDesign, batch: RunBatch) -> GridSummary:
     made = await batch.made(
-        DRAFTING, f"{document.title} by {one.name}", document, design.drafting(one), Order(experiment=GRID)
+        DRAFTING, f"{document.title} by {one.name}", document, design.drafting(one), RunSpec(experiment=GRID)
     )
     summary = GridSummary(document.id, document.title, one.name, run=made.run, failure=made.failure)
     if made.result is None:
@@ -171,7 +171,9 @@ async def _drafted(document: Document, one: Contestant, design: Design, batch: R
     return replace(summary, text=result.summary or "", limit=words, gaps=len(result.gaps), taken=taken)
 
 
-async def _refined(place: _Place, one: Contestant, draft: GridSummary, design: Design, batch: RunBatch) -> GridSummary:
+async def _refined(
+    place: _Place, one: GridSystem, draft: GridSummary, design: GridDesign, batch: RunBatch
+) -> GridSummary:
     """A draft refined within the limit that it was made for; where there is none, neither is it refined."""
     document = place.document
     summary = GridSummary(
@@ -190,8 +192,8 @@ async def _refined(place: _Place, one: Contestant, draft: GridSummary, design: D
 
 
 async def _judged(
-    place: _Place, summaries: Sequence[GridSummary], seat: Seat, design: Design, batch: RunBatch
-) -> list[Judged]:
+    place: _Place, summaries: Sequence[GridSummary], seat: NamedModel, design: GridDesign, batch: RunBatch
+) -> list[GridJudgment]:
     """What one judge says of every summary of a document."""
     lost = [one.name for one in metrics(design.metrics) if one.needs in place.yardstick.lacking]
     scored = [name for name in design.metrics if name not in lost]
@@ -203,13 +205,13 @@ async def _judged(
 async def _verdict(
     place: _Place,
     summary: GridSummary,
-    seat: Seat,
+    seat: NamedModel,
     scored: Sequence[str],
     unmeasured: Mapping[str, GridScore],
-    design: Design,
+    design: GridDesign,
     batch: RunBatch,
-) -> Judged:
-    empty = Judged(summary, seat.name)
+) -> GridJudgment:
+    empty = GridJudgment(summary, seat.name)
     if summary.text is None:
         return empty
     name = f"{place.document.title} by {summary.contestant}, judged by {seat.name}"
@@ -235,18 +237,18 @@ def _lengths(found: Evaluation | None) -> Lengths:
 
 
 async def _preferred(
-    place: _Place, summaries: Sequence[GridSummary], seat: Seat, design: Design, batch: RunBatch
-) -> list[Preferred]:
+    place: _Place, summaries: Sequence[GridSummary], seat: NamedModel, design: GridDesign, batch: RunBatch
+) -> list[GridPreference]:
     """Which of two summaries of a document a judge prefers, pair by pair; of several by one contestant the first."""
     texts = {one.contestant: one for one in reversed(summaries)}
     return [await _preference(place, texts[a], texts[b], seat, design, batch) for a, b in design.pairs]
 
 
 async def _preference(
-    place: _Place, one: GridSummary, other: GridSummary, seat: Seat, design: Design, batch: RunBatch
-) -> Preferred:
+    place: _Place, one: GridSummary, other: GridSummary, seat: NamedModel, design: GridDesign, batch: RunBatch
+) -> GridPreference:
     document = place.document
-    pair = Preferred(document.id, document.title, one.contestant, other.contestant, seat.name)
+    pair = GridPreference(document.id, document.title, one.contestant, other.contestant, seat.name)
     if not one.text or not other.text:
         return replace(pair, made=False)
     name = f"{document.title}: {one.contestant} or {other.contestant}, by {seat.name}"
@@ -266,12 +268,12 @@ _ABOUT = (
 )
 
 
-def plan_table(documents: Sequence[Document], design: Design, prices: PriceTable) -> Table:
+def plan_table(documents: Sequence[Document], design: GridDesign, prices: PriceTable) -> Table:
     """What there is to do, what it may cost, and what it will cost as a rule."""
     return table_of([step for document in documents for step in _steps(document, design)], _ABOUT, prices)
 
 
-def _steps(document: Document, design: Design) -> Iterator[Step]:
+def _steps(document: Document, design: GridDesign) -> Iterator[PlanStep]:
     first = design.builder
     for part in design.needs:
         stages = forecast(prepare(document, first), design.building(part)).stages
@@ -290,7 +292,7 @@ def _steps(document: Document, design: Design) -> Iterator[Step]:
     yield from _verdicts(document, design, words)
 
 
-def _refining(document: Document, one: Contestant, design: Design, words: int) -> Iterator[Step]:
+def _refining(document: Document, one: GridSystem, design: GridDesign, words: int) -> Iterator[PlanStep]:
     """The revisions by the contestant, and the verdicts of the first judge between them."""
     settings = design.drafting(one).model_copy(update={"strategy": "given", "words": words})
     most = design.refining(one, a_text(words), Yardsticks())
@@ -310,7 +312,7 @@ def _refining(document: Document, one: Contestant, design: Design, words: int) -
         yield step_of(document, f"refining {one.name}: {by}", model, 1, stages, likely)
 
 
-def _verdicts(document: Document, design: Design, words: dict[str, int]) -> Iterator[Step]:
+def _verdicts(document: Document, design: GridDesign, words: dict[str, int]) -> Iterator[PlanStep]:
     """What every judge reads of every contestant; of summaries that are there as many as there are."""
     for seat in design.judges:
         settings = design.seated(seat).model_copy(update={"strategy": "given", "words": None})
@@ -327,7 +329,9 @@ def _verdicts(document: Document, design: Design, words: dict[str, int]) -> Iter
             yield _preferences(document, design, words, settings, seat)
 
 
-def _preferences(document: Document, design: Design, words: dict[str, int], settings: Settings, seat: Seat) -> Step:
+def _preferences(
+    document: Document, design: GridDesign, words: dict[str, int], settings: DraftConfig, seat: NamedModel
+) -> PlanStep:
     stages: list[Told] = []
     by_name = {one.name: one for one in design.contestants}
     for first, second in design.pairs:
@@ -339,9 +343,9 @@ def _preferences(document: Document, design: Design, words: dict[str, int], sett
     return step_of(document, f"preferences by {seat.name}", settings, len(design.pairs), stages)
 
 
-def _text(document: Document, one: Contestant, design: Design, words: dict[str, int]) -> str:
+def _text(document: Document, one: GridSystem, design: GridDesign, words: dict[str, int]) -> str:
     return a_text(words[one.name]) if one.settings else next(iter(_ready_of_planning(document, one, design)), "")
 
 
-def _ready_of_planning(document: Document, one: Contestant, design: Design) -> Sequence[str]:
+def _ready_of_planning(document: Document, one: GridSystem, design: GridDesign) -> Sequence[str]:
     return design.ready.systems[one.name].get(document.id, ())

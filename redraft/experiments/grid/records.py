@@ -10,7 +10,7 @@ from typing import Any
 from redraft.domain import Evaluation, Outcome, Totals
 from redraft.errors import BudgetError
 from redraft.evaluators.preference import Winner
-from redraft.experiments.grid.design import Contestant, Design
+from redraft.experiments.grid.design import GridDesign, GridSystem
 from redraft.experiments.runner import json_of, plain_json, status_of
 from redraft.prompts.coherence import Aspect
 from redraft.runs.experiment_runner import Failure
@@ -75,7 +75,7 @@ class Lengths:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class GridJudgment:
     """One summary before one judge."""
 
     summary: GridSummary
@@ -119,7 +119,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Voted:
+class AspectVotes:
     """What a judge says in both orders on one aspect of two summaries."""
 
     winner: Winner
@@ -128,7 +128,7 @@ class Voted:
 
 
 @dataclass(frozen=True, slots=True)
-class Preferred:
+class GridPreference:
     """Two summaries of a document before a judge. An aspect without a verdict is one of which it cannot tell."""
 
     document: str
@@ -136,7 +136,7 @@ class Preferred:
     first: str
     second: str
     judge: str
-    votes: Mapping[Aspect, Voted] = field(default_factory=dict)
+    votes: Mapping[Aspect, AspectVotes] = field(default_factory=dict)
     same: bool = False
     """Whether both are one text, for which nobody was asked."""
     run: str | None = None
@@ -159,12 +159,12 @@ class Preferred:
         }
 
 
-def _named(pair: Preferred, winner: Winner) -> str:
+def _named(pair: GridPreference, winner: Winner) -> str:
     return {"a": pair.first, "b": pair.second, "tie": "tie"}[winner]
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class UnjudgedDocument:
     """What a document's summaries could not be judged by."""
 
     document: str
@@ -177,12 +177,12 @@ class Trouble:
 class GridOutcome:
     """All that came of a grid."""
 
-    design: Design
+    design: GridDesign
     documents: tuple[tuple[str, str], ...]
     """Ids and titles."""
-    judged: tuple[Judged, ...]
-    preferred: tuple[Preferred, ...] = ()
-    troubles: tuple[Trouble, ...] = ()
+    judged: tuple[GridJudgment, ...]
+    preferred: tuple[GridPreference, ...] = ()
+    troubles: tuple[UnjudgedDocument, ...] = ()
     built: Totals | None = None
     """What building the yardsticks took."""
     judging: Mapping[str, Totals] = field(default_factory=dict)
@@ -198,7 +198,7 @@ class GridOutcome:
         return self.stopped is None and done and not self.troubles
 
     @property
-    def contestants(self) -> tuple[Contestant, ...]:
+    def contestants(self) -> tuple[GridSystem, ...]:
         """Who took part."""
         return self.design.contestants
 
@@ -217,7 +217,7 @@ class GridOutcome:
             found[document] = title if seen[title] == 1 else f"{title} ({seen[title]})"
         return found
 
-    def of(self, contestant: str, judge: str) -> list[Judged]:
+    def of(self, contestant: str, judge: str) -> list[GridJudgment]:
         """A contestant's summaries before one judge."""
         return [one for one in self.judged if (one.summary.contestant, one.judge) == (contestant, judge)]
 
@@ -227,13 +227,13 @@ class GridOutcome:
         return list({one.summary.key: one.summary for one in self.judged}.values())
 
 
-def votes_of(details: Mapping[str, Any], aspects: Sequence[Aspect]) -> dict[Aspect, Voted]:
+def votes_of(details: Mapping[str, Any], aspects: Sequence[Aspect]) -> dict[Aspect, AspectVotes]:
     """The votes of the one judging that an evaluation of a preference has; a tie on everything where both are one
     text."""
     if details["same"]:
-        return {aspect: Voted("tie") for aspect in aspects}
-    found: dict[Aspect, Voted] = {}
+        return {aspect: AspectVotes("tie") for aspect in aspects}
+    found: dict[Aspect, AspectVotes] = {}
     for judging in details["judgings"][:1]:
         for aspect, said in judging["verdicts"].items():
-            found[aspect] = Voted(said["winner"], said["leaning"], said["order_decides"])
+            found[aspect] = AspectVotes(said["winner"], said["leaning"], said["order_decides"])
     return found

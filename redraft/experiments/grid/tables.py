@@ -26,9 +26,9 @@ from redraft.experiments.experiment import (
     table,
     tokens_and_price,
 )
-from redraft.experiments.grid.design import GRID, Contestant, Design
+from redraft.experiments.grid.design import GRID, GridDesign, GridSystem
 from redraft.experiments.grid.experiment import grid, plan_table
-from redraft.experiments.grid.records import GridOutcome, Judged, Preferred, Voted
+from redraft.experiments.grid.records import AspectVotes, GridJudgment, GridOutcome, GridPreference
 from redraft.experiments.runner import failed
 from redraft.prompts.coherence import ASPECTS, Aspect
 from redraft.reports.tables import Table, figure, mean, plain
@@ -48,10 +48,10 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class GridSeries:
     """What one judge says of one contestant by one metric."""
 
-    judged: Sequence[Judged]
+    judged: Sequence[GridJudgment]
     metric: str
 
     @property
@@ -66,13 +66,13 @@ class Series:
         lost = sum(bool(one.summary.failure or one.failure) or self._failed(one) for one in self.judged)
         return (len(self.scores), len(self.judged), lost, sum(one.unjudged for one in known))
 
-    def _failed(self, one: Judged) -> bool:
+    def _failed(self, one: GridJudgment) -> bool:
         found = one.scores.get(self.metric)
         return found is not None and found.outcome == "failed"
 
 
-def _series(outcome: GridOutcome, contestant: str, judge: str, metric: str) -> Series:
-    return Series(outcome.of(contestant, judge), metric)
+def _series(outcome: GridOutcome, contestant: str, judge: str, metric: str) -> GridSeries:
+    return GridSeries(outcome.of(contestant, judge), metric)
 
 
 def scores_of(outcome: GridOutcome, contestant: str, judge: str, metric: str) -> Mapping[str, float]:
@@ -103,7 +103,7 @@ def basis(outcome: GridOutcome) -> str:
     )
 
 
-def _taken(outcome: GridOutcome, one: Contestant) -> list[Totals]:
+def _taken(outcome: GridOutcome, one: GridSystem) -> list[Totals]:
     """What its summaries took; nothing is known of those that were there already."""
     return [it.taken for it in outcome.summaries if it.contestant == one.name and it.taken is not None]
 
@@ -157,13 +157,13 @@ def configuration_table(outcome: GridOutcome) -> Iterator[Row]:
         )
 
 
-def _mean_scores(outcome: GridOutcome, one: Contestant) -> list[float | None]:
+def _mean_scores(outcome: GridOutcome, one: GridSystem) -> list[float | None]:
     """By metric the score of a contestant, of all judges together."""
     judge = _judges(outcome)[-1]
     return [mean([*scores_of(outcome, one.name, judge, metric).values()]) for metric in outcome.design.metrics]
 
 
-def _configured(one: Contestant) -> Row:
+def _configured(one: GridSystem) -> Row:
     if (it := one.settings) is None:
         return (one.name, _READY, None, None, None)
     strategy = it.strategy if one.refines is None else f"{it.strategy}, refined"
@@ -229,7 +229,7 @@ def preference_table(outcome: GridOutcome) -> Iterator[Row]:
                 yield (first, second, judge, aspect, *_shares(pairs, aspect))
 
 
-def _shares(pairs: Sequence[Preferred], aspect: Aspect) -> Row:
+def _shares(pairs: Sequence[GridPreference], aspect: Aspect) -> Row:
     votes = [one.votes[aspect] for one in pairs if aspect in one.votes]
     said = [sum(vote.winner == winner for vote in votes) for winner in _WORTH]
     worth, status = [_WORTH[vote.winner] for vote in votes], [one.status for one in pairs]
@@ -240,7 +240,7 @@ def _shares(pairs: Sequence[Preferred], aspect: Aspect) -> Row:
     )
 
 
-def _ties(votes: Sequence[Voted]) -> tuple[int, int, int]:
+def _ties(votes: Sequence[AspectVotes]) -> tuple[int, int, int]:
     leaning = [vote.leaning for vote in votes]
     return leaning.count("a"), leaning.count("b"), sum(vote.order_decides for vote in votes)
 
@@ -410,7 +410,7 @@ def _about(outcome: GridOutcome) -> Iterator[str]:
     yield basis(outcome)
 
 
-def _partial(design: Design) -> str:
+def _partial(design: GridDesign) -> str:
     """Which judges have summaries of their own before them: whoever judges these is not impartial."""
     own = {one.model for one in design.contestants if one.settings}
     both = [plain(seat.name) for seat in design.judges if seat.name in own]
@@ -427,7 +427,7 @@ def _headline(outcome: GridOutcome, _: Sequence[Table]) -> Iterator[str]:
     yield basis(outcome)
 
 
-EXPERIMENT: Experiment[Design, GridOutcome] = Experiment(
+EXPERIMENT: Experiment[GridDesign, GridOutcome] = Experiment(
     GRID,
     "Grid: contestants on documents, by metrics",
     run=grid,

@@ -19,8 +19,8 @@ from redraft.events import StageStarted
 from redraft.experiments.plan import (
     DRAFTING,
     JUDGING,
-    Seat,
-    Step,
+    NamedModel,
+    PlanStep,
     check_seats,
     judged_by,
     keyed,
@@ -29,17 +29,17 @@ from redraft.experiments.plan import (
     table_of,
     told,
 )
-from redraft.experiments.runner import Made, RunBatch, json_of, refuse_if_none_fits, status_of, used_by
+from redraft.experiments.runner import MadeRun, RunBatch, json_of, refuse_if_none_fits, status_of, used_by
 from redraft.history.certificates import Certificate, certificate
 from redraft.models.prices import PriceTable
 from redraft.packs.keyfacts import ALL, LEVELS, bin_of, share, trees_for
 from redraft.reports.tables import Table
-from redraft.runs.experiment_runner import Bench, Failure
+from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.forecast import forecast
 from redraft.runs.model_pool import hire, located, under_settings
 from redraft.runs.models import resolve, tokenizer_of
-from redraft.runs.prepare import Order, prepare
-from redraft.settings import BuildKeyfacts, Evaluate, Judging, Limits, ModelSettings, PerspectiveName, Settings
+from redraft.runs.prepare import RunSpec, prepare
+from redraft.settings import BuildKeyfacts, DraftConfig, Evaluate, JudgeConfig, Limits, ModelSettings, PerspectiveName
 from redraft.text.cleaning import one_line
 
 KEYFACTS = "key facts"
@@ -192,11 +192,11 @@ _DECIMALS = 9
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class HamletDesign:
     """What the experiment compares, and how: everything but the documents and the limits."""
 
-    models: tuple[Seat, ...]
-    judge: Seat
+    models: tuple[NamedModel, ...]
+    judge: NamedModel
     validator: str | None = None
     own: Mapping[str, ModelSettings] = field(default_factory=dict)
     """What the settings file has under the validator's name."""
@@ -214,35 +214,35 @@ class Design:
         """The trees whose queries are asked."""
         return asked_trees(keyfacts, self.perspectives, self.queries, self.seed)
 
-    def drafting(self, model: str, query: str) -> Settings:
+    def drafting(self, model: str, query: str) -> DraftConfig:
         """How a model answers a query."""
         settings = seated(model, self.models).settings
         return keyed(settings.model_copy(update={"query": query}), self._everyone)
 
-    def judging(self, query: str | None = None) -> Settings:
+    def judging(self, query: str | None = None) -> DraftConfig:
         """Who judges, and by which query."""
         return keyed(self.judge.settings.model_copy(update={"query": query}), self._everyone)
 
     @property
-    def _everyone(self) -> list[Settings]:
+    def _everyone(self) -> list[DraftConfig]:
         return [one.settings for one in (*self.models, self.judge)]
 
-    def building(self) -> Order:
+    def building(self) -> RunSpec:
         """The order to find a document's key facts."""
-        judging = Judging(perspective=self.perspective, validator=self.validator, models=dict(self.own))
-        return Order(BuildKeyfacts(judging=self._seated(judging)), experiment=HAMLET)
+        judging = JudgeConfig(perspective=self.perspective, validator=self.validator, models=dict(self.own))
+        return RunSpec(BuildKeyfacts(judging=self._seated(judging)), experiment=HAMLET)
 
-    def verdict(self, keyfacts: str, summary: str) -> Order:
+    def verdict(self, keyfacts: str, summary: str) -> RunSpec:
         """The order to judge a summary."""
         metrics = ("keyfact_recall", "faithfulness")
-        judging = Judging(metrics=metrics, keyfacts=keyfacts, perspective=self.perspective, evidence="whole")
-        return Order(Evaluate(judging=self._seated(judging)), given=summary, experiment=HAMLET)
+        judging = JudgeConfig(metrics=metrics, keyfacts=keyfacts, perspective=self.perspective, evidence="whole")
+        return RunSpec(Evaluate(judging=self._seated(judging)), given=summary, experiment=HAMLET)
 
-    def _seated(self, judging: Judging) -> Judging:
+    def _seated(self, judging: JudgeConfig) -> JudgeConfig:
         """The judging by the judge, with everybody's address."""
         return located(judged_by(judging, self.judge.name, self.judging()), self.judging())
 
-    def check(self, bench: Bench) -> None:
+    def check(self, bench: ExperimentRunner) -> None:
         """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""
         check_seats(bench, *((self.drafting(one.name, ""), None) for one in self.models))
         check_seats(bench, (self.judging(), self.building().judging))
@@ -274,7 +274,7 @@ def asked_trees(
 class HamletOutcome:
     """All that came of the experiment."""
 
-    design: Design
+    design: HamletDesign
     subjects: tuple[HamletSubject, ...]
     items: tuple[HamletItem, ...]
     stopped: BudgetError | None = None
@@ -292,7 +292,7 @@ class HamletOutcome:
         return tuple(subject for subject in self.subjects if subject.keyfacts is None)
 
 
-async def hamlet(documents: Sequence[Document], design: Design, bench: Bench) -> HamletOutcome:
+async def hamlet(documents: Sequence[Document], design: HamletDesign, bench: ExperimentRunner) -> HamletOutcome:
     """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
     design.check(bench)
     bench.draw_on(HAMLET, repr(design), *(document.id for document in documents))
@@ -315,7 +315,7 @@ async def hamlet(documents: Sequence[Document], design: Design, bench: Bench) ->
     return HamletOutcome(design, tuple(subjects), tuple(done), bench.stopped, behind)
 
 
-def _certificates(items: Sequence[HamletItem], bench: Bench) -> tuple[Certificate, ...]:
+def _certificates(items: Sequence[HamletItem], bench: ExperimentRunner) -> tuple[Certificate, ...]:
     """What stands behind the scores: all of them are by one judge, under the same prompts."""
     judged = [item for item in items if item.recall is not None and item.faithfulness is not None]
     if not judged:
@@ -334,7 +334,7 @@ def _counted(some: Sequence[HamletScore | None]) -> tuple[int, int]:
     return sum(one.levels[ALL].whole for one in known if ALL in one.levels), sum(one.unjudged for one in known)
 
 
-async def _count_what_is_known(documents: Sequence[Document], design: Design, bench: Bench) -> None:
+async def _count_what_is_known(documents: Sequence[Document], design: HamletDesign, bench: ExperimentRunner) -> None:
     """Find all that was done before, so that it counts before anything more is spent."""
     for document in documents:
         keyfacts = bench.store.keyfacts.imported(document.id)
@@ -344,13 +344,13 @@ async def _count_what_is_known(documents: Sequence[Document], design: Design, be
             keyfacts = bench.store.keyfacts.get(found) if found else None
         for tree in design.trees(keyfacts) if keyfacts else ():
             for one in design.models:
-                drafted = await bench.known(document, design.drafting(one.name, tree.query), Order())
+                drafted = await bench.known(document, design.drafting(one.name, tree.query), RunSpec())
                 if keyfacts and drafted and drafted.status == "done" and drafted.draft:
                     summary = bench.store.runs.draft(drafted.draft).text
                     await bench.known(document, design.judging(tree.query), design.verdict(keyfacts.id, summary))
 
 
-async def _subject(document: Document, design: Design, bench: Bench) -> HamletSubject:
+async def _subject(document: Document, design: HamletDesign, bench: ExperimentRunner) -> HamletSubject:
     """The document with its key facts: imported, found before, or found now."""
     tokenizer, _ = tokenizer_of(design.judging())
     subject = HamletSubject(document, await asyncio.to_thread(tokenizer.count, document.text))
@@ -366,7 +366,7 @@ async def _subject(document: Document, design: Design, bench: Bench) -> HamletSu
     return replace(subject, keyfacts=bench.store.keyfacts.get(made.result.run.judging.keyfacts))
 
 
-async def _item(subject: HamletSubject, item: HamletItem, design: Design, batch: RunBatch) -> HamletItem:
+async def _item(subject: HamletSubject, item: HamletItem, design: HamletDesign, batch: RunBatch) -> HamletItem:
     """The item with what came of it."""
     async with batch.places:
         done = await _done(subject, item, design, batch)
@@ -374,10 +374,10 @@ async def _item(subject: HamletSubject, item: HamletItem, design: Design, batch:
     return done
 
 
-async def _done(subject: HamletSubject, item: HamletItem, design: Design, batch: RunBatch) -> HamletItem:
+async def _done(subject: HamletSubject, item: HamletItem, design: HamletDesign, batch: RunBatch) -> HamletItem:
     assert subject.keyfacts is not None
     document, drafting = subject.document, design.drafting(item.model, item.query)
-    made = await batch.quietly(DRAFTING, _name(item), document, drafting, Order(experiment=HAMLET))
+    made = await batch.quietly(DRAFTING, _name(item), document, drafting, RunSpec(experiment=HAMLET))
     item = _noted(item, DRAFTING, made, batch.bench)
     if (drafted := made.result) is None:
         return item
@@ -388,7 +388,7 @@ async def _done(subject: HamletSubject, item: HamletItem, design: Design, batch:
     return judged(item, made.result.evaluations) if made.result else item
 
 
-def _noted(item: HamletItem, stage: str, made: Made, bench: Bench) -> HamletItem:
+def _noted(item: HamletItem, stage: str, made: MadeRun, bench: ExperimentRunner) -> HamletItem:
     """The item with the run of a stage, what it used, and why it failed."""
     item, used = replace(item, failure=made.failure), used_by(bench, made.run)
     if made.run is None or used is None:
@@ -404,7 +404,7 @@ _TREES = "finding key facts"
 _VERDICTS = ("keyfact_recall", "faithfulness")
 
 
-def plan_table(documents: Sequence[Document], design: Design, prices: PriceTable) -> Table:
+def plan_table(documents: Sequence[Document], design: HamletDesign, prices: PriceTable) -> Table:
     """What there is to do, and what it may cost."""
     about = (
         "Each item is one query put to one model. How many key facts there are, and how many sentences an answer has,"
@@ -414,7 +414,7 @@ def plan_table(documents: Sequence[Document], design: Design, prices: PriceTable
     return table_of([step for document in documents for step in _steps(document, design)], about, prices)
 
 
-def _steps(document: Document, design: Design) -> Iterator[Step]:
+def _steps(document: Document, design: HamletDesign) -> Iterator[PlanStep]:
     order = design.building()
     grown = forecast(prepare(document, design.judging()), order)
     trees = next(stage.calls for stage in grown.stages if stage.name == _TREES)
@@ -425,7 +425,7 @@ def _steps(document: Document, design: Design) -> Iterator[Step]:
         name = KEYFACTS if by == "judge" else f"{KEYFACTS}: validation"
         yield step_of(document, name, settings, 1, found)
     queries = min(design.queries or trees, trees)
-    verdict = Evaluate(judging=Judging(metrics=_VERDICTS, perspective=design.perspective, evidence="whole"))
+    verdict = Evaluate(judging=JudgeConfig(metrics=_VERDICTS, perspective=design.perspective, evidence="whole"))
     for one in design.models:
         prepared = prepare(document, design.drafting(one.name, QUERY))
         it, times = prepared.plan, queries
@@ -436,6 +436,6 @@ def _steps(document: Document, design: Design) -> Iterator[Step]:
             times,
             times * [(it.calls, it.prompt_tokens, it.completion_tokens)],
         )
-        stages = forecast(prepared, Order(verdict)).stages
+        stages = forecast(prepared, RunSpec(verdict)).stages
         verdicts = told(stage for stage in stages if stage.name in _VERDICTS)
         yield step_of(document, f"{JUDGING} {one.name}", judge, times, times * verdicts)

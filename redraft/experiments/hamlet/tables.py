@@ -19,7 +19,7 @@ from redraft.experiments.hamlet.experiment import (
     LEVEL_COLUMNS,
     LEVEL_KEYS,
     WHOLE,
-    Design,
+    HamletDesign,
     HamletItem,
     HamletOutcome,
     HamletScore,
@@ -507,7 +507,7 @@ def _about(outcome: HamletOutcome) -> Iterator[str]:
     )
 
 
-EXPERIMENT: Experiment[Design, HamletOutcome] = Experiment(
+EXPERIMENT: Experiment[HamletDesign, HamletOutcome] = Experiment(
     HAMLET,
     "HAMLET: recall and faithfulness by level, perspective and position",
     run=hamlet,

@@ -9,15 +9,33 @@ from dataclasses import dataclass, replace
 from redraft.agents.accounts import together
 from redraft.domain import Document, Evaluation
 from redraft.events import StageStarted
-from redraft.experiments.longsumeval.records import LONGSUMEVAL, Design, Refined, RefinedOutcome, Stand, Way
-from redraft.experiments.plan import BUILT, DRAFTING, USUAL_ROUNDS, Seat, Step, Told, a_text, step_of, table_of, told
-from redraft.experiments.runner import RunBatch, Yardstick, taken_by, yardstick
+from redraft.experiments.longsumeval.records import (
+    LONGSUMEVAL,
+    LongSumEvalDesign,
+    Refined,
+    RefinedOutcome,
+    RefineSetting,
+    Stand,
+)
+from redraft.experiments.plan import (
+    BUILT,
+    DRAFTING,
+    USUAL_ROUNDS,
+    NamedModel,
+    PlanStep,
+    Told,
+    a_text,
+    step_of,
+    table_of,
+    told,
+)
+from redraft.experiments.runner import JudgingPack, RunBatch, taken_by, yardstick
 from redraft.history.results import Result
 from redraft.models.prices import PriceTable
 from redraft.reports.tables import Table
-from redraft.runs.experiment_runner import Bench, Failure
+from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.forecast import forecast
-from redraft.runs.prepare import Order, prepare
+from redraft.runs.prepare import RunSpec, prepare
 from redraft.settings import YARDSTICKS, Refine
 from redraft.store.store import Store
 from redraft.text.words import count_words
@@ -25,7 +43,9 @@ from redraft.text.words import count_words
 _REFINING = "refining"
 
 
-async def longsumeval(documents: Sequence[Document], design: Design, bench: Bench) -> RefinedOutcome:
+async def longsumeval(
+    documents: Sequence[Document], design: LongSumEvalDesign, bench: ExperimentRunner
+) -> RefinedOutcome:
     """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
     design.check(bench)
     bench.draw_on(LONGSUMEVAL, repr(design), *(document.id for document in documents))
@@ -47,7 +67,9 @@ async def longsumeval(documents: Sequence[Document], design: Design, bench: Benc
     )
 
 
-async def _on_document(document: Document, design: Design, batch: RunBatch) -> tuple[Yardstick, list[Refined]]:
+async def _on_document(
+    document: Document, design: LongSumEvalDesign, batch: RunBatch
+) -> tuple[JudgingPack, list[Refined]]:
     """All that comes of one document: one refinement after the other, since they begin with the same drafts."""
     by = await yardstick(document, design.needs, design.judging, design.seated(), design.building, batch)
     refined = [
@@ -70,7 +92,9 @@ class _Start:
     failure: Failure | None = None
 
 
-async def _starts(document: Document, writer: Seat, design: Design, batch: RunBatch, runs: list[str]) -> list[_Start]:
+async def _starts(
+    document: Document, writer: NamedModel, design: LongSumEvalDesign, batch: RunBatch, runs: list[str]
+) -> list[_Start]:
     """The first drafts that a writer refines: those that are there, or its own."""
     if design.ready.systems:
         return [
@@ -79,7 +103,7 @@ async def _starts(document: Document, writer: Seat, design: Design, batch: RunBa
             for number, text in enumerate(texts.get(document.id, ()), 1)
         ]
     name = f"{document.title} by {writer.name}"
-    made = await batch.made(DRAFTING, name, document, design.drafting(writer), Order(experiment=LONGSUMEVAL))
+    made = await batch.made(DRAFTING, name, document, design.drafting(writer), RunSpec(experiment=LONGSUMEVAL))
     runs += [made.run] if made.run else []
     if made.result is None:
         return [_Start(writer.name, 1, failure=made.failure)]
@@ -88,11 +112,11 @@ async def _starts(document: Document, writer: Seat, design: Design, batch: RunBa
 
 async def _refined(
     document: Document,
-    writer: Seat,
+    writer: NamedModel,
     start: _Start,
-    way: Way,
-    by: Yardstick,
-    design: Design,
+    way: RefineSetting,
+    by: JudgingPack,
+    design: LongSumEvalDesign,
     batch: RunBatch,
 ) -> Refined:
     one = Refined(document.id, document.title, start.system, start.number, writer.name, way, failure=start.failure)
@@ -135,12 +159,12 @@ _ABOUT = (
 )
 
 
-def plan_table(documents: Sequence[Document], design: Design, prices: PriceTable) -> Table:
+def plan_table(documents: Sequence[Document], design: LongSumEvalDesign, prices: PriceTable) -> Table:
     """What there is to do, what it may cost, and what it will cost as a rule."""
     return table_of([step for document in documents for step in _steps(document, design)], _ABOUT, prices)
 
 
-def _steps(document: Document, design: Design) -> Iterator[Step]:
+def _steps(document: Document, design: LongSumEvalDesign) -> Iterator[PlanStep]:
     for part in design.needs:
         found = forecast(prepare(document, design.seated()), design.building(part))
         yield step_of(document, f"building {part}", design.seated(), 1, told(found.stages))
@@ -156,7 +180,9 @@ def _steps(document: Document, design: Design) -> Iterator[Step]:
             yield from _refining(document, writer, way, texts, design)
 
 
-def _refining(document: Document, writer: Seat, way: Way, texts: Sequence[str], design: Design) -> Iterator[Step]:
+def _refining(
+    document: Document, writer: NamedModel, way: RefineSetting, texts: Sequence[str], design: LongSumEvalDesign
+) -> Iterator[PlanStep]:
     """The revisions by the writer, and the verdicts of the judge between them."""
     settings = design.drafting(writer).model_copy(update={"strategy": "given"})
     by = {name: getattr(design.judging, name) for name in YARDSTICKS.values()}

@@ -8,21 +8,21 @@ from dataclasses import dataclass, field
 from redraft.domain import Totals
 from redraft.errors import BudgetError
 from redraft.evaluators.catalog import check_goals, metrics
-from redraft.experiments.plan import Seat, check_seats, judged_by, keyed
+from redraft.experiments.plan import NamedModel, check_seats, judged_by, keyed
 from redraft.experiments.runner import json_of, parts_for, status_of
 from redraft.experiments.sources import Ready
-from redraft.runs.experiment_runner import Bench, Failure
+from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.model_pool import located
-from redraft.runs.prepare import Order
+from redraft.runs.prepare import RunSpec
 from redraft.settings import (
     BuildKeyfacts,
     BuildQuestions,
-    Judging,
+    DraftConfig,
+    JudgeConfig,
     PackPart,
     PolicyName,
     Refine,
-    Refinement,
-    Settings,
+    RefineConfig,
 )
 
 LONGSUMEVAL = "longsumeval"
@@ -31,7 +31,7 @@ Goals = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class RefineSetting:
     """One way to refine: up to which thresholds, and in which order."""
 
     goals: tuple[tuple[str, float], ...]
@@ -44,13 +44,13 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class LongSumEvalDesign:
     """Every summary is refined by every writer in every way, from the same first draft."""
 
-    writers: tuple[Seat, ...]
-    judge: Seat
+    writers: tuple[NamedModel, ...]
+    judge: NamedModel
     """Who builds what summaries are judged by, and judges."""
-    judging: Judging
+    judging: JudgeConfig
     """How summaries are judged, with the judge by its name."""
     thresholds: tuple[tuple[tuple[str, float], ...], ...]
     orders: tuple[PolicyName, ...]
@@ -60,9 +60,9 @@ class Design:
     ready: Ready = field(default_factory=Ready)
 
     @property
-    def ways(self) -> list[Way]:
+    def ways(self) -> list[RefineSetting]:
         """Every order up to every threshold."""
-        return [Way(goals, policy) for goals in self.thresholds for policy in self.orders]
+        return [RefineSetting(goals, policy) for goals in self.thresholds for policy in self.orders]
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -79,36 +79,36 @@ class Design:
         """What has to be known of a document before its summaries can be judged."""
         return parts_for(self.metrics)
 
-    def drafting(self, writer: Seat) -> Settings:
+    def drafting(self, writer: NamedModel) -> DraftConfig:
         """How a writer drafts."""
         return keyed(writer.settings, self._everyone)
 
-    def seated(self) -> Settings:
+    def seated(self) -> DraftConfig:
         """Under which settings the judge builds."""
         return keyed(self.judge.settings, self._everyone)
 
     @property
-    def _everyone(self) -> list[Settings]:
+    def _everyone(self) -> list[DraftConfig]:
         return [*(writer.settings for writer in self.writers), self.judge.settings]
 
-    def building(self, part: PackPart) -> Order:
+    def building(self, part: PackPart) -> RunSpec:
         """The order to build what summaries are judged by."""
         changes: dict[str, object] = {"metrics": (), "judges": (), "models": {}, "base_url": None}
         asked = judged_by(self.judging.model_copy(update=changes), self.judge.name, self.seated())
         judging = located(asked, self.seated())
         purpose = BuildQuestions(judging=judging) if part == "questions" else BuildKeyfacts(judging=judging)
-        return Order(purpose, experiment=LONGSUMEVAL)
+        return RunSpec(purpose, experiment=LONGSUMEVAL)
 
-    def refining(self, writer: Seat, way: Way, draft: str, by: Mapping[str, str | None]) -> Order:
+    def refining(self, writer: NamedModel, way: RefineSetting, draft: str, by: Mapping[str, str | None]) -> RunSpec:
         """The order to refine a draft in one way; every metric is scored, whatever is a goal."""
-        refinement = Refinement(goals=dict(way.goals), policy=way.policy, allow_self_check=True)
+        refinement = RefineConfig(goals=dict(way.goals), policy=way.policy, allow_self_check=True)
         if self.rounds is not None:
             refinement = refinement.model_copy(update={"rounds": self.rounds})
         asked = self.judging.model_copy(update={"metrics": self.metrics, **by})
         judging = located(asked, self.drafting(writer), refinement)
-        return Order(Refine(judging=judging, refinement=refinement), given=draft, experiment=LONGSUMEVAL)
+        return RunSpec(Refine(judging=judging, refinement=refinement), given=draft, experiment=LONGSUMEVAL)
 
-    def check(self, bench: Bench) -> None:
+    def check(self, bench: ExperimentRunner) -> None:
         """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""
         check_goals(self.metrics, metrics(self.metrics))
         check_seats(bench, *((self.drafting(writer), self.judging) for writer in self.writers), (self.seated(), None))
@@ -136,7 +136,7 @@ class Refined:
     number: int
     writer: str
     """Who refines it."""
-    way: Way
+    way: RefineSetting
     stands: tuple[Stand, ...] = ()
     """From the first draft on; nothing where it is not done."""
     stop: str | None = None
@@ -184,7 +184,7 @@ class Refined:
 class RefinedOutcome:
     """All that came of it."""
 
-    design: Design
+    design: LongSumEvalDesign
     documents: tuple[tuple[str, str], ...]
     refined: tuple[Refined, ...]
     troubles: tuple[tuple[str, Failure], ...] = ()
@@ -203,6 +203,6 @@ class RefinedOutcome:
         """Whose drafts are refined by whom."""
         return list(dict.fromkeys((one.system, one.writer) for one in self.refined))
 
-    def of(self, group: tuple[str, str], way: Way) -> list[Refined]:
+    def of(self, group: tuple[str, str], way: RefineSetting) -> list[Refined]:
         """What one writer makes of one system's drafts in one way."""
         return [one for one in self.refined if (one.system, one.writer) == group and one.way == way]

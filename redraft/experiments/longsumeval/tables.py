@@ -22,7 +22,13 @@ from redraft.experiments.experiment import (
     tokens_and_price,
 )
 from redraft.experiments.longsumeval.experiment import longsumeval, plan_table
-from redraft.experiments.longsumeval.records import LONGSUMEVAL, Design, Refined, RefinedOutcome, Way
+from redraft.experiments.longsumeval.records import (
+    LONGSUMEVAL,
+    LongSumEvalDesign,
+    Refined,
+    RefinedOutcome,
+    RefineSetting,
+)
 from redraft.experiments.runner import failed
 from redraft.reports.tables import Table, figure, mean, plain
 from redraft.settings import EXTRACTIVE
@@ -212,9 +218,9 @@ def order_table(outcome: RefinedOutcome) -> Iterator[Row]:
     for group in outcome.groups:
         for goals in design.thresholds:
             for first, second in combinations(design.orders, 2):
-                mine, other = (outcome.of(group, Way(goals, order)) for order in (first, second))
+                mine, other = (outcome.of(group, RefineSetting(goals, order)) for order in (first, second))
                 for metric in design.metrics:
-                    head = (*group, Way(goals, first).thresholds, first, second, metric)
+                    head = (*group, RefineSetting(goals, first).thresholds, first, second, metric)
                     yield (*head, *_apart(mine, other, metric))
 
 
@@ -288,7 +294,7 @@ def _headline(outcome: RefinedOutcome, tables: Sequence[Table]) -> Iterator[str]
     yield basis(outcome)
 
 
-EXPERIMENT: Experiment[Design, RefinedOutcome] = Experiment(
+EXPERIMENT: Experiment[LongSumEvalDesign, RefinedOutcome] = Experiment(
     LONGSUMEVAL,
     "LongSumEval: refining by questions and answers",
     run=longsumeval,

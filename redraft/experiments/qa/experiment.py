@@ -12,12 +12,12 @@ from typing import Any
 
 from redraft.agents.accounts import together
 from redraft.agents.judge import Judge, batch_size, reply_tokens
-from redraft.agents.questioner import ANSWER, QUESTION, VERDICT, Judged, Questioner
+from redraft.agents.questioner import ANSWER, QUESTION, VERDICT, JudgedAnswer, Questioner
 from redraft.agents.token_budget import USUAL
 from redraft.domain import Document, Usage
 from redraft.errors import BudgetError, PlanError
 from redraft.events import Noted, StageStarted
-from redraft.experiments.context.records import Step
+from redraft.experiments.context.records import ReadingStep
 from redraft.experiments.plan import DRAFTING, USUAL_REPLY, cost_of
 from redraft.experiments.qa.records import (
     ANSWERS,
@@ -25,13 +25,13 @@ from redraft.experiments.qa.records import (
     QA,
     QUESTIONS,
     VERDICTS,
-    Design,
     QaCell,
+    QaDesign,
     QaItem,
     QaSubject,
     items_of,
 )
-from redraft.experiments.runner import Attempt, RunBatch, judge_of, part_at_work, refuse_if_none_fits, used_by
+from redraft.experiments.runner import GuardedStage, RunBatch, judge_of, part_at_work, refuse_if_none_fits, used_by
 from redraft.models.prices import PriceTable
 from redraft.packs.typed import MOST_TRIES, TypedBuilder
 from redraft.prompts.contract import Prompt
@@ -39,11 +39,11 @@ from redraft.prompts.judging import ANSWER_FROM_DOCUMENT
 from redraft.prompts.typed import ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS, AnswerPair
 from redraft.questions import THIRDS, TYPES, TypedQuestions
 from redraft.reports.tables import Cell, Table
-from redraft.runs.experiment_runner import Bench, Watch
+from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
 from redraft.runs.job import desk_of
-from redraft.runs.model_pool import Staff
-from redraft.runs.prepare import Order, Prepared, prepare
-from redraft.settings import Settings
+from redraft.runs.model_pool import ModelPool
+from redraft.runs.prepare import Prepared, RunSpec, prepare
+from redraft.settings import DraftConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.text.chunks import beginning
@@ -54,7 +54,7 @@ from redraft.text.languages import reading
 class QaOutcome:
     """All that came of the experiment."""
 
-    design: Design
+    design: QaDesign
     subjects: tuple[QaSubject, ...]
     cells: tuple[QaCell, ...]
     items: tuple[QaItem, ...]
@@ -67,7 +67,7 @@ class QaOutcome:
         return self.stopped is None and made and not any(subject.failures for subject in self.subjects)
 
 
-async def qa(documents: Sequence[Document], design: Design, bench: Bench) -> QaOutcome:
+async def qa(documents: Sequence[Document], design: QaDesign, bench: ExperimentRunner) -> QaOutcome:
     """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
     await asyncio.to_thread(design.check, bench)
     bench.draw_on(QA, repr(design), *(document.id for document in documents))
@@ -97,11 +97,13 @@ async def qa(documents: Sequence[Document], design: Design, bench: Bench) -> QaO
     return QaOutcome(design, tuple(subject for subject, _ in judged), tuple(cells), found, bench.stopped)
 
 
-def _first_step(document: Document, name: str, design: Design) -> Prepared:
+def _first_step(document: Document, name: str, design: QaDesign) -> Prepared:
     return design.prepared(document, name, design.course(document)[1][0])
 
 
-async def _count_what_is_known(wanted: Sequence[tuple[QaSubject, QaCell]], design: Design, bench: Bench) -> None:
+async def _count_what_is_known(
+    wanted: Sequence[tuple[QaSubject, QaCell]], design: QaDesign, bench: ExperimentRunner
+) -> None:
     """Find all that was done before, so that it counts before anything more is spent."""
     for subject, cell in wanted:
         if subject.questions:
@@ -109,7 +111,7 @@ async def _count_what_is_known(wanted: Sequence[tuple[QaSubject, QaCell]], desig
             settings = design.answering(cell.model, cell.step)
             await bench.begun(subject.document, settings, order)
             if settings.strategy != DIRECT:
-                await bench.known(subject.document, settings, Order())
+                await bench.known(subject.document, settings, RunSpec())
     for subject in {id(subject): subject for subject, _ in wanted}.values():
         if subject.questions:
             await bench.begun(subject.document, design.judging(), design.verdicts(subject.questions.id))
@@ -117,8 +119,8 @@ async def _count_what_is_known(wanted: Sequence[tuple[QaSubject, QaCell]], desig
 
 @asynccontextmanager
 async def _at_work(
-    document: Document, settings: Settings, order: Order, bench: Bench
-) -> AsyncIterator[tuple[Run, Prepared, Staff]]:
+    document: Document, settings: DraftConfig, order: RunSpec, bench: ExperimentRunner
+) -> AsyncIterator[tuple[Run, Prepared, ModelPool]]:
     """A run of a part of the experiment with whoever works on it, found again or begun. Replies that were given before
     come from the cache."""
     prepared = await asyncio.to_thread(prepare, document, settings)
@@ -129,7 +131,7 @@ async def _at_work(
         yield run, prepared, staff
 
 
-async def _subject(document: Document, design: Design, bench: Bench) -> QaSubject:
+async def _subject(document: Document, design: QaDesign, bench: ExperimentRunner) -> QaSubject:
     """The document with its questions: imported, asked before, or asked now."""
     tokens, steps, said = await asyncio.to_thread(design.course, document)
     if said:
@@ -137,7 +139,7 @@ async def _subject(document: Document, design: Design, bench: Bench) -> QaSubjec
     subject = QaSubject(document, tokens, steps)
     if imported := bench.store.typed.imported(document.id):
         return replace(subject, questions=imported)
-    with Attempt(QUESTIONS) as tried:
+    with GuardedStage(QUESTIONS) as tried:
         async with _at_work(document, design.judging(), design.building(), bench) as (run, prepared, staff):
             subject = replace(subject, runs={QUESTIONS: run.id})
             questions = await _questions(judge_of(staff.writer, prepared, bench), prepared, steps, design, bench)
@@ -147,7 +149,7 @@ async def _subject(document: Document, design: Design, bench: Bench) -> QaSubjec
 
 
 async def _questions(
-    judge: Judge, prepared: Prepared, steps: Sequence[Step], design: Design, bench: Bench
+    judge: Judge, prepared: Prepared, steps: Sequence[ReadingStep], design: QaDesign, bench: ExperimentRunner
 ) -> TypedQuestions:
     """Those that were asked before, or those that are asked now about all that any step reads."""
     document, until = prepared.document, steps[-1].until
@@ -163,7 +165,7 @@ async def _questions(
     return await off_loop(bench.store.typed.find, document.id, builder.key) or built
 
 
-async def _answered(subject: QaSubject, cell: QaCell, design: Design, batch: RunBatch) -> QaCell:
+async def _answered(subject: QaSubject, cell: QaCell, design: QaDesign, batch: RunBatch) -> QaCell:
     """The cell with its answers."""
     async with batch.places:
         done = await _in_its_turn(subject, cell, design, batch.bench)
@@ -171,18 +173,18 @@ async def _answered(subject: QaSubject, cell: QaCell, design: Design, batch: Run
     return done
 
 
-async def _in_its_turn(subject: QaSubject, cell: QaCell, design: Design, bench: Bench) -> QaCell:
+async def _in_its_turn(subject: QaSubject, cell: QaCell, design: QaDesign, bench: ExperimentRunner) -> QaCell:
     assert subject.questions is not None
     questions, settings = subject.questions.questions, design.answering(cell.model, cell.step)
     order, document = design.answers(subject.questions.id), subject.document
-    watch = Watch(f"{document.title}, {cell.model}", bench.observer)
-    with Attempt(ANSWERS) as tried:
+    watch = RunWatch(f"{document.title}, {cell.model}", bench.observer)
+    with GuardedStage(ANSWERS) as tried:
         read = await asyncio.to_thread(design.prepared, document, cell.model, cell.step)
         cell = replace(cell, end=read.chunks[-1].span.end)
         text = document.text[: cell.end]
         if settings.strategy != DIRECT:
             tried.stage = DRAFTING
-            text = (await bench.made(document, settings, Order(experiment=QA), watch)).summary or ""
+            text = (await bench.made(document, settings, RunSpec(experiment=QA), watch)).summary or ""
             tried.stage = ANSWERS
         async with _at_work(document, settings, order, bench) as (run, prepared, staff):
             cell, judge = replace(cell, run=run.id), judge_of(staff.writer, prepared, bench)
@@ -195,7 +197,7 @@ async def _in_its_turn(subject: QaSubject, cell: QaCell, design: Design, bench: 
 
 
 async def _judged(
-    subject: QaSubject, cells: Sequence[QaCell], design: Design, bench: Bench
+    subject: QaSubject, cells: Sequence[QaCell], design: QaDesign, bench: ExperimentRunner
 ) -> tuple[QaSubject, list[QaItem]]:
     """The items of a document with their verdicts, all models' and steps' together, and how alike answers are."""
     similar = design.measure()
@@ -205,7 +207,7 @@ async def _judged(
     if not pairs or subject.questions is None:
         return subject, items
     order = design.verdicts(subject.questions.id)
-    with Attempt(VERDICTS) as tried:
+    with GuardedStage(VERDICTS) as tried:
         async with _at_work(subject.document, design.judging(), order, bench) as (run, prepared, staff):
             subject = replace(subject, runs={**subject.runs, VERDICTS: run.id})
             verdicts = await _verdicts(judge_of(staff.writer, prepared, bench), [one for _, one in pairs], subject)
@@ -215,11 +217,11 @@ async def _judged(
     return _used(subject, bench), items
 
 
-async def _verdicts(judge: Judge, pairs: Sequence[AnswerPair], subject: QaSubject) -> dict[int, Judged]:
+async def _verdicts(judge: Judge, pairs: Sequence[AnswerPair], subject: QaSubject) -> dict[int, JudgedAnswer]:
     return (await Questioner(judge).verdicts(pairs, subject.document)).verdicts
 
 
-def _used(subject: QaSubject, bench: Bench) -> QaSubject:
+def _used(subject: QaSubject, bench: ExperimentRunner) -> QaSubject:
     return replace(subject, usage={stage: bench.store.calls.totals(run) for stage, run in subject.runs.items()})
 
 
@@ -235,7 +237,7 @@ class _Work:
     """One stage of one model: what it comes to as a rule, and at most."""
 
     stage: str
-    settings: Settings
+    settings: DraftConfig
     calls: tuple[int, int]
     usual: Usage
     most: Usage
@@ -251,7 +253,7 @@ class _Work:
         return (title, self.stage, self.settings.model, calls, most, *tokens, *costs)
 
 
-def plan_table(documents: Sequence[Document], design: Design, prices: PriceTable) -> Table:
+def plan_table(documents: Sequence[Document], design: QaDesign, prices: PriceTable) -> Table:
     """What there is to do, and what it costs as a rule and at most."""
     rows: list[tuple[Cell, ...]] = []
     unfit: list[str] = []
@@ -280,7 +282,7 @@ def _sum(column: Sequence[Cell]) -> Cell:
     return sum(known) if len(known) == len(column) else None
 
 
-def _works(document: Document, design: Design, unfit: list[str]) -> Iterator[_Work]:
+def _works(document: Document, design: QaDesign, unfit: list[str]) -> Iterator[_Work]:
     judging = prepare(document, design.judging())
     questions = design.per_third * len(THIRDS) * len(TYPES)
     yield _asking(judging, questions)

@@ -7,22 +7,22 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Literal, NamedTuple
 
-from redraft.agents.questioner import ANSWER, Judged, Response
+from redraft.agents.questioner import ANSWER, JudgedAnswer, Response
 from redraft.domain import Document, Totals
 from redraft.errors import PlanError, UsageError
 from redraft.evaluators.similarity import Similarity, similarity
-from redraft.experiments.context.records import Step, steps_of
-from redraft.experiments.plan import Seat, check_seats, keyed, seated
+from redraft.experiments.context.records import ReadingStep, steps_of
+from redraft.experiments.plan import NamedModel, check_seats, keyed, seated
 from redraft.experiments.runner import json_of, status_of
 from redraft.graphs.strategies import strategy_named
 from redraft.packs.typed import BUILDING, PER_THIRD
 from redraft.prompts.typed import ANSWER_QUESTIONS, JUDGE_ANSWERS, AnswerPair, yes_or_no
 from redraft.questions import Third, TypedQuestion, TypedQuestions, third_of
-from redraft.runs.experiment_runner import Bench, Failure
+from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.job import wording
 from redraft.runs.models import tokenizer_of
-from redraft.runs.prepare import Order, Prepared, prepare
-from redraft.settings import Judging, Part, Settings, SimilarityName, is_entailment, reads_prompts
+from redraft.runs.prepare import Prepared, RunSpec, prepare
+from redraft.settings import DraftConfig, ExperimentPart, JudgeConfig, SimilarityName, is_entailment, reads_prompts
 from redraft.text.embeddings import load_encoder
 from redraft.text.words import count_words
 
@@ -47,11 +47,11 @@ class QaContestant(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Design:
+class QaDesign:
     """Everything but the documents and the limits."""
 
-    models: tuple[Seat, ...]
-    judge: Seat
+    models: tuple[NamedModel, ...]
+    judge: NamedModel
     """Who makes the questions, and judges the answers."""
     strategies: tuple[str, ...] = (DIRECT,)
     words: int | None = None
@@ -78,17 +78,17 @@ class Design:
         """The one of this name."""
         return next(one for one in self.contestants if one.name == name)
 
-    def course(self, document: Document) -> tuple[int, tuple[Step, ...], str]:
+    def course(self, document: Document) -> tuple[int, tuple[ReadingStep, ...], str]:
         """The tokens of a document, its steps, and what there is to say of them."""
         tokenizer, _ = tokenizer_of(self.judging())
         tokens = tokenizer.count(document.text)
         return tokens, *steps_of(self.steps, tokens, count_words(document.text), None)
 
-    def judging(self) -> Settings:
+    def judging(self) -> DraftConfig:
         """Who asks and judges."""
         return keyed(self.judge.settings, self._everyone)
 
-    def answering(self, name: str, step: Step) -> Settings:
+    def answering(self, name: str, step: ReadingStep) -> DraftConfig:
         """How a contestant answers, and drafts what it answers from: an answer, like a direct summary, has all that it
         is from before it at once."""
         one = self.contestant(name)
@@ -98,7 +98,7 @@ class Design:
             changes |= {"words": _WORDS} if reads_prompts(own.model) else {"words": _WORDS, **_UNBOUNDED}
         return keyed(own.model_copy(update=changes), self._everyone)
 
-    def prepared(self, document: Document, name: str, step: Step) -> Prepared:
+    def prepared(self, document: Document, name: str, step: ReadingStep) -> Prepared:
         """A step before a contestant; refused where there is no room for the questions and the answers besides."""
         made = prepare(document, self.answering(name, step))
         asked = made.tokenizer.count(made.book.template(ANSWER_QUESTIONS)) + self.at_once * _QUESTION
@@ -118,26 +118,26 @@ class Design:
         return ceil(made.plan.words * made.plan.tokens_per_word)
 
     @property
-    def _everyone(self) -> list[Settings]:
+    def _everyone(self) -> list[DraftConfig]:
         return [one.settings for one in (*self.models, self.judge)]
 
-    def building(self) -> Order:
+    def building(self) -> RunSpec:
         """The order to ask typed questions about a document."""
-        return Order(Part(kind=QA, judging=Judging(questions=self.per_third)), prompts=BUILDING)
+        return RunSpec(ExperimentPart(kind=QA, judging=JudgeConfig(questions=self.per_third)), prompts=BUILDING)
 
-    def answers(self, questions: str) -> Order:
+    def answers(self, questions: str) -> RunSpec:
         """The order to answer the questions of this id."""
-        return Order(Part(kind=QA, judging=Judging(pack=questions)), prompts=(ANSWER_QUESTIONS,))
+        return RunSpec(ExperimentPart(kind=QA, judging=JudgeConfig(pack=questions)), prompts=(ANSWER_QUESTIONS,))
 
-    def verdicts(self, questions: str) -> Order:
+    def verdicts(self, questions: str) -> RunSpec:
         """The order to judge the answers to the questions of this id."""
-        return Order(Part(kind=QA, judging=Judging(pack=questions)), prompts=(JUDGE_ANSWERS,))
+        return RunSpec(ExperimentPart(kind=QA, judging=JudgeConfig(pack=questions)), prompts=(JUDGE_ANSWERS,))
 
     def measure(self) -> Similarity:
         """How alike two answers are."""
         return similarity(self.similarity, load_encoder(self.embeddings) if self.embeddings else None)
 
-    def check(self, bench: Bench) -> None:
+    def check(self, bench: ExperimentRunner) -> None:
         """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""
         for one in (*self.models, self.judge):
             if is_entailment(one.settings.model):
@@ -145,7 +145,7 @@ class Design:
         if self.similarity == "judge":
             raise UsageError("--similarity judge measures nothing: the judge gives its verdicts besides")
         self.measure()
-        step = Step(1, 1, None)
+        step = ReadingStep(1, 1, None)
         for strategy in self.strategies:
             strategy_named(strategy)
         answering = [self.answering(one.name, step) for one in self.contestants]
@@ -164,7 +164,7 @@ class QaSubject:
 
     document: Document
     tokens: int
-    steps: tuple[Step, ...]
+    steps: tuple[ReadingStep, ...]
     questions: TypedQuestions | None = None
     runs: Mapping[str, str] = field(default_factory=dict)
     """By stage the run of what the judge did."""
@@ -189,7 +189,7 @@ class QaCell:
     document: str
     model: str
     """The name of the contestant: a model, with what it answers from where that is not the same for all."""
-    step: Step
+    step: ReadingStep
     end: int | None = None
     """How many characters were read."""
     responses: Mapping[int, Response] = field(default_factory=dict)
@@ -226,7 +226,7 @@ class QaItem:
     run: str | None
     status: str
     response: Response | None = None
-    verdict: Judged | None = None
+    verdict: JudgedAnswer | None = None
     """Of an answer, and of the reason where the question takes yes or no."""
     similarity: float | None = None
     draft: str | None = None

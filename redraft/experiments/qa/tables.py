@@ -15,7 +15,7 @@ from redraft.experiments.experiment import AGAIN, ENDS, Experiment, Row, ends, n
 from redraft.experiments.plan import DRAFTING
 from redraft.experiments.pooled import interval_of_share
 from redraft.experiments.qa.experiment import QaOutcome, plan_table, qa
-from redraft.experiments.qa.records import ANSWERS, DIRECT, QA, QUESTIONS, VERDICTS, Design, QaCell, QaItem, QaSubject
+from redraft.experiments.qa.records import ANSWERS, DIRECT, QA, QUESTIONS, VERDICTS, QaCell, QaDesign, QaItem, QaSubject
 from redraft.experiments.runner import by_status, failed, json_of, plain_json
 from redraft.packs.keyfacts import share
 from redraft.questions import THIRDS, TYPES
@@ -472,7 +472,7 @@ def _about(outcome: QaOutcome) -> Iterator[str]:
     yield "– is what was not measured"
 
 
-EXPERIMENT: Experiment[Design, QaOutcome] = Experiment(
+EXPERIMENT: Experiment[QaDesign, QaOutcome] = Experiment(
     QA,
     "Questions: accuracy by type, place and length",
     run=qa,

@@ -37,20 +37,20 @@ _SECONDS_TO_TIDY = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class BatchAnswer:
     """What a server would have answered to a request by itself."""
 
     status: int
     body: bytes
 
     @classmethod
-    def error(cls, status: int, message: str, code: str | None = None) -> Answer:
+    def error(cls, status: int, message: str, code: str | None = None) -> BatchAnswer:
         """An error, as OpenAI's protocol has it."""
         said = {"error": {"message": message, "type": "batch", "param": None, "code": code}}
         return cls(status, json.dumps(said).encode())
 
 
-_NONE = Answer.error(503, "the provider's job ended without an answer to this request", "batch_without_answer")
+_NONE = BatchAnswer.error(503, "the provider's job ended without an answer to this request", "batch_without_answer")
 
 
 @dataclass(slots=True)
@@ -81,16 +81,16 @@ class Office:
         self._sent: set[str] = set()
         """The attempts of the jobs that are with the provider, or on their way there."""
         self._ended: dict[str, _Posted] = {}
-        self._answers: dict[str, Answer] = {}
+        self._answers: dict[str, BatchAnswer] = {}
         """Those that nobody waits for yet."""
-        self._waiting: dict[str, asyncio.Future[Answer]] = {}
+        self._waiting: dict[str, asyncio.Future[BatchAnswer]] = {}
         self._most_lines = _MOST_LINES
         self._crowded = False
         """Whether the provider has said that it is too much at once: then one job waits for the other."""
         self._looking_up = asyncio.Lock()
         self._worker: asyncio.Task[None] | None = None
 
-    async def ask(self, attempt: str, body: Any) -> Answer:
+    async def ask(self, attempt: str, body: Any) -> BatchAnswer:
         """The answer to a request, from a job that it is in already, or from the next."""
         async with self._looking_up:
             there = attempt in self._answers or await self._is_with_the_provider(attempt)
@@ -99,7 +99,7 @@ class Office:
         if not there:
             self._gathered[attempt] = body
             self._joined = time.monotonic()
-        answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        answered: asyncio.Future[BatchAnswer] = asyncio.get_running_loop().create_future()
         self._waiting[attempt] = answered
         if self._worker is None or self._worker.done():
             self._worker = asyncio.create_task(self._work())
@@ -292,7 +292,7 @@ class Office:
         self._note(f"that is more than the provider takes at once: jobs of {_requests(self._most_lines)} from now on")
         return True
 
-    def _hand_over(self, posted: _Posted, answers: Mapping[str, Answer], otherwise: Answer) -> None:
+    def _hand_over(self, posted: _Posted, answers: Mapping[str, BatchAnswer], otherwise: BatchAnswer) -> None:
         for attempt in posted.attempts:
             answer, waiting = answers.get(attempt) or otherwise, self._waiting.get(attempt)
             if waiting is None:
@@ -300,9 +300,9 @@ class Office:
             elif not waiting.done():
                 waiting.set_result(answer)
 
-    async def _read(self, state: Batch, posted: _Posted) -> dict[str, Answer]:
+    async def _read(self, state: Batch, posted: _Posted) -> dict[str, BatchAnswer]:
         """The answers of a job that is over, by attempt."""
-        found: dict[str, Answer] = {}
+        found: dict[str, BatchAnswer] = {}
         posted.files |= {one for one in (state.input_file_id, state.output_file_id, state.error_file_id) if one}
         for file in (state.output_file_id, state.error_file_id):
             if file:
@@ -343,7 +343,7 @@ def _requests(number: int) -> str:
     return f"{number:,} request" + "s" * (number != 1)
 
 
-def _answer_in(line: bytes) -> tuple[str, Answer] | None:
+def _answer_in(line: bytes) -> tuple[str, BatchAnswer] | None:
     """A line of a file of answers; None for what is none."""
     try:
         said = json.loads(line)
@@ -351,19 +351,19 @@ def _answer_in(line: bytes) -> tuple[str, Answer] | None:
         if not isinstance(said["custom_id"], str):
             return None
         if response:
-            return said["custom_id"], Answer(int(response["status_code"]), json.dumps(response["body"]).encode())
+            return said["custom_id"], BatchAnswer(int(response["status_code"]), json.dumps(response["body"]).encode())
         error = said.get("error") or {}
-        return said["custom_id"], Answer.error(503, str(error.get("message")), str(error.get("code")))
+        return said["custom_id"], BatchAnswer.error(503, str(error.get("message")), str(error.get("code")))
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
-def _refusal(state: Batch) -> Answer | None:
+def _refusal(state: Batch) -> BatchAnswer | None:
     """What a provider says that takes none of a job's requests."""
     if state.status != "failed":
         return None
     said = [one.message or one.code or "" for one in (state.errors.data or [])] if state.errors else []
-    return Answer.error(400, f"the provider refuses the job: {'; '.join(said) or 'it does not say why'}")
+    return BatchAnswer.error(400, f"the provider refuses the job: {'; '.join(said) or 'it does not say why'}")
 
 
 class JobTransport(httpx2.AsyncBaseTransport):

@@ -13,7 +13,7 @@ from redraft.domain import Usage
 from redraft.errors import ProviderError
 from redraft.models.base import LateModel, Model, Reply, Request, Sampling
 from redraft.models.nli.entailment import WHAT, Entailment, load_entailment
-from redraft.models.nli.verdicts import Held, hold, nearest_sentence
+from redraft.models.nli.verdicts import EntailmentVerdict, hold, nearest_sentence
 from redraft.prompts.contract import UNSURE, Given_, ReplyModel, Value_
 from redraft.prompts.factual import (
     ALIGN_FACTS,
@@ -158,7 +158,7 @@ class EntailmentModel:
             ]
         )
 
-    def _held(self, claims: Mapping[int, str], passages: list[str]) -> dict[int, Held | None]:
+    def _held(self, claims: Mapping[int, str], passages: list[str]) -> dict[int, EntailmentVerdict | None]:
         """What is said of each claim; None where nothing is sure."""
         return dict(zip(claims, hold(self._model, list(claims.values()), passages), strict=True))
 

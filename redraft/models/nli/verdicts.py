@@ -24,7 +24,7 @@ Verdict = Literal["entailed", "contradicted", "neither"]
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class EntailmentVerdict:
     """What is said of a claim, how surely, and by which premise, made of which passages."""
 
     verdict: Verdict
@@ -41,7 +41,7 @@ class _Premise:
     """Whether the stretch that shares most words with the claim is in it."""
 
 
-def hold(model: Entailment, claims: Sequence[str], passages: Sequence[str]) -> list[Held | None]:
+def hold(model: Entailment, claims: Sequence[str], passages: Sequence[str]) -> list[EntailmentVerdict | None]:
     """What is said of each claim; None where no class is sure, and where a claim is too long to be read.
 
     All of them are put to the model at once.
@@ -52,7 +52,7 @@ def hold(model: Entailment, claims: Sequence[str], passages: Sequence[str]) -> l
     return [_held(some, [next(odds) for _ in some]) for some in premises]
 
 
-def _held(premises: Sequence[_Premise], odds: Sequence[Odds]) -> Held | None:
+def _held(premises: Sequence[_Premise], odds: Sequence[Odds]) -> EntailmentVerdict | None:
     """One premise from which it follows is enough. Against it speaks only what stands nearest: of things that have
     little to do with each other, models call many contradictions."""
     if not premises:
@@ -60,12 +60,12 @@ def _held(premises: Sequence[_Premise], odds: Sequence[Odds]) -> Held | None:
     said = list(zip(premises, odds, strict=True))
     premise, best = max(said, key=lambda one: one[1].entailment)
     if best.entailment >= SURE:
-        return Held("entailed", best.entailment, premise.text, premise.passages)
+        return EntailmentVerdict("entailed", best.entailment, premise.text, premise.passages)
     premise, worst = max((one for one in said if one[0].nearest), key=lambda one: one[1].contradiction)
     if worst.contradiction >= SURE:
-        return Held("contradicted", worst.contradiction, premise.text, premise.passages)
+        return EntailmentVerdict("contradicted", worst.contradiction, premise.text, premise.passages)
     least = min(one.neutral for one in odds)
-    return Held("neither", least, "", frozenset()) if least >= SURE else None
+    return EntailmentVerdict("neither", least, "", frozenset()) if least >= SURE else None
 
 
 def _premises(model: Entailment, claim: str, passages: Sequence[str]) -> list[_Premise]:

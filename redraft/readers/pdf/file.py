@@ -12,10 +12,10 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
 from redraft.errors import DocumentError
-from redraft.readers.builder import TITLE_WIDTH, Anchor, Builder, Reading, Run
+from redraft.readers.builder import TITLE_WIDTH, Anchor, Builder, ReadText, Run
 from redraft.readers.extent import Extent
 from redraft.readers.formats import MOST_ENTRIES
-from redraft.readers.pdf.layout import Edges, Line, Paragraph, in_order, paragraphs
+from redraft.readers.pdf.layout import Edges, Paragraph, PdfLine, in_order, paragraphs
 from redraft.readers.pdf.lines import PageText
 from redraft.readers.tokens import size
 from redraft.text.cleaning import one_line
@@ -81,7 +81,7 @@ _LONGEST_LANGUAGE = 80
 _OCR = "recognise its text first, such as with `ocrmypdf IN.pdf OUT.pdf`"
 
 
-def read(data: bytes, name: str) -> Reading:
+def read(data: bytes, name: str) -> ReadText:
     """What a PDF file says."""
     try:
         file = pdfium.PdfDocument(data)
@@ -107,7 +107,7 @@ class _File:
         self._scanned: list[int] = []
         self._unread: list[int] = []
 
-    def read(self) -> Reading:
+    def read(self) -> ReadText:
         pages = [self._lines(at) for at in range(len(self._file))]
         self._refuse_pictures(pages)
         edges = Edges(pages)
@@ -123,7 +123,7 @@ class _File:
             raise DocumentError("there is no text in it", place=self._name, hint=_OCR)
         return reading
 
-    def _lines(self, at: int) -> list[Line]:
+    def _lines(self, at: int) -> list[PdfLine]:
         """The lines of a page. One that cannot be read is remembered."""
         try:
             page = self._file[at]
@@ -141,7 +141,7 @@ class _File:
         page.close()
         return lines
 
-    def _refuse_pictures(self, pages: Sequence[Sequence[Line]]) -> None:
+    def _refuse_pictures(self, pages: Sequence[Sequence[PdfLine]]) -> None:
         if self._scanned and not any(lines for at, lines in enumerate(pages) if at not in self._scanned):
             what = "its page is a picture" if len(pages) == 1 else f"its pages are pictures ({_listed(self._scanned)})"
             raise DocumentError(

@@ -10,7 +10,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Literal
 
-from redraft.readers.pdf.lines import LOWERED, RAISED, SOFT_HYPHEN, Piece, by_place
+from redraft.readers.pdf.lines import LOWERED, RAISED, SOFT_HYPHEN, LinePiece, by_place
 from redraft.text.sentences import ends_sentence
 from redraft.text.words import UNSPACED
 
@@ -24,10 +24,10 @@ _BINS = 400
 
 
 @dataclass(slots=True)
-class Line:
+class PdfLine:
     """A line of a column, with the edges of the column. A line of a table has several cells."""
 
-    cells: list[Piece]
+    cells: list[LinePiece]
     column: tuple[float, float]
 
     @property
@@ -61,35 +61,35 @@ class Line:
         return max(cell.size for cell in self.cells)
 
 
-def in_order(pieces: list[Piece]) -> list[Line]:
+def in_order(pieces: list[LinePiece]) -> list[PdfLine]:
     """The lines of a page in the order in which they are read."""
     if not pieces:
         return []
     gaps = _gaps(pieces)
     edges = [min(one.left for one in pieces), *gaps, max(one.right for one in pieces)]
-    made: list[Line] = []
-    waiting: list[list[Piece]] = [[] for _ in range(len(gaps) + 1)]
+    made: list[PdfLine] = []
+    waiting: list[list[LinePiece]] = [[] for _ in range(len(gaps) + 1)]
     for one in sorted(pieces, key=lambda each: -each.middle):
         at = _column(one, gaps)
         if at is None:
             made += _columns(waiting)
             waiting = [[] for _ in range(len(gaps) + 1)]
-            made.append(Line([one], (edges[0], edges[-1])))
+            made.append(PdfLine([one], (edges[0], edges[-1])))
         else:
             waiting[at].append(one)
     return made + _columns(waiting) if gaps else _columns([pieces])
 
 
-def _columns(waiting: Sequence[list[Piece]]) -> list[Line]:
-    made: list[Line] = []
+def _columns(waiting: Sequence[list[LinePiece]]) -> list[PdfLine]:
+    made: list[PdfLine] = []
     for pieces in waiting:
         if pieces:
             edges = _edges(pieces)
-            made += [Line(row, edges) for row in by_place(pieces)]
+            made += [PdfLine(row, edges) for row in by_place(pieces)]
     return made
 
 
-def _edges(pieces: Sequence[Piece]) -> tuple[float, float]:
+def _edges(pieces: Sequence[LinePiece]) -> tuple[float, float]:
     """Where most lines of a column begin, and where the longest of them end."""
     lefts = Counter(round(one.left) for one in pieces if len(one.text) > 1)
     rights = sorted(one.right for one in pieces)
@@ -97,7 +97,7 @@ def _edges(pieces: Sequence[Piece]) -> tuple[float, float]:
     return float(left), rights[min(len(rights) - 1, int(0.97 * len(rights)))]
 
 
-def _column(one: Piece, gaps: Sequence[float]) -> int | None:
+def _column(one: LinePiece, gaps: Sequence[float]) -> int | None:
     """Which column a piece is in; None where it goes across the gap between two."""
     slack = 2.0
     if any(one.left < gap - slack and one.right > gap + slack for gap in gaps):
@@ -105,7 +105,7 @@ def _column(one: Piece, gaps: Sequence[float]) -> int | None:
     return sum(1 for gap in gaps if (one.left + one.right) / 2 > gap)
 
 
-def _gaps(pieces: Sequence[Piece]) -> list[float]:
+def _gaps(pieces: Sequence[LinePiece]) -> list[float]:
     """The middles of the gaps between the columns of a page, if it has several."""
     if len(pieces) < 2 * _LEAST_LINES:
         return []
@@ -130,7 +130,7 @@ def _gaps(pieces: Sequence[Piece]) -> list[float]:
     return found if found and _are_columns(pieces, [low, *found, high]) else []
 
 
-def _are_columns(pieces: Sequence[Piece], edges: Sequence[float]) -> bool:
+def _are_columns(pieces: Sequence[LinePiece], edges: Sequence[float]) -> bool:
     """Whether what stands between gaps is running text, and not the cells of a table."""
     gaps = edges[1:-1]
     whole = edges[-1] - edges[0]
@@ -163,7 +163,7 @@ _MARGIN = 0.15
 class Edges:
     """The heads and feet of the pages of one file."""
 
-    def __init__(self, pages: Sequence[Sequence[Line]]) -> None:
+    def __init__(self, pages: Sequence[Sequence[PdfLine]]) -> None:
         self._pages = pages
         low = min((line.bottom for lines in pages for line in lines), default=0.0)
         high = max((line.top for lines in pages for line in lines), default=1.0)
@@ -174,7 +174,7 @@ class Edges:
         self.numbers = 0
         self._offset = self._printed_offset()
 
-    def without(self, page: int) -> list[Line]:
+    def without(self, page: int) -> list[PdfLine]:
         """The lines of a page that are neither."""
         drop: set[int] = set()
         for line, key in self._edges[page]:
@@ -207,7 +207,7 @@ class Edges:
         again = any(key in self._keys[other] for other in (page - 2, page + 2) if 0 <= other < len(self._keys))
         return again or bool(re.search(rf"\D{page + self._offset}\Z", text.strip()))
 
-    def _is_repeated(self, page: int, line: Line, key: tuple[str, bool]) -> bool:
+    def _is_repeated(self, page: int, line: PdfLine, key: tuple[str, bool]) -> bool:
         """Whether the same stands on the pages around, and not in smaller letters, as a title does in the heads."""
         near = range(max(0, page - _NEAR), min(len(self._pages), page + _NEAR + 1))
         same = [self._keys[other][key] for other in near if other != page and key in self._keys[other]]
@@ -233,10 +233,10 @@ def _numbers(text: str) -> set[int]:
     return {int(one) for one in found if one.isdigit()}
 
 
-def _at_edges(lines: Sequence[Line], low: float, high: float) -> list[tuple[Line, tuple[str, bool]]]:
+def _at_edges(lines: Sequence[PdfLine], low: float, high: float) -> list[tuple[PdfLine, tuple[str, bool]]]:
     """The lines that may be heads or feet, each with what they would have in common with those of other pages."""
     by_height = sorted(lines, key=lambda line: -line.top)
-    rows: list[list[Line]] = []
+    rows: list[list[PdfLine]] = []
     for line in by_height:
         if rows and abs(rows[-1][0].bottom - line.bottom) < 2:
             rows[-1].append(line)
@@ -247,7 +247,7 @@ def _at_edges(lines: Sequence[Line], low: float, high: float) -> list[tuple[Line
     return [(line, _key(line, top)) for lot, top in ((upper, True), (lower, False)) for line in lot if _is_short(line)]
 
 
-def _apart(rows: Sequence[list[Line]]) -> Sequence[list[Line]]:
+def _apart(rows: Sequence[list[PdfLine]]) -> Sequence[list[PdfLine]]:
     """The first rows, if they stand apart from those after them, or are of another size."""
     for at in range(min(_EDGE, len(rows))):
         row = rows[at][0]
@@ -260,11 +260,11 @@ def _apart(rows: Sequence[list[Line]]) -> Sequence[list[Line]]:
     return []
 
 
-def _is_short(line: Line) -> bool:
+def _is_short(line: PdfLine) -> bool:
     return len(line.text) <= _LONGEST
 
 
-def _key(line: Line, top: bool) -> tuple[str, bool]:
+def _key(line: PdfLine, top: bool) -> tuple[str, bool]:
     return _DIGITS.sub("0", line.text.casefold()).strip(), top
 
 
@@ -308,7 +308,7 @@ class Paragraph:
 class Measures:
     """What is usual in a file: how high its letters are, how far apart its lines, and which words it has."""
 
-    def __init__(self, pages: Sequence[Sequence[Line]]) -> None:
+    def __init__(self, pages: Sequence[Sequence[PdfLine]]) -> None:
         sizes: Counter[float] = Counter()
         leadings: Counter[float] = Counter()
         indented = begun = 0
@@ -326,11 +326,11 @@ class Measures:
         self.indents = begun > 0 and indented > 0.05 * begun
 
 
-def paragraphs(pages: Sequence[Sequence[Line]]) -> Iterator[Paragraph]:
+def paragraphs(pages: Sequence[Sequence[PdfLine]]) -> Iterator[Paragraph]:
     """The paragraphs of a file. Notes come behind the paragraph that goes on over the end of their page."""
     measures = Measures(pages)
     open_one: Paragraph | None = None
-    last: Line | None = None
+    last: PdfLine | None = None
     notes: list[Paragraph] = []
     for page, lines in enumerate(pages):
         body, below = _parted(lines, measures)
@@ -353,7 +353,7 @@ def paragraphs(pages: Sequence[Sequence[Line]]) -> Iterator[Paragraph]:
     yield from notes
 
 
-def _parted(lines: Sequence[Line], measures: Measures) -> tuple[Sequence[Line], Sequence[Line]]:
+def _parted(lines: Sequence[PdfLine], measures: Measures) -> tuple[Sequence[PdfLine], Sequence[PdfLine]]:
     """The body of a page, and the notes at its foot, which are in smaller letters and begin with a number."""
     at = len(lines)
     while at and lines[at - 1].size < _NOTE_SIZE * measures.body:
@@ -363,7 +363,7 @@ def _parted(lines: Sequence[Line], measures: Measures) -> tuple[Sequence[Line], 
     return lines[:at], lines[at:]
 
 
-def _notes(lines: Sequence[Line], page: int, measures: Measures) -> list[Paragraph]:
+def _notes(lines: Sequence[PdfLine], page: int, measures: Measures) -> list[Paragraph]:
     made: list[Paragraph] = []
     for line in lines:
         if (found := _NOTE.match(line.text)) or not made:
@@ -372,7 +372,7 @@ def _notes(lines: Sequence[Line], page: int, measures: Measures) -> list[Paragra
     return made
 
 
-def _tables(lines: Sequence[Line]) -> list[bool]:
+def _tables(lines: Sequence[PdfLine]) -> list[bool]:
     """Which lines are rows of a table: those with several cells that follow each other."""
     several = [len(line.cells) > 1 and not _LONE_MARK.fullmatch(line.cells[0].text) for line in lines]
     return [
@@ -381,7 +381,7 @@ def _tables(lines: Sequence[Line]) -> list[bool]:
     ]
 
 
-def _kind(line: Line, measures: Measures, is_table: bool) -> Kind:
+def _kind(line: PdfLine, measures: Measures, is_table: bool) -> Kind:
     if is_table:
         return "table"
     if line.size > _HEADING_SIZE * measures.body and any(letter.isalpha() for letter in line.text):
@@ -391,7 +391,7 @@ def _kind(line: Line, measures: Measures, is_table: bool) -> Kind:
     return "caption" if _CAPTION.match(line.text) else "text"
 
 
-def _goes_on(one: Paragraph, last: Line, line: Line, kind: Kind, page: int, measures: Measures) -> bool:
+def _goes_on(one: Paragraph, last: PdfLine, line: PdfLine, kind: Kind, page: int, measures: Measures) -> bool:
     """Whether a line belongs to the paragraph that the line before it is in."""
     if "table" in (kind, one.kind):
         return kind == one.kind
@@ -408,19 +408,19 @@ def _goes_on(one: Paragraph, last: Line, line: Line, kind: Kind, page: int, meas
     return _follows(last, line, page, one, measures) and not _ended(one, last, line)
 
 
-def _is_no_item(one: Paragraph, last: Line, line: Line) -> bool:
+def _is_no_item(one: Paragraph, last: PdfLine, line: PdfLine) -> bool:
     """Whether a line begins with a number that is the last word of a sentence: "it was Pan House No. / 3. He left"."""
     is_running = one.kind == "text" and not last.text.endswith(":") and not _forced(last, line)
     return is_running and line.text[:1].isdigit() and not _is_indented(line)
 
 
-def _follows(last: Line, line: Line, page: int, one: Paragraph, measures: Measures) -> bool:
+def _follows(last: PdfLine, line: PdfLine, page: int, one: Paragraph, measures: Measures) -> bool:
     """Whether a line stands right under another."""
     distance = (last.bottom - line.bottom) / max(line.size, 0.1)
     return one.parts[-1][0] == page and 0 < distance <= _LEADING * max(measures.leading, 0.8)
 
 
-def _goes_over(one: Paragraph, last: Line, line: Line, measures: Measures) -> bool:
+def _goes_over(one: Paragraph, last: PdfLine, line: PdfLine, measures: Measures) -> bool:
     """The same of the last line of a column or a page, and the first of the next."""
     if not ends_sentence(last.text):
         return True
@@ -430,7 +430,7 @@ def _goes_over(one: Paragraph, last: Line, line: Line, measures: Measures) -> bo
     return not (measures.indents and _is_indented(line))
 
 
-def _ended(one: Paragraph, last: Line, line: Line) -> bool:
+def _ended(one: Paragraph, last: PdfLine, line: PdfLine) -> bool:
     """Whether a paragraph ended with the line before: the next begins further in, or would have had room there."""
     if one.kind == "item":
         return line.left < last.left - 1 and line.left <= line.column[0] + 1 and ends_sentence(last.text)
@@ -441,11 +441,11 @@ def _ended(one: Paragraph, last: Line, line: Line) -> bool:
     return _forced(last, line)
 
 
-def _is_indented(line: Line) -> bool:
+def _is_indented(line: PdfLine) -> bool:
     return _INDENTED * line.size < line.left - line.column[0] < 5 * line.size
 
 
-def _forced(last: Line, line: Line) -> bool:
+def _forced(last: PdfLine, line: PdfLine) -> bool:
     """Whether a line was ended although the first word of the next would have fitted."""
     room = last.column[1] - last.right
     if room < line.cells[0].first_width + 0.5 * line.size:
@@ -453,7 +453,7 @@ def _forced(last: Line, line: Line) -> bool:
     return ends_sentence(last.text) or last.text.endswith((":", ";")) or room > 0.3 * (last.column[1] - last.column[0])
 
 
-def _extend(one: Paragraph, line: Line, page: int, known: set[str], measures: Measures) -> None:
+def _extend(one: Paragraph, line: PdfLine, page: int, known: set[str], measures: Measures) -> None:
     """Add a line to a paragraph."""
     cells = (_MARKED.sub(lambda found: "" if found[1] in known else found[1], cell.text) for cell in line.cells)
     text = _LEADERS.sub(" ... ", (" | " if one.kind == "table" else " ").join(cells))

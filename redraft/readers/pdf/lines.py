@@ -45,7 +45,7 @@ class Letter(NamedTuple):
         return (self.left + self.right) / 2
 
 
-class Stretch(NamedTuple):
+class LetterRun(NamedTuple):
     """Letters that stand together, as a file has them, and where on the page. `base` is the height of their line: what
     boxes there are of letters may be of very different heights."""
 
@@ -98,9 +98,9 @@ def parted(letters: Sequence[Letter], height: float) -> list[list[Letter]]:
     return parts
 
 
-def rows(stretches: Sequence[Stretch]) -> Iterator[list[Stretch]]:
+def rows(stretches: Sequence[LetterRun]) -> Iterator[list[LetterRun]]:
     """The stretches that stand in one line, from the top down, each line as it is read."""
-    row: list[Stretch] = []
+    row: list[LetterRun] = []
     for one in sorted(stretches, key=lambda each: -each.base):
         if row and row[-1].base - one.base > _SAME_ROW * max(each.height for each in row):
             yield _as_read(row)
@@ -110,9 +110,9 @@ def rows(stretches: Sequence[Stretch]) -> Iterator[list[Stretch]]:
         yield _as_read(row)
 
 
-def joined(row: Sequence[Stretch]) -> list[Stretch]:
+def joined(row: Sequence[LetterRun]) -> list[LetterRun]:
     """The words of a line: the parts of one that a file has apart are one again."""
-    words: list[Stretch] = []
+    words: list[LetterRun] = []
     for one in row:
         last = words[-1] if words else None
         if last is None or max(last.left - one.right, one.left - last.right) >= _JOINED * last.height:
@@ -123,9 +123,9 @@ def joined(row: Sequence[Stretch]) -> list[Stretch]:
     return words
 
 
-def _as_read(row: Sequence[Stretch]) -> list[Stretch]:
+def _as_read(row: Sequence[LetterRun]) -> list[LetterRun]:
     """From right to left; but words of another script, and the numbers between two of them, from left to right."""
-    told: list[Stretch] = []
+    told: list[LetterRun] = []
     bottom, top = min(one.bottom for one in row), max(one.top for one in row)
     row = [one._replace(bottom=bottom, top=top) for one in row]
     found = sorted(row, key=lambda one: -(one.left + one.right))
@@ -135,7 +135,7 @@ def _as_read(row: Sequence[Stretch]) -> list[Stretch]:
     return told
 
 
-def _with_numbers(found: Sequence[Stretch]) -> Iterator[tuple[Stretch, bool]]:
+def _with_numbers(found: Sequence[LetterRun]) -> Iterator[tuple[LetterRun, bool]]:
     """Each with whether it is read from left to right with its neighbours."""
     kinds = [_kind("".join(letter.text for letter in one.letters)) for one in found]
     for at, (one, kind) in enumerate(zip(found, kinds, strict=True)):
@@ -189,7 +189,7 @@ _UPRIGHT = 0.3
 
 
 @dataclass(slots=True)
-class Piece:
+class LinePiece:
     """A stretch of a line without a wide gap. `left` is where reading it begins; of Arabic, x is mirrored."""
 
     text: str
@@ -233,13 +233,13 @@ class PageText:
         self.turned = 0
         """How many words stand upright beside the text."""
 
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> list[LinePiece]:
         """The pieces of lines, in the order in which the file has them, or in that in which they are read."""
         if is_leftward(self.text):
             return [*self._leftward()]
-        found: list[Piece] = []
+        found: list[LinePiece] = []
         end = 0
-        last: Piece | None = None
+        last: LinePiece | None = None
         for match in _WORD.finditer(self.text):
             new_line = "\n" in self.text[end : match.start()]
             spaced = match.start() > end
@@ -251,14 +251,14 @@ class PageText:
             if last is not None and (joint := _joint(last, one, spaced=spaced, new_line=new_line)) is not None:
                 _append(last, one, joint)
                 continue
-            last = Piece(one.text, one.left, one.right, one.bottom, one.top, one.right - one.left)
+            last = LinePiece(one.text, one.left, one.right, one.bottom, one.top, one.right - one.left)
             found.append(last)
         return found
 
-    def _leftward(self) -> Iterator[Piece]:
+    def _leftward(self) -> Iterator[LinePiece]:
         """The pieces of lines that are written from right to left, from the top down."""
         for row in rows([*self._stretches()]):
-            piece: Piece | None = None
+            piece: LinePiece | None = None
             for one in joined(row):
                 said = _Word(word(one.letters).translate(_AS_HYPHEN), -one.right, -one.left, one.bottom, one.top)
                 if piece is not None and said.left - piece.right < _GAP * one.height:
@@ -266,11 +266,11 @@ class PageText:
                 else:
                     if piece is not None:
                         yield piece
-                    piece = Piece(said.text, said.left, said.right, said.bottom, said.top, said.right - said.left)
+                    piece = LinePiece(said.text, said.left, said.right, said.bottom, said.top, said.right - said.left)
             if piece is not None:
                 yield piece
 
-    def _stretches(self) -> Iterator[Stretch]:
+    def _stretches(self) -> Iterator[LetterRun]:
         for match in _WORD.finditer(self.text):
             if self._is_turned(match.start()):
                 self.turned += 1
@@ -281,7 +281,7 @@ class PageText:
             letters = [Letter(text, *box[:2], at[0]) for text, box, at in zip(match[0], boxes, origins, strict=True)]
             for part in parted(letters, top - bottom):
                 left, right = min(one.left for one in part), max(one.right for one in part)
-                yield Stretch(part, left, right, bottom, top, origins[0][1])
+                yield LetterRun(part, left, right, bottom, top, origins[0][1])
 
     def _characters(self) -> str:
         """The characters, one for each that PDFium counts."""
@@ -333,7 +333,7 @@ class PageText:
 _AS_HYPHEN = {ord(sign): SOFT_HYPHEN for sign in _HYPHENS}
 
 
-def _joint(last: Piece, word: _Word, *, spaced: bool, new_line: bool) -> str | None:
+def _joint(last: LinePiece, word: _Word, *, spaced: bool, new_line: bool) -> str | None:
     """What goes between a piece and the word after it; None where that begins another piece."""
     height = max(last.top - last.bottom, 0.1)
     overlap = min(last.top, word.top) - max(last.bottom, word.bottom)
@@ -347,7 +347,7 @@ def _joint(last: Piece, word: _Word, *, spaced: bool, new_line: bool) -> str | N
     return " " if spaced else ""
 
 
-def _append(piece: Piece, word: _Word, joint: str) -> None:
+def _append(piece: LinePiece, word: _Word, joint: str) -> None:
     piece.text += joint + word.text
     piece.left = min(piece.left, word.left)
     piece.right = max(piece.right, word.right)
@@ -355,9 +355,9 @@ def _append(piece: Piece, word: _Word, joint: str) -> None:
         piece.bottom, piece.top = word.bottom, word.top
 
 
-def by_place(pieces: list[Piece]) -> Iterator[list[Piece]]:
+def by_place(pieces: list[LinePiece]) -> Iterator[list[LinePiece]]:
     """The pieces in rows from the top down, each row in the order in which it is read."""
-    row: list[Piece] = []
+    row: list[LinePiece] = []
     for one in sorted(pieces, key=lambda each: -each.middle):
         if row and _in_row(row, one):
             row.append(one)
@@ -369,7 +369,7 @@ def by_place(pieces: list[Piece]) -> Iterator[list[Piece]]:
         yield sorted(row, key=lambda each: each.left)
 
 
-def _in_row(row: list[Piece], one: Piece) -> bool:
+def _in_row(row: list[LinePiece], one: LinePiece) -> bool:
     first = row[0]
     overlap = min(first.top, one.top) - max(first.bottom, one.bottom)
     if overlap < _SAME_LINE * min(first.size, one.size):

@@ -16,7 +16,7 @@ from redraft.errors import StoreError
 from redraft.store.claims import CLAIM_SECONDS, Claims, taken
 from redraft.store.connection import BUSY_SECONDS
 from redraft.store.database import shown
-from redraft.store.postgres.server import Row, connect, explained, has_word
+from redraft.store.postgres.server import PostgresRow, connect, explained, has_word
 
 T = TypeVar("T")
 _IS_LOCKED = """
@@ -86,7 +86,7 @@ class PostgresClaims(Claims):
             self._held.discard(run)
             self._keeper.execute("SELECT pg_advisory_unlock(%s)", [lock_number(run)])
 
-    def _asked(self, question: Callable[[psycopg.Connection[Row]], T]) -> T:
+    def _asked(self, question: Callable[[psycopg.Connection[PostgresRow]], T]) -> T:
         """What the server says, be it by a new connection."""
         with self._lock, explained(self._place):
             try:
@@ -101,7 +101,7 @@ class PostgresClaims(Claims):
                 )
             return question(self._keeper)
 
-    def _connected_again(self) -> psycopg.Connection[Row]:
+    def _connected_again(self) -> psycopg.Connection[PostgresRow]:
         deadline = time.monotonic() + BUSY_SECONDS
         while True:
             try:
@@ -112,6 +112,6 @@ class PostgresClaims(Claims):
                 time.sleep(0.2)
 
 
-def _try_lock(keeper: psycopg.Connection[Row], run: str) -> bool:
+def _try_lock(keeper: psycopg.Connection[PostgresRow], run: str) -> bool:
     row = keeper.execute("SELECT pg_try_advisory_lock(%s) AS ours", [lock_number(run)]).fetchone()
     return row is not None and bool(row["ours"])

@@ -26,7 +26,16 @@ from redraft.errors import StoreError
 from redraft.store.connection import BUSY_SECONDS, Connection, Raw, Values
 from redraft.store.database import shown
 from redraft.store.postgres.claims import PostgresClaims, lock_number
-from redraft.store.postgres.server import SCHEMA, Row, Session, adapt, arguments, explained, has_word, row_of
+from redraft.store.postgres.server import (
+    SCHEMA,
+    PostgresRow,
+    PostgresTransaction,
+    adapt,
+    arguments,
+    explained,
+    has_word,
+    row_of,
+)
 from redraft.store.schema import STEPS, refuse_others, statements
 
 # With one more for its claims, and as many for checkpoints: 16 processes are below the 100 that a server allows.
@@ -54,7 +63,7 @@ class PostgresConnection(Connection):
         self._here = threading.local()
         self._clock = -math.inf, 0.0
         """When the server was last asked for its clock, and how far that is ahead of ours, which is never set."""
-        self._pool: ConnectionPool[psycopg.Connection[Row]] = ConnectionPool(
+        self._pool: ConnectionPool[psycopg.Connection[PostgresRow]] = ConnectionPool(
             kwargs={**arguments(address), "row_factory": row_of},
             configure=adapt,
             check=_check,
@@ -65,21 +74,21 @@ class PostgresConnection(Connection):
         )
 
     @override
-    def writing(self) -> AbstractContextManager[Session]:
+    def writing(self) -> AbstractContextManager[PostgresTransaction]:
         return self._writing(_ALONE)
 
     @override
-    def writing_beside(self, *names: str) -> AbstractContextManager[Session]:
+    def writing_beside(self, *names: str) -> AbstractContextManager[PostgresTransaction]:
         # In one order, so that no two wait for each other.
         numbers = sorted({lock_number(f"of {name}") for name in names})
         return self._writing(_BESIDE, *(f"pg_advisory_xact_lock({number})" for number in numbers))
 
     @override
-    def writing_rows(self) -> AbstractContextManager[Session]:
+    def writing_rows(self) -> AbstractContextManager[PostgresTransaction]:
         return self._writing()
 
     @contextmanager
-    def _writing(self, *locks: str) -> Iterator[Session]:
+    def _writing(self, *locks: str) -> Iterator[PostgresTransaction]:
         if (session := self._session) is not None:
             assert self._here.locks == (_ALONE,), "what this would lock is not locked by the transaction that it is in"
             with self.explained():
@@ -91,7 +100,7 @@ class PostgresConnection(Connection):
 
     @override
     @contextmanager
-    def rehearsing(self) -> Iterator[Session]:
+    def rehearsing(self) -> Iterator[PostgresTransaction]:
         with self._transaction(_WRITE, (_ALONE,), keep=False) as session:
             yield session
 
@@ -102,12 +111,12 @@ class PostgresConnection(Connection):
             yield
 
     @override
-    def rows(self, query: str, parameters: Values = ()) -> list[Row]:
+    def rows(self, query: str, parameters: Values = ()) -> list[PostgresRow]:
         with self._talking() as session:
             return session.execute(query, parameters).fetchall()
 
     @override
-    def row(self, query: str, parameters: Values = ()) -> Row | None:
+    def row(self, query: str, parameters: Values = ()) -> PostgresRow | None:
         with self._talking() as session:
             return session.execute(query, parameters).fetchone()
 
@@ -152,24 +161,26 @@ class PostgresConnection(Connection):
         self._claims.close()
 
     @property
-    def _session(self) -> Session | None:
+    def _session(self) -> PostgresTransaction | None:
         """That of the transaction that this thread is in."""
         return getattr(self._here, "session", None)
 
     @contextmanager
-    def _talking(self) -> Iterator[Session]:
+    def _talking(self) -> Iterator[PostgresTransaction]:
         with self.explained():
             if (session := self._session) is not None:
                 yield session
                 return
             with self._pool.connection() as raw:
-                yield Session(raw)
+                yield PostgresTransaction(raw)
 
     @contextmanager
-    def _transaction(self, begin: str, locks: Sequence[str] = (), *, keep: bool = True) -> Iterator[Session]:
+    def _transaction(
+        self, begin: str, locks: Sequence[str] = (), *, keep: bool = True
+    ) -> Iterator[PostgresTransaction]:
         # Where it fails the pool takes it back.
         with self.explained(), self._pool.connection() as raw, raw.pipeline() as under_way:
-            session = Session(raw, under_way)
+            session = PostgresTransaction(raw, under_way)
             session.execute(begin)
             if keep:
                 session.execute(f"SELECT {', '.join((_FLUSHED_LATER, *locks))}")
@@ -185,7 +196,7 @@ class PostgresConnection(Connection):
                 self._here.session = session.under_way = None
 
 
-def _check(raw: psycopg.Connection[Row]) -> None:
+def _check(raw: psycopg.Connection[PostgresRow]) -> None:
     """See that a connection is one before anything is sent by it."""
     if has_word(raw):
         ConnectionPool.check_connection(raw)

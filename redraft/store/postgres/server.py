@@ -33,7 +33,7 @@ def placed(query: str) -> bytes:
     return _NAMED.sub(r"%(\1)s", query.replace("%", "%%").replace("?", "%s")).encode()
 
 
-class Row(dict[str, Any]):
+class PostgresRow(dict[str, Any]):
     """A row whose values are also known by their places."""
 
     def __missing__(self, at: object) -> Any:
@@ -42,12 +42,12 @@ class Row(dict[str, Any]):
         raise KeyError(at)
 
 
-def row_of(cursor: Cursor[Any]) -> RowMaker[Row]:
+def row_of(cursor: Cursor[Any]) -> RowMaker[PostgresRow]:
     """Makes the rows of an answer. The number of a row is none of its columns, as in SQLite."""
     names = [column.name for column in cursor.description or ()]
 
-    def made(values: Sequence[Any]) -> Row:
-        row = Row(zip(names, values, strict=True))
+    def made(values: Sequence[Any]) -> PostgresRow:
+        row = PostgresRow(zip(names, values, strict=True))
         row.pop("rowid", None)
         return row
 
@@ -99,10 +99,10 @@ def adapt(context: AdaptContext) -> None:
     known.register_loader("numeric", _Sum)
 
 
-class Told:
+class PostgresResult:
     """What a statement has brought. The server may not have answered when that is asked for; then it is waited for."""
 
-    def __init__(self, session: Session, cursor: Cursor[Row]) -> None:
+    def __init__(self, session: PostgresTransaction, cursor: Cursor[PostgresRow]) -> None:
         self._session = session
         self._cursor = cursor
 
@@ -115,39 +115,39 @@ class Told:
             self._session.execute("SELECT 1").fetchone()
         return self._cursor.rowcount
 
-    def fetchone(self) -> Row | None:
+    def fetchone(self) -> PostgresRow | None:
         """The next row; None where there is none."""
         return self._cursor.fetchone()
 
-    def fetchall(self) -> list[Row]:
+    def fetchall(self) -> list[PostgresRow]:
         """All rows that are left."""
         return self._cursor.fetchall()
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[PostgresRow]:
         return iter(self._cursor)
 
 
-class Session(Raw):
+class PostgresTransaction(Raw):
     """A connection to Postgres that takes the store's statements: one by one, or `under_way` together."""
 
     for_update = " FOR UPDATE"
     skip_locked = " FOR UPDATE SKIP LOCKED"
 
-    def __init__(self, connection: Connection[Row], under_way: Pipeline | None = None) -> None:
+    def __init__(self, connection: Connection[PostgresRow], under_way: Pipeline | None = None) -> None:
         self._connection = connection
         self.under_way = under_way
 
     @override
-    def execute(self, query: str, values: Values = (), /) -> Told:
+    def execute(self, query: str, values: Values = (), /) -> PostgresResult:
         # A statement without values is sent as it is: a comment in it may have a question mark.
         cursor = self._connection.execute(placed(query), values) if values else self._connection.execute(query.encode())
-        return Told(self, cursor)
+        return PostgresResult(self, cursor)
 
     @override
-    def executemany(self, query: str, rows: Iterable[Values], /) -> Told:
+    def executemany(self, query: str, rows: Iterable[Values], /) -> PostgresResult:
         cursor = self._connection.cursor()
         cursor.executemany(placed(query), rows)
-        return Told(self, cursor)
+        return PostgresResult(self, cursor)
 
 
 SCHEMA = "redraft"
@@ -191,14 +191,14 @@ def arguments(address: str) -> dict[str, Any]:
     return {**ours, **known, "options": f"{known.get('options') or ''} {settings}".strip(), "autocommit": True}
 
 
-def connect(address: str) -> psycopg.Connection[Row]:
+def connect(address: str) -> psycopg.Connection[PostgresRow]:
     """A connection that the store's statements can be said to."""
     made = psycopg.connect(**arguments(address), row_factory=row_of)
     adapt(made)
     return made
 
 
-def has_word(connection: psycopg.Connection[Row]) -> bool:
+def has_word(connection: psycopg.Connection[PostgresRow]) -> bool:
     """Whether a server has said something that nobody has asked for: what it says last is that it goes."""
     with selectors.DefaultSelector() as waiting:
         waiting.register(connection, selectors.EVENT_READ)

@@ -13,8 +13,8 @@ from redraft.cli.sections import Section
 from redraft.errors import UsageError
 
 if TYPE_CHECKING:
-    from redraft.experiments.plan import Seat
-    from redraft.settings import Judging
+    from redraft.experiments.plan import NamedModel
+    from redraft.settings import JudgeConfig
 
 _DIFFERENT = ("strategy", "chunk_tokens", "words")
 """What a grid's contestants differ in besides their models."""
@@ -92,12 +92,12 @@ def alike(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if name not in _DIFFERENT}
 
 
-def writers(given: Mapping[str, Any]) -> tuple[Seat, ...]:
+def writers(given: Mapping[str, Any]) -> tuple[NamedModel, ...]:
     """The models, each by its name, which may be that of a table of the settings file."""
     return tuple(_named(given, model) for model in dict.fromkeys(given["models"]))
 
 
-def judge(given: Mapping[str, Any], name: str) -> Seat:
+def judge(given: Mapping[str, Any], name: str) -> NamedModel:
     """A judge: at its own place, and with replies that are drawn as its table has it, or else as the prompts do."""
     from redraft.cli.settings_file import model_tables
 
@@ -113,14 +113,14 @@ def judge(given: Mapping[str, Any], name: str) -> Seat:
     return replace(seat, settings=seat.settings.model_copy(update=drawing))
 
 
-def _named(given: Mapping[str, Any], model: str) -> Seat:
+def _named(given: Mapping[str, Any], model: str) -> NamedModel:
     from redraft.cli import given as asked
-    from redraft.experiments.plan import Seat
+    from redraft.experiments.plan import NamedModel
 
-    return Seat(model, asked.settings({**given, "model": model}))
+    return NamedModel(model, asked.settings({**given, "model": model}))
 
 
-def only_judge(given: Mapping[str, Any], otherwise: Sequence[Seat] = ()) -> Seat:
+def only_judge(given: Mapping[str, Any], otherwise: Sequence[NamedModel] = ()) -> NamedModel:
     """The one judge that is named; without any the first of others, under its own name."""
     named = given["judge"] or [one.name for one in otherwise[:1]]
     if len(named) != 1:
@@ -137,7 +137,7 @@ def reading_of(given: Mapping[str, Any], judges: Sequence[str]) -> dict[str, Any
     return {"judges": tuple(judges), "base_url": given["judge_base_url"], "own": own, **same}
 
 
-def judging_of(given: Mapping[str, Any], judges: tuple[str, ...]) -> Judging:
+def judging_of(given: Mapping[str, Any], judges: tuple[str, ...]) -> JudgeConfig:
     """How summaries are judged, by all the judges that are named."""
     from redraft.cli import given as asked
 

@@ -16,7 +16,7 @@ from redraft.errors import UsageError
 
 if TYPE_CHECKING:
     from redraft.domain import Document
-    from redraft.experiments.context.records import Design
+    from redraft.experiments.context.records import ContextDesign
 
 _EPILOG = """\b
 Examples:
@@ -99,14 +99,14 @@ def context(sources: tuple[str, ...], **given: Any) -> int:
     return delivery.carry_out(EXPERIMENT, documents, _design(given, documents), given)
 
 
-def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> Design:
+def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> ContextDesign:
     from redraft.cli import given as asked
-    from redraft.experiments.context.records import Design, read_steps
+    from redraft.experiments.context.records import ContextDesign, read_steps
 
     if given["reference"] and len(documents) != 1:
         raise UsageError("--reference: one document has a reference, not several", hint="give one SOURCE")
     writers = common.writers(given)
-    design = Design(
+    design = ContextDesign(
         models=writers,
         judge=common.judge(given, given["judge"] or writers[0].name),
         strategies=tuple(dict.fromkeys(given["strategies"])),

@@ -17,7 +17,7 @@ from redraft.plugins import require_agreement
 
 if TYPE_CHECKING:
     from redraft.domain import Document
-    from redraft.experiments.grid.design import Design
+    from redraft.experiments.grid.design import GridDesign
 
 _EPILOG = """\b
 Examples:
@@ -88,9 +88,9 @@ def grid(sources: tuple[str, ...], **given: Any) -> int:
     return delivery.carry_out(EXPERIMENT, documents, _design(given, documents), given)
 
 
-def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> Design:
+def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> GridDesign:
     from redraft.cli import given as asked
-    from redraft.experiments.grid.design import Design, contestants
+    from redraft.experiments.grid.design import GridDesign, contestants
     from redraft.experiments.sources import read_ready
 
     shared = common.alike(given)
@@ -107,7 +107,7 @@ def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> Design:
     judges = tuple(given["judge"]) or tuple(one.name for one in models[:1])
     refinement = asked.refinement(given) if given["refine"] else None
     how = common.judging_of(given, judges)
-    return Design(
+    return GridDesign(
         contestants(
             models,
             tuple(dict.fromkeys(given["strategy"])),

@@ -12,7 +12,7 @@ from redraft.cli.commands.experiment.hamlet import hamlet
 from redraft.cli.commands.experiment.longsumeval import longsumeval
 from redraft.cli.commands.experiment.qa import qa
 from redraft.cli.commands.experiment.report import report
-from redraft.cli.sections import Group
+from redraft.cli.sections import CommandGroup
 
 _EPILOG = """\b
 Examples:
@@ -27,7 +27,7 @@ Examples:
 """
 
 
-@click.group(cls=Group, epilog=_EPILOG)
+@click.group(cls=CommandGroup, epilog=_EPILOG)
 def experiment() -> None:
     """Experiments of the papers, on your documents and models.
 

@@ -14,7 +14,7 @@ from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 
 if TYPE_CHECKING:
-    from redraft.experiments.hamlet.experiment import Design
+    from redraft.experiments.hamlet.experiment import HamletDesign
 
 
 _seed = "Choose other queries: a random one of each stretch, in place of that in its middle."
@@ -83,11 +83,11 @@ def hamlet(sources: tuple[str, ...], **given: Any) -> int:
     return delivery.carry_out(EXPERIMENT, documents, _design(given), given)
 
 
-def _design(given: Mapping[str, Any]) -> Design:
+def _design(given: Mapping[str, Any]) -> HamletDesign:
     from redraft.cli import given as asked
-    from redraft.experiments.hamlet.experiment import Design
+    from redraft.experiments.hamlet.experiment import HamletDesign
 
-    return Design(
+    return HamletDesign(
         models=common.writers(given),
         judge=common.only_judge(given),
         validator=given["validator"],

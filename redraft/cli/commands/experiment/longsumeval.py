@@ -16,7 +16,7 @@ from redraft.errors import UsageError
 
 if TYPE_CHECKING:
     from redraft.domain import Document
-    from redraft.experiments.longsumeval.records import Design
+    from redraft.experiments.longsumeval.records import LongSumEvalDesign
 
 _EPILOG = """\b
 Examples:
@@ -92,8 +92,8 @@ def longsumeval(sources: tuple[str, ...], **given: Any) -> int:
     return delivery.carry_out(EXPERIMENT, documents, _design(given, documents), given)
 
 
-def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> Design:
-    from redraft.experiments.longsumeval.records import Design
+def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> LongSumEvalDesign:
+    from redraft.experiments.longsumeval.records import LongSumEvalDesign
     from redraft.experiments.sources import read_ready
     from redraft.settings import PolicyName
 
@@ -103,7 +103,7 @@ def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> Design:
     judge = common.only_judge(common.alike(given), writers)
     known = get_args(PolicyName)
     orders = tuple(order for order in dict.fromkeys(given["orders"]) if order in known)
-    return Design(
+    return LongSumEvalDesign(
         writers,
         judge,
         common.judging_of(given, (judge.name,)),

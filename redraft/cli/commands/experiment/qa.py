@@ -14,7 +14,7 @@ from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 
 if TYPE_CHECKING:
-    from redraft.experiments.qa.records import Design
+    from redraft.experiments.qa.records import QaDesign
 
 _EPILOG = """\b
 Examples:
@@ -105,12 +105,12 @@ def qa(sources: tuple[str, ...], **given: Any) -> int:
     return delivery.carry_out(EXPERIMENT, documents, _design(given), given)
 
 
-def _design(given: Mapping[str, Any]) -> Design:
+def _design(given: Mapping[str, Any]) -> QaDesign:
     from redraft.experiments.context.records import read_steps
-    from redraft.experiments.qa.records import Design
+    from redraft.experiments.qa.records import QaDesign
 
     writers = common.writers(given)
-    return Design(
+    return QaDesign(
         models=writers,
         judge=common.only_judge(given, writers),
         strategies=tuple(dict.fromkeys(given["strategies"])),
