@@ -45,15 +45,15 @@ def against_all_facts(facts: Sequence[str], summary: str) -> int:
 
 async def costs(characters: int, words: int) -> None:
     document = parse(prose(characters).encode(), name="book.txt")
-    async with fresh() as shop:
-        trees = built_keyfacts(shop.store, await shop.build(document, "keyfacts")).trees
+    async with fresh() as session:
+        trees = built_keyfacts(session.store, await session.build(document, "keyfacts")).trees
         asked = [tree for tree in trees if tree.query]
         tree = asked[len(asked) // 2]
         query = tree.query or ""
-        summary = (await shop.summarize(document, query=query, words=words)).summary or ""
+        summary = (await session.summarize(document, query=query, words=words)).summary or ""
         metrics = ["keyfact_recall", "faithfulness"]
-        judged = await shop.evaluate(document, summary, metrics=metrics, query=query, words=words)
-        with closing(sqlite3.connect(shop.store.path)) as database:
+        judged = await session.evaluate(document, summary, metrics=metrics, query=query, words=words)
+        with closing(sqlite3.connect(session.store.path)) as database:
             sums = "SELECT prompt, sum(prompt_tokens) FROM calls WHERE run = ? GROUP BY prompt"
             spent: dict[str, int] = dict(database.execute(sums, (judged.run.id,)))
     here = [spent[prompt.name] for prompt in (VERIFY_SENTENCES, ALIGN_FACTS)]

@@ -42,10 +42,10 @@ def prose(characters: int | None = None) -> str:
 
 @contextlib.asynccontextmanager
 async def fresh() -> AsyncIterator[Session]:
-    """A workshop on a database of its own, so that nothing is known beforehand."""
+    """A session on a database of its own, so that nothing is known beforehand."""
     with tempfile.TemporaryDirectory() as folder:
-        async with Session(Path(folder) / "redraft.db") as shop:
-            yield shop
+        async with Session(Path(folder) / "redraft.db") as session:
+            yield session
 
 
 @dataclass(frozen=True)

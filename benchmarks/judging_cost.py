@@ -205,11 +205,11 @@ async def spent(
     found: list[Spent] = []
     reader = reader or Reader(prompts)
     with tempfile.TemporaryDirectory() as folder:
-        async with Session(Path(folder) / "redraft.db", model=cast(Any, reader)) as shop:
+        async with Session(Path(folder) / "redraft.db", model=cast(Any, reader)) as session:
             for text in drafts(document, words):
                 asked = {"context_tokens": window, "prompts": prompts}
-                result = await shop.evaluate(document, text, metrics=tuple(metrics), **asked)  # type: ignore[arg-type]
-                found.append(Spent.on(shop.store.path, result.run.id))
+                result = await session.evaluate(document, text, metrics=tuple(metrics), **asked)  # type: ignore[arg-type]
+                found.append(Spent.on(session.store.path, result.run.id))
     return found
 
 

@@ -62,9 +62,9 @@ async def drafted(database: Path) -> Dossier:
     """A small run to enlarge."""
     judging = JudgeConfig(metrics=("coverage",))
     wanted = RefineConfig(goals={"coverage": 0.9}, rounds=2, allow_self_check=True)
-    async with Session(database, settings=DraftConfig(words=300, model="extractive")) as shop:
-        result = await shop.summarize(load(SAMPLE), refinement=wanted, judging=judging)
-        return await asyncio.to_thread(read_dossier, shop.store, result.run.id)
+    async with Session(database, settings=DraftConfig(words=300, model="extractive")) as session:
+        result = await session.summarize(load(SAMPLE), refinement=wanted, judging=judging)
+        return await asyncio.to_thread(read_dossier, session.store, result.run.id)
 
 
 def enlarged(small: Dossier, characters: int, findings: int, calls: int) -> Dossier:

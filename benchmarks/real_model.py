@@ -164,49 +164,49 @@ async def work(
     limits = Limits(timeout=1800, concurrency=2)
     watch = Watch(name)
     found.databases.append(database)
-    async with Session(database, settings=settings, judging=judging, limits=limits, observer=watch.observe) as shop:
+    async with Session(database, settings=settings, judging=judging, limits=limits, observer=watch.observe) as session:
         for strategy in STRATEGIES:
-            drafting = partial(shop.summarize, document, strategy=strategy, judging=judging)
-            result = await step(found, watch, shop, strategy, "evaluate", drafting)
+            drafting = partial(session.summarize, document, strategy=strategy, judging=judging)
+            result = await step(found, watch, session, strategy, "evaluate", drafting)
             if rounds and strategy == STRATEGIES[0] and result and result.summary:
                 refinement = RefineConfig(goals=GOALS, rounds=rounds)
-                refining = partial(shop.refine, document, result.summary, refinement=refinement)
-                await step(found, watch, shop, strategy, "refine", refining)
+                refining = partial(session.refine, document, result.summary, refinement=refinement)
+                await step(found, watch, session, strategy, "refine", refining)
 
 
 async def step(
-    found: Found, watch: Watch, shop: Session, strategy: str, kind: str, begin: Callable[[], Awaitable[Result]]
+    found: Found, watch: Watch, session: Session, strategy: str, kind: str, begin: Callable[[], Awaitable[Result]]
 ) -> Result | None:
     """One run, from its beginning or from where it was stopped before. What it came to is noted; its death, too."""
     watch.what = f"{watch.text}: {strategy if kind == 'evaluate' else 'refined'}"
     try:
-        result = await (begin() if (earlier := begun(shop, strategy, kind)) is None else gone_on(shop, earlier))
+        result = await (begin() if (earlier := begun(session, strategy, kind)) is None else gone_on(session, earlier))
     except Exception as error:  # noqa: BLE001
         code = error.code if isinstance(error, RedraftError) else type(error).__name__
         found.deaths.append(f"{watch.what} died: {code}: {error}")
         watch.tell(found.deaths[-1])
         result = None
     else:
-        take(found, watch, result, shop.store.path)
+        take(found, watch, result, session.store.path)
     finally:
         # What is stopped has replies, too.
         found.save(found)
     return result
 
 
-def begun(shop: Session, strategy: str, kind: str) -> Run | None:
+def begun(session: Session, strategy: str, kind: str) -> Run | None:
     """The run of this kind that is in the database already."""
     # One that refines has been given its summary, whoever has drafted that.
     known = (strategy, "given")
-    runs = shop.store.runs.latest(1, wanted=lambda run: run.kind == kind and run.settings.strategy in known)
+    runs = session.store.runs.latest(1, wanted=lambda run: run.kind == kind and run.settings.strategy in known)
     return runs[0] if runs else None
 
 
-async def gone_on(shop: Session, run: Run) -> Result:
+async def gone_on(session: Session, run: Run) -> Result:
     """What a run came to that is done; where it was stopped it goes on. One that has died stays dead."""
     if run.status == "failed":
         raise RunError(f"{(run.error or {}).get('message', 'for no reason')} (in an earlier run)")
-    return await (shop.result(run.id) if run.status == "done" else shop.resume(run.id))
+    return await (session.result(run.id) if run.status == "done" else session.resume(run.id))
 
 
 class Watch:

@@ -44,19 +44,19 @@ def lead(text: str, words: int) -> str:
     return text[:end]
 
 
-async def refined(document: Document, words: int, rounds: int, shop: Session) -> Result:
+async def refined(document: Document, words: int, rounds: int, session: Session) -> Result:
     goals = dict.fromkeys(METRICS, 1.0)
     draft, asked = lead(document.text, words), {"words": words, "goals": goals, "rounds": rounds}
-    return await shop.refine(document, draft, **asked, allow_self_check=True)
+    return await session.refine(document, draft, **asked, allow_self_check=True)
 
 
 async def gains(words: int, rounds: int, most: int) -> None:
     print(f"{rounds} rounds from the first {words} words, goals of 1.0 for both metrics, policy consistency-first\n")
     rows: list[tuple[object, ...]] = [("", "words", "coverage", "after", "consistency", "after", "taken", "stop")]
     results: list[Result] = []
-    async with fresh() as shop:
+    async with fresh() as session:
         for document in documents(most):
-            results.append(await refined(document, words, rounds, shop))
+            results.append(await refined(document, words, rounds, session))
             rows.append(_row(results[-1]))
     table(rows)
     print()
@@ -98,9 +98,9 @@ async def costs(words: int) -> None:
     print("prompt tokens of judging a draft, by the ledger (of the sample book, where nothing else is said)\n")
     rows: list[tuple[object, ...]] = [("", "first draft", "with the pack", "second draft", "share")]
     for name, source, first, second in pairs:
-        async with fresh() as shop:
-            one, other = [await shop.evaluate(source, text) for text in (first, second)]
-            pack = _tokens(shop.store, one.run.id, ("ask_document", "rank_questions"))
+        async with fresh() as session:
+            one, other = [await session.evaluate(source, text) for text in (first, second)]
+            pack = _tokens(session.store, one.run.id, ("ask_document", "rank_questions"))
         all_of_one, all_of_other = one.usage.prompt_tokens, other.usage.prompt_tokens
         share = f"{100 * all_of_other / all_of_one:.1f} %"
         rows.append((name, all_of_one - pack, all_of_one, all_of_other, share))
@@ -110,11 +110,11 @@ async def costs(words: int) -> None:
 
 async def _pairs(document: Document, words: int) -> list[tuple[str, str, str]]:
     """A draft and the one that is judged after it."""
-    async with fresh() as shop:
-        result = await refined(document, words, 1, shop)
-        drafts = [shop.store.runs.draft(made.draft).text for made in result.rounds]
-        long = (await shop.summarize(document, words=_LONG)).summary or ""
-        other = (await shop.summarize(document, words=words)).summary or ""
+    async with fresh() as session:
+        result = await refined(document, words, 1, session)
+        drafts = [session.store.runs.draft(made.draft).text for made in result.rounds]
+        long = (await session.summarize(document, words=_LONG)).summary or ""
+        other = (await session.summarize(document, words=words)).summary or ""
     told = [long[span.start : span.end] for span in sentences(long)]
     # Two sentences of the document that are not in the summary take the places of two that are.
     others = [document.text[span.start : span.end] for span in sentences(document.text)]
@@ -131,9 +131,11 @@ async def _pairs(document: Document, words: int) -> list[tuple[str, str, str]]:
 
 
 async def _judged_again(document: Document, told: list[str], changed: list[str]) -> None:
-    async with fresh() as shop:
-        results = [await shop.evaluate(document, " ".join(text), metrics=["consistency"]) for text in (told, changed)]
-        asked = [_sentences_asked(shop.store, result.run.id) for result in results]
+    async with fresh() as session:
+        results = [
+            await session.evaluate(document, " ".join(text), metrics=["consistency"]) for text in (told, changed)
+        ]
+        asked = [_sentences_asked(session.store, result.run.id) for result in results]
     print(f"sentences asked about: {asked[0]} of {len(told)} for the first draft, {asked[1]} after two were changed\n")
 
 

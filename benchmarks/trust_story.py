@@ -96,11 +96,11 @@ class Refined(NamedTuple):
     insertions: list[Insertion]
 
 
-async def refined(document: Document, words: int, rounds: int, shop: Session) -> Refined:
+async def refined(document: Document, words: int, rounds: int, session: Session) -> Refined:
     """Draft, then refine for coverage and consistency."""
-    draft = (await shop.summarize(document, words=words)).summary or ""
+    draft = (await session.summarize(document, words=words)).summary or ""
     goals = {"coverage": 1.0, "consistency": 1.0}
-    result = await shop.refine(document, draft, words=words, goals=goals, rounds=rounds, allow_self_check=True)
+    result = await session.refine(document, draft, words=words, goals=goals, rounds=rounds, allow_self_check=True)
     return Refined(draft, result, list(_insertions(draft, result.summary or "", document.text)))
 
 
@@ -123,9 +123,9 @@ def _context(line: str, document: str) -> str:
 
 async def refinements(stories: Sequence[Story], words: int, rounds: int) -> list[Refined]:
     """All stories, in one database."""
-    async with fresh() as shop:
+    async with fresh() as session:
         return [
-            await refined(parse(text.encode(), name=f"story {n}.txt"), words, rounds, shop)
+            await refined(parse(text.encode(), name=f"story {n}.txt"), words, rounds, session)
             for n, (text, _) in enumerate(stories)
         ]
 

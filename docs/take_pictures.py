@@ -43,8 +43,8 @@ async def refined(database: Path) -> str:
     )
     judging = JudgeConfig(metrics=tuple(wanted.goals))
     given = (ROOT / "examples" / "a-first-summary.md").read_text("utf-8")
-    async with Session(database, settings=DraftConfig(words=200, model="extractive")) as shop:
-        return (await shop.refine(load(SAMPLE), given, refinement=wanted, judging=judging)).run.id
+    async with Session(database, settings=DraftConfig(words=200, model="extractive")) as session:
+        return (await session.refine(load(SAMPLE), given, refinement=wanted, judging=judging)).run.id
 
 
 def dossier(folder: Path) -> str:
@@ -105,8 +105,8 @@ def of_comparison(folder: Path) -> None:
 async def compared(database: Path) -> list[str]:
     """Two runs on the sample book, of different lengths."""
     judging = JudgeConfig(metrics=("coverage", "consistency", "keyfact_recall"))
-    async with Session(database, settings=DraftConfig(model="extractive")) as shop:
-        made = [await shop.summarize(load(SAMPLE), words=words, judging=judging) for words in (150, 400)]
+    async with Session(database, settings=DraftConfig(model="extractive")) as session:
+        made = [await session.summarize(load(SAMPLE), words=words, judging=judging) for words in (150, 400)]
     return [one.run.id for one in made]
 
 

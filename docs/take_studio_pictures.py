@@ -75,10 +75,10 @@ async def batch_of_reports(folder: Path, at: Served) -> None:
     for number, part in enumerate(SAMPLE.read_text("utf-8").split("\n## ")[1:], 1):
         (folder / "reports" / f"report-{number}.md").write_text(f"# {part}", "utf-8")
     (folder / "reports" / "scanned.txt").write_text("", "utf-8")
-    async with Session(at.told.database) as shop:
+    async with Session(at.told.database) as session:
         goals = {"coverage": 0.4, "consistency": 0.9}
         options = {"words": 60, "goals": goals, "rounds": 1, "allow_self_check": True}
-        await redraft.batch(shop, [folder / "reports"], name="reports", **options)
+        await redraft.batch(session, [folder / "reports"], name="reports", **options)
 
 
 def taken(page: Any, name: str) -> None:

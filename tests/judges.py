@@ -549,7 +549,7 @@ class Court:
         place = {"model": "openai:m", "base_url": self.server.base_url} if self.server else {}
         return DraftConfig(**{"strategy": "hierarchical", "words": 400, **place, **(settings or {})})
 
-    def shop(self, **people: Any) -> Session:
+    def session(self, **people: Any) -> Session:
         """A workshop on the store, whose model writes, and judges where nobody else does."""
         return Session(self.store, **{"model": self.model, **people})
 
@@ -565,9 +565,9 @@ class Court:
         **judging: Any,
     ) -> Result:
         """Judge a summary."""
-        async with self.shop(judges=judges, limits=limits, observer=observer) as shop:
+        async with self.session(judges=judges, limits=limits, observer=observer) as session:
             asked = JudgeConfig(**judging)
-            return await shop.evaluate(
+            return await session.evaluate(
                 document or self.document, summary, settings=self.settings(settings), judging=asked
             )
 
@@ -581,9 +581,9 @@ class Court:
         **judging: Any,
     ) -> KeyFacts:
         """Grow the key facts of a document."""
-        async with self.shop(limits=limits, observer=observer) as shop:
+        async with self.session(limits=limits, observer=observer) as session:
             asked = JudgeConfig(**judging)
-            result = await shop.build(
+            result = await session.build(
                 document or self.document, "keyfacts", settings=self.settings(settings), judging=asked
             )
         assert result.run.judging is not None
@@ -601,14 +601,14 @@ class Court:
     ) -> Result:
         """Refine a summary."""
         wanted = RefineConfig(**{"goals": {"coverage": 0.9, "consistency": 1.0}, **refinement})
-        async with self.shop(limits=limits, reviewer=reviewer) as shop:
+        async with self.session(limits=limits, reviewer=reviewer) as session:
             chosen = self.settings(settings)
-            return await shop.refine(self.document, summary, settings=chosen, judging=judging, refinement=wanted)
+            return await session.refine(self.document, summary, settings=chosen, judging=judging, refinement=wanted)
 
     async def resume(self, run: str, limits: Limits | None = None, reviewer: Reviewer | None = None) -> Result:
         """Go on with a run."""
-        async with self.shop(reviewer=reviewer) as shop:
-            return await shop.resume(run, limits=limits)
+        async with self.session(reviewer=reviewer) as session:
+            return await session.resume(run, limits=limits)
 
 
 def _serve(script: Script, seen: Seen) -> str | Answer | Fault:

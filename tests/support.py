@@ -81,7 +81,7 @@ class Desk:
         """The requests of one prompt."""
         return [request for request in self.asked if request.prompt.name == prompt]
 
-    def shop(self, **people: Any) -> Session:
+    def session(self, **people: Any) -> Session:
         """A workshop on the store, whose model writes and judges."""
         return Session(self.store, **{"model": self.model, **people})
 
@@ -90,10 +90,10 @@ class Desk:
         chosen = DraftConfig(
             **{"strategy": "hierarchical", "chunk_tokens": 128, "context_tokens": 1024, "words": 100, **settings}
         )
-        async with self.shop(limits=limits) as shop:
-            return await shop.summarize(document, settings=chosen)
+        async with self.session(limits=limits) as session:
+            return await session.summarize(document, settings=chosen)
 
     async def resume(self, run: str, limits: Limits | None = None) -> Result:
         """Go on with a run."""
-        async with self.shop() as shop:
-            return await shop.resume(run, limits=limits)
+        async with self.session() as session:
+            return await session.resume(run, limits=limits)

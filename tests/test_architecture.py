@@ -291,8 +291,8 @@ FIRES: list[tuple[str, dict[str, str], str]] = [
     ("direction", {"text__words": "import redraft.agents.writer"}, "above"),
     ("direction", {"text__words": "from redraft.agents import writer"}, "above"),
     ("direction", {"domain": "from redraft.text.words import count_words"}, "above"),
-    ("direction", {"agents__writer": "from redraft.runs.session import Workshop"}, "above"),
-    ("direction", {"agents__writer": "def f():\n    from redraft.runs.session import Workshop"}, "above"),
+    ("direction", {"agents__writer": "from redraft.runs.session import Session"}, "above"),
+    ("direction", {"agents__writer": "def f():\n    from redraft.runs.session import Session"}, "above"),
     ("direction", {"text__words": "from redraft.prompts.book import PromptBook"}, "beside"),
     (
         "defining_modules",

@@ -57,8 +57,8 @@ def test_an_example_uses_nothing_but_public_names(path: Path) -> None:
         ("from redraft.events import Noted", "redraft.events.Noted"),
         ("from redraft import runs", "redraft.runs"),
         ("import redraft\nredraft.runs", "redraft.runs"),
-        ("import redraft\nredraft.graphs.tree", "redraft.graphs.hierarchical"),
-        ("shop._floor", "shop._floor"),
+        ("import redraft\nredraft.graphs.hierarchical", "redraft.graphs.hierarchical"),
+        ("session._manager", "session._manager"),
     ],
 )
 def test_a_name_that_is_not_public_is_found(source: str, name: str) -> None:

@@ -30,8 +30,8 @@ async def judged(tmp_path: Path) -> tuple[Path, Evaluation]:
     database = tmp_path / "redraft.db"
     with ChatServer(serve) as server:
         settings = DraftConfig(model=MODEL, base_url=server.base_url)
-        async with Session(database, settings=settings, judging=JudgeConfig(metrics=("coverage",))) as shop:
-            result = await shop.evaluate(island(), told(1, 3, 4, wrong={2: "Bob"}))
+        async with Session(database, settings=settings, judging=JudgeConfig(metrics=("coverage",))) as session:
+            result = await session.evaluate(island(), told(1, 3, 4, wrong={2: "Bob"}))
     return database, result.evaluations["coverage"]
 
 

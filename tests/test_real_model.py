@@ -47,8 +47,8 @@ async def test_a_text_is_drafted_and_judged_for_coverage(url: str, tmp_path: Pat
     judging = JudgeConfig(metrics=("coverage",), questions=2)
     database = tmp_path / "redraft.db"
     limits = Limits(concurrency=1, timeout=900)
-    async with Session(database, settings=settings, judging=judging, limits=limits) as shop:
-        result = await shop.summarize(document, judging=judging)
+    async with Session(database, settings=settings, judging=judging, limits=limits) as session:
+        result = await session.summarize(document, judging=judging)
 
     assert result.status == "done"
     assert result.draft is not None

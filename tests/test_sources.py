@@ -67,12 +67,12 @@ async def test_wherever_a_path_is_taken_it_may_be_a_path(tmp_path: Path) -> None
     assert redraft.ModelSettings(model="openai:m", prompts=prompts).prompts == str(prompts)
     assert redraft.JudgeConfig(embeddings=tmp_path).embeddings == str(tmp_path)
 
-    async with redraft.Session(tmp_path / "book.db") as shop:
-        result = await shop.summarize(source, words=20, prompts=prompts)
+    async with redraft.Session(tmp_path / "book.db") as session:
+        result = await session.summarize(source, words=20, prompts=prompts)
         assert result.settings.prompts == str(prompts)
-        graph = redraft.graphs.judge().compile(checkpointer=await shop.checkpointer())
+        graph = redraft.graphs.judge().compile(checkpointer=await session.checkpointer())
         thread: Any = {"configurable": {"thread_id": "one"}}
-        state = await graph.ainvoke({"source": source, "summary": summary}, thread, context=shop)
+        state = await graph.ainvoke({"source": source, "summary": summary}, thread, context=session)
         assert {*state["scores"]} == {"coverage", "consistency"}
         assert (await graph.aget_state(thread)).values["source"] == source
 

@@ -67,11 +67,11 @@ class Scripted(BaseChatModel):
 async def main(source: str) -> None:
     poor = "Hester Vane came to the island of Sarn on Monday, 3 March 1931. She carried a letter from London."
     with tempfile.TemporaryDirectory() as folder:
-        async with redraft.Session(Path(folder) / "redraft.db") as shop:
-            run = (await shop.evaluate(source, poor, metrics=["consistency"])).run.id
-            agent = create_agent(Scripted(run=run), redraft.tools(shop))
+        async with redraft.Session(Path(folder) / "redraft.db") as session:
+            run = (await session.evaluate(source, poor, metrics=["consistency"])).run.id
+            agent = create_agent(Scripted(run=run), redraft.tools(session))
             said = await agent.ainvoke({"messages": [HumanMessage(TASK.format(run=run))]})
-            result = await shop.result(run)
+            result = await session.result(run)
     for message in said["messages"]:
         for call in getattr(message, "tool_calls", []):
             print(f"{call['name']} {call['args']}", file=sys.stderr)

@@ -71,13 +71,13 @@ class Feed:
 
 @asynccontextmanager
 async def lifespan(app: Starlette) -> AsyncIterator[dict[str, Any]]:
-    """Open the workshop, and go on with whatever an earlier server has left lying."""
+    """Open the session, and go on with whatever an earlier server has left lying."""
     feeds: dict[str, Feed] = {}
-    async with redraft.Session(os.environ.get("REDRAFT_DB")) as shop:
-        for run in shop.store.runs.latest(100):
-            if shop.store.status(run) in ("killed", "interrupted"):
-                feeds[run.id] = Feed(shop.stream_resume(run.id))
-        yield {"shop": shop, "feeds": feeds}
+    async with redraft.Session(os.environ.get("REDRAFT_DB")) as session:
+        for run in session.store.runs.latest(100):
+            if session.store.status(run) in ("killed", "interrupted"):
+                feeds[run.id] = Feed(session.stream_resume(run.id))
+        yield {"session": session, "feeds": feeds}
         for feed in feeds.values():
             feed.task.cancel()
         await asyncio.gather(*(feed.task for feed in feeds.values()), return_exceptions=True)
@@ -90,7 +90,7 @@ async def start(request: Request) -> Response:
         redraft.Document.from_text(str(asked["text"]), str(asked.get("title", ""))) if "text" in asked else book(asked)
     )
     options = {name: value for name, value in asked.items() if name in OPTIONS}
-    feed = Feed(request.state.shop.stream(source, **options))
+    feed = Feed(request.state.session.stream(source, **options))
     async for event in feed.watch():
         if event["kind"] == "error":
             return JSONResponse(event, 422)
@@ -102,38 +102,38 @@ async def start(request: Request) -> Response:
 
 async def result(request: Request) -> Response:
     """What there is of a run: its summary, its scores, what it took."""
-    found: redraft.Result = await request.state.shop.result(request.path_params["run"])
+    found: redraft.Result = await request.state.session.result(request.path_params["run"])
     return JSONResponse(found.to_json())
 
 
 async def events(request: Request) -> Response:
     """What happens in a run, as server-sent events up to where it stops: done, waiting, or failed."""
     run, feed = request.path_params["run"], request.state.feeds.get(request.path_params["run"])
-    shown = feed.watch() if feed else standing(request.state.shop, (await request.state.shop.result(run)).run.id)
+    shown = feed.watch() if feed else standing(request.state.session, (await request.state.session.result(run)).run.id)
     return StreamingResponse(
         (f"event: {event['kind']}\ndata: {json.dumps(event)}\n\n" async for event in shown),
         media_type="text/event-stream",
     )
 
 
-async def standing(shop: redraft.Session, run: str) -> AsyncIterator[dict[str, Any]]:
+async def standing(session: redraft.Session, run: str) -> AsyncIterator[dict[str, Any]]:
     """How a run stands that this server has not worked on."""
-    question = await shop.question(run)
-    reason = (await shop.result(run)).run.stop_reason or ""
+    question = await session.question(run)
+    reason = (await session.result(run)).run.stop_reason or ""
     yield redraft.event_json(redraft.Waiting(run, question) if question else redraft.RunDone(run, reason))
 
 
 async def question(request: Request) -> Response:
     """What a run that waits wants to know, for a person to read; null where it does not wait."""
-    return JSONResponse(await request.state.shop.question(request.path_params["run"]))
+    return JSONResponse(await request.state.session.question(request.path_params["run"]))
 
 
 async def answer(request: Request) -> Response:
     """Answer a run that waits: `{"drop": [1, 3], "add": [...], "edited": ..., "stop": true}`, or some of it."""
-    shop, feeds, run = request.state.shop, request.state.feeds, request.path_params["run"]
-    if await shop.question(run) is None or (run in feeds and not feeds[run].over):
+    session, feeds, run = request.state.session, request.state.feeds, request.path_params["run"]
+    if await session.question(run) is None or (run in feeds and not feeds[run].over):
         return JSONResponse({"code": "run", "message": f"run {run} waits for no answer"}, 409)
-    feeds[run] = Feed(shop.stream_resume(run, await body(request)))
+    feeds[run] = Feed(session.stream_resume(run, await body(request)))
     async for event in feeds[run].watch():
         if event["kind"] == "waiting" and event["question"]["problem"]:
             return JSONResponse({"code": "answer", "message": event["question"]["problem"]}, 422)

@@ -59,10 +59,12 @@ class FirstWords:
 async def main() -> None:
     minutes = redraft.Document.from_text(MINUTES, "Minutes")
     with tempfile.TemporaryDirectory() as folder:
-        async with redraft.Session(Path(folder) / "redraft.db", model=FirstWords(), metrics=[NamesTheChair()]) as shop:
+        async with redraft.Session(
+            Path(folder) / "redraft.db", model=FirstWords(), metrics=[NamesTheChair()]
+        ) as session:
             goals = {"names_the_chair": 1.0}
             # The comparison of the first draft with the best one would be a third prompt.
-            result = await shop.summarize(minutes, strategy="direct", words=40, goals=goals, final_comparison=False)
+            result = await session.summarize(minutes, strategy="direct", words=40, goals=goals, final_comparison=False)
     print(result.summary)
     for made in result.rounds[1:]:
         print(f"round {made.number}, for {' and '.join(made.aims)}: {made.reason}", file=sys.stderr)

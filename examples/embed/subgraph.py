@@ -1,7 +1,7 @@
 """The summarizer as a subgraph of one's own graph: python examples/embed/subgraph.py [FILE]
 
 The graphs share the state's keys: what stands under `source`, `words` and `goals` goes in, and `run`, `scores` and
-`stop` come out. Their context is the application's own, which has the workshop as its attribute `shop`.
+`stop` come out. Their context is the application's own, which has the session as its attribute `session`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SAMPLE = Path(__file__).parent.parent / "the-salt-ledger.md"
 class Around:
     """What the application's nodes work with."""
 
-    shop: redraft.Session
+    session: redraft.Session
 
 
 class Mail(TypedDict, total=False):
@@ -45,13 +45,13 @@ class Mail(TypedDict, total=False):
 
 async def receive(state: Mail, runtime: Runtime[Around]) -> dict[str, Any]:
     """Whatever there is to do before: here a text gets into the store, so that its id can stand for it."""
-    source = await runtime.context.shop.add(redraft.Document.from_text(state["text"]))
+    source = await runtime.context.session.add(redraft.Document.from_text(state["text"]))
     return {"source": source, "words": 120, "goals": {"coverage": 0.2}, "allow_self_check": True}
 
 
 async def reply(state: Mail, runtime: Runtime[Around]) -> dict[str, Any]:
     """Whatever there is to do with the summary."""
-    result = await runtime.context.shop.result(state["run"])
+    result = await runtime.context.session.result(state["run"])
     scores = ", ".join(f"{metric} {score:.2f}" for metric, score in result.scores.items() if score is not None)
     return {
         "letter": f"{result.title} in {result.draft.words if result.draft else 0} words ({scores}):\n\n{result.summary}"
@@ -73,8 +73,8 @@ def mail_graph() -> StateGraph[Mail, Around, Mail, Mail]:
 
 async def main(text: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        async with redraft.Session(Path(folder) / "redraft.db") as shop:
-            state = await mail_graph().compile().ainvoke({"text": text}, context=Around(shop))
+        async with redraft.Session(Path(folder) / "redraft.db") as session:
+            state = await mail_graph().compile().ainvoke({"text": text}, context=Around(session))
     print(state["letter"])
     print(f"\nThe run ended because of {state['stop']}.", file=sys.stderr)
 

@@ -143,7 +143,7 @@ class Revision:
 class Reviser:
     """Revises with one pen, towards the question that the summary answers where there is one."""
 
-    pen: StructuredWriter
+    structured_writer: StructuredWriter
     desk: EvidenceReader
     query: str | None = None
     outline: str | None = None
@@ -165,14 +165,14 @@ class Reviser:
             keep=list(order.keep),
             words=order.words,
             query=self.query,
-            language=self.pen.language,
-            characters=self.pen.characters,
+            language=self.structured_writer.language,
+            characters=self.structured_writer.characters,
         )
-        if self.pen.spare is None:
+        if self.structured_writer.spare is None:
             return self._with_document(bare)
         # A reply, and the text of one that is sent back because of a flaw.
-        texts = 2 * self.pen.tokens(order.words) + _MARGIN
-        while (room := self.pen.spare(REVISE, bare) - texts - _answering(len(bare.points))) < 0 and len(
+        texts = 2 * self.structured_writer.tokens(order.words) + _MARGIN
+        while (room := self.structured_writer.spare(REVISE, bare) - texts - _answering(len(bare.points))) < 0 and len(
             bare.points
         ) > 1:
             bare = bare.model_copy(update=_asking(bare.points[:-1]))
@@ -217,14 +217,14 @@ class Reviser:
             said.update(found.points)
             return found.text
 
-        pen = replace(
-            self.pen,
-            sample=self.pen.sample * _ROUNDS + order.number - 1,
+        structured_writer = replace(
+            self.structured_writer,
+            sample=self.structured_writer.sample * _ROUNDS + order.number - 1,
             read=read,
             beside=_answering(len(given.points)),
         )
         most, at_worst = (order.words, 0) if self.strict else (tolerated(order.words), tolerated_at_worst(order.words))
-        written = await pen.within(
+        written = await structured_writer.within(
             REVISE,
             lambda limit: given.model_copy(update={"words": limit}),
             order.words,
@@ -232,7 +232,7 @@ class Reviser:
             most,
             at_worst=at_worst,
         )
-        if not written.flaw and _is_something_else(written.text, order, self.pen.language):
+        if not written.flaw and _is_something_else(written.text, order, self.structured_writer.language):
             written = replace(written, flaw="it has hardly a word in common with the summary")
         return Revision(written, tuple(self._answered(order, given, said)))
 

@@ -39,13 +39,15 @@ _LONGEST = 400
 class Writer:
     """Writes summaries with one pen, all of them towards the same question where there is one."""
 
-    def __init__(self, pen: StructuredWriter, *, query: str | None = None, kind: TextKind = "other") -> None:
+    def __init__(
+        self, structured_writer: StructuredWriter, *, query: str | None = None, kind: TextKind = "other"
+    ) -> None:
         """`kind` is what kind of text the document is, by its form: prompts say what such a text cannot do without."""
-        self._pen = pen
+        self._structured_writer = structured_writer
         self._asked: dict[str, Any] = {
             "query": query,
-            "language": pen.language,
-            "characters": pen.characters,
+            "language": structured_writer.language,
+            "characters": structured_writer.characters,
             "kind": kind,
         }
         # Without a question there is always something to say.
@@ -62,7 +64,7 @@ class Writer:
 
         `place` says where it stands in the document, and `before` are the last lines before it.
         """
-        return await self._pen.within(
+        return await self._structured_writer.within(
             drafting.SUMMARIZE_CHUNK,
             lambda limit: drafting.ChunkGiven(excerpt=excerpt, words=limit, place=place, before=before, **self._asked),
             words,
@@ -74,7 +76,7 @@ class Writer:
 
     async def summarize_whole(self, document: str, words: int, label: str) -> Completion:
         """Summarize a whole document within `words`."""
-        return await self._pen.within(
+        return await self._structured_writer.within(
             drafting.SUMMARIZE_WHOLE,
             lambda limit: drafting.WholeGiven(document=document, words=limit, **self._asked),
             words,
@@ -104,7 +106,7 @@ class Writer:
         if outline is not None:
             given |= {"outline": outline_text(outline), "kind": outline.kind}
         if not context:
-            return await self._pen.within(
+            return await self._structured_writer.within(
                 drafting.MERGE,
                 lambda limit: drafting.MergeGiven(words=limit, **given),
                 words,
@@ -113,7 +115,7 @@ class Writer:
                 self._sign,
                 source=source,
             )
-        return await self._pen.within(
+        return await self._structured_writer.within(
             drafting.MERGE_ONWARD,
             lambda limit: drafting.MergeOnwardGiven(context=context, words=limit, **given),
             words,
@@ -125,7 +127,7 @@ class Writer:
 
     async def begin(self, excerpt: str, words: int, room: int, label: str, *, place: str = "") -> Completion:
         """Begin a running summary. `words` is what to aim at; up to `room` the reply is heard to its end."""
-        return await self._pen.complete(
+        return await self._structured_writer.complete(
             drafting.BEGIN,
             lambda target: drafting.BeginGiven(excerpt=excerpt, words=target, place=place, **self._asked),
             words,
@@ -139,7 +141,7 @@ class Writer:
         self, excerpt: str, summary: str, words: int, room: int, label: str, *, place: str = ""
     ) -> Completion:
         """Work a chunk into a running summary."""
-        return await self._pen.complete(
+        return await self._structured_writer.complete(
             drafting.UPDATE,
             lambda target: drafting.UpdateGiven(
                 excerpt=excerpt, summary=summary, words=target, place=place, **self._asked
@@ -156,7 +158,11 @@ class Writer:
         current = count_words(summary)
 
         def examine(text: str) -> Flaw | None:
-            if problem := self._pen.foreign(text, summary, target) or too_long(text, limit) or unfinished(text):
+            if (
+                problem := self._structured_writer.foreign(text, summary, target)
+                or too_long(text, limit)
+                or unfinished(text)
+            ):
                 return problem
             words = count_words(text)
             if abs(words - target) <= COMPRESSION_TOLERANCE * target:
@@ -165,7 +171,7 @@ class Writer:
             return Flaw("long" if words > target else "short", said)
 
         try:
-            written = await self._pen.tries(
+            written = await self._structured_writer.tries(
                 drafting.COMPRESS,
                 lambda asked: drafting.CompressGiven(
                     summary=summary, current_words=current, words=asked, **self._asked
@@ -173,7 +179,7 @@ class Writer:
                 [max(MIN_WORDS, int(target * (1 - _SHRINK_COMPRESSION * n))) for n in range(MAX_TRIES)],
                 examine,
                 target,
-                self._pen.tokens(max(limit, current)),
+                self._structured_writer.tokens(max(limit, current)),
                 label,
             )
         except RefusedReply as error:
@@ -190,19 +196,23 @@ class Writer:
             return Completion(summary, words, 0)
 
         def examine(text: str) -> Flaw | None:
-            if problem := self._pen.foreign(text, summary, words) or too_long(text, words) or unfinished(text):
+            if (
+                problem := self._structured_writer.foreign(text, summary, words)
+                or too_long(text, words)
+                or unfinished(text)
+            ):
                 return problem
             cut = count_words(text) < _TIDY_KEEPS * words
             return Flaw("short", "most of the summary is missing") if cut else None
 
         try:
-            written = await self._pen.tries(
+            written = await self._structured_writer.tries(
                 drafting.TIDY,
                 lambda _: drafting.TidyGiven(summary=summary),
                 [words] * _TIDY_TRIES,
                 examine,
                 words,
-                self._pen.tokens(words),
+                self._structured_writer.tokens(words),
                 label,
             )
         except RefusedReply as error:

@@ -42,7 +42,7 @@ _LOOK_AGAIN = 1.0
 
 
 async def batch(
-    shop: Session,
+    session: Session,
     sources: Sequence[Source],
     *,
     name: str | None = None,
@@ -55,11 +55,11 @@ async def batch(
     refinement: RefineConfig | None = None,
     **options: Unpack[Options],
 ) -> BatchResult:
-    """Summarize any number of documents, as `redraft batch` does, with a workshop's store, people and limits.
+    """Summarize any number of documents, as `redraft batch` does, with a session's store, people and limits.
 
     A source is what the command takes: a file, a folder, a pattern, a `.jsonl` file; or a `Document`, or the id of one
     in the store. `metrics`, `settings`, `judging`, `refinement` and `options` are as for `Session.summarize`, and hold
-    for each document. The limits of the workshop hold for all of them together. The summaries go into `folder`, too,
+    for each document. The limits of the session hold for all of them together. The summaries go into `folder`, too,
     where one is named, and with `dossiers` the dossier of each. It is worked on within this process, or by as many
     processes as there are `workers`; those know models and metrics by their names only. The same sources under the same
     settings, or the same `name`, are the same batch, which goes on where it stopped; what failed is tried again.
@@ -67,33 +67,33 @@ async def batch(
     Raises a `UsageError` for what cannot be meant, or a `DocumentError` for a source that is not there, before anything
     is paid for; a `RedraftError` where no worker can be started. What goes wrong with a document is in its item, and
     what stands in the way of all of them, such as a used-up budget, is the `error` of the result. Cancelling it hands
-    back what is at work: nothing is lost, and the same call, or `resume_batch`, goes on. The workshop's observer is
+    back what is at work: nothing is lost, and the same call, or `resume_batch`, goes on. The session's observer is
     told `BatchProgress` whenever something has changed, and without `workers` also what happens in the runs.
     """
-    asked, limits = _asked(shop, metrics, settings, judging, refinement, options), shop.terms.limits or Limits()
-    _check_workers(shop, workers)
-    meant = await off_loop(_meant, shop.store, sources)
+    asked, limits = _asked(session, metrics, settings, judging, refinement, options), session.terms.limits or Limits()
+    _check_workers(session, workers)
+    meant = await off_loop(_meant, session.store, sources)
     await off_loop(check, meant, folder)
     named = await off_loop(folder_named, folder, dossiers=dossiers)
-    opened = await off_loop(open_batch, shop.store, meant, asked, limits, folder=named, name=name)
-    return await worked_on(shop, opened, workers)
+    opened = await off_loop(open_batch, session.store, meant, asked, limits, folder=named, name=name)
+    return await worked_on(session, opened, workers)
 
 
 async def resume_batch(
-    shop: Session, name: str, *, limits: Limits | None = None, workers: int | None = None
+    session: Session, name: str, *, limits: Limits | None = None, workers: int | None = None
 ) -> BatchResult:
     """Go on with the batch of this name, as `redraft batch resume` does; what failed or was set aside is tried again.
 
     It keeps the settings that it began with, and its folder; `limits` replace its own. The rest is as for `batch`.
     Raises a `RunError` where there is none of that name.
     """
-    _check_workers(shop, workers)
-    return await worked_on(shop, await off_loop(open_again, shop.store, name, limits), workers)
+    _check_workers(session, workers)
+    return await worked_on(session, await off_loop(open_again, session.store, name, limits), workers)
 
 
-async def worked_on(shop: Session, opened: Batch, workers: int | None = None) -> BatchResult:
+async def worked_on(session: Session, opened: Batch, workers: int | None = None) -> BatchResult:
     """Work on an open batch to its end, and put what came of it into its folder."""
-    tell = harmless(shop.observer)
+    tell = harmless(session.observer)
     told: list[BatchProgress] = []
 
     def watch(standing: BatchStanding, pace: Pace) -> None:
@@ -103,25 +103,25 @@ async def worked_on(shop: Session, opened: Batch, workers: int | None = None) ->
             tell(now)
 
     if workers is None:
-        standing = await _here(shop, opened, guarded(shop.observer), watch)
+        standing = await _here(session, opened, guarded(session.observer), watch)
     else:
-        standing = await _by_processes(shop, opened, workers, tell, watch)
+        standing = await _by_processes(session, opened, workers, tell, watch)
     watch(standing, Pace(0, 0.0, 0))
-    result = await off_loop(read_batch, shop.store, opened.name)
-    await off_loop(write_folder, shop.store, result.standing, result.report)
+    result = await off_loop(read_batch, session.store, opened.name)
+    await off_loop(write_folder, session.store, result.standing, result.report)
     return result
 
 
-async def _here(shop: Session, opened: Batch, observer: Observer, watch: Watcher) -> BatchStanding:
+async def _here(session: Session, opened: Batch, observer: Observer, watch: Watcher) -> BatchStanding:
     """Work on a batch until there is nothing left to do, or it is not open any more.
 
     Whoever is cancelled meanwhile has handed back what was at work when this returns.
     """
     limits = Limits.model_validate(opened.limits)
     name = f"{os.getpid()}-{secrets.token_hex(4)}"
-    worker = BatchWorker(shop.store, opened.name, name, limits, shop.terms.prices, observer, shop=shop)
-    watching = await off_loop(BatchWatch, shop.store, opened.name)
-    with tracing(shop.terms.traced):
+    worker = BatchWorker(session.store, opened.name, name, limits, session.terms.prices, observer, session=session)
+    watching = await off_loop(BatchWatch, session.store, opened.name)
+    with tracing(session.terms.traced):
         working = asyncio.create_task(worker.work())
     try:
         while not working.done():
@@ -131,20 +131,20 @@ async def _here(shop: Session, opened: Batch, observer: Observer, watch: Watcher
     finally:
         working.cancel()
         await asyncio.gather(working, return_exceptions=True)
-    return await off_loop(standing_of, shop.store, opened.name)
+    return await off_loop(standing_of, session.store, opened.name)
 
 
-async def _by_processes(shop: Session, opened: Batch, workers: int, tell: Observer, watch: Watcher) -> BatchStanding:
+async def _by_processes(session: Session, opened: Batch, workers: int, tell: Observer, watch: Watcher) -> BatchStanding:
     """Have processes work on a batch, which are ended when whoever waits for them is cancelled."""
-    counts = await off_loop(shop.store.batches.counts, opened.name)
+    counts = await off_loop(session.store.batches.counts, opened.name)
     terms = WorkerTerms(
-        db=shop.store.address,
+        db=session.store.address,
         batch=opened.name,
         worker="",
         number=0,
         of=of_use(workers, workers, Limits.model_validate(opened.limits), counts.left),
         max_source=given_sources.allowed(),
-        traced=shop.terms.traced,
+        traced=session.terms.traced,
         keys=BatchRequest.from_json(opened.asked).keys(),
     )
     loop, stopping = asyncio.get_running_loop(), threading.Event()
@@ -159,7 +159,7 @@ async def _by_processes(shop: Session, opened: Batch, workers: int, tell: Observ
 
     def worked() -> BatchStanding:
         with engine_named(_ENGINE, None, terms.db) as engine:
-            return drive(shop.store, engine, terms, noted, seen)
+            return drive(session.store, engine, terms, noted, seen)
 
     driving = asyncio.ensure_future(asyncio.to_thread(worked))
     try:
@@ -176,7 +176,7 @@ class _StoppedError(Exception):
 
 
 def _asked(
-    shop: Session,
+    session: Session,
     metrics: Sequence[str | Evaluator],
     settings: DraftConfig | None,
     judging: JudgeConfig | None,
@@ -184,7 +184,7 @@ def _asked(
     options: Options,
 ) -> BatchRequest:
     """What is asked of every document. What is about a single one, or asks a person, is refused."""
-    own, order = shop.order(metrics, settings, judging, refinement, options)
+    own, order = session.order(metrics, settings, judging, refinement, options)
     if order.judging is not None and (stray := [one for one in _ABOUT_ONE if getattr(order.judging, one)]):
         raise UsageError(f"{stray[0]} is about one document", hint="leave it out: each document has its own")
     if order.refinement is not None and order.refinement.review:
@@ -195,13 +195,13 @@ def _asked(
     return BatchRequest(own, order.judging, order.refinement)
 
 
-def _check_workers(shop: Session, workers: int | None) -> None:
+def _check_workers(session: Session, workers: int | None) -> None:
     """Refuse workers that would know nothing of what this process has."""
     if workers is None:
         return
     if workers < 1:
         raise UsageError(f"{workers} workers do nothing", hint="give 1 or more, or leave workers out")
-    terms, hint = shop.terms, "leave workers out, and the batch is worked on in this process"
+    terms, hint = session.terms, "leave workers out, and the batch is worked on in this process"
     if terms.people.objects or terms.own:
         which = next(iter({**terms.people.objects, **terms.own}))
         raise UsageError(f"{which} is an object of this process, and other workers know names only", hint=hint)
@@ -210,7 +210,7 @@ def _check_workers(shop: Session, workers: int | None) -> None:
             "a table of prices is an object of this process, and other workers do not have it",
             hint=f"give the price of a model in its ModelSettings, or {hint}",
         )
-    if shop.store.address == _MEMORY:
+    if session.store.address == _MEMORY:
         raise UsageError("nobody else sees a database in memory", hint=f"name a file, or {hint}")
 
 

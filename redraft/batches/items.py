@@ -22,7 +22,7 @@ SUMMARY = ".md"
 class BatchItem:
     """A document of a batch with what came of it. Whatever a run would say is None where there is no run.
 
-    The run has the rest: `shop.result(run)`, `redraft.read_dossier(shop.store, run)`, `redraft export RUN -o FILE`.
+    The run has the rest: `session.result(run)`, `redraft.read_dossier(store, run)`, `redraft export RUN -o FILE`.
     """
 
     source: str

@@ -118,8 +118,8 @@ class BatchWatch:
 def drive(store: Store, engine: Engine, terms: WorkerTerms, tell: Tell, watch: Watcher) -> BatchStanding:
     """Have the workers of an engine work on a batch until there is nothing left to do, or it is not open any more."""
     watching = BatchWatch(store, terms.batch)
-    with WorkerPool(store, engine, terms, tell) as crew:
-        while crew.mend():
+    with WorkerPool(store, engine, terms, tell) as worker_pool:
+        while worker_pool.mend():
             watch(*watching.look())
             time.sleep(_LOOK_AGAIN)
     return standing_of(store, terms.batch)

@@ -127,7 +127,7 @@ class BatchWorker:
     lease_seconds: float = LEASE_SECONDS
     delivers: bool = True
     """Whether the folder of the batch is on this machine."""
-    shop: Session | None = None
+    session: Session | None = None
     """Whose people make the runs, where this is a worker of an application's own process."""
     _bench: ExperimentRunner = field(init=False)
     _asked: BatchRequest = field(init=False)
@@ -144,7 +144,7 @@ class BatchWorker:
         batch = await off_loop(self.store.batches.get, self.batch)
         self._asked = BatchRequest.from_json(batch.asked)
         self._folder = Path(batch.folder) if batch.folder and self.delivers else None
-        self._bench = ExperimentRunner(self.store, self.limits, self.prices, self.observer, self.shop)
+        self._bench = ExperimentRunner(self.store, self.limits, self.prices, self.observer, self.session)
         calls, cost = self.limits.max_calls, self.limits.max_cost
         self._bench.budget = Budget(max_calls=calls, max_cost=cost, pot=pot_of(self.batch), paced=True)
         beating = asyncio.create_task(self._beat())

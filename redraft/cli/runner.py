@@ -54,7 +54,7 @@ def carry_out(
         known = with_places(_with_packs(order, store), settings)
         result = work(
             store,
-            lambda shop: shop.begin_order(source, settings, known),
+            lambda session: session.begin_order(source, settings, known),
             limits=limits,
             prices=prices,
             quiet=quiet,
@@ -100,7 +100,7 @@ def work(
 
         async def worked() -> T:
             person = reviewer(store, Display(observe, progress.paused))
-            shop = Session(
+            session = Session(
                 store,
                 decider=decider,
                 settings=settings,
@@ -109,8 +109,8 @@ def work(
                 reviewer=person,
                 observer=observe,
             )
-            async with shop:
-                return await task(shop)
+            async with session:
+                return await task(session)
 
         try:
             return asyncio.run(until_stopped(worked()))

@@ -217,7 +217,7 @@ async def _sat(patient: Patient, sitting: ProbeRun, bench: ExperimentRunner) -> 
     watch = RunWatch(sitting.probe.name, bench.observer)
     said: Mapping[str, Evaluation] = {}
     if bench.stopped is None:
-        shop = Session(
+        session = Session(
             bench.store,
             judges=tuple(patient.objects.values()),
             metrics=patient.own,
@@ -227,8 +227,8 @@ async def _sat(patient: Patient, sitting: ProbeRun, bench: ExperimentRunner) -> 
             budget=bench.budget,
         )
         try:
-            async with shop:
-                result = await shop.begin_order(sitting.document, patient.settings, patient.order(sitting))
+            async with session:
+                result = await session.begin_order(sitting.document, patient.settings, patient.order(sitting))
             said = {metric.name: result.evaluations[metric.name] for metric in sitting.metrics}
         except BudgetError as error:
             bench.stopped = error

@@ -83,8 +83,8 @@ def _forecast(patient: Patient, sitting: ProbeRun) -> tuple[DraftConfig, Sequenc
     order = patient.order(sitting)
     settings, order, _ = with_windows(order.settled(patient.settings), order, known_window, patient.objects)
     prepared = prepare(sitting.document, settings, given=order.given)
-    staff = under_settings(hire(prepared.settings, order.judging, Limits(), None, objects=patient.objects))
-    return staff["judge"], forecast(prepared, order).stages
+    pool = under_settings(hire(prepared.settings, order.judging, Limits(), None, objects=patient.objects))
+    return pool["judge"], forecast(prepared, order).stages
 
 
 def _sums(stages: Iterable[Stage]) -> tuple[int, int, int]:

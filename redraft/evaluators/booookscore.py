@@ -18,7 +18,7 @@ from redraft.agents.proofreader import CONFUSION, Confused, Proofreader, least_w
 from redraft.domain import Evaluation, Evidence, Finding, Span, Task
 from redraft.errors import UsageError
 from redraft.evaluators.base import Case, Evaluator, concluded
-from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, objected, polled
+from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, aggregate, objected
 from redraft.evaluators.forecast import A_NUMBER, Ahead, Stage
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION, ErrorType
@@ -108,7 +108,7 @@ class Booookscore(Evaluator):
             return self.not_applicable("the summary has no sentence")
         panel = await together(self._sit(judge, case, statements) for judge in case.panel)
         sittings = [seat.sitting for seat in panel]
-        polls = polled(sittings, range(len(statements)))
+        polls = aggregate(sittings, range(len(statements)))
         said = {n: _said(n, panel) for n in polls}
         findings = await asyncio.to_thread(_findings, statements, polls, said, case.desk)
         evaluation = Evaluation(

@@ -67,7 +67,7 @@ OPEN = frozenset({UNJUDGED["verdict"], IN_PART})
 """Verdicts that say of an item neither that it is right nor that it is wrong."""
 
 
-def polled(sittings: Sequence[JudgeVerdicts], items: Iterable[int]) -> dict[int, ItemVotes]:
+def aggregate(sittings: Sequence[JudgeVerdicts], items: Iterable[int]) -> dict[int, ItemVotes]:
     """What the judges say of each item; items without any verdict are left out."""
     verdicts = majority([sitting.ballot for sitting in sittings], items)
     result: dict[int, ItemVotes] = {}

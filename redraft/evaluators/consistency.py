@@ -14,7 +14,7 @@ from redraft.agents.examiner import ANSWER, CLAIM, QUESTIONS_NEAR, Examiner, Rem
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import Case, Evaluator, concluded
-from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, objected, polled
+from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, aggregate, objected
 from redraft.evaluators.forecast import A_QUESTION, Ahead, Stage
 from redraft.evaluators.metric_info import IN_PART, UNSUPPORTED
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, share_borne_out, similarity
@@ -168,7 +168,7 @@ class Consistency(Evaluator):
         alike = similarity(self.likeness, self.encoder)
         panel = await together(self._check(judge, claims, case, alike) for judge in case.panel)
         sittings = [one.sitting for one in panel]
-        items = polled(sittings, range(len(claims)))
+        items = aggregate(sittings, range(len(claims)))
         evaluation = Evaluation(
             self.name,
             self.version,

@@ -16,7 +16,7 @@ from redraft.agents.examiner import ANSWER, AnswerComparison, Examiner, compared
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import Case, Evaluator, concluded
-from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, mean, objected, polled
+from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, aggregate, mean, objected
 from redraft.evaluators.forecast import A_QUESTION, Ahead, Stage
 from redraft.evaluators.similarity import is_same
 from redraft.packs.keyfacts import bin_of
@@ -95,7 +95,7 @@ class Coverage(Evaluator):
         case = replace(case, statements=statements)
         panel = await together(_sit(judge, case, questions, confirm=self.second_look) for judge in case.panel)
         sittings = [one.sitting for one in panel]
-        items = polled(sittings, range(len(questions)))
+        items = aggregate(sittings, range(len(questions)))
         details = {
             "by_kind": shares(items, [question.kind for question in questions]),
             "by_position": shares(items, [bin_of(question.position) for question in questions]),

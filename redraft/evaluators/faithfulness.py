@@ -11,7 +11,7 @@ from redraft.agents.fact_checker import SENTENCES_NEAR, SUPPORTED, VERIFICATION,
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, Span
 from redraft.evaluators.base import Case, Evaluator, concluded
-from redraft.evaluators.consensus import DISPUTED, UNJUDGED, ItemVotes, JudgeVerdicts, mean, objected, polled, total
+from redraft.evaluators.consensus import DISPUTED, UNJUDGED, ItemVotes, JudgeVerdicts, aggregate, mean, objected, total
 from redraft.evaluators.forecast import A_NUMBER, Ahead, Stage
 from redraft.evaluators.keyfact_recall import align
 from redraft.evaluators.metric_info import NONE
@@ -80,7 +80,7 @@ class Faithfulness(Evaluator):
         within = case.trees[0].span if case.query is not None and case.trees else None
         panel = await together(_sit(judge, case, within) for judge in case.panel)
         sittings = [seat.sitting for seat in panel]
-        polls = polled(sittings, range(len(case.statements)))
+        polls = aggregate(sittings, range(len(case.statements)))
         levels = await _levels(case, items_of(case.trees))
         wrong = Counter(poll.verdict for poll in polls.values() if poll.verdict != SUPPORTED)
         values = {n: poll.value for n, poll in polls.items()}

@@ -10,7 +10,7 @@ from redraft.agents.fact_checker import FactAlignment, FactChecker
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding
 from redraft.evaluators.base import Case, Evaluator, concluded
-from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, mean, objected, polled, total
+from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, aggregate, mean, objected, total
 from redraft.evaluators.forecast import Ahead, Stage
 from redraft.packs.keyfacts import ALL, LEVELS, ListedFact, items_of
 from redraft.prompts.factual import FACTUAL
@@ -38,7 +38,7 @@ async def align(case: Case, items: Sequence[ListedFact]) -> Aligned:
     texts = [item.fact.text for item in items]
     panel = await together(_sit(judge, case, texts) for judge in case.panel)
     sittings = tuple(sitting for sitting, _ in panel)
-    found = polled(sittings, range(len(items)))
+    found = aggregate(sittings, range(len(items)))
     sentences = {
         n: frozenset().union(*(told[n].sentences for _, told in panel if n in told))
         for n, item in found.items()

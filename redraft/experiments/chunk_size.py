@@ -196,10 +196,10 @@ async def _marked(
     done: list[MarkedChunk] = []
     # What there is when the budget ends, is there.
     with suppress(BudgetError):
-        async with part_at_work(run, batch.prepared, order.judging, bench) as staff:
+        async with part_at_work(run, batch.prepared, order.judging, bench) as pool:
             judges = {
                 name: Judge(one.model, one.book, bench.store.judgments, temperature=design.drawn(name))
-                for name, one in zip(design.judges, staff.judges, strict=True)
+                for name, one in zip(design.judges, pool.judges, strict=True)
             }
             done = await together(
                 _mark(batch, chunk, name, judge, run.id, bench)

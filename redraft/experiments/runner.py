@@ -190,10 +190,10 @@ async def part_at_work(
     with bench.store.claim(run.id), reading(prepared.document):
         async with (
             on_record(bench.store, run.id),
-            at_work(hired, run, prepared, bench.store, bench.observer, bench.budget) as staff,
+            at_work(hired, run, prepared, bench.store, bench.observer, bench.budget) as pool,
         ):
             try:
-                yield staff
+                yield pool
             except BudgetError as error:
                 bench.stopped = error
                 raise

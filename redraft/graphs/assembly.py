@@ -17,7 +17,7 @@ from redraft.errors import UsageError
 from redraft.events import StageStarted
 from redraft.graphs.evaluation import add_judging
 from redraft.graphs.final_comparison import choose
-from redraft.graphs.node import Node, SessionProtocol, node, shop_of, watched
+from redraft.graphs.node import Node, SessionProtocol, node, session_of, watched
 from redraft.graphs.refinement import add_refinement
 from redraft.graphs.state import GraphOutput, Scope, State, Task, Update
 from redraft.graphs.strategies import STRATEGIES, strategy_named
@@ -27,70 +27,70 @@ Graph = StateGraph[State, Any, Task, GraphOutput]
 _OWN_DRAFT = "given"
 
 
-def summarizer(strategy: str = AUTO, *, refine: bool = True, shop: SessionProtocol | None = None) -> Graph:
+def summarizer(strategy: str = AUTO, *, refine: bool = True, session: SessionProtocol | None = None) -> Graph:
     """Draft a summary by `strategy`, and redraft it until it meets its goals, unless `refine` is False.
 
     `auto` finds out when it runs which strategy fits the document.
 
-    Give `{"source": path}`, with `words`, `goals` or any other option beside it, and the workshop as the context; or
-    build the graph with `shop`, where it runs in a graph or on a server that has a context of its own. Its updates are
-    the fields of `redraft.graphs.GraphOutput` by node, and `stream_mode="custom"` has the typed events. Raises a
-    `UsageError` for a strategy that there is not, and when it runs what the verbs of the workshop raise; cancelled, it
+    Give `{"source": path}`, with `words`, `goals` or any other option beside it, and the session as the context; or
+    build the graph with `session`, where it runs in a graph or on a server that has a context of its own. Its updates
+    are the fields of `redraft.graphs.GraphOutput` by node, and `stream_mode="custom"` has the typed events. Raises a
+    `UsageError` for a strategy that there is not, and when it runs what the verbs of the session raise; cancelled, it
     can be resumed.
     """
-    return _built(strategy, "refine" if refine else "summarize", shop)
+    return _built(strategy, "refine" if refine else "summarize", session)
 
 
-def draft(strategy: str = AUTO, *, shop: SessionProtocol | None = None) -> Graph:
+def draft(strategy: str = AUTO, *, session: SessionProtocol | None = None) -> Graph:
     """Draft a summary by `strategy`, and nothing else; streams and raises as `summarizer` does."""
-    return _built(strategy, "summarize", shop)
+    return _built(strategy, "summarize", session)
 
 
-def refine(*, shop: SessionProtocol | None = None) -> Graph:
+def refine(*, session: SessionProtocol | None = None) -> Graph:
     """Judge the summary that is given, and redraft it until it meets its goals: `{"source": ..., "summary": ...}`.
 
-    Streams and raises as `summarizer` does. "summary" is a path, or the id that `await shop.add(text)` returns.
+    Streams and raises as `summarizer` does. "summary" is a path, or the id that `await session.add(text)` returns.
     """
-    return _built(_OWN_DRAFT, "refine", shop)
+    return _built(_OWN_DRAFT, "refine", session)
 
 
-def judge(strategy: str = _OWN_DRAFT, *, shop: SessionProtocol | None = None) -> Graph:
+def judge(strategy: str = _OWN_DRAFT, *, session: SessionProtocol | None = None) -> Graph:
     """Judge the summary that is given, by every metric side by side: `{"source": ..., "summary": ...}`.
 
     With a strategy there is no summary to give: one is drafted, and judged.
     """
-    return _built(strategy, "evaluate", shop)
+    return _built(strategy, "evaluate", session)
 
 
-def chooser(strategy: str, kind: str, shop: SessionProtocol | None = None) -> Graph:
+def chooser(strategy: str, kind: str, session: SessionProtocol | None = None) -> Graph:
     """Draft by `strategy`, choose between that and the candidates that other runs have drafted, and go on as a run of
     its kind does; for a run that is recorded."""
     scope: Scope = "refine" if kind == "refine" else "evaluate" if kind == "evaluate" else "summarize"
-    return _built(strategy, scope, shop, several=True)
+    return _built(strategy, scope, session, several=True)
 
 
-def _built(strategy: str, scope: Scope, shop: SessionProtocol | None, *, several: bool = False) -> Graph:
+def _built(strategy: str, scope: Scope, session: SessionProtocol | None, *, several: bool = False) -> Graph:
     graph: Graph = StateGraph(State, context_schema=Any, input_schema=Task, output_schema=GraphOutput)
     # Where a graph is entered it is said how that is done; the type of its input is lost on what says so.
-    graph.add_node("begin", RunnableLambda(_no_sync, _begin(strategy, scope, shop)), input_schema=Task)
+    graph.add_node("begin", RunnableLambda(_no_sync, _begin(strategy, scope, session)), input_schema=Task)
     graph.add_edge(START, "begin")
     drafted = "begin"
     if strategy != _OWN_DRAFT:
-        graph.add_node("draft", _draft(strategy, shop))
+        graph.add_node("draft", _draft(strategy, session))
         graph.add_edge("begin", "draft")
         drafted = "draft"
     if several:
-        graph.add_node("choose", node(choose, shop))
+        graph.add_node("choose", node(choose, session))
         graph.add_edge(drafted, "choose")
         drafted = "choose"
     if scope == "summarize":
         graph.add_edge(drafted, "finish")
     else:
         graph.add_edge(drafted, "judge")
-        add_judging(graph, shop, "settle" if scope == "refine" else "finish")
+        add_judging(graph, session, "settle" if scope == "refine" else "finish")
     if scope == "refine":
-        add_refinement(graph, shop)
-    graph.add_node("finish", _finish(shop))
+        add_refinement(graph, session)
+    graph.add_node("finish", _finish(session))
     graph.add_edge("finish", END)
     return graph
 
@@ -102,14 +102,14 @@ def _no_sync(state: Task) -> Update:
     )
 
 
-def _begin(strategy: str, scope: Scope, shop: SessionProtocol | None) -> Node:
+def _begin(strategy: str, scope: Scope, session: SessionProtocol | None) -> Node:
     async def begin(state: Task) -> Update:
         """Open the run that is named, or a new one."""
         runtime: Runtime[Any] = get_runtime()
-        workshop = shop_of(runtime, shop)
+        session = session_of(runtime, session)
         with watched(runtime):
-            run = state.get("recorded") or await workshop.begin({**state, "strategy": strategy}, scope)
-            async with workshop.at_work(run) as job:
+            run = state.get("recorded") or await session.begin({**state, "strategy": strategy}, scope)
+            async with session.at_work(run) as job:
                 given = await job.given_draft() if strategy == _OWN_DRAFT else None
                 if given is None:
                     job.observe(StageStarted(job.plan.strategy, job.plan.calls - job.plan.compressions))
@@ -120,10 +120,10 @@ def _begin(strategy: str, scope: Scope, shop: SessionProtocol | None) -> Node:
     return begin
 
 
-def _draft(strategy: str, shop: SessionProtocol | None) -> Node:
+def _draft(strategy: str, session: SessionProtocol | None) -> Node:
     if strategy == AUTO:
-        return _draft_as_chosen(shop)
-    drafting = strategy_named(strategy).graph(shop).compile()
+        return _draft_as_chosen(session)
+    drafting = strategy_named(strategy).graph(session).compile()
 
     async def draft(state: State, runtime: Runtime[Any], config: RunnableConfig) -> Update:
         """Draft by the strategy, whose events are seen in the stream of the whole, too."""
@@ -133,29 +133,29 @@ def _draft(strategy: str, shop: SessionProtocol | None) -> Node:
     return draft
 
 
-def _draft_as_chosen(shop: SessionProtocol | None) -> Node:
+def _draft_as_chosen(session: SessionProtocol | None) -> Node:
     """Of a graph that is built before its document is known; which strategy it is, the run has on record."""
-    known = {name: one.graph(shop).compile() for name, one in STRATEGIES.items()}
+    known = {name: one.graph(session).compile() for name, one in STRATEGIES.items()}
 
     async def draft(state: State, runtime: Runtime[Any], config: RunnableConfig) -> Update:
         """Draft by the strategy that was chosen for the document."""
         with watched(runtime):
-            async with shop_of(runtime, shop).at_work(state["run"]) as job:
+            async with session_of(runtime, session).at_work(state["run"]) as job:
                 chosen = job.plan.strategy
             return dict(await known[chosen].ainvoke(state, config))
 
     return draft
 
 
-def _finish(shop: SessionProtocol | None) -> Node:
+def _finish(session: SessionProtocol | None) -> Node:
     async def finish(state: State, runtime: Runtime[Any]) -> Update:
         """Close the run: the best draft is its result."""
-        best, workshop = state.get("best") or state["draft"], shop_of(runtime, shop)
+        best, session = state.get("best") or state["draft"], session_of(runtime, session)
         with watched(runtime):
-            async with workshop.at_work(state["run"]) as job:
+            async with session.at_work(state["run"]) as job:
                 await job.go_on_from(state["round"], best)
             why = state.get("why", "")
-            reason = await workshop.finish(state["run"], best, state["stop"], why)
+            reason = await session.finish(state["run"], best, state["stop"], why)
         return {"best": best, "stop": reason, "why": why}
 
     return finish

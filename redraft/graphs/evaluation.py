@@ -78,15 +78,15 @@ def seats(state: State) -> list[Send]:
     return [Send("metric", {**seat, "metric": name}) for name in state["due"]]
 
 
-def add_judging(graph: StateGraph[Any, Any, Any, Any], shop: SessionProtocol | None, then: Then) -> None:
+def add_judging(graph: StateGraph[Any, Any, Any, Any], session: SessionProtocol | None, then: Then) -> None:
     """The steps of judging, from `judge` to whatever comes `then`."""
 
     def gathered(state: State) -> Sequence[Send] | str:
         return seats(state) or then
 
-    graph.add_node("judge", node(judge, shop))
-    graph.add_node("metric", node(metric, shop), input_schema=MetricTask)
-    graph.add_node("gather", node(gather, shop))
+    graph.add_node("judge", node(judge, session))
+    graph.add_node("metric", node(metric, session), input_schema=MetricTask)
+    graph.add_node("gather", node(gather, session))
     graph.add_conditional_edges("judge", seats, ["metric"])
     graph.add_edge("metric", "gather")
     graph.add_conditional_edges("gather", gathered, ["metric", then])

@@ -88,7 +88,7 @@ async def choose(state: State, job: Job) -> Update:
     """Choose the draft to go on with among the candidates. What was judged or asked before is not asked again."""
     known = await off_loop(job.store.candidates.of, job.run.id)
     drafts = await _drafts(state["draft"], known, job)
-    judged = await _judged(drafts, job) if job.jury is not None and len(drafts) > 1 else {}
+    judged = await _judged(drafts, job) if job.panel is not None and len(drafts) > 1 else {}
     best, why = await _best(drafts, judged, job)
     settled: list[DraftCandidate] = []
     for one in known:

@@ -443,11 +443,11 @@ async def tidy(state: TreeState, job: Job) -> Update:
     return {"draft": await job.keep(written.text, "hierarchical", (written.flaw,) if written.flaw else (), [top])}
 
 
-def hierarchical_graph(shop: SessionProtocol | None = None) -> StateGraph[TreeState, Any, TreeState, TreeOutput]:
+def hierarchical_graph(session: SessionProtocol | None = None) -> StateGraph[TreeState, Any, TreeState, TreeOutput]:
     """The uncompiled graph; its nodes work for a run that has begun."""
     graph = StateGraph(TreeState, output_schema=TreeOutput)
-    graph.add_node("build_tree", node(build_tree, shop))
-    graph.add_node("tidy", node(tidy, shop))
+    graph.add_node("build_tree", node(build_tree, session))
+    graph.add_node("tidy", node(tidy, session))
     graph.add_edge(START, "build_tree")
     graph.add_edge("build_tree", "tidy")
     return graph

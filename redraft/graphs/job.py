@@ -57,7 +57,7 @@ class Job:
     reviser: Reviser
     outliner: Outliner | None = None
     """Who outlines the document, where somebody does."""
-    jury: Panel | None = None
+    panel: Panel | None = None
     decider: Decider | None = None
     """Who decides what is mended, where the policy leaves that to a model."""
     arbiter: Arbiter | None = None
@@ -70,14 +70,14 @@ class Job:
     @property
     def refinement(self) -> RefineConfig:
         """What the run refines its draft for; one that only judges would have all that there is."""
-        aims = self.jury.aims if self.jury is not None else {}
+        aims = self.panel.aims if self.panel is not None else {}
         return self.run.refinement or RefineConfig(goals={name: 1.0 for name, aim in aims.items() if aim})
 
     @property
     def judges(self) -> Panel:
         """Who judges the drafts."""
-        assert self.jury is not None, "only graphs that judge ask"
-        return self.jury
+        assert self.panel is not None, "only graphs that judge ask"
+        return self.panel
 
     def excerpt(self, chunk: Chunk) -> str:
         """The text of a chunk."""
@@ -95,8 +95,8 @@ class Job:
 
     async def outline(self) -> Outline | None:
         """What the document comes to, where that has been said, or can be said for those who judge."""
-        if self.jury is not None:
-            return await self.jury.outline()
+        if self.panel is not None:
+            return await self.panel.outline()
         return await self.outliner.known() if self.outliner else None
 
     async def outlined(self, summaries: Sequence[str]) -> Outline | None:

@@ -1,4 +1,4 @@
-"""How a node gets to work: with the workshop that the graph was given, on the run that its state names."""
+"""How a node gets to work: with the session that the graph was given, on the run that its state names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from redraft.graphs.state import Scope, Task, Update
 
 
 class SessionProtocol(Protocol):
-    """What a graph needs of its workshop: to begin a run, to work on it, and to bring it to its end."""
+    """What a graph needs of its session: to begin a run, to work on it, and to bring it to its end."""
 
     async def begin(self, task: Task, scope: Scope) -> str:
         """Record a new run of what is asked; returns its id."""
@@ -41,21 +41,25 @@ Work = Callable[[Any, Job], Awaitable[Update | Command[str]]]
 """What a node does: from the state and the run at work to what changes of the state, and where that goes on."""
 
 
-def shop_of(runtime: Runtime[Any], shop: SessionProtocol | None) -> SessionProtocol:
-    """The workshop that a graph was built with, or that it was run with."""
-    found = shop or runtime.context
+def session_of(runtime: Runtime[Any], session: SessionProtocol | None) -> SessionProtocol:
+    """The session that a graph was built with, or that it was run with."""
+    found = session or runtime.context
     if found is None:
         raise UsageError(
-            "the graph was run without a workshop",
-            hint="pass context=shop, from `async with redraft.Session(...) as shop`, also when it goes on",
+            "the graph was run without a session",
+            hint="pass context=session, from `async with redraft.Session(...) as session`, also when it goes on",
         )
-    return found if hasattr(found, "at_work") else shop_of(runtime, getattr(found, "shop", None) or _no_shop(found))
+    return (
+        found
+        if hasattr(found, "at_work")
+        else session_of(runtime, getattr(found, "session", None) or _no_session(found))
+    )
 
 
-def _no_shop(context: object) -> Any:
+def _no_session(context: object) -> Any:
     raise UsageError(
-        f"the graph was run with a context of the type {type(context).__name__}, which is no workshop",
-        hint="pass the workshop itself, a context that has one as its attribute `shop`, or build the graph with shop=",
+        f"the graph was run with a context of the type {type(context).__name__}, which is no session",
+        hint="pass a session, a context with one as its attribute `session`, or build the graph with session=",
     )
 
 
@@ -76,12 +80,12 @@ def watched(runtime: Runtime[Any]) -> Iterator[None]:
         _watched.reset(token)
 
 
-def node(work: Work, shop: SessionProtocol | None = None) -> Node:
+def node(work: Work, session: SessionProtocol | None = None) -> Node:
     """A node of a graph, for what is done on a run."""
 
     async def at_work(state: Any, runtime: Runtime[Any]) -> Update | Command[str]:
         with watched(runtime):
-            async with shop_of(runtime, shop).at_work(state["run"]) as job:
+            async with session_of(runtime, session).at_work(state["run"]) as job:
                 return await work(state, job)
 
     at_work.__name__ = work.__name__

@@ -411,16 +411,16 @@ def decided(state: State) -> str:
     return state["next"]
 
 
-def add_refinement(graph: StateGraph[Any, Any, Any, Any], shop: SessionProtocol | None) -> None:
+def add_refinement(graph: StateGraph[Any, Any, Any, Any], session: SessionProtocol | None) -> None:
     """The steps of refining, from `settle` to `finish`, which follow on those of judging."""
     ends: dict[Hashable, str] = {"finish": "compare"}
-    graph.add_node("settle", node(settle, shop))
-    graph.add_node("decide", node(decide, shop))
-    graph.add_node("review", node(review, shop))
-    graph.add_node("confirm", node(confirm, shop))
-    graph.add_node("revise", node(revise, shop))
-    graph.add_node("contest", node(contest, shop))
-    graph.add_node("compare", node(compare, shop))
+    graph.add_node("settle", node(settle, session))
+    graph.add_node("decide", node(decide, session))
+    graph.add_node("review", node(review, session))
+    graph.add_node("confirm", node(confirm, session))
+    graph.add_node("revise", node(revise, session))
+    graph.add_node("contest", node(contest, session))
+    graph.add_node("compare", node(compare, session))
     graph.add_edge("settle", "decide")
     graph.add_conditional_edges("decide", decided, {**_to("confirm", "decide", "revise"), **ends})
     graph.add_conditional_edges("confirm", decided, _to("decide", "review", "revise"))

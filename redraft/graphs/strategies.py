@@ -39,10 +39,10 @@ async def summarize(state: State, job: Job) -> Update:
     return {"draft": draft, "pieces": {"0": 1}}
 
 
-def direct_graph(shop: SessionProtocol | None = None) -> StateGraph[State, Any, State, Drafting]:
+def direct_graph(session: SessionProtocol | None = None) -> StateGraph[State, Any, State, Drafting]:
     """The uncompiled graph; its nodes work for a run that has begun."""
     graph = StateGraph(State, output_schema=Drafting)
-    graph.add_node("summarize", node(summarize, shop))
+    graph.add_node("summarize", node(summarize, session))
     graph.add_edge(START, "summarize")
     return graph
 
@@ -123,13 +123,13 @@ def _onward(read: int, job: Job) -> str:
     return "read_chunk" if read < len(job.chunks) else "tidy"
 
 
-def incremental_graph(shop: SessionProtocol | None = None) -> StateGraph[RunningState, Any, RunningState, Running]:
+def incremental_graph(session: SessionProtocol | None = None) -> StateGraph[RunningState, Any, RunningState, Running]:
     """The uncompiled graph; its nodes work for a run that has begun."""
     graph = StateGraph(RunningState, output_schema=Running)
-    graph.add_node("start", node(start, shop))
-    graph.add_node("read_chunk", node(read_chunk, shop), destinations=("read_chunk", "compress", "tidy"))
-    graph.add_node("compress", node(compress, shop), destinations=("read_chunk", "tidy"))
-    graph.add_node("tidy", node(tidy, shop))
+    graph.add_node("start", node(start, session))
+    graph.add_node("read_chunk", node(read_chunk, session), destinations=("read_chunk", "compress", "tidy"))
+    graph.add_node("compress", node(compress, session), destinations=("read_chunk", "tidy"))
+    graph.add_node("tidy", node(tidy, session))
     graph.add_edge(START, "start")
     graph.add_edge("start", "read_chunk")
     return graph

@@ -131,7 +131,7 @@ class RecordedModel:
         self._observer = observer
         self._pause = pause
         self._language = language if any(map(is_foreign, language.split(", "))) else ""
-        self._manners: ModelCapabilities | None = None
+        self._capabilities: ModelCapabilities | None = None
         self._patience = Patience()
         self._odd: set[str] = set()
         self._hopeless: RedraftError | None = None
@@ -168,9 +168,9 @@ class RecordedModel:
 
     async def _learn(self, mode: str | None) -> None:
         """Remember a way of asking that works, for the next run."""
-        if mode is not None and self._manners is not None and mode != self._manners.mode:
-            self._manners = replace(self._manners, mode=mode)
-            await off_loop(self._store.manners.learn_mode, self.identity, mode)
+        if mode is not None and self._capabilities is not None and mode != self._capabilities.mode:
+            self._capabilities = replace(self._capabilities, mode=mode)
+            await off_loop(self._store.capabilities.learn_mode, self.identity, mode)
 
     def _key(self, request: Request[Any, Any]) -> str:
         sampling = request.sampling
@@ -234,16 +234,16 @@ class RecordedModel:
 
     async def _met(self) -> ModelCapabilities:
         """What earlier runs have learned of the model, as it was known when this run began. The model is told of it."""
-        if self._manners is None:
-            self._manners = await off_loop(self._store.manners.known, self.identity)
+        if self._capabilities is None:
+            self._capabilities = await off_loop(self._store.capabilities.known, self.identity)
             if isinstance(self._inner, Thinker):
-                self._inner.expect(self._manners.reasoning_tokens or 0)
-        return self._manners
+                self._inner.expect(self._capabilities.reasoning_tokens or 0)
+        return self._capabilities
 
     async def _remember(self, thought_before: int) -> None:
         """Keep what was learned of the model since."""
         if isinstance(self._inner, Thinker) and self._inner.thought > thought_before:
-            await off_loop(self._store.manners.learn_reasoning, self.identity, self._inner.thought)
+            await off_loop(self._store.capabilities.learn_reasoning, self.identity, self._inner.thought)
 
     async def _answered_elsewhere(self, request: Request[Given_, Value_], key: str) -> Reply[Value_] | None:
         """The answer to the same request of another process, which is paid for once; None where it brought none."""

@@ -93,10 +93,10 @@ def spaced(wanted: Sequence[float], least: float, low: float, high: float) -> li
     """Places as near to those wanted as may be, so far apart, and within bounds if there is room for all of them."""
     order = sorted(range(len(wanted)), key=lambda at: (wanted[at], at))
     places = [0.0] * len(wanted)
-    floor = low
+    manager = low
     for at in order:
-        places[at] = max(wanted[at], floor)
-        floor = places[at] + least
+        places[at] = max(wanted[at], manager)
+        manager = places[at] + least
     ceiling = high
     for at in reversed(order):
         places[at] = max(low, min(places[at], ceiling))

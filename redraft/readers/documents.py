@@ -96,7 +96,7 @@ def _whole(data: bytes, path: Path, name: str, wanted: Choice) -> Document:
 def read_text(source: str | Path) -> CleanText:
     """The text at `source`, read as a document is, without the space around it; here it may be empty."""
     source = str(source)
-    path = _path(source, "the id that `await shop.add(text)` returns")
+    path = _path(source, "the id that `await session.add(text)` returns")
     if source != STDIN and (installed_for(path) or path.suffix.lower() in BY_SUFFIX):
         document = load(source)
         return CleanText(document.text.strip(), document.notes)

@@ -107,11 +107,11 @@ Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 
 class Driver:
-    """Drives the graphs of one workshop, with checkpoints in the store."""
+    """Drives the graphs of one session, with checkpoints in the store."""
 
-    def __init__(self, store: Store, shop: SessionProtocol, reviewer: Reviewer | None, watcher: Watcher) -> None:
+    def __init__(self, store: Store, session: SessionProtocol, reviewer: Reviewer | None, watcher: Watcher) -> None:
         self._store = store
-        self._shop = shop
+        self._session = session
         self._reviewer = reviewer
         self._watcher = watcher
         self._closing = AsyncExitStack()
@@ -150,11 +150,11 @@ class Driver:
         snapshot = await graph.aget_state(config)
         if answer is None and await self._ended(run, snapshot):
             # Somebody has worked on it since, and left it open: there is nothing else to be done.
-            await self._shop.finish(run.id, "", snapshot.values["stop"], snapshot.values.get("why", ""))
+            await self._session.finish(run.id, "", snapshot.values["stop"], snapshot.values.get("why", ""))
             return
         entry = await self._entry(run, snapshot, config, answer)
         while True:
-            await graph.ainvoke(entry, config, context=self._shop, durability="sync")
+            await graph.ainvoke(entry, config, context=self._session, durability="sync")
             question = _question(await graph.aget_state(config))
             reply = await self._reviewer(question[1]) if question and self._reviewer else None
             if question is None or reply is None:

@@ -40,19 +40,19 @@ from redraft.store.store import Store
 from redraft.text.words import count_words
 
 
-async def build(floor: RunManager, run: Run) -> None:
+async def build(manager: RunManager, run: Run) -> None:
     """Ask for what is not known yet; the run's judging names what it came to."""
     assert run.judging is not None
-    async with floor.at_work(run.id) as job:
-        jury = job.judges
+    async with manager.at_work(run.id) as job:
+        panel = job.judges
         if run.kind == "pack":
-            floor.observe(StageStarted("questions about the document", 0))
-            built = {"pack": (await jury.completed_pack()).id}
+            manager.observe(StageStarted("questions about the document", 0))
+            built = {"pack": (await panel.completed_pack()).id}
         else:
-            floor.observe(StageStarted("key facts of the document", 0))
-            built = {"keyfacts": (await jury.completed_keyfacts()).id}
-        await off_loop(floor.store.runs.set_judging, run.id, run.judging.model_copy(update=built))
-    await floor.finish(run.id, "", "complete")
+            manager.observe(StageStarted("key facts of the document", 0))
+            built = {"keyfacts": (await panel.completed_keyfacts()).id}
+        await off_loop(manager.store.runs.set_judging, run.id, run.judging.model_copy(update=built))
+    await manager.finish(run.id, "", "complete")
 
 
 def check_summaries(first: str, second: str) -> None:
@@ -62,40 +62,40 @@ def check_summaries(first: str, second: str) -> None:
             raise UsageError("there is not one word in it", place=f"summary {name}")
 
 
-async def compare(floor: RunManager, run: Run) -> None:
+async def compare(manager: RunManager, run: Run) -> None:
     """Which of the two summaries is better, kept with the first. Of one text twice nobody need be asked."""
     assert run.judging is not None
-    store = floor.store
+    store = manager.store
     made = {draft.node: draft for draft in await off_loop(store.runs.drafts, run.id)}
     if not {GIVEN, OTHER} <= made.keys():
         raise RunError(f"the summaries of run {run.id} were never stored", hint="begin it anew")
     first, second = made[GIVEN], made[OTHER]
     if first.text.strip() == second.text.strip():
-        await _of_one_text(floor, run, first, second)
+        await _of_one_text(manager, run, first, second)
         return
-    async with floor.working(run.id) as foreman:
-        await _measured(store, foreman.desk(), first, second)
-        referees = foreman.referees(run.judging)
-        floor.observe(StageStarted("preference", 2 * len(referees)))
-        document, tokens = foreman.prepared.document, foreman.prepared.document_tokens
+    async with manager.working(run.id) as job_factory:
+        await _measured(store, job_factory.desk(), first, second)
+        referees = job_factory.referees(run.judging)
+        manager.observe(StageStarted("preference", 2 * len(referees)))
+        document, tokens = job_factory.prepared.document, job_factory.prepared.document_tokens
         preferred = await prefer(referees, document, tokens, first.text, second.text)
         await off_loop(store.judgments.keep, first.id, preferred)
-    await floor.finish(run.id, first.id, "complete")
+    await manager.finish(run.id, first.id, "complete")
 
 
-async def _of_one_text(floor: RunManager, run: Run, first: Draft, second: Draft) -> None:
+async def _of_one_text(manager: RunManager, run: Run, first: Draft, second: Draft) -> None:
     """A tie, for which no model is opened: none of them need have a key."""
-    store = floor.store
+    store = manager.store
     with store.claim(run.id):
         async with on_record(store, run.id):
-            floor.observe(RunStarted(run.id))
-            prepared = floor.prepared.pop(run.id, None)
+            manager.observe(RunStarted(run.id))
+            prepared = manager.prepared.pop(run.id, None)
             if prepared is None:
                 prepared = await off_loop(recall, store, run)
             await _measured(store, desk_of(prepared, [prepared.settings]), first, second)
             await off_loop(store.judgments.keep, first.id, same())
             await off_loop(store.runs.choose_draft, run.id, first.id)
-    floor.observe(RunDone(run.id, "complete"))
+    manager.observe(RunDone(run.id, "complete"))
 
 
 async def _measured(store: Store, desk: EvidenceReader, *drafts: Draft) -> None:
@@ -105,32 +105,32 @@ async def _measured(store: Store, desk: EvidenceReader, *drafts: Draft) -> None:
         await off_loop(store.judgments.keep, draft.id, await Statistics().evaluate(case))
 
 
-async def may_gain(floor: RunManager, run: Run) -> bool:
+async def may_gain(manager: RunManager, run: Run) -> bool:
     """Whether to work on it again: a chunk was left out, a metric or an item of one has no verdict, a goal is unsure,
     a revision never came, what its scores rest on lacks less now, or any of this is so of a chapter.
 
     Of a pack with holes these are tried first. A run that was judged by it begins anew only if that has closed some:
     what has been asked before is not asked again, but a person who reviews is.
     """
-    if await off_loop(floor.store.runs.gaps, run.id):
+    if await off_loop(manager.store.runs.gaps, run.id):
         return True
-    if await off_loop(lost_rounds, floor.store, run):
+    if await off_loop(lost_rounds, manager.store, run):
         return True
-    for chapter in await off_loop(floor.store.chapters.of, run.id):
-        part = await off_loop(floor.store.runs.get, chapter.run) if chapter.run else None
-        if part is None or part.status != "done" or await may_gain(floor, part):
+    for chapter in await off_loop(manager.store.chapters.of, run.id):
+        part = await off_loop(manager.store.runs.get, chapter.run) if chapter.run else None
+        if part is None or part.status != "done" or await may_gain(manager, part):
             return True
     if run.kind in YARDSTICKS.values():
-        built = await off_loop(_built, floor.store, run)
+        built = await off_loop(_built, manager.store, run)
         return built is not None and bool(built.missing) and not built.imported
-    judged = (await off_loop(floor.store.judgments.of, run.draft)).values() if run.draft and run.judging else ()
+    judged = (await off_loop(manager.store.judgments.of, run.draft)).values() if run.draft and run.judging else ()
     wanted = run.refinement
     reviewed = wanted is not None and wanted.review
     if not reviewed and any(one.outcome == "failed" or one.unjudged for one in judged):
         return True
     if wanted and unsure({one.metric: one for one in judged}, wanted.goals, wanted.judged_share):
         return True
-    return await _closed(floor, run, [one for one in judged if one.missing])
+    return await _closed(manager, run, [one for one in judged if one.missing])
 
 
 def _built(store: Store, run: Run) -> Pack | KeyFacts | None:
@@ -139,15 +139,15 @@ def _built(store: Store, run: Run) -> Pack | KeyFacts | None:
     return shelf.get(key) if key else None
 
 
-async def _closed(floor: RunManager, run: Run, lacking: list[Evaluation]) -> bool:
+async def _closed(manager: RunManager, run: Run, lacking: list[Evaluation]) -> bool:
     """Whether a hole in what these evaluations rest on is closed now."""
     if not lacking:
         return False
-    async with floor.visiting(run.id) as foreman:
+    async with manager.visiting(run.id) as job_factory:
         assert run.judging is not None
-        jury = await off_loop(foreman.jury, run.judging)
+        panel = await off_loop(job_factory.panel, run.judging)
         for one in lacking:
-            now = await (jury.completed_pack() if "pack" in one.details else jury.completed_keyfacts())
+            now = await (panel.completed_pack() if "pack" in one.details else panel.completed_keyfacts())
             rested = (one.details.get("pack", one.details.get("keyfacts")), one.missing)
             if (now.id, now.missing) != rested:
                 return True
@@ -158,40 +158,40 @@ _LEFT_OUT = (BudgetError, IncompleteError, NotShrinkingError, RejectedRequest, R
 """What leaves a candidate out, and ends nothing else. Whether the budget has room for the rest the whole finds out."""
 
 
-async def draft_candidates(floor: RunManager, driver: Driver, run: Run) -> None:
+async def draft_candidates(manager: RunManager, driver: Driver, run: Run) -> None:
     """Bring the runs of all candidates to their end, unless one was chosen before."""
-    candidates = await off_loop(floor.store.candidates.of, run.id)
+    candidates = await off_loop(manager.store.candidates.of, run.id)
     if any(one.chosen for one in candidates):
         return
-    async with floor.at_work(run.id) as job:
+    async with manager.at_work(run.id) as job:
         limits = job.run.limits
         if not candidates:
-            candidates = await off_loop(_recorded, floor, job.run)
+            candidates = await off_loop(_recorded, manager, job.run)
         others = [one for one in candidates if one.run]
         job.observe(StageStarted("other drafts", 0))
         budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, pot=run.id)
         for one in others:
-            floor.shared[one.run], floor.limited[one.run] = budget, limits
-        work = (_drafted(floor, driver, run, one, len(candidates)) for one in others)
+            manager.shared[one.run], manager.limited[one.run] = budget, limits
+        work = (_drafted(manager, driver, run, one, len(candidates)) for one in others)
         ended = await asyncio.gather(*work, return_exceptions=True)
         if failures := [one for one in ended if isinstance(one, BaseException)]:
             raise failures[0]
 
 
-def _recorded(floor: RunManager, run: Run) -> list[DraftCandidate]:
+def _recorded(manager: RunManager, run: Run) -> list[DraftCandidate]:
     """The candidates of a run nobody has begun on: what cannot be planned is said before the first call of any."""
-    store, writer = floor.store, floor.people.objects.get(floor.people.model or "")
+    store, writer = manager.store, manager.people.objects.get(manager.people.model or "")
     document = store.documents.get(run.document)
     prepared = [candidate(document, run.settings, number, writer) for number in range(2, run.settings.drafts + 1)]
     with store.at_once():
         parts = [record(one, RunSpec(), run.limits, store) for one in prepared]
         store.candidates.add(run.id, [part.id for part in parts])
-    floor.prepared |= {part.id: one for part, one in zip(parts, prepared, strict=True)}
+    manager.prepared |= {part.id: one for part, one in zip(parts, prepared, strict=True)}
     return store.candidates.of(run.id)
 
 
-async def _drafted(floor: RunManager, driver: Driver, run: Run, one: DraftCandidate, count: int) -> None:
-    part = await off_loop(floor.store.runs.get, one.run)
+async def _drafted(manager: RunManager, driver: Driver, run: Run, one: DraftCandidate, count: int) -> None:
+    part = await off_loop(manager.store.runs.get, one.run)
     if part.status == "done":
         return
     name = f"candidate {one.number} of {count}"
@@ -199,7 +199,7 @@ async def _drafted(floor: RunManager, driver: Driver, run: Run, one: DraftCandid
         try:
             await driver.drive(part)
         except _LEFT_OUT as error:
-            floor.observe(Noted(f"{name} is left out: {error.message}"))
+            manager.observe(Noted(f"{name} is left out: {error.message}"))
 
 
 AT_ONCE = 8
@@ -208,27 +208,27 @@ _LEFT_OUT_OF_CHAPTERS = (IncompleteError, NotShrinkingError, RejectedRequest, Re
 """What ends a chapter, and nothing else."""
 
 
-async def draft_chapters(floor: RunManager, driver: Driver, run: Run) -> bool:
+async def draft_chapters(manager: RunManager, driver: Driver, run: Run) -> bool:
     """Bring the runs of all chapters to their end, and say whether they are there for the whole to go on.
 
     What ends one of them ends the whole, once the others have come to their end, for what these cost is spent. Where
     the budget is used up, what there is of chapters has become the draft of the whole.
     """
     try:
-        await _drafted_of_chapters(floor, driver, run)
+        await _drafted_of_chapters(manager, driver, run)
     except BudgetError:
-        if (await off_loop(floor.store.runs.get, run.id)).draft is None or run.kind == "evaluate":
+        if (await off_loop(manager.store.runs.get, run.id)).draft is None or run.kind == "evaluate":
             raise
         return False
     return True
 
 
-async def _drafted_of_chapters(floor: RunManager, driver: Driver, run: Run) -> None:
-    async with floor.at_work(run.id) as job:
-        chapters = await off_loop(floor.store.chapters.of, run.id)
+async def _drafted_of_chapters(manager: RunManager, driver: Driver, run: Run) -> None:
+    async with manager.at_work(run.id) as job:
+        chapters = await off_loop(manager.store.chapters.of, run.id)
         limits = job.run.limits
         budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, pot=run.id)
-        work = _Work(floor, driver, job, budget, asyncio.Semaphore(AT_ONCE), len(chapters))
+        work = _Work(manager, driver, job, budget, asyncio.Semaphore(AT_ONCE), len(chapters))
         # What cannot be planned for one of them is said before the first call of any.
         planned = sum([await work.prepare(chapter) for chapter in chapters if not chapter.run])
         job.observe(StageStarted("chapters", planned))
@@ -241,7 +241,7 @@ async def _drafted_of_chapters(floor: RunManager, driver: Driver, run: Run) -> N
 class _Work:
     """The chapters of one run, while they are worked on."""
 
-    floor: RunManager
+    manager: RunManager
     driver: Driver
     job: Job
     budget: Budget
@@ -253,8 +253,8 @@ class _Work:
     async def prepare(self, chapter: ChapterRun) -> int:
         """Prepare a chapter that nobody has begun on, under the settings of the whole; returns how many calls its draft
         will take."""
-        floor, document = self.floor, chapter_of(self.job.document, chapter.title, chapter.chunk.span)
-        writer = floor.people.objects.get(floor.people.model or "")
+        manager, document = self.manager, chapter_of(self.job.document, chapter.title, chapter.chunk.span)
+        writer = manager.people.objects.get(manager.people.model or "")
         prepared = await off_loop(prepare, document, settings_of(self.job.run.settings, document), writer)
         self.prepared[chapter.chunk.index] = prepared
         return prepared.plan.calls - prepared.plan.compressions
@@ -263,9 +263,9 @@ class _Work:
         """Bring the summary of a chapter to its end, and keep it for the whole."""
         async with self.room:
             part = await self._recorded(chapter)
-            self.floor.shared[part.id] = self.budget
-            self.floor.limited[part.id] = self.job.run.limits
-            if part.status != "done" or await may_gain(self.floor, part):
+            self.manager.shared[part.id] = self.budget
+            self.manager.limited[part.id] = self.job.run.limits
+            if part.status != "done" or await may_gain(self.manager, part):
                 with part_of_another(chapter.title, self.job.run.id):
                     part = await self._carried_out(chapter, part)
             await self._keep(chapter, part)
@@ -274,10 +274,10 @@ class _Work:
 
     async def _recorded(self, chapter: ChapterRun) -> Run:
         """The run of a chapter."""
-        floor, whole, store = self.floor, self.job.run, self.floor.store
+        manager, whole, store = self.manager, self.job.run, self.manager.store
         if chapter.run:
             return await off_loop(store.runs.get, chapter.run)
-        order = order_of(RunSpec(whole.purpose, own=tuple(floor.own.values())))
+        order = order_of(RunSpec(whole.purpose, own=tuple(manager.own.values())))
         prepared = self.prepared.pop(chapter.chunk.index)
 
         def recorded() -> Run:
@@ -287,12 +287,12 @@ class _Work:
             return part
 
         part = await off_loop(recorded)
-        floor.prepared[part.id] = prepared
+        manager.prepared[part.id] = prepared
         return part
 
     async def _carried_out(self, chapter: ChapterRun, part: Run) -> Run:
         """The run once it has come to its end. One that nothing comes of leaves a gap in the whole."""
-        store = self.floor.store
+        store = self.manager.store
         try:
             await self.driver.drive(part)
         except _LEFT_OUT_OF_CHAPTERS as error:
@@ -309,7 +309,7 @@ class _Work:
 
     async def _keep(self, chapter: ChapterRun, part: Run) -> None:
         """Keep the summary of a chapter as what the whole is made from."""
-        store, job, chunk = self.floor.store, self.job, chapter.chunk
+        store, job, chunk = self.manager.store, self.job, chapter.chunk
         if part.draft is None or part.status != "done":
             return
         draft = await off_loop(store.runs.draft, part.draft)
@@ -319,17 +319,17 @@ class _Work:
         await job.close_gap(chunk.index)
 
 
-async def carry_out(floor: RunManager, driver: Driver, run: Run, answer: Mapping[str, Any] | None = None) -> None:
+async def carry_out(manager: RunManager, driver: Driver, run: Run, answer: Mapping[str, Any] | None = None) -> None:
     """Bring a run to its end, or to a stop. `answer` is for one that waits for a person."""
     if run.kind == "compare":
-        await compare(floor, run)
+        await compare(manager, run)
     elif run.kind == "lineage":
-        await trace(floor, run)
+        await trace(manager, run)
     elif run.kind in ("pack", "keyfacts"):
-        await build(floor, run)
+        await build(manager, run)
     else:
         if run.settings.drafts > 1 and answer is None:
-            await draft_candidates(floor, driver, run)
+            await draft_candidates(manager, driver, run)
         by_chapter = run.settings.by_chapter and answer is None
-        if not by_chapter or await draft_chapters(floor, driver, run):
+        if not by_chapter or await draft_chapters(manager, driver, run):
             await driver.drive(run, answer)

@@ -89,7 +89,7 @@ class ExperimentRunner:
     limits: Limits
     prices: PriceTable | None = None
     observer: Observer = unobserved
-    shop: Session | None = None
+    session: Session | None = None
     """Whose people and metrics make the runs, where some of them are objects; without one all go by their names."""
     stopped: BudgetError | None = None
     """Why no more runs are begun."""
@@ -139,7 +139,7 @@ class ExperimentRunner:
 
     @property
     def _objects(self) -> Mapping[str, Model]:
-        return self.shop.terms.people.objects if self.shop is not None else NOBODY
+        return self.session.terms.people.objects if self.session is not None else NOBODY
 
     def _window(self, one: ModelRole) -> int | None:
         """What a model's server says of its window, which it is asked once."""
@@ -157,8 +157,8 @@ class ExperimentRunner:
 
     async def made(self, document: Document, settings: DraftConfig, order: RunSpec, watch: RunWatch) -> Result:
         """The run when it is done: found again, gone on with, or begun. Failures are the run's own, and raised."""
-        if self.shop is not None:
-            order = replace(order, own=tuple(self.shop.terms.own.values()))
+        if self.session is not None:
+            order = replace(order, own=tuple(self.session.terms.own.values()))
         settings, order = await self._settled(settings, order)
         run = await self.begun(document, settings, order)
         if run is not None:
@@ -168,8 +168,8 @@ class ExperimentRunner:
         if self.stopped is not None:
             raise self.stopped
         try:
-            async with self._opened(watch) as shop:
-                result = await (shop.resume(run.id) if run else shop.begin_order(document, settings, order))
+            async with self._opened(watch) as session:
+                result = await (session.resume(run.id) if run else session.begin_order(document, settings, order))
         except BudgetError as error:
             self.stopped = error
             raise
@@ -180,7 +180,7 @@ class ExperimentRunner:
         return result
 
     def _opened(self, watch: RunWatch) -> Session:
-        """A workshop for one run."""
-        if self.shop is not None:
-            return self.shop.beside(watch, self.limits, self.budget)
+        """A session for one run."""
+        if self.session is not None:
+            return self.session.beside(watch, self.limits, self.budget)
         return Session(self.store, limits=self.limits, prices=self.prices, observer=watch, budget=self.budget)

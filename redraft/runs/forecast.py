@@ -247,12 +247,12 @@ def _revisions(prepared: Prepared, ahead: Ahead) -> Stage:
 
 @dataclass(frozen=True, slots=True)
 class Spending:
-    """What drafting and judging come to. `staff` are the settings of whoever does a stage; one judge stands for all."""
+    """What drafting and judging come to. `pool` are the settings of whoever does a stage; one judge stands for all."""
 
     prepared: Prepared
     order: RunSpec
     forecast: Forecast
-    staff: Mapping[Role, DraftConfig]
+    pool: Mapping[Role, DraftConfig]
     prices: PriceTable
     notes: tuple[str, ...]
     """What a user should know of it, in sentences."""
@@ -298,9 +298,9 @@ class Spending:
     def _parts(self) -> Iterator[tuple[DraftConfig, int, Usage]]:
         """Drafting, and each stage of judging: under which settings, how many calls, and what they use."""
         it = self.prepared.plan
-        yield self.staff["writer"], it.calls, Usage(it.prompt_tokens, it.completion_tokens)
+        yield self.pool["writer"], it.calls, Usage(it.prompt_tokens, it.completion_tokens)
         for stage in self.forecast.stages:
-            yield self.staff[stage.by], stage.calls, Usage(stage.prompt_tokens, stage.completion_tokens)
+            yield self.pool[stage.by], stage.calls, Usage(stage.prompt_tokens, stage.completion_tokens)
         for part in (*self.chapters, *self.others):
             yield from part._parts()
 
@@ -317,7 +317,7 @@ class Spending:
             },
             "model": prepared.settings.model,
             "judges": list(order.judging.judges or (prepared.settings.model,)) if order.judging else [],
-            "validator": self.staff["validator"].model if order.judging else None,
+            "validator": self.pool["validator"].model if order.judging else None,
             "tokenizer": prepared.tokenizer.name,
             **{name: value for name, value in asdict(it).items() if not name.startswith("document_")},
             "stages": [asdict(stage) for stage in self.forecast.stages],

@@ -58,7 +58,7 @@ class JobFactory:
     store: Store
     run: Run
     prepared: Prepared
-    staff: ModelPool
+    pool: ModelPool
     observe: Observer
     own: Sequence[Evaluator] = ()
     """The evaluators that were handed over."""
@@ -67,9 +67,9 @@ class JobFactory:
 
     async def job(self) -> Job:
         """The run at work, as the nodes of a graph have it."""
-        run, prepared, pen = self.run, self.prepared, self._pen()
+        run, prepared, structured_writer = self.run, self.prepared, self._structured_writer()
         query = run.settings.query
-        jury = await off_loop(self.jury, run.judging) if run.judging else None
+        panel = await off_loop(self.panel, run.judging) if run.judging else None
         return Job(
             run=run,
             store=self.store,
@@ -78,12 +78,12 @@ class JobFactory:
             plan=prepared.plan,
             tokenizer=prepared.tokenizer,
             observe=self.observe,
-            writer=Writer(pen, query=query, kind=await off_loop(kind_by_form, prepared.document.text)),
-            reviser=Reviser(pen, jury.desk if jury else self.desk(judged=False), query),
-            outliner=self.outliner(self.staff.writer, run.settings.sample),
-            jury=jury,
-            decider=self._decider(jury),
-            arbiter=self._arbiter(jury),
+            writer=Writer(structured_writer, query=query, kind=await off_loop(kind_by_form, prepared.document.text)),
+            reviser=Reviser(structured_writer, panel.desk if panel else self.desk(judged=False), query),
+            outliner=self.outliner(self.pool.writer, run.settings.sample),
+            panel=panel,
+            decider=self._decider(panel),
+            arbiter=self._arbiter(panel),
             referees=tuple(self.referees(run.judging or JudgeConfig(), in_words=True)) if self._compares else (),
         )
 
@@ -92,12 +92,12 @@ class JobFactory:
         """Whether drafts are compared: several at the beginning, or the first one with the best in the end."""
         return self.run.settings.drafts > 1 or bool(self.run.refinement and self.run.judging)
 
-    def jury(self, judging: JudgeConfig) -> Panel:
+    def panel(self, judging: JudgeConfig) -> Panel:
         """The judges of the run, with what they judge by."""
         encoder = self._encoder(judging)
         builds = self.run.kind in YARDSTICKS.values()
         known = () if builds else evaluators(judging, encoder, self.own)
-        panel = tuple(self._judge(worker, turn) for worker in self.staff.judges for turn in self._turns(judging))
+        panel = tuple(self._judge(worker, turn) for worker in self.pool.judges for turn in self._turns(judging))
         return Panel(
             self.store,
             self.desk(encoder),
@@ -105,9 +105,9 @@ class JobFactory:
             known,
             judging.model_copy(update=self._yardsticks(known)),
             self.observe,
-            validator=self._judge(self.staff.validator, self._turns(judging)[0]),
+            validator=self._judge(self.pool.validator, self._turns(judging)[0]),
             query=self.run.settings.query,
-            outliner=self.outliner(self.staff.writer, self.run.settings.sample),
+            outliner=self.outliner(self.pool.writer, self.run.settings.sample),
         )
 
     def outliner(self, worker: WorkingModel, sample: int) -> Outliner | None:
@@ -141,7 +141,7 @@ class JobFactory:
 
     def desk(self, encoder: Encoder | None = None, *, judged: bool = True) -> EvidenceReader:
         """Where the run's judges look things up: as much at once as the least of their windows has room for."""
-        judging = (*self.staff.judges, self.staff.validator)
+        judging = (*self.pool.judges, self.pool.validator)
         settings = [worker.settings for worker in judging]
         reading = self.run.judging.evidence if self.run.judging else "auto"
         return desk_of(self.prepared, settings, encoder, judged=judged, reading=reading)
@@ -150,23 +150,23 @@ class JobFactory:
         """One for every judging; of those by language models alone, where they are to be `in_words`."""
         return [
             Referee(self._judge(worker, turn), self.prepared.tokenizer, worker.window)
-            for worker in self.staff.judges
+            for worker in self.pool.judges
             if not in_words or reads_prompts(worker.settings.model)
             for turn in self._turns(judging)
         ]
 
-    def _arbiter(self, jury: Panel | None) -> Arbiter | None:
+    def _arbiter(self, panel: Panel | None) -> Arbiter | None:
         """Who takes a second look at findings: the last of the judges that are language models, so that where there are
         several it is not the one that has asked the questions."""
-        able = [worker for worker in self.staff.judges if reads_prompts(worker.settings.model)]
-        if jury is None or self.run.judging is None or not able:
+        able = [worker for worker in self.pool.judges if reads_prompts(worker.settings.model)]
+        if panel is None or self.run.judging is None or not able:
             return None
-        desk = replace(jury.desk, window=able[-1].settings.context_tokens)
+        desk = replace(panel.desk, window=able[-1].settings.context_tokens)
         return Arbiter(self._judge(able[-1], self._turns(self.run.judging)[-1]), desk)
 
     def sentence_tracer(self, judging: JudgeConfig) -> SentenceTracer:
         """The first of the judges, to be asked where sentences come from."""
-        worker = self.staff.judges[0]
+        worker = self.pool.judges[0]
         return SentenceTracer(self._judge(worker, self._turns(judging)[0]), self.prepared.tokenizer, worker.window)
 
     def _turns(self, judging: JudgeConfig) -> range:
@@ -191,16 +191,16 @@ class JobFactory:
             visit=self.attempt,
         )
 
-    def _decider(self, jury: Panel | None) -> Decider | None:
+    def _decider(self, panel: Panel | None) -> Decider | None:
         """Who decides what is mended, where the policy leaves that to a model."""
         refinement, settings = self.run.refinement, self.run.settings
-        if jury is None or refinement is None or refinement.policy != "agent":
+        if panel is None or refinement is None or refinement.policy != "agent":
             return None
-        decider = self.staff.decider
-        desk = replace(jury.desk, window=decider.settings.context_tokens)
+        decider = self.pool.decider
+        desk = replace(panel.desk, window=decider.settings.context_tokens)
         return Decider(self._judge(decider, settings.sample), desk, decider.window is not None)
 
-    def _pen(self) -> StructuredWriter:
+    def _structured_writer(self) -> StructuredWriter:
         """Who writes. The extractive model has no window."""
         settings, prepared = self.run.settings, self.prepared
 
@@ -208,7 +208,7 @@ class JobFactory:
             return settings.context_tokens - prepared.tokenizer.count(prepared.book.render(prompt, given)) - MARGIN
 
         return StructuredWriter(
-            self.staff.writer.model,
+            self.pool.writer.model,
             prepared.plan.tokens_per_word,
             settings.temperature,
             settings.sample,
@@ -245,28 +245,28 @@ def in_characters(language: str | None, text: str) -> bool:
     return is_unspaced(text) if language is None else any(name in language.casefold() for name in _UNSPACED)
 
 
-async def judge(foreman: JobFactory, name: str) -> Evaluation:
+async def judge(job_factory: JobFactory, name: str) -> Evaluation:
     """What one metric says of the best draft, whether or not the run was begun with it."""
-    run = await off_loop(foreman.store.runs.get, foreman.run.id)
+    run = await off_loop(job_factory.store.runs.get, job_factory.run.id)
     if run.draft is None:
         raise RunError(f"run {run.id} has no draft yet", hint=f"redraft resume {run.id}")
     judging = (run.judging or JudgeConfig()).model_copy(update={"metrics": (name,)})
-    jury = await off_loop(foreman.jury, judging)
-    return await jury.judge_by(name, run.draft)
+    panel = await off_loop(job_factory.panel, judging)
+    return await panel.judge_by(name, run.draft)
 
 
-async def revise(foreman: JobFactory, findings: Sequence[str], instruction: str) -> State:
+async def revise(job_factory: JobFactory, findings: Sequence[str], instruction: str) -> State:
     """Mend findings on the best draft in a round of its own, judge it, and take it if it gains.
 
     The revision is judged as the run is, and by the metrics that have found what is mended.
     """
-    run = await off_loop(foreman.store.runs.get, foreman.run.id)
+    run = await off_loop(job_factory.store.runs.get, job_factory.run.id)
     _check(run)
-    known = await _metrics_of(foreman, run)
+    known = await _metrics_of(job_factory, run)
     if unknown := [one for one in findings if one not in known]:
         raise UsageError(f"there is no finding {unknown[0]!r} on the best draft", hint="list_findings has their ids")
     aims = tuple(dict.fromkeys(known[one] for one in findings))
-    job = await _job(foreman, run, aims)
+    job = await _job(job_factory, run, aims)
     state = await _confirmed(await _standing(job, run, aims, findings, instruction), job)
     state = cast(State, {**state, **await revised(state, job)})
     state = cast(State, {**state, **await contest(state, job)})
@@ -302,20 +302,20 @@ def _check(run: Run) -> None:
         raise RunError(f"run {run.id} has no judged draft", hint="begin it with metrics or goals")
 
 
-async def _metrics_of(foreman: JobFactory, run: Run) -> dict[str, str]:
+async def _metrics_of(job_factory: JobFactory, run: Run) -> dict[str, str]:
     """The findings on the best draft by id, each with its metric."""
-    judged = await off_loop(foreman.store.judgments.of, run.draft or "")
+    judged = await off_loop(job_factory.store.judgments.of, run.draft or "")
     return {one.id: one.metric for said in judged.values() for one in said.findings}
 
 
-async def _job(foreman: JobFactory, run: Run, aims: Sequence[str]) -> Job:
+async def _job(job_factory: JobFactory, run: Run, aims: Sequence[str]) -> Job:
     """The run at work, judged by the metrics that matter to this turn, too."""
     judging = run.judging or JudgeConfig()
     metrics = dict.fromkeys([*judging.metrics, *(aim for aim in aims if aim != REVIEW)])
-    jury = await off_loop(foreman.jury, judging.model_copy(update={"metrics": tuple(metrics)}))
-    job = await foreman.job()
+    panel = await off_loop(job_factory.panel, judging.model_copy(update={"metrics": tuple(metrics)}))
+    job = await job_factory.job()
     # Whoever leads from outside may leave it at any draft, so none of them is over the limit.
-    return replace(job, jury=jury, reviser=replace(job.reviser, strict=True))
+    return replace(job, panel=panel, reviser=replace(job.reviser, strict=True))
 
 
 async def _standing(job: Job, run: Run, aims: Sequence[str], findings: Sequence[str], instruction: str) -> State:

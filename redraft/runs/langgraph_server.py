@@ -1,6 +1,6 @@
 """The graphs for LangGraph's server, which brings a checkpointer of its own: `langgraph.json` names these factories.
 
-The server knows of no workshop, so each graph is built with one: on the database and with the models that the
+The server knows of no session, so each graph is built with one: on the database and with the models that the
 environment names, as the command line has them (REDRAFT_DB, REDRAFT_MODEL, REDRAFT_JUDGE, REDRAFT_BASE_URL,
 REDRAFT_TRACE_TO_LANGSMITH).
 """
@@ -26,7 +26,7 @@ Served = AbstractAsyncContextManager[CompiledStateGraph[Any, Any, Any, Any]]
 
 
 @asynccontextmanager
-async def _shop() -> AsyncIterator[Session]:
+async def _session() -> AsyncIterator[Session]:
     settings = DraftConfig(
         model=os.environ.get("REDRAFT_MODEL", EXTRACTIVE), base_url=os.environ.get("REDRAFT_BASE_URL") or None
     )
@@ -35,8 +35,8 @@ async def _shop() -> AsyncIterator[Session]:
     store = await off_loop(Store, os.environ.get("REDRAFT_DB"))
     try:
         traced = os.environ.get("REDRAFT_TRACE_TO_LANGSMITH", "").lower() in _YES
-        async with Session(store, judges=judges, settings=settings, trace_to_langsmith=traced) as shop:
-            yield shop
+        async with Session(store, judges=judges, settings=settings, trace_to_langsmith=traced) as session:
+            yield session
     finally:
         await off_loop(store.close)
 
@@ -48,29 +48,29 @@ def _strategy(config: RunnableConfig) -> str:
 @asynccontextmanager
 async def summarizer(config: RunnableConfig) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
     """Draft by the strategy that the configuration names, and refine."""
-    async with _shop() as shop:
+    async with _session() as session:
         # A strategy may be another package's, and to look for those is to read files.
-        graph = await off_loop(assembly.summarizer, _strategy(config), shop=shop)
+        graph = await off_loop(assembly.summarizer, _strategy(config), session=session)
         yield graph.compile(name="summarizer")
 
 
 @asynccontextmanager
 async def draft(config: RunnableConfig) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
     """Draft by the strategy that the configuration names."""
-    async with _shop() as shop:
-        graph = await off_loop(assembly.draft, _strategy(config), shop=shop)
+    async with _session() as session:
+        graph = await off_loop(assembly.draft, _strategy(config), session=session)
         yield graph.compile(name="draft")
 
 
 @asynccontextmanager
 async def refine(config: RunnableConfig) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:  # noqa: ARG001
     """Refine a summary that is given."""
-    async with _shop() as shop:
-        yield assembly.refine(shop=shop).compile(name="refine")
+    async with _session() as session:
+        yield assembly.refine(session=session).compile(name="refine")
 
 
 @asynccontextmanager
 async def judge(config: RunnableConfig) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:  # noqa: ARG001
     """Judge a summary that is given."""
-    async with _shop() as shop:
-        yield assembly.judge(shop=shop).compile(name="judge")
+    async with _session() as session:
+        yield assembly.judge(session=session).compile(name="judge")

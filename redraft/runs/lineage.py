@@ -216,40 +216,40 @@ def room_for(store: Store, traced: str | None, tokens: int) -> int:
     return int(SHARE * ((store.calls.tokens_of(traced, drafting) if known and traced else 0) or tokens))
 
 
-async def trace(floor: RunManager, run: Run) -> Lineage:
+async def trace(manager: RunManager, run: Run) -> Lineage:
     """Ask about the sentences that words alone do not trace, as far as the room for it goes; and bring the run to its
     end."""
-    async with floor.working(run.id) as foreman:
-        tracing = await off_loop(tracing_of, floor.store, run, foreman.prepared.plan.document_tokens)
-        await ask_about(floor, foreman, tracing)
+    async with manager.working(run.id) as job_factory:
+        tracing = await off_loop(tracing_of, manager.store, run, job_factory.prepared.plan.document_tokens)
+        await ask_about(manager, job_factory, tracing)
         lineage = await off_loop(tracing.lineage)
     assert run.draft is not None
-    await floor.finish(run.id, run.draft, "complete")
+    await manager.finish(run.id, run.draft, "complete")
     return lineage
 
 
-async def ask_about(floor: RunManager, foreman: JobFactory, about: Asking[AnItem]) -> None:
+async def ask_about(manager: RunManager, job_factory: JobFactory, about: Asking[AnItem]) -> None:
     """Ask wave after wave, as far as the room for it goes: what is found leads to more."""
-    asking, what = sentence_tracer(foreman), about.what
+    asking, what = sentence_tracer(job_factory), about.what
     for _ in range(_WAVES):
         found = await off_loop(about.open)
         batches = await off_loop(fitting, about, asking, found)
         if not batches:
             break
-        floor.observe(StageStarted(f"tracing {sum(map(len, batches))} {what}", len(batches)))
+        manager.observe(StageStarted(f"tracing {sum(map(len, batches))} {what}", len(batches)))
         said = await asking.trace([one.item for one in found], batches)
         about.take(found, {number: one.places for number, one in said.verdicts.items()})
         if said.trouble:
-            floor.observe(Noted(f"not all {what} could be asked about: {said.trouble}"))
+            manager.observe(Noted(f"not all {what} could be asked about: {said.trouble}"))
             break
     if about.left:
-        floor.observe(Noted(f"{about.left} {what} were not asked about: {SHARE:.0%} of the drafting is used"))
+        manager.observe(Noted(f"{about.left} {what} were not asked about: {SHARE:.0%} of the drafting is used"))
 
 
-def sentence_tracer(foreman: JobFactory) -> SentenceTracer:
+def sentence_tracer(job_factory: JobFactory) -> SentenceTracer:
     """Who is asked: the first of the run's judges."""
-    assert foreman.run.judging is not None
-    return foreman.sentence_tracer(foreman.run.judging)
+    assert job_factory.run.judging is not None
+    return job_factory.sentence_tracer(job_factory.run.judging)
 
 
 def fitting(tracing: Asking[Any], asking: SentenceTracer, found: Sequence[LineageItem]) -> list[list[int]]:
@@ -313,19 +313,19 @@ def aligning_of(store: Store, traced: Run, tracing: Tracing) -> Aligning:
     return Aligning(search, tracing.room)
 
 
-async def trace_losses(floor: RunManager, run: Run) -> Losses:
+async def trace_losses(manager: RunManager, run: Run) -> Losses:
     """Ask about the sentences that words alone do not trace, and about the facts that they do not find; and bring the
     run to its end."""
     assert run.parent is not None
-    traced = await off_loop(floor.store.runs.get, run.parent)
-    async with floor.working(run.id) as foreman:
-        tracing = await off_loop(tracing_of, floor.store, run, foreman.prepared.plan.document_tokens)
-        await ask_about(floor, foreman, tracing)
-        aligning = await off_loop(aligning_of, floor.store, traced, tracing)
-        await ask_about(floor, foreman, aligning)
+    traced = await off_loop(manager.store.runs.get, run.parent)
+    async with manager.working(run.id) as job_factory:
+        tracing = await off_loop(tracing_of, manager.store, run, job_factory.prepared.plan.document_tokens)
+        await ask_about(manager, job_factory, tracing)
+        aligning = await off_loop(aligning_of, manager.store, traced, tracing)
+        await ask_about(manager, job_factory, aligning)
         losses = await off_loop(aligning.search.losses)
     assert run.draft is not None
-    await floor.finish(run.id, run.draft, "complete")
+    await manager.finish(run.id, run.draft, "complete")
     return losses
 
 
@@ -372,7 +372,7 @@ T = TypeVar("T")
 
 
 async def retraced(
-    floor: RunManager,
+    manager: RunManager,
     asked: RunRequest,
     read: Callable[..., T],
     asking: Callable[[RunManager, Run], Awaitable[T]],
@@ -382,10 +382,10 @@ async def retraced(
 ) -> T:
     """What is `read` of a run; or else found by `asking` about it, in a run of its own."""
     if ask:
-        settings = floor.people.settings(asked.settings)
-        judging = floor.people.judging(asked.judging, settings)
-        document, order = await off_loop(to_trace, floor.store, key, settings, judging, by)
-        run = await put_on_record(floor, document, settings, order)
-        with tracing(floor.traced):
-            return await asking(floor, run)
-    return await off_loop(read, floor.store, key, encoder=await off_loop(load_encoder, str(by)) if by else None)
+        settings = manager.people.settings(asked.settings)
+        judging = manager.people.judging(asked.judging, settings)
+        document, order = await off_loop(to_trace, manager.store, key, settings, judging, by)
+        run = await put_on_record(manager, document, settings, order)
+        with tracing(manager.traced):
+            return await asking(manager, run)
+    return await off_loop(read, manager.store, key, encoder=await off_loop(load_encoder, str(by)) if by else None)

@@ -99,7 +99,7 @@ _TO_PUT_AWAY = 10.0
 class _Open:
     """A run at work, with what has to be closed after it, and how many nodes and visitors are at it."""
 
-    foreman: JobFactory
+    job_factory: JobFactory
     job: Job
     closing: AsyncExitStack
     began: float = field(default_factory=time.monotonic)
@@ -119,7 +119,7 @@ class RunManager:
     prices: PriceTable | None
     observe: Observer
     limits: Limits | None = None
-    """Those of the workshop: a run that it goes on with has them in place of its own."""
+    """Those of the session: a run that it goes on with has them in place of its own."""
     budget: Budget | None = None
     """Shared by all runs; otherwise each has its own."""
     traced: bool = False
@@ -136,8 +136,8 @@ class RunManager:
     @asynccontextmanager
     async def at_work(self, run: str) -> AsyncIterator[Job]:
         """The run at work, as a node has it. Whatever ends that with an error is recorded, and closes the run."""
-        async with self.working(run) as foreman:
-            yield self._open[foreman.run.id].job
+        async with self.working(run) as job_factory:
+            yield self._open[job_factory.run.id].job
 
     @asynccontextmanager
     async def working(self, run: str) -> AsyncIterator[JobFactory]:
@@ -146,8 +146,8 @@ class RunManager:
         opened.present += 1
         try:
             await self._drive(opened)
-            with tracing(self.traced), reading(opened.foreman.prepared.document):
-                yield opened.foreman
+            with tracing(self.traced), reading(opened.job_factory.prepared.document):
+                yield opened.job_factory
         except BaseException as error:
             if not opened.over:
                 opened.over = True
@@ -167,8 +167,8 @@ class RunManager:
         opened = await self._opened(run)
         opened.present += 1
         try:
-            with tracing(self.traced), reading(opened.foreman.prepared.document):
-                yield opened.foreman
+            with tracing(self.traced), reading(opened.job_factory.prepared.document):
+                yield opened.job_factory
         finally:
             opened.present -= 1
             if opened.over or not opened.driven:
@@ -267,24 +267,24 @@ class RunManager:
             objects=self.people.objects,
         )
         observe = of_run(run.id, self.observe)
-        staff = await stack.enter_async_context(
+        pool = await stack.enter_async_context(
             staffed(hired, run, prepared, self.store, observe, self.budget or self.shared.get(run.id))
         )
         # Who goes on with a run that is done asks anew for what was left open, and not for the reply that left it so.
         attempt = (await off_loop(self.store.calls.totals, run.id)).calls if run.status == "done" else 0
-        foreman = JobFactory(self.store, run, prepared, staff, observe, own, attempt)
+        job_factory = JobFactory(self.store, run, prepared, pool, observe, own, attempt)
         with reading(prepared.document):
-            job = await foreman.job()
-        return _Open(foreman, job, stack.pop_all())
+            job = await job_factory.job()
+        return _Open(job_factory, job, stack.pop_all())
 
     async def _drive(self, opened: _Open) -> None:
         """Put on record that the run is being worked on, once."""
         if opened.driven:
             return
-        opened.driven, foreman = True, opened.foreman
-        await off_loop(self.store.runs.set_status, foreman.run.id, "running")
-        self.observe(RunStarted(foreman.run.id))
-        prepared = foreman.prepared
+        opened.driven, job_factory = True, opened.job_factory
+        await off_loop(self.store.runs.set_status, job_factory.run.id, "running")
+        self.observe(RunStarted(job_factory.run.id))
+        prepared = job_factory.prepared
         for warning in prepared.warnings:
             # What is no note of the document is about the model: how its tokens are counted.
             self.observe(Noted(warning, everywhere=warning not in prepared.document.notes))
@@ -351,19 +351,19 @@ def _is_sure_to_ask(settings: DraftConfig, order: RunSpec, objects: Mapping[str,
     return OPENAI in {provider_of(one.model) for one in asked if one.model not in objects}
 
 
-async def put_on_record(floor: RunManager, source: Sources, settings: DraftConfig, order: RunSpec) -> Run:
+async def put_on_record(manager: RunManager, source: Sources, settings: DraftConfig, order: RunSpec) -> Run:
     """Record a run of an order, with whoever works on this floor; what is amiss with it is said before it is."""
-    store, people, settings = floor.store, floor.people, order.settled(settings)
+    store, people, settings = manager.store, manager.people, order.settled(settings)
     document = await off_loop(document_of, store, source)
     settings, order, notes = await off_loop(with_windows, settings, order, told_window, people.objects)
-    floor.note(*notes)
+    manager.note(*notes)
     writer = people.objects.get(people.model or "")
     prepared = await prepare_and_load(store, document, settings, order, writer, people.objects)
     # Whatever is amiss with how drafts are judged is said before the first one is paid for.
     await off_loop(check_judging, order, prepared, store)
-    limits = floor.limits or Limits()
-    asked = (prepared.settings, order.judging, limits, floor.prices)
+    limits = manager.limits or Limits()
+    asked = (prepared.settings, order.judging, limits, manager.prices)
     await off_loop(hire, *asked, refinement=order.refinement, objects=people.objects)
     run = await off_loop(record, prepared, order, limits, store)
-    floor.prepared[run.id] = prepared
+    manager.prepared[run.id] = prepared
     return run

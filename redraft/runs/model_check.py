@@ -131,11 +131,11 @@ async def check(seat: RosterEntry, store: Store, seconds: float) -> Checked:
         under = seat.settings.model_copy(update={"replies": form})
         forms[form], right = await _asked(seat, under, IN_FORM, NothingGiven(), seconds)
         if right is not None:
-            await off_loop(store.manners.learn_mode, identity_of(seat.settings), _mode(form))
+            await off_loop(store.capabilities.learn_mode, identity_of(seat.settings), _mode(form))
             break
     checked = Checked(seat, words, forms)
     if checked.thinks:
-        await off_loop(store.manners.learn_reasoning, identity_of(seat.settings), checked.thinks)
+        await off_loop(store.capabilities.learn_reasoning, identity_of(seat.settings), checked.thinks)
     return checked
 
 

@@ -369,7 +369,7 @@ class ModelRoles:
     """What the others have of their own, by name."""
 
     def settings(self, settings: DraftConfig) -> DraftConfig:
-        """The settings with the writer of the workshop."""
+        """The settings with the writer of the session."""
         if self.writer is None:
             return settings if self.model is None else settings.model_copy(update={"model": self.model})
         own = {name: getattr(self.writer, name) for name in {*self.writer.model_fields_set, *_ITS_OWN}}
@@ -379,7 +379,7 @@ class ModelRoles:
     def judging(
         self, judging: JudgeConfig, settings: DraftConfig, refinement: RefineConfig | None = None
     ) -> JudgeConfig:
-        """The judging by the judges of the workshop, with the address of those that are only named."""
+        """The judging by the judges of the session, with the address of those that are only named."""
         named = {
             "judges": self.judges or judging.judges,
             "validator": self.validator or judging.validator,
@@ -388,7 +388,7 @@ class ModelRoles:
         return located(judging.model_copy(update=named), settings, refinement, self.objects)
 
     def refinement(self, refinement: RefineConfig) -> RefineConfig:
-        """The refinement with the decider of the workshop."""
+        """The refinement with the decider of the session."""
         return refinement if self.decider is None else refinement.model_copy(update={"decider": self.decider})
 
 

@@ -37,7 +37,7 @@ _KINDS: tuple[type[BaseModel], ...] = (DraftConfig, JudgeConfig, RefineConfig)
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """The settings of a workshop, with what one run has otherwise laid over them."""
+    """The settings of a session, with what one run has otherwise laid over them."""
 
     settings: DraftConfig = field(default_factory=DraftConfig)
     judging: JudgeConfig = field(default_factory=JudgeConfig)
@@ -101,9 +101,9 @@ class RunRequest:
             raise UsageError("the graph was given no document", hint='start it with {"source": PATH}')
         asked = self.with_options(options).with_metrics(task.get("metrics", ()))
         if asked.settings.by_chapter:
-            raise UsageError("a graph drafts no chapters", hint="use `await shop.summarize(..., by_chapter=True)`")
+            raise UsageError("a graph drafts no chapters", hint="use `await session.summarize(..., by_chapter=True)`")
         if asked.settings.drafts > 1:
-            raise UsageError("a graph makes one draft", hint="use `await shop.summarize(..., drafts=K)`")
+            raise UsageError("a graph makes one draft", hint="use `await session.summarize(..., drafts=K)`")
         if task["strategy"] != GIVEN_STRATEGY:
             return asked.with_options({"strategy": task["strategy"]}), None
         if "summary" not in task:

@@ -140,7 +140,7 @@ class RosterEntry:
     window: int | None
     """None for whoever reads no prompts."""
     window_is: Source
-    manners: ModelCapabilities
+    capabilities: ModelCapabilities
     trouble: str = ""
     """Why nothing more could be found out."""
 
@@ -170,8 +170,8 @@ class RosterEntry:
             "max_tokens": it.max_tokens,
             "prompts": it.prompts,
             "price": self.price.model_dump() if self.price else None,
-            "mode": self.manners.mode,
-            "reasoning_tokens": it.reasoning_tokens or self.manners.reasoning_tokens,
+            "mode": self.capabilities.mode,
+            "reasoning_tokens": it.reasoning_tokens or self.capabilities.reasoning_tokens,
             "trouble": self.trouble,
         }
 
@@ -219,7 +219,9 @@ def _spare(name: str, own: ModelSettings, writer: DraftConfig, prices: PriceTabl
         one = ModelRole("judge", under, own.price)
         source: Source = "given" if own.context_tokens else "assumed"
         trouble = f"{error.message}: {error.hint}" if error.hint else error.message
-        return RosterEntry(None, name, one, _window_of(own), source, store.manners.known(identity_of(under)), trouble)
+        return RosterEntry(
+            None, name, one, _window_of(own), source, store.capabilities.known(identity_of(under)), trouble
+        )
     return _seat(None, name, one, own.context_tokens, store)
 
 
@@ -231,9 +233,9 @@ def _seat(
     role: Role | None, name: str, one: ModelRole, given: int | None, store: Store, otherwise: int = ASSUMED_WINDOW
 ) -> RosterEntry:
     it, trouble, away = one.settings, "", list[str]()
-    manners = store.manners.known(identity_of(it))
+    capabilities = store.capabilities.known(identity_of(it))
     if not reads_prompts(it.model):
-        return RosterEntry(role, name, one, None, "known", manners)
+        return RosterEntry(role, name, one, None, "known", capabilities)
     found = given
     try:
         found = found or told_window(one, away.append)
@@ -242,7 +244,7 @@ def _seat(
     if away:
         trouble = f"nothing answers at {away[0]}"
     source: Source = "given" if given else "known" if found else "assumed"
-    return RosterEntry(role, name, one, found or otherwise, source, manners, trouble)
+    return RosterEntry(role, name, one, found or otherwise, source, capabilities, trouble)
 
 
 def identity_of(settings: DraftConfig) -> str:

@@ -1,4 +1,4 @@
-"""The workshop: what an application holds, the verbs it calls, and the context of every graph."""
+"""The session: what an application holds, the verbs it calls, and the context of every graph."""
 
 from __future__ import annotations
 
@@ -53,19 +53,19 @@ from redraft.store.store import Store
 
 
 class Session:
-    """A store, and who works with it: `async with Session("book.db", model="openai:gpt-5-mini") as shop`.
+    """A store, and who works with it: `async with Session("book.db", model="openai:gpt-5-mini") as session`.
 
     Its verbs make runs, and each returns a `Result` once the run has come to its end, or to a stop: a used-up budget, a
-    question to a person. It is also the context that every graph of `redraft.graphs` wants. One workshop belongs to one
+    question to a person. It is also the context that every graph of `redraft.graphs` wants. One session belongs to one
     event loop; several may share a database.
 
     What holds for every verb: a source is a path, an id in the store or a `Document`, or a list of such, which are read
     as one document; a summary is its text. `options`
     are the fields of `redraft.Options`, as in `words=300, goals={"coverage": 0.7}`, laid over `settings`, `judging` and
-    `refinement`, which are laid over the workshop's. It raises a `UsageError` for what cannot be meant, before anything
+    `refinement`, which are laid over the session's. It raises a `UsageError` for what cannot be meant, before anything
     is paid for; a `ModelError`, a `StoreError` or another `RedraftError` when the run fails; a `BudgetError` when a
     limit is reached with nothing to show. Whatever ends it sooner, being cancelled included, is on record with the run,
-    all that was answered is kept, and `resume` goes on from there. What happens goes to the workshop's `observer`;
+    all that was answered is kept, and `resume` goes on from there. What happens goes to the session's `observer`;
     `stream` gives the same one by one.
     """
 
@@ -105,10 +105,10 @@ class Session:
         self._own: dict[str, Evaluator] = dict(self._asked.own)
         self._observer = observer
         traced = trace_to_langsmith or is_traced()
-        self._floor = RunManager(
+        self._manager = RunManager(
             self.store, self._people, self._own, prices, harmless(observer), limits, budget, traced
         )
-        self._driver = Driver(self.store, self, reviewer, self._floor)
+        self._driver = Driver(self.store, self, reviewer, self._manager)
 
     async def __aenter__(self) -> Self:
         return self
@@ -124,7 +124,7 @@ class Session:
             if self._owned:
                 closing.callback(self.store.close)
             closing.push_async_callback(self._driver.aclose)
-            closing.push_async_callback(self._floor.aclose)
+            closing.push_async_callback(self._manager.aclose)
 
     # The verbs.
 
@@ -194,7 +194,7 @@ class Session:
     ) -> Result:
         """Ask which of two summaries is better, in both orders.
 
-        `redraft.compared(shop.store, run)` reads the answer.
+        `redraft.compared(session.store, run)` reads the answer.
         """
         check_summaries(first, second)
         asked = self._with(settings, judging, None, (), options)
@@ -261,8 +261,8 @@ class Session:
             raise RunError(f"run {run.id} was begun with the model {run.settings.model}, not {self._people.model}")
         if answer is not None and run.status != "waiting":
             raise RunError(f"run {run.id} waits for no answer: it is {run.status}", hint=f"redraft show {run.id}")
-        self._floor.limited[run.id] = limits or self._floor.limits
-        if run.status == "done" and not await may_gain(self._floor, run):
+        self._manager.limited[run.id] = limits or self._manager.limits
+        if run.status == "done" and not await may_gain(self._manager, run):
             return await self.result(run.id)
         return await self._worked(run, answer)
 
@@ -296,11 +296,11 @@ class Session:
     async def lineage(self, key: str, *, ask: bool = False, embeddings: str | Path | None = None) -> Lineage:
         """Where the sentences of a run's summary come from. With `embeddings` meanings are compared as well as words;
         with `ask` the first judge, or else the model, is asked where these do not tell, in a run of its own."""
-        return await retraced(self._floor, self._asked, read_lineage, trace, key, ask, embeddings)
+        return await retraced(self._manager, self._asked, read_lineage, trace, key, ask, embeddings)
 
     async def losses(self, key: str, *, ask: bool = False, embeddings: str | Path | None = None) -> Losses:
         """What the document says and a run's summary does not, and the step at which each was lost; as `lineage`."""
-        return await retraced(self._floor, self._asked, read_losses, trace_losses, key, ask, embeddings)
+        return await retraced(self._manager, self._asked, read_losses, trace_losses, key, ask, embeddings)
 
     async def question(self, key: str) -> ReviewQuestion | None:
         """What a run that waits wants to know; None where it does not wait."""
@@ -319,7 +319,7 @@ class Session:
         return await off_loop(self.store.documents.add_text, text)
 
     async def checkpointer(self) -> BaseCheckpointSaver[Any]:
-        """The saver on the store's second file, for graphs that are compiled by hand; open as long as the workshop."""
+        """The saver on the store's second file, for graphs that are compiled by hand; open as long as the session."""
         return await self._driver.saver()
 
     # What graphs ask of it.
@@ -330,21 +330,21 @@ class Session:
         given: str | None = None
         if place is not None:
             given, notes = await off_loop(summary_of, self.store, place)
-            self._floor.note(*notes)
+            self._manager.note(*notes)
         settings, order = asked.order(scope, self._people, given=given)
-        return (await put_on_record(self._floor, task["source"], settings, order)).id
+        return (await put_on_record(self._manager, task["source"], settings, order)).id
 
     def at_work(self, run: str) -> AbstractAsyncContextManager[Job]:
         """Work on a run for as long as the context lasts; see `redraft.graphs.node`."""
-        return self._floor.at_work(run)
+        return self._manager.at_work(run)
 
     def visiting(self, run: str) -> AbstractAsyncContextManager[JobFactory]:
         """Work on a run for one turn, with everybody who is there for it; see `redraft.tools`."""
-        return self._floor.visiting(run)
+        return self._manager.visiting(run)
 
     async def finish(self, run: str, draft: str, reason: str, why: str = "") -> str:
         """Bring a run to its end for a `reason`, and in somebody's words `why`; returns the reason."""
-        return await self._floor.finish(run, draft, reason, why)
+        return await self._manager.finish(run, draft, reason, why)
 
     # What batches ask of it.
 
@@ -359,7 +359,7 @@ class Session:
     @property
     def terms(self) -> RunManager:
         """Who works here, by which metrics, at which prices, within which limits."""
-        return self._floor
+        return self._manager
 
     @property
     def observer(self) -> Observer:
@@ -367,11 +367,13 @@ class Session:
         return self._observer
 
     def beside(self, observer: Observer, limits: Limits, budget: Budget) -> Session:
-        """Another workshop of the same people on the same store: for one of many runs that share a budget."""
-        made, at = copy(self), self._floor
+        """Another session of the same people on the same store: for one of many runs that share a budget."""
+        made, at = copy(self), self._manager
         made._owned, made._observer = False, observer
-        made._floor = RunManager(at.store, at.people, at.own, at.prices, harmless(observer), limits, budget, at.traced)
-        made._driver = Driver(self.store, made, None, made._floor)
+        made._manager = RunManager(
+            at.store, at.people, at.own, at.prices, harmless(observer), limits, budget, at.traced
+        )
+        made._driver = Driver(self.store, made, None, made._manager)
         return made
 
     # How they do it.
@@ -387,13 +389,13 @@ class Session:
 
     async def begin_order(self, source: Sources, settings: DraftConfig, order: RunSpec) -> Result:
         """Begin a run of an order that is complete, and work on it to its end."""
-        return await self._worked(await put_on_record(self._floor, source, settings, order))
+        return await self._worked(await put_on_record(self._manager, source, settings, order))
 
     async def go_on(self, key: str) -> Result:
-        """Go on with a run that is known to be this workshop's."""
+        """Go on with a run that is known to be this session's."""
         return await self._worked(await off_loop(self.store.runs.get, key))
 
     async def _worked(self, run: Run, answer: Mapping[str, Any] | None = None) -> Result:
-        with tracing(self._floor.traced):
-            await carry_out(self._floor, self._driver, run, answer)
+        with tracing(self._manager.traced):
+            await carry_out(self._manager, self._driver, run, answer)
         return await self.result(run.id)

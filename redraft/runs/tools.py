@@ -1,4 +1,4 @@
-"""What a workshop offers as LangChain tools, for any agent: read the document, look at the findings, judge, revise."""
+"""What a session offers as LangChain tools, for any agent: read the document, look at the findings, judge, revise."""
 
 from __future__ import annotations
 
@@ -128,14 +128,14 @@ class Finished(BaseModel):
     words: int
 
 
-def tools(shop: Session) -> list[BaseTool]:
-    """The tools of a workshop, each on a run that `shop` has begun: an agent is told the run's id.
+def tools(session: Session) -> list[BaseTool]:
+    """The tools of a session, each on a run that `session` has begun: an agent is told the run's id.
 
     Arguments and answers are pydantic models: the content of a tool's message is the answer as JSON, and its artifact
     is the answer itself. What goes wrong is told to the agent in a sentence. No tool hands out a document as a whole.
     What they do is on record with the run and counts against its limits; a tool that is cancelled stops what it does.
     """
-    bench = _Bench(shop)
+    bench = _Bench(session)
     made = [
         _tool("find_passages", "Find the passages of the document that are nearest to a query.", SearchOf, bench.find),
         _tool("read_span", "Read the document from one character to another.", PlaceOf, bench.read),
@@ -151,7 +151,7 @@ def tools(shop: Session) -> list[BaseTool]:
     ]
     return made + [
         _tool(f"judge_{name}", f"Judge the best draft by the metric {name}.", OfRun, bench.judging(name))
-        for name in shop.metrics()
+        for name in session.metrics()
     ]
 
 
@@ -182,27 +182,27 @@ def _complaint(error: ValidationError | OldValidationError) -> str:
 class _Bench:
     """What the tools do."""
 
-    def __init__(self, shop: Session) -> None:
-        self._shop = shop
+    def __init__(self, session: Session) -> None:
+        self._session = session
         # An agent may call for several things at once: a revision is made of the best draft, one after the other.
         self._turns: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def find(self, given: SearchOf) -> FoundPassages:
-        run = await off_loop(self._shop.store.runs.get, given.run)
+        run = await off_loop(self._session.store.runs.get, given.run)
         return await off_loop(self._found, run, given)
 
     def _found(self, run: StoredRun, given: SearchOf) -> FoundPassages:
-        document = document_read(self._shop.store, run)
+        document = document_read(self._session.store, run)
         index = DocumentPassages(document, tokenizer_named(run.tokenizer))
         return FoundPassages(run=run.id, passages=decider.find_passages(document, index, given))
 
     async def read(self, given: PlaceOf) -> decider.FoundPassage:
-        run = await off_loop(self._shop.store.runs.get, given.run)
-        return decider.read_span(await off_loop(self._shop.store.documents.get, run.document), given)
+        run = await off_loop(self._session.store.runs.get, given.run)
+        return decider.read_span(await off_loop(self._session.store.documents.get, run.document), given)
 
     async def findings(self, given: FindingSelection) -> Findings:
         shown = await self._best(given.run)
-        judged = await off_loop(self._shop.store.judgments.of, shown.id)
+        judged = await off_loop(self._session.store.judgments.of, shown.id)
         if given.metric is not None and given.metric not in judged:
             there = ", ".join(sorted(judged.keys() - set(FIGURES))) or "nothing"
             raise UsageError(
@@ -216,32 +216,37 @@ class _Bench:
 
     async def draft(self, given: OfRun) -> DraftShown:
         shown = await self._best(given.run)
-        run, scores = await off_loop(self._shop.store.runs.get, shown.run), (await self._shop.result(shown.run)).scores
+        run, scores = (
+            await off_loop(self._session.store.runs.get, shown.run),
+            (await self._session.result(shown.run)).scores,
+        )
         itself = _judges_itself(run, shown.round, scores)
         told = {"round": shown.round, "words": shown.words, "text": shown.text}
         return DraftShown(run=shown.run, **told, scores=scores, self_check=itself)
 
     async def _best(self, key: str) -> Draft:
-        run = await off_loop(self._shop.store.runs.get, key)
+        run = await off_loop(self._session.store.runs.get, key)
         if run.draft is None:
             raise UsageError(f"run {run.id} has no draft yet", hint="it has to be drafted first")
-        return await off_loop(self._shop.store.runs.draft, run.draft)
+        return await off_loop(self._session.store.runs.draft, run.draft)
 
     def judging(self, metric: str) -> Callable[[OfRun], Awaitable[MetricReport]]:
         async def judge(given: OfRun) -> MetricReport:
-            async with self._shop.visiting(given.run) as foreman:
-                said = await job.judge(foreman, metric)
-                itself = _judges_itself(foreman.run, (await self._best(given.run)).round, [metric])
+            async with self._session.visiting(given.run) as job_factory:
+                said = await job.judge(job_factory, metric)
+                itself = _judges_itself(job_factory.run, (await self._best(given.run)).round, [metric])
                 short = in_short(said)
-                return MetricReport(run=foreman.run.id, metric=metric, reason=said.reason, self_check=itself, **short)
+                return MetricReport(
+                    run=job_factory.run.id, metric=metric, reason=said.reason, self_check=itself, **short
+                )
 
         return judge
 
     async def revise(self, given: Mending) -> RevisionReport:
         run = (await self._best(given.run)).run
-        async with self._turns[run], self._shop.visiting(run) as foreman:
-            state = await job.revise(foreman, given.findings, given.instruction)
-            itself = _judges_itself(foreman.run, state["round"], state["scores"])
+        async with self._turns[run], self._session.visiting(run) as job_factory:
+            state = await job.revise(job_factory, given.findings, given.instruction)
+            itself = _judges_itself(job_factory.run, state["round"], state["scores"])
         return RevisionReport(
             run=run,
             round=state["round"],
@@ -255,7 +260,7 @@ class _Bench:
         run = (await self._best(given.run)).run
         async with self._turns[run]:
             best = await self._best(run)
-            reason = await self._shop.finish(run, best.id, one_line(given.reason, 100) or "finished")
+            reason = await self._session.finish(run, best.id, one_line(given.reason, 100) or "finished")
         return Finished(run=run, stop_reason=reason, words=best.words)
 
 

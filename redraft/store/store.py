@@ -68,7 +68,7 @@ class Store:
         self.typed = TypedShelf(self._connection)
         self.judgments = Judgments(self._connection)
         self.rulings = Rulings(self._connection)
-        self.manners = CapabilityStore(self._connection)
+        self.capabilities = CapabilityStore(self._connection)
         self.agreements = Agreements(self._connection)
         self.opinions = HumanOpinions(self._connection)
         self.prompts = PromptShelf(self._connection)

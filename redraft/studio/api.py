@@ -118,7 +118,7 @@ async def resume(request: Request) -> Response:
 
 async def question(request: Request) -> Response:
     """What a run that waits wants to know."""
-    return typed(PendingReview(question=await work_of(request).shop.question((await run_of(request)).id)))
+    return typed(PendingReview(question=await work_of(request).session.question((await run_of(request)).id)))
 
 
 async def review(request: Request) -> Response:
@@ -139,7 +139,7 @@ async def say(request: Request) -> Response:
     """Agree or disagree with a finding."""
     given = checked(OpinionGiven, await json_of(request))
     run = await run_of(request)
-    return typed(await off_loop(run_views.say, work_of(request).shop.store, run.id, given))
+    return typed(await off_loop(run_views.say, work_of(request).session.store, run.id, given))
 
 
 async def sheet(request: Request) -> Response:
@@ -173,7 +173,7 @@ async def keyfacts(request: Request) -> Response:
 async def strike(request: Request) -> Response:
     """A new version of a pack without some questions."""
     given = checked(Strike, await json_of(request))
-    store = work_of(request).shop.store
+    store = work_of(request).session.store
     return typed(Created(id=await off_loop(packs.strike, store, request.path_params["pack"], given.questions)), 201)
 
 

@@ -140,10 +140,10 @@ async def _opened(told: StudioConfig, closing: AsyncExitStack) -> StudioContext:
     """What the studio has. Who reads never waits for somebody who writes: each has a store of their own."""
     work: Work | None = None
     if not told.read_only:
-        shop = Session(await off_loop(Store, told.database), limits=told.limits, prices=told.prices)
-        closing.push_async_callback(off_loop, shop.store.close)
-        await closing.enter_async_context(shop)
-        work = Work(shop)
+        session = Session(await off_loop(Store, told.database), limits=told.limits, prices=told.prices)
+        closing.push_async_callback(off_loop, session.store.close)
+        await closing.enter_async_context(session)
+        work = Work(session)
         closing.push_async_callback(work.aclose)
     reading = await off_loop(_to_read, told)
     closing.push_async_callback(off_loop, reading.close)

@@ -60,7 +60,7 @@ async def ordered(request: Request, order: BatchOrder) -> None:
     if order == "resume":
         await work.resume_batch(name)
     else:
-        await off_loop(work.shop.store.batches.set_status, name, _DOES[order])
+        await off_loop(work.session.store.batches.set_status, name, _DOES[order])
 
 
 async def all_batches(request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""What the studio has: a store to read, a workshop to work with, and what it was told when it was opened."""
+"""What the studio has: a store to read, a session to work with, and what it was told when it was opened."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ class Endpoint:
     forms: bool = False
     """Whether it takes a form with a file as well."""
     works: bool = False
-    """Whether it needs a workshop, although it only reads."""
+    """Whether it needs a session, although it only reads."""
 
     @property
     def writes(self) -> bool:

@@ -179,7 +179,7 @@ async def review(request: Request) -> Response:
 
 async def _review(request: Request, given: Review | None = None, problem: str = "") -> Response:
     found = await run_of(request)
-    question = await work_of(request).shop.question(found.id)
+    question = await work_of(request).session.question(found.id)
     if question is None:
         return RedirectResponse(f"/runs/{found.id}", 303)
     title = await read(request, _title, found.document)
@@ -252,7 +252,9 @@ async def strike(request: Request) -> Response:
         return await _pack(request, "No question was chosen.")
     given = checked(Strike, {"questions": ranks})
     try:
-        made = await off_loop(packs.strike, work_of(request).shop.store, request.path_params["pack"], given.questions)
+        made = await off_loop(
+            packs.strike, work_of(request).session.store, request.path_params["pack"], given.questions
+        )
     except NoSuchThing:
         raise
     except RedraftError as error:

@@ -1,4 +1,4 @@
-"""The runs that the studio itself works on: tasks of one workshop, each with its feed."""
+"""The runs that the studio itself works on: tasks of one session, each with its feed."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _MOST_FEEDS = 200
 class Work:
     """Starts runs, stops them, and goes on with them."""
 
-    def __init__(self, shop: Session) -> None:
-        self.shop = shop
+    def __init__(self, session: Session) -> None:
+        self.session = session
         self._feeds: dict[str, Feed] = {}
         self._batches: dict[str, asyncio.Task[object]] = {}
 
@@ -44,17 +44,17 @@ class Work:
 
     async def start(self, document: Document, settings: DraftConfig, order: RunSpec) -> str:
         """Begin a run, and return its id once it is on record. What is amiss with it is raised."""
-        return await self._begun(Feed(streaming(self.shop.begin_order(document, settings, order))))
+        return await self._begun(Feed(streaming(self.session.begin_order(document, settings, order))))
 
     async def resume(self, run: str) -> str:
         """Go on with a run that has stopped."""
         await self._check_idle(run)
-        return await self._begun(Feed(self.shop.stream_resume(run)), run)
+        return await self._begun(Feed(self.session.stream_resume(run)), run)
 
     async def answer(self, run: str, answer: Mapping[str, Any]) -> str:
         """Answer a run that waits, and let it go on. What is wrong with the answer is returned, in a sentence."""
         await self._check_idle(run)
-        feed = Feed(self.shop.stream_resume(run, answer))
+        feed = Feed(self.session.stream_resume(run, answer))
         await self._begun(feed, run)
         # A wrong answer is asked about again at once; after a right one something else happens first.
         told = await feed.first("waiting", "stage", "score", "round", "done", "error", "stopped", "call", "finding")
@@ -96,17 +96,17 @@ class Work:
 
     async def resume_batch(self, name: str) -> None:
         """Go on with a batch here, under the limits that it has, until it has come to its next stop."""
-        opened = await off_loop(open_again, self.shop.store, name)
+        opened = await off_loop(open_again, self.session.store, name)
         self._batches[name] = asyncio.create_task(self._worked_on(opened))
 
     async def _worked_on(self, opened: Batch) -> None:
         try:
-            await worked_on(self.shop, opened)
+            await worked_on(self.session, opened)
         except RedraftError as error:
-            await off_loop(self.shop.store.batches.set_status, opened.name, "stopped", described(error))
+            await off_loop(self.session.store.batches.set_status, opened.name, "stopped", described(error))
         except Exception as error:  # noqa: BLE001  (whoever looks at it shall see that it has ended, whatever it was)
             _log.exception("a batch of the studio failed")
-            await off_loop(self.shop.store.batches.set_status, opened.name, "stopped", described(error))
+            await off_loop(self.session.store.batches.set_status, opened.name, "stopped", described(error))
 
     async def aclose(self) -> None:
         """Stop all runs and batches. They are on record as interrupted, and can go on."""

@@ -373,10 +373,10 @@ class Origins:
         sought = self._sought(told, alike)
         everything = np.ones(len(sought.worth))
         said, whole = sought.said(everything), sought.borne_out(everything)
-        floor = FLOOR if alike is None else FLOOR_EMBEDDED
+        manager = FLOOR if alike is None else FLOOR_EMBEDDED
         best = int(np.argmax(whole))
-        if whole[best] < floor:
-            return Traced(span, (), float(1 - whole[best] / floor))
+        if whole[best] < manager:
+            return Traced(span, (), float(1 - whole[best] / manager))
         method: Method = "words" if said[best] >= FLOOR or alike is None else "embedding"
         links = (
             self._link(best, float(whole[best]), method),

@@ -174,8 +174,8 @@ async def test_another_temperature_of_the_judge_means_new_verdicts_and_another_o
         court.forget()
         own = ModelSettings(model="openai:m", base_url=server.base_url, temperature=judge)
         judging = JudgeConfig(metrics=("consistency",), judges=("careful",), models={"careful": own})
-        async with court.shop() as shop:
-            await shop.evaluate(
+        async with court.session() as session:
+            await session.evaluate(
                 court.document, told(1), settings=court.settings({"temperature": writer}), judging=judging
             )
         return [sheet.prompt for sheet in court.sheets]

@@ -31,9 +31,11 @@ class Model(ScriptedModel):
 
 
 def written(model: Model, words: int = 50, most: int = 0, **named: Any) -> Completion:
-    pen = StructuredWriter(model, tokens_per_word=2.0, **named)
+    structured_writer = StructuredWriter(model, tokens_per_word=2.0, **named)
     return asyncio.run(
-        pen.within(SUMMARIZE_CHUNK, lambda limit: ChunkGiven(excerpt="It is so.", words=limit), words, "chunk", most)
+        structured_writer.within(
+            SUMMARIZE_CHUNK, lambda limit: ChunkGiven(excerpt="It is so.", words=limit), words, "chunk", most
+        )
     )
 
 
@@ -100,9 +102,9 @@ def test_what_is_slightly_too_long_is_asked_to_be_shorter_by_what_it_is_over() -
 
 def test_what_stays_slightly_too_long_is_taken_at_worst() -> None:
     async def ask(model: Model) -> Completion:
-        pen = StructuredWriter(model, tokens_per_word=2.0)
+        structured_writer = StructuredWriter(model, tokens_per_word=2.0)
         given = lambda limit: ChunkGiven(excerpt="It is so.", words=limit)  # noqa: E731
-        return await pen.within(SUMMARIZE_CHUNK, given, 50, "revision", 52, at_worst=55)
+        return await structured_writer.within(SUMMARIZE_CHUNK, given, 50, "revision", 52, at_worst=55)
 
     assert asyncio.run(ask(Model([prose(56), prose(54), prose(55)]))) == Completion(prose(54), 54, 3)
     assert asyncio.run(ask(Model([prose(54), prose(52)]))) == Completion(prose(52), 52, 2)
@@ -208,8 +210,10 @@ def test_a_loop_of_openings_is_one_too_and_has_no_more_room() -> None:
 @pytest.mark.parametrize("stars", ["***", "---\n\n---", "…"])
 def test_a_text_without_a_word_is_none(stars: str) -> None:
     model = ScriptedModel([stars, stars, prose(40)])
-    pen = StructuredWriter(model, tokens_per_word=2.0)
-    text = asyncio.run(pen.within(SUMMARIZE_CHUNK, lambda words: ChunkGiven(excerpt=".", words=words), 50, ""))
+    structured_writer = StructuredWriter(model, tokens_per_word=2.0)
+    text = asyncio.run(
+        structured_writer.within(SUMMARIZE_CHUNK, lambda words: ChunkGiven(excerpt=".", words=words), 50, "")
+    )
     assert (text.text, text.flaw) == (prose(40), "")
     assert told(model) == ["", "it is empty", "it is empty"]
 
@@ -248,10 +252,12 @@ class TestEchoes:
     order = "Merge these summaries into one good summary."
 
     def written(self, model: Model, excerpt: str = "It is so.") -> Completion:
-        pen = StructuredWriter(
+        structured_writer = StructuredWriter(
             model, 2.0, instructions=lambda prompt, given: f"Read this.\n\n{self.order} Use few words."
         )
-        return asyncio.run(pen.within(SUMMARIZE_CHUNK, lambda n: ChunkGiven(excerpt=excerpt, words=n), 50, "chunk"))
+        return asyncio.run(
+            structured_writer.within(SUMMARIZE_CHUNK, lambda n: ChunkGiven(excerpt=excerpt, words=n), 50, "chunk")
+        )
 
     def test_the_words_of_the_prompt_are_no_part_of_the_text(self) -> None:
         assert self.written(Model([f"{self.order} {prose(40)}"])) == Completion(prose(40), 40, 1)

@@ -66,8 +66,8 @@ class Wordy(Keepers):
 async def test_questions_that_are_cut_off_are_asked_for_by_halves_of_the_stretch(tmp_path: Path) -> None:
     script = Wordy(3)
     court = Court(tmp_path, script, document=island(24))
-    async with court.shop() as shop:
-        pack = built(court.store, await shop.build(court.document, settings=court.settings()))
+    async with court.session() as session:
+        pack = built(court.store, await session.build(court.document, settings=court.settings()))
     court.store.close()
 
     whole = script.counts[0]
@@ -98,8 +98,8 @@ async def test_of_questions_that_are_cut_off_those_that_are_whole_are_kept_where
     script = Breathless(3)
     court = Court(tmp_path, script, document=island(24))
     with court.served():
-        async with court.shop() as shop:
-            pack = built(court.store, await shop.build(court.document, settings=court.settings()))
+        async with court.session() as session:
+            pack = built(court.store, await session.build(court.document, settings=court.settings()))
     court.store.close()
 
     whole = script.counts[0]
@@ -116,8 +116,8 @@ async def test_of_questions_that_are_cut_off_those_that_are_whole_are_kept_where
 async def test_where_every_reply_is_cut_off_that_is_the_cause(tmp_path: Path) -> None:
     court = Court(tmp_path, Wordy(0))
     with pytest.raises(JudgingError, match=r"\d+ replies were cut off: cut off") as caught:
-        async with court.shop() as shop:
-            await shop.build(court.document, settings=court.settings())
+        async with court.session() as session:
+            await session.build(court.document, settings=court.settings())
     court.store.close()
     assert "simple" not in caught.value.hint
     assert "--context-tokens" in caught.value.hint
@@ -126,8 +126,8 @@ async def test_where_every_reply_is_cut_off_that_is_the_cause(tmp_path: Path) ->
 async def test_where_every_reply_ends_within_its_thoughts_the_next_step_is_named(tmp_path: Path) -> None:
     court = Court(tmp_path, script := Wordy(0, CutThought))
     with pytest.raises(JudgingError, match="the one reply was cut off") as caught:
-        async with court.shop() as shop:
-            await shop.build(court.document, settings=court.settings())
+        async with court.session() as session:
+            await session.build(court.document, settings=court.settings())
     court.store.close()
     assert caught.value.hint == "--reasoning-tokens 2048"
     # It is not the questions that are too many.

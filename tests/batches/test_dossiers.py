@@ -199,10 +199,10 @@ def test_a_run_that_was_forgotten_has_none(store: Store, tmp_path: Path) -> None
 
 async def test_an_application_has_them_too(tmp_path: Path) -> None:
     asking: dict[str, Any] = {"words": 40, "folder": tmp_path / "out", "dossiers": True}
-    async with Session(tmp_path / "a.db") as shop:
-        made = await redraft.batch(shop, [redraft.Document.from_text(story(6).text, "A memo")], **asking)
+    async with Session(tmp_path / "a.db") as session:
+        made = await redraft.batch(session, [redraft.Document.from_text(story(6).text, "A memo")], **asking)
         with pytest.raises(UsageError, match="dossiers need a folder"):
-            await redraft.batch(shop, [redraft.Document.from_text(story(6).text, "A memo")], dossiers=True)
+            await redraft.batch(session, [redraft.Document.from_text(story(6).text, "A memo")], dossiers=True)
     assert [item.dossier for item in made.items] == ["dossiers/A-memo.html"]
     assert (tmp_path / "out" / "dossiers" / "A-memo.html").exists()
 

@@ -100,8 +100,8 @@ def test_no_worker_is_put_in_the_place_of_one_that_ended_for_a_full_disk(
 
     with (
         pytest.raises(RedraftError, match="no worker can go on: disk is full"),
-        WorkerPool(store, Processes(), WorkerTerms(str(store.path), "b", "", 0, 2), str) as crew,
+        WorkerPool(store, Processes(), WorkerTerms(str(store.path), "b", "", 0, 2), str) as worker_pool,
     ):
-        crew.mend()
+        worker_pool.mend()
 
     assert len(started) == 2

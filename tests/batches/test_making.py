@@ -78,12 +78,12 @@ async def test_models_and_metrics_of_ones_own_work_in_this_process(folder: Path,
     memo = Document.from_text(told(9), "A memo")
     sources: list[str | Path | Document] = [str(folder / "in"), memo, Document.from_text(" ", "Nothing")]
     asking: dict[str, Any] = {"strategy": "direct", "words": 20, "metrics": [SaysKeeper()], "folder": folder / "out"}
-    async with Session(place, model=model, observer=seen.append) as shop:
-        kept = await shop.add(Document.from_text(told(8), "Kept before"))
-        first = await redraft.batch(shop, [*sources, kept], **asking)
+    async with Session(place, model=model, observer=seen.append) as session:
+        kept = await session.add(Document.from_text(told(8), "Kept before"))
+        first = await redraft.batch(session, [*sources, kept], **asking)
         once = model.asked
-        again = await redraft.batch(shop, [*sources, kept], **asking)
-        stored = await asyncio.to_thread(redraft.read_batch, shop.store, first.name)
+        again = await redraft.batch(session, [*sources, kept], **asking)
+        stored = await asyncio.to_thread(redraft.read_batch, session.store, first.name)
     assert (first.status, first.complete, len(first.items)) == ("done", False, 7)
     assert [item.state for item in first.items] == ["done"] * 5 + ["failed", "done"]
     done = {item.title: item for item in first.items if item.state == "done"}
@@ -104,8 +104,8 @@ async def test_models_and_metrics_of_ones_own_work_in_this_process(folder: Path,
 @pytest.mark.slow
 async def test_a_folder_has_what_the_command_leaves_there(folder: Path, place: Path | str, server: ChatServer) -> None:
     (folder / "in" / "[x](javascript:alert(1)).md").write_text("", "utf-8")
-    async with Session(place, settings=at(server)) as shop:
-        made = await redraft.batch(shop, [folder / "in"], folder=folder / "out", name="mine", **SHORT)
+    async with Session(place, settings=at(server)) as session:
+        made = await redraft.batch(session, [folder / "in"], folder=folder / "out", name="mine", **SHORT)
     report = (folder / "out" / "report.md").read_text("utf-8")
     assert {path.name for path in (folder / "out").iterdir()} == {
         *(f"{n:03}.md" for n in range(4)), "items.jsonl", "report.md",
@@ -121,11 +121,11 @@ async def test_a_folder_has_what_the_command_leaves_there(folder: Path, place: P
 @pytest.mark.slow
 async def test_processes_do_the_same_where_all_go_by_names(folder: Path, place: Path | str, server: ChatServer) -> None:
     seen: list[redraft.Event] = []
-    async with Session(place, settings=at(server), observer=seen.append) as shop:
-        made = await redraft.batch(shop, [folder / "in"], workers=2, **SHORT)
+    async with Session(place, settings=at(server), observer=seen.append) as session:
+        made = await redraft.batch(session, [folder / "in"], workers=2, **SHORT)
         assert (made.status, made.complete, made.calls) == ("done", True, len(server.seen))
         assert len({asked(one) for one in server.seen}) == len(server.seen)
-        here = await redraft.batch(shop, [folder / "in"], **SHORT)
+        here = await redraft.batch(session, [folder / "in"], **SHORT)
     assert here.items == tuple(replace(item, attempts=item.attempts) for item in made.items)
     assert made.calls == here.calls == len(server.seen)
     progress = [event for event in seen if isinstance(event, BatchProgress)]
@@ -137,12 +137,12 @@ async def test_processes_do_the_same_where_all_go_by_names(folder: Path, place: 
 async def test_a_used_up_budget_is_told_and_another_goes_on(
     folder: Path, place: Path | str, server: ChatServer
 ) -> None:
-    async with Session(place, settings=at(server), limits=Limits(max_calls=5)) as shop:
-        cut = await redraft.batch(shop, [folder / "in"], name="mine", **SHORT)
+    async with Session(place, settings=at(server), limits=Limits(max_calls=5)) as session:
+        cut = await redraft.batch(session, [folder / "in"], name="mine", **SHORT)
         assert (cut.status, cut.calls, len(server.seen)) == ("stopped", 5, 5)
         assert cut.error is not None
         assert "--max-calls 5 is used up" in cut.error["message"]
-        whole = await redraft.resume_batch(shop, "mine", limits=Limits(max_calls=100))
+        whole = await redraft.resume_batch(session, "mine", limits=Limits(max_calls=100))
         assert (whole.status, whole.complete, whole.error) == ("done", True, None)
         assert len({asked(one) for one in server.seen}) == len(server.seen)
 
@@ -153,8 +153,8 @@ async def test_who_is_cancelled_hands_back_what_was_at_work(
     folder: Path, place: Path | str, workers: int | None
 ) -> None:
     with ChatServer(latency=lambda *_: 30.0) as server, Store(place) as store:
-        async with Session(store, settings=at(server)) as shop:
-            making = asyncio.create_task(redraft.batch(shop, [folder / "in"], name="b", workers=workers, **SHORT))
+        async with Session(store, settings=at(server)) as session:
+            making = asyncio.create_task(redraft.batch(session, [folder / "in"], name="b", workers=workers, **SHORT))
             while len(server.seen) < 4:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
             assert store.batches.counts("b").leased == 4
@@ -184,21 +184,21 @@ async def test_who_is_cancelled_hands_back_what_was_at_work(
 async def test_what_cannot_be_meant_is_refused_and_nothing_begun(
     tmp_path: Path, workshop: dict[str, Any], given: dict[str, Any], said: str
 ) -> None:
-    async with Session(tmp_path / "a.db", **workshop) as shop:
+    async with Session(tmp_path / "a.db", **workshop) as session:
         asking = {"sources": [Document.from_text(told(1), "One")], **given}
         with pytest.raises(RedraftError, match=said):
-            await redraft.batch(shop, **asking)
-        assert shop.store.batches.all() == []
+            await redraft.batch(session, **asking)
+        assert session.store.batches.all() == []
         with pytest.raises(redraft.RunError, match="there is no batch 'gone'"):
-            await redraft.resume_batch(shop, "gone")
+            await redraft.resume_batch(session, "gone")
 
 
 async def test_nobody_else_sees_a_database_in_memory() -> None:
-    async with Session(":memory:") as shop:
+    async with Session(":memory:") as session:
         memo = Document.from_text(told(1), "One")
         with pytest.raises(UsageError, match="nobody else sees a database in memory"):
-            await redraft.batch(shop, [memo], workers=2)
-        assert (await redraft.batch(shop, [memo], words=20)).complete
+            await redraft.batch(session, [memo], workers=2)
+        assert (await redraft.batch(session, [memo], words=20)).complete
 
 
 @pytest.mark.slow
@@ -206,5 +206,5 @@ async def test_an_observer_that_fails_ends_no_batch(folder: Path, tmp_path: Path
     def failing(event: redraft.Event) -> None:
         raise ValueError(event.kind)
 
-    async with Session(tmp_path / "a.db", observer=failing) as shop:
-        assert (await redraft.batch(shop, [folder / "in"], words=20)).complete
+    async with Session(tmp_path / "a.db", observer=failing) as session:
+        assert (await redraft.batch(session, [folder / "in"], words=20)).complete

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from redraft.batches import crew as crews
+from redraft.batches import worker_pool as crews
 from redraft.batches.engine import Engine, engine_named
 from redraft.batches.request import pot_of
 from redraft.batches.terms import WorkerTerms
@@ -71,9 +71,9 @@ def engine(cluster: str, store: Store) -> Iterator[Engine]:
         yield made
 
 
-def watched(crew: WorkerPool, meanwhile: Callable[[], object] = lambda: None, seconds: float = 120.0) -> None:
+def watched(worker_pool: WorkerPool, meanwhile: Callable[[], object] = lambda: None, seconds: float = 120.0) -> None:
     until = time.monotonic() + seconds
-    while crew.mend():
+    while worker_pool.mend():
         assert time.monotonic() < until, "the batch hangs"
         meanwhile()
         time.sleep(0.1)
@@ -91,8 +91,8 @@ def test_two_actors_ask_for_nothing_twice(engine: Engine, store: Store, folder: 
     told: list[str] = []
     with ChatServer() as server:
         opened(store, folder, server.base_url)
-        with WorkerPool(store, engine, WorkerTerms(store.address, "b", "", 0, 2), told.append) as crew:
-            watched(crew)
+        with WorkerPool(store, engine, WorkerTerms(store.address, "b", "", 0, 2), told.append) as worker_pool:
+            watched(worker_pool)
         assert states(store) == {"done": 6}
         assert len({asked(seen) for seen in server.seen}) == len(server.seen)
         assert {seen.authorization for seen in server.seen} == {f"Bearer {KEY}"}
@@ -108,15 +108,15 @@ def test_actors_that_are_killed_lose_nothing_and_pay_nothing_twice(engine: Engin
     with ChatServer(latency=lambda *_: 0.25) as server:
         opened(store, folder, server.base_url, max_cost=50.0)
         terms = WorkerTerms(store.address, "b", "", 0, 2, prices=str(folder / "prices.toml"))
-        with WorkerPool(store, engine, terms, lambda line: None) as crew:
+        with WorkerPool(store, engine, terms, lambda line: None) as worker_pool:
 
             def kill() -> None:
                 nonlocal kills
-                if kills < 4 and len(server.seen) > 5 * (kills + 1) and (places := crew.places()):
+                if kills < 4 and len(server.seen) > 5 * (kills + 1) and (places := worker_pool.places()):
                     os.kill(chance.choice(places).pid, signal.SIGKILL)
                     kills += 1
 
-            watched(crew, kill)
+            watched(worker_pool, kill)
         assert kills >= 3
         assert states(store) == {"done": 12}
         answered = Counter(asked(seen) for seen in server.answered)
@@ -133,11 +133,11 @@ def test_a_cancellation_ends_what_actors_are_at(engine: Engine, store: Store, fo
     documents(folder, 4)
     with ChatServer(latency=lambda *_: 60.0) as server:
         opened(store, folder, server.base_url)
-        with WorkerPool(store, engine, WorkerTerms(store.address, "b", "", 0, 2), lambda line: None) as crew:
-            wait_for(lambda: crew.mend() and server.in_flight >= 2)
-            pids = [place.pid for place in crew.places()]
+        with WorkerPool(store, engine, WorkerTerms(store.address, "b", "", 0, 2), lambda line: None) as worker_pool:
+            wait_for(lambda: worker_pool.mend() and server.in_flight >= 2)
+            pids = [place.pid for place in worker_pool.places()]
             store.batches.set_status("b", "cancelled")
-            watched(crew, seconds=20)
+            watched(worker_pool, seconds=20)
     assert states(store) == {"waiting": 4}
     assert {item.deaths for item in store.batches.items("b")} == {0}
     wait_for(lambda: not any(map(is_there, pids)))
@@ -151,8 +151,8 @@ def test_for_whom_there_is_no_room_the_others_do_not_wait(
     told: list[str] = []
     with ChatServer(latency=lambda *_: 1.0) as server:
         opened(store, folder, server.base_url)
-        with WorkerPool(store, engine, WorkerTerms(store.address, "b", "", 0, _CPUS + 1), told.append) as crew:
-            watched(crew)
+        with WorkerPool(store, engine, WorkerTerms(store.address, "b", "", 0, _CPUS + 1), told.append) as worker_pool:
+            watched(worker_pool)
     assert states(store) == {"done": 6}
     assert "1 of 3 workers have not begun yet; they do as soon as there is room" in told
 
@@ -164,17 +164,17 @@ def test_where_there_is_no_room_at_all_nobody_waits_for_ever(
     opened(store, folder, "http://127.0.0.1:9/v1")
     others = [occupied(1.0) for _ in range(_CPUS)]
     terms = WorkerTerms(store.address, "b", "", 0, 2)
-    with WorkerPool(store, engine, terms, lambda line: None) as crew:
-        assert crew.mend()
+    with WorkerPool(store, engine, terms, lambda line: None) as worker_pool:
+        assert worker_pool.mend()
         store.batches.set_status("b", "cancelled")
-        assert not crew.mend(), "what was cancelled waits for no room"
+        assert not worker_pool.mend(), "what was cancelled waits for no room"
     opened(store, folder, "http://127.0.0.1:9/v1")
     monkeypatch.setattr(crews, "_NO_ROOM", 1.0)
     with (
-        WorkerPool(store, engine, terms, lambda line: None) as crew,
+        WorkerPool(store, engine, terms, lambda line: None) as worker_pool,
         pytest.raises(RedraftError, match="there was no room for a single worker"),
     ):
-        watched(crew, seconds=20)
+        watched(worker_pool, seconds=20)
     assert states(store) == {"waiting": 2}
     del others
 
@@ -205,8 +205,8 @@ def test_keys_are_in_nothing_that_ray_keeps(engine: Engine, store: Store, folder
     documents(folder, 1)
     with ChatServer() as server:
         opened(store, folder, server.base_url)
-        with WorkerPool(store, engine, WorkerTerms(store.address, "b", "", 0, 1), lambda line: None) as crew:
-            watched(crew)
+        with WorkerPool(store, engine, WorkerTerms(store.address, "b", "", 0, 1), lambda line: None) as worker_pool:
+            watched(worker_pool)
         assert server.seen[0].authorization == f"Bearer {KEY}"
     session = Path(ray._private.worker._global_node.get_session_dir_path())
     logs = [path for path in session.rglob("*") if path.is_file()]

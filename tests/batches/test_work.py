@@ -213,12 +213,12 @@ def test_workers_that_are_killed_lose_nothing_and_pay_nothing_twice(store: Store
     with ChatServer(script, latency=lambda *_: 0.25) as server:
         opened(store, folder, server.base_url, max_cost=50.0)
         terms = WorkerTerms(store.address, "b", "", 0, 2, prices=str(folder / "prices.toml"))
-        with WorkerPool(store, Processes(), terms, lambda note: None) as crew:
+        with WorkerPool(store, Processes(), terms, lambda note: None) as worker_pool:
             began = time.monotonic()
-            while crew.mend():
+            while worker_pool.mend():
                 assert time.monotonic() - began < 200
                 if kills < 6 and len(server.seen) > 4 * (kills + 1):
-                    os.kill(chance.choice(crew.places()).pid, signal.SIGKILL)
+                    os.kill(chance.choice(worker_pool.places()).pid, signal.SIGKILL)
                     kills += 1
                 time.sleep(0.1)
         assert kills >= 4
@@ -243,10 +243,10 @@ def test_a_batch_goes_on_through_a_restart_of_the_server(folder: Path) -> None:
         opened(store, folder, server.base_url)
         with WorkerPool(
             store, Processes(), WorkerTerms(address, "b", "", 0, 2, lease_seconds=5.0), lambda note: None
-        ) as crew:
+        ) as worker_pool:
             began = time.monotonic()
             restarted = False
-            while crew.mend():
+            while worker_pool.mend():
                 assert time.monotonic() - began < 120
                 if not restarted and len(server.answered) > 4:
                     restart()
@@ -275,8 +275,8 @@ def test_what_kills_its_worker_three_times_is_set_aside_and_the_rest_goes_on(
         store.batches.add("b", [])
         put_in(store, "b", [str(folder / "in" / "deadly.poison")])
         terms = WorkerTerms(store.address, "b", "", 0, 1)
-        with WorkerPool(store, Processes(), terms, lambda note: None) as crew:
-            while crew.mend():
+        with WorkerPool(store, Processes(), terms, lambda note: None) as worker_pool:
+            while worker_pool.mend():
                 time.sleep(0.1)
         assert limits.concurrency == 4
     found = {Path(item.source).name: item for item in store.batches.items("b")}

@@ -13,15 +13,15 @@ from tests.support import SAMPLE
 # What it does with a document: key facts, questions, a draft, claims about that, judgments, revisions.
 _WORK = f"""
 import asyncio, redraft
-from redraft import Judging, Store, Workshop
+from redraft import JudgeConfig, Session, Store
 
 GOALS = {{"goals": {{"coverage": 0.5, "consistency": 0.9}}, "allow_self_check": True}}
 
 async def main():
     with Store(":memory:") as store:
-        async with Workshop(store) as shop:
-            facts = await shop.build({str(SAMPLE)!r}, "keyfacts")
-            draft = await shop.summarize({str(SAMPLE)!r}, words=150, **GOALS)
+        async with Session(store) as session:
+            facts = await session.build({str(SAMPLE)!r}, "keyfacts")
+            draft = await session.summarize({str(SAMPLE)!r}, words=150, **GOALS)
         print(store.keyfacts.get(facts.run.judging.keyfacts))
         print(draft.summary, draft.scores, [one.findings for one in draft.evaluations.values()])
 

@@ -57,8 +57,8 @@ def test_all_roles_are_shown_with_what_is_known_of_them(tmp_path: Path, ports: C
             "utf-8",
         )
         with Store(tmp_path / "redraft.db") as store:
-            store.manners.learn_mode(f"openai:j@{server.base_url}", "tools")
-            store.manners.learn_reasoning(f"openai:j@{server.base_url}", 900)
+            store.capabilities.learn_mode(f"openai:j@{server.base_url}", "tools")
+            store.capabilities.learn_reasoning(f"openai:j@{server.base_url}", 900)
         command = Inside(tmp_path, REDRAFT_CONFIG="redraft.toml", OPENAI_API_KEY="sk-0123456789")
         shown = command.run("models")
         assert shown.code == 0, shown.err

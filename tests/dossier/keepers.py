@@ -67,10 +67,10 @@ async def _stocked(folder: Path) -> Shelf:
     first = await court.evaluate(told(1, 3, 4, wrong={2: "Bob"}), **_ALL)
     second = await court.evaluate(told(1, 2, 5), **_ALL)
     other_judge = await court.evaluate(told(1, 2, 5), judges=[function_model(Keepers(), "another")], **_ALL)
-    async with court.shop() as shop:
-        small = await shop.build(court.document, settings=court.settings(), judging=JudgeConfig(questions=6))
-    async with Session(court.store, settings=DraftConfig(model="extractive", strategy="direct")) as shop:
-        plain, plainer = [await shop.summarize(court.document, words=words) for words in (60, 90)]
+    async with court.session() as session:
+        small = await session.build(court.document, settings=court.settings(), judging=JudgeConfig(questions=6))
+    async with Session(court.store, settings=DraftConfig(model="extractive", strategy="direct")) as session:
+        plain, plainer = [await session.summarize(court.document, words=words) for words in (60, 90)]
     assert small.run.judging is not None
     other_pack = await court.evaluate(told(1, 2, 5), pack=small.run.judging.pack)
     named = []

@@ -140,8 +140,8 @@ def test_the_text_of_a_prompt_is_the_one_that_was_used_and_else_unknown(tmp_path
     (own / "summarize_whole.md").write_text(_own_template(template), "utf-8")
 
     async def work() -> str:
-        async with Session(tmp_path / "r.db", settings=DraftConfig(strategy="direct", prompts=str(own))) as shop:
-            return (await shop.summarize(story(12))).run.id
+        async with Session(tmp_path / "r.db", settings=DraftConfig(strategy="direct", prompts=str(own))) as session:
+            return (await session.summarize(story(12))).run.id
 
     run = asyncio.run(work())
     (own / "summarize_whole.md").write_text("changed", "utf-8")
@@ -201,8 +201,8 @@ def test_a_run_without_a_draft_is_shown_as_far_as_it_went(tmp_path: Path) -> Non
 @pytest.mark.slow
 def test_calls_that_waited_for_one_another_stand_side_by_side_in_time(tmp_path: Path) -> None:
     async def judged(court: Court) -> str:
-        async with court.shop(limits=Limits(concurrency=1)) as shop:
-            return (await shop.evaluate(court.document, court.document.text[:3000], context_tokens=4096)).run.id
+        async with court.session(limits=Limits(concurrency=1)) as session:
+            return (await session.evaluate(court.document, court.document.text[:3000], context_tokens=4096)).run.id
 
     class Slow(Keepers):
         def __call__(self, sheet: Sheet) -> Said:
@@ -219,8 +219,8 @@ def test_calls_that_waited_for_one_another_stand_side_by_side_in_time(tmp_path: 
 
 def test_a_run_that_made_no_summary_is_refused_in_a_sentence(tmp_path: Path) -> None:
     async def work() -> str:
-        async with Session(tmp_path / "r.db", settings=DraftConfig(model="extractive")) as shop:
-            return (await shop.build(story(20))).run.id
+        async with Session(tmp_path / "r.db", settings=DraftConfig(model="extractive")) as session:
+            return (await session.build(story(20))).run.id
 
     run = asyncio.run(work())
     with Store(tmp_path / "r.db") as store, pytest.raises(RunError, match="made no summary"):

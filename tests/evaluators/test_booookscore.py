@@ -296,9 +296,9 @@ async def test_a_judge_that_calls_nothing_clear_gives_findings_and_no_score(tmp_
 
 
 async def test_the_built_in_judge_says_that_it_takes_a_language_model(tmp_path: Path) -> None:
-    async with Session(str(tmp_path / "redraft.db")) as shop:
-        result = await shop.evaluate(island(3), f"{told(1, 2)} {told(1)}", metrics=METRICS)
-        silent = await shop.evaluate(island(3), told(1, 2), metrics=METRICS)
+    async with Session(str(tmp_path / "redraft.db")) as session:
+        result = await session.evaluate(island(3), f"{told(1, 2)} {told(1)}", metrics=METRICS)
+        silent = await session.evaluate(island(3), told(1, 2), metrics=METRICS)
     one, none = result.evaluations["booookscore"], silent.evaluations["booookscore"]
     assert (one.outcome, one.score, one.judged, one.unjudged) == ("failed", None, 1, 2)
     assert [finding.kind for finding in one.findings] == ["duplication"]

@@ -80,8 +80,8 @@ async def panel(folder: Path, *scripts: Keepers) -> tuple[Evaluation, list[list[
     """What judges say of the coverage of six keepers, and which prompts each was asked."""
     courts = [Court(folder / str(n), script) for n, script in enumerate(scripts)]
     judges = [function_model(court.hear, f"judge {n}") for n, court in enumerate(courts)]
-    async with Session(folder / "redraft.db", model=function_model(Keepers()), judges=judges) as shop:
-        result = await shop.evaluate(island(), told(1, 2, 3, 4, 5, 6), judging=JudgeConfig(metrics=("coverage",)))
+    async with Session(folder / "redraft.db", model=function_model(Keepers()), judges=judges) as session:
+        result = await session.evaluate(island(), told(1, 2, 3, 4, 5, 6), judging=JudgeConfig(metrics=("coverage",)))
     return result.evaluations["coverage"], [sorted({sheet.prompt for sheet in court.sheets}) for court in courts]
 
 

@@ -114,9 +114,9 @@ async def test_a_goal_on_a_metric_that_fails_is_unsure_and_the_others_are_met_al
 @pytest.mark.slow
 async def test_a_metric_that_is_no_goal_fails_beside_a_refinement_and_is_tried_once(court: Court) -> None:
     court.script = Slow("keyfacts")
-    async with court.shop() as shop:
+    async with court.session() as session:
         goals = {"coverage": 0.9, "consistency": 1.0}
-        result = await shop.refine(court.document, POOR, goals=goals, metrics=ALL, settings=court.settings())
+        result = await session.refine(court.document, POOR, goals=goals, metrics=ALL, settings=court.settings())
 
     assert result.run.stop_reason == "goals_met"
     assert len(result.rounds) > 2

@@ -13,7 +13,7 @@ from redraft.agreement.verdicts import of_sentences
 from redraft.cli.views.findings import evaluation
 from redraft.doctor.expectations import said_of
 from redraft.domain import Evaluation
-from redraft.evaluators.consensus import JudgeVerdicts, objected, polled
+from redraft.evaluators.consensus import JudgeVerdicts, aggregate, objected
 from redraft.evaluators.metric_info import IN_PART
 from tests.command import Command
 from tests.support import SAMPLE
@@ -23,8 +23,8 @@ PATCHED = f"{COPIED} while half of a wide grey county wondered aloud whether any
 
 
 async def _judged(folder: Path, summary: str) -> Evaluation:
-    async with Session(str(folder / "redraft.db")) as shop:
-        return (await shop.evaluate(str(SAMPLE), summary, metrics=["consistency"])).evaluations["consistency"]
+    async with Session(str(folder / "redraft.db")) as session:
+        return (await session.evaluate(str(SAMPLE), summary, metrics=["consistency"])).evaluations["consistency"]
 
 
 def _claims(told: Evaluation) -> list[dict[str, Any]]:
@@ -76,7 +76,7 @@ def test_among_several_judges_it_is_no_objection() -> None:
         JudgeVerdicts("a", {0: IN_PART, 1: IN_PART, 2: "consistent"}, {0: 0.5, 1: 0.4, 2: 1.0}),
         JudgeVerdicts("b", {0: "consistent", 1: "inconsistent", 2: "inconsistent"}, {0: 1.0, 1: 0.0, 2: 0.0}),
     ]
-    items = polled(sittings, range(3))
+    items = aggregate(sittings, range(3))
     assert objected(items, "consistent") == [1, 2]
     assert [items[n].against("consistent") for n in range(3)] == [(0, 2), (1, 2), (1, 2)]
     assert items[1].objection("consistent") == "inconsistent"

@@ -143,7 +143,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     forget()
 
 
-def jury(court: Court, *own: Evaluator, model: Any = None, events: list[Event] | None = None) -> Panel:
+def panel(court: Court, *own: Evaluator, model: Any = None, events: list[Event] | None = None) -> Panel:
     """A jury that judges by these metrics, and by nothing else."""
     tokenizer, document = EstimatingTokenizer(), court.document
     passages, tokens = Passages(document, tokenizer), tokenizer.count(document.text)
@@ -165,7 +165,7 @@ def begun(court: Court, *own: Evaluator, metrics: tuple[str, ...] = (), **refine
 
 async def judged(court: Court, *own: Evaluator, **options: Any) -> dict[str, Evaluation]:
     run, _ = begun(court, *own)
-    return await judged_by(jury(court, *own, **options), run)
+    return await judged_by(panel(court, *own, **options), run)
 
 
 async def judged_by(judges: Panel, run: Run) -> dict[str, Evaluation]:
@@ -263,7 +263,7 @@ async def test_a_metric_that_raises_has_failed_and_the_others_have_not(court: Co
 )
 async def test_what_no_metric_can_help_ends_the_run(court: Court, error: BaseException) -> None:
     run, _ = begun(court, raising(error), SaysTom())
-    judges = jury(court, raising(error), SaysTom())
+    judges = panel(court, raising(error), SaysTom())
     with pytest.raises(type(error)):
         await judged_by(judges, run)
     assert run.draft is not None
@@ -327,7 +327,7 @@ async def test_two_that_need_the_questions_have_them_built_once(court: Court) ->
 
     own = (Asked(), Known(), BUILT_IN["coverage"])
     run, _ = begun(court, Asked(), Known())
-    found = await judged_by(replace(jury(court, Asked(), Known()), evaluators=own), run)
+    found = await judged_by(replace(panel(court, Asked(), Known()), evaluators=own), run)
 
     assert found["asked"].details == found["known"].details != {"questions": 0}
     assert len(court.asked("ask_document")) == 1

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from redraft import JudgeConfig, Session
 from redraft.domain import Evaluation
 from redraft.evaluators.base import concluded
-from redraft.evaluators.consensus import DISPUTED, ItemVotes, JudgeVerdicts, objected, polled
+from redraft.evaluators.consensus import DISPUTED, ItemVotes, JudgeVerdicts, aggregate, objected
 from redraft.evaluators.coverage import shares
 from redraft.evaluators.faithfulness import by_level
 from redraft.evaluators.keyfact_recall import recalls
@@ -45,7 +45,7 @@ def weighted(parts: Any, name: str) -> float:
 @pytest.mark.slow
 @given(panels())
 def test_a_score_is_what_each_of_its_breakdowns_comes_to(sittings: list[JudgeVerdicts]) -> None:
-    items = polled(sittings, range(len(ITEMS)))
+    items = aggregate(sittings, range(len(ITEMS)))
     evaluation = concluded(Evaluation("m", 1, "scored", judged=len(items)), sittings, items)
 
     assert items.keys() == {n for sitting in sittings for n in sitting.ballot}
@@ -72,7 +72,7 @@ def test_a_score_is_what_each_of_its_breakdowns_comes_to(sittings: list[JudgeVer
 @pytest.mark.slow
 @given(panels())
 def test_where_something_is_lost_there_is_a_finding_that_says_by_how_many(sittings: list[JudgeVerdicts]) -> None:
-    items = polled(sittings, range(len(ITEMS)))
+    items = aggregate(sittings, range(len(ITEMS)))
     found = objected(items, GOOD)
 
     assert set(found) == {n for sitting in sittings for n, verdict in sitting.ballot.items() if verdict != GOOD}
@@ -94,7 +94,7 @@ def test_where_something_is_lost_there_is_a_finding_that_says_by_how_many(sittin
 
 def test_what_most_of_those_say_who_object_is_the_objection() -> None:
     def said(*verdicts: str) -> ItemVotes:
-        return polled([JudgeVerdicts(str(n), {0: one}, {0: 0.0}) for n, one in enumerate(verdicts)], [0])[0]
+        return aggregate([JudgeVerdicts(str(n), {0: one}, {0: 0.0}) for n, one in enumerate(verdicts)], [0])[0]
 
     assert said(GOOD, BAD).objection(GOOD) == BAD
     assert said(GOOD, WORSE, BAD, BAD).objection(GOOD) == BAD
@@ -143,8 +143,8 @@ async def panel(folder: Path, *scripts: Keepers) -> dict[str, Evaluation]:
     judges = [function_model(script, f"judge {n}") for n, script in enumerate(scripts)]
     await court.keyfacts()
     metrics = ("coverage", "consistency", "keyfact_recall", "faithfulness")
-    async with Session(court.store, model=function_model(Keepers()), judges=judges) as shop:
-        result = await shop.evaluate(island(), told(*ALL), judging=JudgeConfig(metrics=metrics))
+    async with Session(court.store, model=function_model(Keepers()), judges=judges) as session:
+        result = await session.evaluate(island(), told(*ALL), judging=JudgeConfig(metrics=metrics))
     court.store.close()
     return {name: one for name, one in result.evaluations.items() if name in metrics}
 

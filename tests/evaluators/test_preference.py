@@ -116,9 +116,9 @@ class Bench:
         self, a: str = A, b: str = B, *, limits: Limits | None = None, window: int = 8192, **judging: Any
     ) -> Comparison:
         place = {"model": "openai:m", "base_url": self.url, "context_tokens": window}
-        async with self.court.shop(model=None, limits=limits) as shop:
+        async with self.court.session(model=None, limits=limits) as session:
             asked = {"settings": self.court.settings(place), "judging": JudgeConfig(**judging)}
-            result = await shop.compare(self.court.document, a, b, **asked)
+            result = await session.compare(self.court.document, a, b, **asked)
         return compared(self.court.store, result)
 
 
@@ -299,11 +299,11 @@ async def test_after_the_budget_is_used_up_only_what_is_missing_is_asked(bench: 
     assert (run.kind, run.status) == ("compare", "stopped")
 
     store = bench.court.store
-    async with bench.court.shop(model=None) as shop:
-        one = compared(store, await shop.resume(run.id, limits=Limits(max_calls=100)))
+    async with bench.court.session(model=None) as session:
+        one = compared(store, await session.resume(run.id, limits=Limits(max_calls=100)))
         assert len(bench.seen) == 4
         assert (one.winner, one.preference.judged) == ("a", 2)
-        await shop.resume(run.id)
+        await session.resume(run.id)
     assert len(bench.seen) == 4
 
 

@@ -466,7 +466,7 @@ async def test_a_part_of_it_is_not_resumed_by_itself(tmp_path: Path, server: Cha
     outcome = await Lab(tmp_path, server.base_url).run()
     run = outcome.systems[0].run
     assert run is not None
-    async with Session(tmp_path / "redraft.db") as shop:
+    async with Session(tmp_path / "redraft.db") as session:
         with pytest.raises(RunError, match="part of an experiment") as error:
-            await shop.resume(run)
+            await session.resume(run)
     assert "redraft experiment booookscore" in error.value.hint

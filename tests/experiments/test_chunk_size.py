@@ -205,9 +205,9 @@ async def test_a_window_that_is_too_small_is_refused(tmp_path: Path, server: Cha
 
 async def test_a_part_of_it_is_not_resumed_by_itself(tmp_path: Path, server: ChatServer) -> None:
     outcome = await Lab(tmp_path, server.base_url).run()
-    async with Session(tmp_path / "redraft.db") as shop:
+    async with Session(tmp_path / "redraft.db") as session:
         with pytest.raises(RunError, match="part of an experiment"):
-            await shop.resume(outcome.marked[0].run)
+            await session.resume(outcome.marked[0].run)
 
 
 def test_a_model_that_thinks_is_expected_to_use_a_part_of_its_room() -> None:

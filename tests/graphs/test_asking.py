@@ -44,8 +44,8 @@ def compiled() -> Any:
 async def test_the_question_can_be_read_by_itself(bench: ExperimentRunner) -> None:
     events: list[Event] = []
     graph = compiled()
-    async with bench.shop(observer=events.append) as shop:
-        left = await graph.ainvoke({**bench.task, **REVIEWED}, thread(), context=shop)
+    async with bench.session(observer=events.append) as session:
+        left = await graph.ainvoke({**bench.task, **REVIEWED}, thread(), context=session)
     (run,) = bench.store.runs.latest(9)
     _, question = await asked_by(graph, thread())
 
@@ -80,16 +80,16 @@ async def test_it_is_answered_by_numbers_and_words(bench: ExperimentRunner, bare
 
     async def answer(given: Any) -> Any:
         key, _ = await asked_by(graph, thread())
-        return await graph.ainvoke(Command(resume=given if bare else {key: given}), thread(), context=shop)
+        return await graph.ainvoke(Command(resume=given if bare else {key: given}), thread(), context=session)
 
-    async with bench.shop() as shop:
-        await graph.ainvoke({**bench.task, **REVIEWED, "policy": "all"}, thread(), context=shop)
+    async with bench.session() as session:
+        await graph.ainvoke({**bench.task, **REVIEWED, "policy": "all"}, thread(), context=session)
         _, question = await asked_by(graph, thread())
         assert len(question["findings"]) == 6
         # Two say Bob, and it is left at that.
         bob = [one["number"] for one in question["findings"] if one["found"] == "Bob"]
         left = await answer({"drop": bob, "add": ["The sea is cold."]})
-        result = await shop.result(left["run"])
+        result = await session.result(left["run"])
 
     (sheet,) = bench.asked("revise")
     assert [point["task"] for point in sheet.items("points").values()] == ["change", "add", "add", "add", "add"]
@@ -100,11 +100,11 @@ async def test_it_is_answered_by_numbers_and_words(bench: ExperimentRunner, bare
 
 async def test_a_draft_edited_by_hand_is_judged(bench: ExperimentRunner) -> None:
     graph = compiled()
-    async with bench.shop() as shop:
-        await graph.ainvoke({**bench.task, **REVIEWED}, thread(), context=shop)
+    async with bench.session() as session:
+        await graph.ainvoke({**bench.task, **REVIEWED}, thread(), context=session)
         edited = {"edited": f"  {told(*range(1, 7))}\n"}
-        left = await graph.ainvoke(Command(resume=edited), thread(), context=shop)
-        result = await shop.result(left["run"])
+        left = await graph.ainvoke(Command(resume=edited), thread(), context=session)
+        result = await session.result(left["run"])
     assert (result.run.stop_reason, result.summary) == ("goals_met", told(*range(1, 7)))
     assert result.rounds[1].reason == "edited by hand"
 
@@ -128,18 +128,18 @@ WRONG = {
 async def test_a_wrong_answer_is_asked_again_and_told_what_is_wrong(bench: ExperimentRunner, what: str) -> None:
     wrong, problem = WRONG[what]
     graph = compiled()
-    async with bench.shop() as shop:
-        await graph.ainvoke({**bench.task, **REVIEWED}, thread(), context=shop)
+    async with bench.session() as session:
+        await graph.ainvoke({**bench.task, **REVIEWED}, thread(), context=session)
         _, first = await asked_by(graph, thread())
         for _ in range(2):
             key, _ = await asked_by(graph, thread())
-            left = await graph.ainvoke(Command(resume={key: wrong}), thread(), context=shop)
+            left = await graph.ainvoke(Command(resume={key: wrong}), thread(), context=session)
             _, again = await asked_by(graph, thread())
             assert problem in again["problem"]
             assert {**again, "problem": ""} == first
             assert bench.store.runs.get(first["run"]).status == "waiting"
         calls = len(bench.sheets)
-        left = await graph.ainvoke(Command(resume={"stop": True}), thread(), context=shop)
+        left = await graph.ainvoke(Command(resume={"stop": True}), thread(), context=session)
     assert left["stop"] == "cancelled"
     assert len(bench.sheets) == calls
 
@@ -151,13 +151,13 @@ async def test_it_is_asked_and_answered_within_somebody_elses_graph(bench: Exper
     theirs.add_edge("summary", END)
     graph = theirs.compile(checkpointer=InMemorySaver())
     wanted = RefineConfig(goals=GOALS, review=True)
-    async with bench.shop(settings=DraftConfig(words=100), refinement=wanted) as shop:
+    async with bench.session(settings=DraftConfig(words=100), refinement=wanted) as session:
         task: Theirs = {"source": str(bench.path)}
-        left: Any = await graph.ainvoke(task, thread(), context=shop)
+        left: Any = await graph.ainvoke(task, thread(), context=session)
         assert left["__interrupt__"][0].value["text"] == POOR
         key, question = await asked_by(graph, thread())
         assert bench.store.runs.get(question["run"]).status == "waiting"
-        left = await graph.ainvoke(Command(resume={key: {}}), thread(), context=shop)
+        left = await graph.ainvoke(Command(resume={key: {}}), thread(), context=session)
     assert left["stop"] == "goals_met"
     assert [run.status for run in bench.store.runs.latest(9)] == ["done"]
 
@@ -167,15 +167,15 @@ async def test_it_is_asked_and_answered_within_somebody_elses_graph(bench: Exper
 _ANSWER = """
 import asyncio, json, sys
 from pathlib import Path
-from redraft import Workshop
+from redraft import Session
 from tests.graphs.test_embedding import Bench
 
 async def main(folder, run, answer):
     bench = Bench(Path(folder))
-    async with bench.shop() as shop:
-        question = await shop.question(run)
-        result = await shop.resume(run, answer=json.loads(answer))
-        again = await shop.question(run)
+    async with bench.session() as session:
+        question = await session.question(run)
+        result = await session.resume(run, answer=json.loads(answer))
+        again = await session.question(run)
     prompts = sorted({sheet.prompt for sheet in bench.sheets})
     bench.store.close()
     print(json.dumps([question, result.run.status, result.run.stop_reason, result.summary, again, prompts]))
@@ -193,10 +193,10 @@ def in_another_process(folder: Path, run: str, answer: Any) -> Any:
 
 @pytest.mark.slow
 async def test_another_process_answers_and_goes_on(bench: ExperimentRunner, tmp_path: Path) -> None:
-    async with bench.shop() as shop:
+    async with bench.session() as session:
         settings = bench.settings({"strategy": "direct", "words": 100})
-        waiting = await shop.summarize(bench.document, settings=settings, goals=GOALS, review=True)
-        run, question = waiting.run.id, await shop.question(waiting.run.id)
+        waiting = await session.summarize(bench.document, settings=settings, goals=GOALS, review=True)
+        run, question = waiting.run.id, await session.question(waiting.run.id)
         assert waiting.run.status == "waiting"
         assert waiting.summary == POOR
         # The first process goes on living, and does not hold on to the run.
@@ -209,18 +209,18 @@ async def test_another_process_answers_and_goes_on(bench: ExperimentRunner, tmp_
         assert "ask_document" not in prompts
         assert "summarize_whole" not in prompts
         assert keepers_in(summary).keys() == {1, 2, 3, 4, 5, 6}
-        assert (await shop.result(run)).summary == summary
+        assert (await session.result(run)).summary == summary
         with pytest.raises(RunError, match="waits for no answer"):
-            await shop.resume(run, answer={})
+            await session.resume(run, answer={})
 
 
 async def test_a_run_that_is_begun_by_hand_is_answered_there(bench: ExperimentRunner) -> None:
     graph = compiled()
-    async with bench.shop() as shop:
-        left = await graph.ainvoke({**bench.task, **REVIEWED}, thread(), context=shop)
-        assert await shop.question(left["run"]) is None
+    async with bench.session() as session:
+        left = await graph.ainvoke({**bench.task, **REVIEWED}, thread(), context=session)
+        assert await session.question(left["run"]) is None
         with pytest.raises(RunError, match="another checkpointer") as caught:
-            await shop.resume(left["run"], answer={"stop": True})
+            await session.resume(left["run"], answer={"stop": True})
         assert "Command(resume=...)" in caught.value.hint
-        left = await graph.ainvoke(Command(resume={"stop": True}), thread(), context=shop)
+        left = await graph.ainvoke(Command(resume={"stop": True}), thread(), context=session)
     assert bench.store.runs.get(left["run"]).status == "done"

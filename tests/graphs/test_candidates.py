@@ -110,10 +110,10 @@ TEXTS = (told(1, 2), told(1, 2, 3, 4, 5, 6, 7, 8), told(1, 2, 3))
 async def test_the_best_by_its_scores_is_refined_and_nothing_is_asked_twice(tmp_path: Path, fails: str) -> None:
     court = Court(tmp_path, Drafting(TEXTS, fails=fails))
     failed = False
-    async with court.shop() as shop:
+    async with court.session() as session:
         try:
             settings = court.settings(DIRECT)
-            result = await shop.summarize(court.document, settings=settings, refinement=RefineConfig(goals=GOALS))
+            result = await session.summarize(court.document, settings=settings, refinement=RefineConfig(goals=GOALS))
         except ProviderError:
             failed = True
     if failed:
@@ -137,8 +137,8 @@ async def test_the_best_by_its_scores_is_refined_and_nothing_is_asked_twice(tmp_
 
 async def test_an_evaluation_judges_all_and_goes_on_with_the_best(tmp_path: Path) -> None:
     court = Court(tmp_path, Drafting(TEXTS))
-    async with court.shop() as shop:
-        result = await shop.summarize(court.document, settings=court.settings(DIRECT), metrics=["coverage"])
+    async with court.session() as session:
+        result = await session.summarize(court.document, settings=court.settings(DIRECT), metrics=["coverage"])
     assert result.summary == TEXTS[1]
     shown = result.to_json()["candidates"]
     assert isinstance(shown, list)
@@ -166,8 +166,8 @@ def test_a_forecast_counts_all_drafts_their_judging_and_their_comparison() -> No
 
 async def test_the_built_in_model_takes_the_first(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
-    async with desk.shop(model="extractive") as shop:
-        result = await shop.summarize(story(200), settings=DraftConfig(words=100), drafts=2)
+    async with desk.session(model="extractive") as session:
+        result = await session.summarize(story(200), settings=DraftConfig(words=100), drafts=2)
     assert result.run.status == "done"
     assert not any(one.chosen for one in desk.store.candidates.of(result.run.id)[1:])
 

@@ -45,13 +45,13 @@ def test_the_built_in_model_merges_and_says_nothing_of_it() -> None:
 
 async def test_what_was_chosen_is_on_record_and_a_graph_that_was_built_before_follows_it(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
-    async with desk.shop(settings=DraftConfig(words=60)) as shop:
+    async with desk.session(settings=DraftConfig(words=60)) as session:
         graph = graphs.draft().compile()
         for sentences, window, asked in ((60, 8192, "summarize_whole"), (200, 1024, "summarize_chunk")):
             source = tmp_path / f"{sentences}.md"
             source.write_text(story(sentences).text, "utf-8")
             task = {"source": str(source), "context_tokens": window, "chunk_tokens": 128}
-            left = await graph.ainvoke(task, context=shop)
+            left = await graph.ainvoke(task, context=session)
             run = desk.store.runs.get(left["run"])
             assert run.settings.strategy == ("direct" if asked == "summarize_whole" else "hierarchical")
             assert run.settings.chosen

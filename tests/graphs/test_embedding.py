@@ -76,10 +76,10 @@ def compiled(**options: Any) -> Any:
 
 
 async def test_a_graph_that_somebody_else_drives_has_a_run_with_an_end_and_a_ledger(bench: Bench) -> None:
-    async with bench.shop() as shop:
-        left = await compiled().ainvoke(bench.task, thread(), context=shop)
-        result = await shop.result(left["run"])
-        whole = await shop.summarize(
+    async with bench.session() as session:
+        left = await compiled().ainvoke(bench.task, thread(), context=session)
+        result = await session.result(left["run"])
+        whole = await session.summarize(
             bench.document, settings=bench.settings({"strategy": "direct", **LENGTH}), goals=GOALS
         )
 
@@ -96,15 +96,15 @@ async def test_a_graph_that_somebody_else_drives_has_a_run_with_an_end_and_a_led
 
 async def test_its_budget_stops_it_and_with_a_larger_one_it_goes_on(bench: Bench) -> None:
     graph = compiled()
-    async with bench.shop(limits=Limits(max_calls=4)) as shop:
+    async with bench.session(limits=Limits(max_calls=4)) as session:
         with pytest.raises(BudgetError, match="--max-calls 4 is used up"):
-            await graph.ainvoke(bench.task, thread(), context=shop)
+            await graph.ainvoke(bench.task, thread(), context=session)
         (run,) = bench.store.runs.latest(9)
         assert (run.status, run.stop_reason) == ("stopped", "budget")
         assert len(bench.sheets) == 4
         with pytest.raises(BudgetError, match="--max-calls 4 is used up"):
-            await graph.ainvoke(None, thread(), context=shop)
-    async with bench.shop(limits=Limits(max_calls=1000)) as other:
+            await graph.ainvoke(None, thread(), context=session)
+    async with bench.session(limits=Limits(max_calls=1000)) as other:
         left = await graph.ainvoke(None, thread(), context=other)
         result = await other.result(left["run"])
 
@@ -119,9 +119,9 @@ async def test_each_start_on_a_thread_is_a_run_of_its_own(bench: Bench, tmp_path
     graph = compiled(refine=False)
     other = tmp_path / "other.md"
     other.write_text(story(40).text, "utf-8")
-    async with bench.shop(limits=Limits(max_calls=1)) as shop:
-        first = await graph.ainvoke({**bench.task, "goals": {}}, thread(), context=shop)
-        second = await graph.ainvoke({"source": str(other)}, thread(), context=shop)
+    async with bench.session(limits=Limits(max_calls=1)) as session:
+        first = await graph.ainvoke({**bench.task, "goals": {}}, thread(), context=session)
+        second = await graph.ainvoke({"source": str(other)}, thread(), context=session)
 
     runs = [bench.store.runs.get(left["run"]) for left in (first, second)]
     assert [run.status for run in runs] == ["done", "done"]
@@ -132,21 +132,25 @@ async def test_each_start_on_a_thread_is_a_run_of_its_own(bench: Bench, tmp_path
 @pytest.mark.slow
 async def test_a_run_that_is_recorded_is_gone_on_with_and_the_next_start_is_another_again(bench: Bench) -> None:
     settings, graph = bench.settings({"strategy": "direct", **LENGTH}), compiled()
-    async with bench.shop(limits=Limits(max_calls=3)) as shop:
-        stopped = await shop.summarize(bench.document, settings=settings, goals=GOALS)
+    async with bench.session(limits=Limits(max_calls=3)) as session:
+        stopped = await session.summarize(bench.document, settings=settings, goals=GOALS)
     assert stopped.run.status == "stopped"
-    async with bench.shop(limits=Limits()) as shop:
-        on = await graph.ainvoke({"recorded": stopped.run.id}, thread(), context=shop)
-        again = await graph.ainvoke(bench.task, thread(), context=shop)
+    async with bench.session(limits=Limits()) as session:
+        on = await graph.ainvoke({"recorded": stopped.run.id}, thread(), context=session)
+        again = await graph.ainvoke(bench.task, thread(), context=session)
     assert (on["run"], on["stop"]) == (stopped.run.id, "goals_met")
     assert again["run"] != on["run"]
     assert len({(sheet.prompt, sheet.text) for sheet in bench.sheets}) == len(bench.sheets)
 
 
 async def test_a_document_in_the_store_is_named_by_its_id(bench: Bench) -> None:
-    async with bench.shop() as shop:
-        task = {"source": await shop.add(bench.document), "summary": await shop.add(POOR), "metrics": ["consistency"]}
-        left = await graphs.judge().compile().ainvoke(task, context=shop)
+    async with bench.session() as session:
+        task = {
+            "source": await session.add(bench.document),
+            "summary": await session.add(POOR),
+            "metrics": ["consistency"],
+        }
+        left = await graphs.judge().compile().ainvoke(task, context=session)
     assert left["judged"]["consistency"]["score"] == 0.5
     assert left["judged"]["consistency"]["findings"] == {"inconsistent": 1}
     assert bench.store.runs.get(left["run"]).kind == "evaluate"
@@ -154,16 +158,16 @@ async def test_a_document_in_the_store_is_named_by_its_id(bench: Bench) -> None:
 
 async def test_a_run_that_nobody_looks_at_any_more_is_interrupted_when_the_workshop_closes(bench: Bench) -> None:
     graph = compiled()
-    async with bench.shop() as shop:
-        async for update in graph.astream(bench.task, thread(), context=shop):
+    async with bench.session() as session:
+        async for update in graph.astream(bench.task, thread(), context=session):
             if "judge" in update:
                 break
         assert bench.store.runs.latest(1)[0].status == "running"
     run = bench.store.runs.latest(1)[0]
     assert (run.status, run.stop_reason) == ("interrupted", "cancelled")
 
-    async with bench.shop() as shop:
-        left = await graph.ainvoke(None, thread(), context=shop)
+    async with bench.session() as session:
+        left = await graph.ainvoke(None, thread(), context=session)
     assert bench.store.runs.get(run.id).status == "done"
     assert left["run"] == run.id
 
@@ -175,13 +179,13 @@ async def test_a_run_that_nobody_looks_at_any_more_is_interrupted_when_the_works
 class Holder:
     """A context of somebody else's."""
 
-    shop: Session | None = None
+    session: Session | None = None
 
 
 class Several(NamedTuple):
     """Another one."""
 
-    shop: Session
+    session: Session
     user: str = "ann"
 
 
@@ -189,41 +193,41 @@ async def test_without_a_workshop_it_is_said_what_to_pass(bench: Bench) -> None:
     graph = graphs.summarizer("direct").compile()
     with pytest.raises(UsageError, match="run without a workshop") as caught:
         await graph.ainvoke(bench.task)
-    assert "pass context=shop" in caught.value.hint
+    assert "pass context=session" in caught.value.hint
     # Whoever reads a traceback sees that, too.
     assert caught.value.hint in caught.value.__notes__
     for foreign in (Holder(), object(), 7):
         with pytest.raises(UsageError, match=f"context of the type {type(foreign).__name__}") as caught:
             await graph.ainvoke(bench.task, context=foreign)
-        assert "attribute `shop`" in caught.value.hint
+        assert "attribute `session`" in caught.value.hint
 
 
 @pytest.mark.slow
 async def test_a_context_may_hold_the_workshop_and_a_graph_may_be_built_with_it(bench: Bench) -> None:
-    async with bench.shop() as shop:
+    async with bench.session() as session:
         graph = graphs.summarizer("direct").compile()
-        kept = [await graph.ainvoke(bench.task, context=context) for context in (Holder(shop), Several(shop))]
-        own = graphs.summarizer("direct", shop=shop).compile()
+        kept = [await graph.ainvoke(bench.task, context=context) for context in (Holder(session), Several(session))]
+        own = graphs.summarizer("direct", session=session).compile()
         kept += [await own.ainvoke(bench.task), await own.ainvoke(bench.task, context={"user": "ann"})]
     assert [one["stop"] for one in kept] == ["goals_met"] * 4
 
 
 async def test_a_graph_without_a_document_says_what_to_start_it_with(bench: Bench) -> None:
-    async with bench.shop() as shop:
+    async with bench.session() as session:
         with pytest.raises(UsageError, match="no document") as caught:
-            await compiled().ainvoke({"words": 100}, thread(), context=shop)
+            await compiled().ainvoke({"words": 100}, thread(), context=session)
         assert '{"source": PATH}' in caught.value.hint
         with pytest.raises(UsageError, match="no summary"):
-            await graphs.refine().compile().ainvoke({"source": str(bench.path)}, context=shop)
+            await graphs.refine().compile().ainvoke({"source": str(bench.path)}, context=session)
 
 
 @pytest.mark.parametrize("way", ["invoke", "stream"])
 @pytest.mark.parametrize("build", ["summarizer", "draft", "refine", "judge"])
 async def test_without_a_loop_it_is_said_what_to_call(bench: Bench, way: str, build: str) -> None:
     graph = getattr(graphs, build)().compile()
-    async with bench.shop() as shop:
+    async with bench.session() as session:
         with pytest.raises(UsageError, match="are asynchronous") as caught:
-            list(getattr(graph, way)(bench.task, context=shop))
+            list(getattr(graph, way)(bench.task, context=session))
     assert "ainvoke" in caught.value.hint
     assert bench.store.runs.latest(9) == []
 
@@ -231,8 +235,8 @@ async def test_without_a_loop_it_is_said_what_to_call(bench: Bench, way: str, bu
 # What is seen of it.
 
 
-async def seen(graph: Any, task: Any, shop: Session, **options: Any) -> list[Any]:
-    return [one async for one in graph.astream(task, thread(), context=shop, **options)]
+async def seen(graph: Any, task: Any, session: Session, **options: Any) -> list[Any]:
+    return [one async for one in graph.astream(task, thread(), context=session, **options)]
 
 
 @STRATEGIES
@@ -240,10 +244,10 @@ async def seen(graph: Any, task: Any, shop: Session, **options: Any) -> list[Any
 async def test_no_update_is_empty_and_every_event_has_a_type(tmp_path: Path, strategy: str, subgraphs: bool) -> None:
     desk = Desk(tmp_path)
     settings = DraftConfig(chunk_tokens=128, context_tokens=4096 if strategy == "direct" else 1024, words=60)
-    async with desk.shop(settings=settings) as shop:
+    async with desk.session(settings=settings) as session:
         graph = graphs.draft(strategy).compile(checkpointer=InMemorySaver())
-        task = {"source": await shop.add(story(60))}
-        streamed = await seen(graph, task, shop, stream_mode=["updates", "custom"], subgraphs=subgraphs)
+        task = {"source": await session.add(story(60))}
+        streamed = await seen(graph, task, session, stream_mode=["updates", "custom"], subgraphs=subgraphs)
     kept = desk.store.runs.latest(1)[0].draft
     desk.store.close()
 
@@ -264,8 +268,8 @@ async def test_no_update_is_empty_and_every_event_has_a_type(tmp_path: Path, str
 
 
 async def test_the_updates_of_a_refinement_say_what_goes_on(bench: Bench) -> None:
-    async with bench.shop() as shop:
-        streamed = await seen(compiled(), bench.task, shop, stream_mode=["updates", "custom"], subgraphs=True)
+    async with bench.session() as session:
+        streamed = await seen(compiled(), bench.task, session, stream_mode=["updates", "custom"], subgraphs=True)
     updates = [change for _, mode, change in streamed if mode == "updates"]
     events = [event for _, mode, event in streamed if mode == "custom"]
 
@@ -289,8 +293,8 @@ async def test_the_updates_of_a_refinement_say_what_goes_on(bench: Bench) -> Non
 
 async def test_each_metric_is_a_step_that_one_sees(bench: Bench) -> None:
     graph = compiled()
-    async with bench.shop() as shop:
-        updates = await seen(graph, bench.task, shop)
+    async with bench.session() as session:
+        updates = await seen(graph, bench.task, session)
         history = [snapshot async for snapshot in graph.aget_state_history(thread())]
 
     judged = [update["metric"]["judged"] for update in updates if "metric" in update]
@@ -310,9 +314,9 @@ async def test_a_state_holds_ids_and_small_values_and_a_checkpoint_no_text(tmp_p
         tmp_path, lambda request: prose(20, "zebra") if request.prompt.name != "tidy" else request.given.summary
     )
     settings = DraftConfig(chunk_tokens=128, context_tokens=4096 if strategy == "direct" else 1024, words=60)
-    async with desk.shop(settings=settings) as shop:
-        graph = graphs.draft(strategy).compile(checkpointer=await shop.checkpointer())
-        left = await graph.ainvoke({"source": await shop.add(story(60))}, thread(), context=shop)
+    async with desk.session(settings=settings) as session:
+        graph = graphs.draft(strategy).compile(checkpointer=await session.checkpointer())
+        left = await graph.ainvoke({"source": await session.add(story(60))}, thread(), context=session)
         text = desk.store.runs.draft(left["best"]).text
         values = (await graph.aget_state(thread())).values
     path = desk.store.checkpoints.path
@@ -353,9 +357,9 @@ async def test_it_is_a_node_of_somebody_elses_graph(bench: Bench) -> None:
     theirs.add_edge("summary", "read")
     theirs.add_edge("read", END)
     graph = theirs.compile(checkpointer=InMemorySaver())
-    async with bench.shop(settings=DraftConfig(words=100)) as shop:
+    async with bench.session(settings=DraftConfig(words=100)) as session:
         task: Theirs = {"source": str(bench.path), "goals": GOALS}
-        streamed = [one async for one in graph.astream(task, thread(), context=shop, subgraphs=True)]
+        streamed = [one async for one in graph.astream(task, thread(), context=session, subgraphs=True)]
         left = (await graph.aget_state(thread())).values
 
     assert left["stop"] == "goals_met"
@@ -369,8 +373,8 @@ async def test_several_documents_are_summarized_side_by_side_in_one_workshop(ben
     sources = [tmp_path / f"{number}.md" for number in range(4)]
     for number, source in enumerate(sources):
         source.write_text(story(20 + number).text, "utf-8")
-    async with bench.shop() as shop:
-        left = await asyncio.gather(*(graph.ainvoke({"source": str(one)}, context=shop) for one in sources))
+    async with bench.session() as session:
+        left = await asyncio.gather(*(graph.ainvoke({"source": str(one)}, context=session) for one in sources))
     assert len({one["run"] for one in left}) == 4
     assert {run.status for run in bench.store.runs.latest(9)} == {"done"}
 
@@ -386,9 +390,9 @@ async def test_an_observer_that_always_fails_changes_nothing(tmp_path: Path, cap
     quiet, loud = Bench(tmp_path / "quiet"), Bench(tmp_path / "loud")
     outcomes = []
     for one, observer in ((quiet, lambda event: None), (loud, faulty)):
-        async with one.shop(observer=observer) as shop:
-            left = await compiled().ainvoke(one.task, thread(), context=shop)
-            result = await shop.result(left["run"])
+        async with one.session(observer=observer) as session:
+            left = await compiled().ainvoke(one.task, thread(), context=session)
+            result = await session.result(left["run"])
         outcomes.append((result.run.status, result.run.stop_reason, result.summary, result.scores, len(one.sheets)))
         one.store.close()
     assert outcomes[0] == outcomes[1]

@@ -25,10 +25,10 @@ def bench(tmp_path: Path) -> Iterator[ExperimentRunner]:
     made.store.close()
 
 
-async def gone(graph: Graph, bench: ExperimentRunner, shop: Session) -> Result:
+async def gone(graph: Graph, bench: ExperimentRunner, session: Session) -> Result:
     """The way that is going to be abandoned: consistency is mended first, and then coverage."""
-    left = await graph.ainvoke(bench.task, thread(), context=shop)
-    result = await shop.result(left["run"])
+    left = await graph.ainvoke(bench.task, thread(), context=session)
+    result = await session.result(left["run"])
     assert [aims for _, aims, _ in stories(result)] == [(), ("consistency",), ("coverage",)]
     assert result.run.stop_reason == "goals_met"
     return result
@@ -46,14 +46,14 @@ def compiled() -> Graph:
 
 async def test_it_goes_on_from_a_checkpoint_with_other_aims(bench: ExperimentRunner) -> None:
     graph = compiled()
-    async with bench.shop() as shop:
-        before = await gone(graph, bench, shop)
+    async with bench.session() as session:
+        before = await gone(graph, bench, session)
         past = await at(graph, "revise", 0)
         missing = [one.id for one in before.initial["coverage"].findings if one.kind == "unanswered"]
         other = {"aims": ["coverage"], "findings": missing, "next": "revise"}
         fork = await graph.aupdate_state(past.config, other, as_node="decide")
-        left = await graph.ainvoke(None, fork, context=shop)
-        after = await shop.result(left["run"])
+        left = await graph.ainvoke(None, fork, context=session)
+        after = await session.result(left["run"])
 
     assert (after.run.id, after.run.status, after.run.stop_reason) == (before.run.id, "done", "goals_met")
     assert [aims for _, aims, _ in stories(after)] == [(), ("coverage",), ("consistency",)]
@@ -67,12 +67,12 @@ async def test_a_fork_that_ends_sooner_leaves_no_round_of_the_way_that_was_aband
     bench: ExperimentRunner, number: int
 ) -> None:
     graph = compiled()
-    async with bench.shop() as shop:
-        before = await gone(graph, bench, shop)
+    async with bench.session() as session:
+        before = await gone(graph, bench, session)
         past = await at(graph, "decide", number)
         fork = await graph.aupdate_state(past.config, {"next": "finish", "stop": "cancelled"}, as_node="decide")
-        left = await graph.ainvoke(None, fork, context=shop)
-        after = await shop.result(left["run"])
+        left = await graph.ainvoke(None, fork, context=session)
+        after = await session.result(left["run"])
 
     assert (after.run.status, after.run.stop_reason) == ("done", "cancelled")
     assert after.rounds == before.rounds[: number + 1]
@@ -82,22 +82,22 @@ async def test_a_fork_that_ends_sooner_leaves_no_round_of_the_way_that_was_aband
 
 async def test_a_fork_that_stops_on_its_way_has_the_best_draft_of_that_way(bench: ExperimentRunner) -> None:
     graph = compiled()
-    async with bench.shop() as shop:
-        before = await gone(graph, bench, shop)
+    async with bench.session() as session:
+        before = await gone(graph, bench, session)
         past = await at(graph, "decide", 0)
         other = {"aims": ["review"], "findings": [], "instruction": "Say it all again.", "next": "revise"}
         fork = await graph.aupdate_state(past.config, other, as_node="decide")
     author = bench.script
     # The revision is paid for, and the judging of what comes of it is not.
     bench.script = lambda sheet: told(1, 3) if sheet.prompt == "revise" else author(sheet)
-    async with bench.shop(limits=Limits(max_calls=before.usage.calls + 1)) as shop:
+    async with bench.session(limits=Limits(max_calls=before.usage.calls + 1)) as session:
         with pytest.raises(BudgetError):
-            await graph.ainvoke(None, fork, context=shop)
-        stopped = await shop.result(before.run.id)
+            await graph.ainvoke(None, fork, context=session)
+        stopped = await session.result(before.run.id)
     assert (stopped.run.status, stopped.summary) == ("stopped", POOR)
     assert [made.number for made in stopped.rounds] == [0, 1]
 
-    async with bench.shop(limits=Limits()) as shop:
+    async with bench.session(limits=Limits()) as session:
         config = {"configurable": {"thread_id": "theirs"}}
-        left = await graph.ainvoke(None, config, context=shop)
+        left = await graph.ainvoke(None, config, context=session)
     assert bench.store.runs.get(left["run"]).status == "done"

@@ -437,8 +437,8 @@ async def test_a_run_names_the_model_that_it_was_given(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="begun with the model function"):
         await desk.resume(stopped.run.id)
     with pytest.raises(UsageError, match="no model 'function'"):
-        async with Session(desk.store) as shop:
-            await shop.resume(stopped.run.id)
+        async with Session(desk.store) as session:
+            await session.resume(stopped.run.id)
 
 
 @pytest.mark.slow

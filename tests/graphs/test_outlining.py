@@ -46,7 +46,7 @@ async def test_the_last_merge_is_given_the_outline_of_all_parts_and_its_kind(tmp
     assert [request.given.outline for request in merges] == [None] * (len(merges) - 1) + [outline_text(OUTLINE)]
     assert merges[-1].given.kind == "narrative"
     assert "the keeper: who tends it" in merges[-1].text
-    async with desk.shop() as shop, shop.at_work(result.run.id) as job:
+    async with desk.session() as session, session.at_work(result.run.id) as job:
         assert await job.outline() == OUTLINE
 
 
@@ -94,7 +94,7 @@ async def test_it_is_no_longer_than_was_asked(tmp_path: Path) -> None:
 
     desk = Desk(tmp_path, wordy)
     result = await desk.summarize(story(200), **ROOMY)
-    async with desk.shop() as shop, shop.at_work(result.run.id) as job:
+    async with desk.session() as session, session.at_work(result.run.id) as job:
         outline = await job.outline()
     assert outline is not None
     assert len(outline.turning_points) == MOST_POINTS
@@ -112,8 +112,8 @@ async def test_questions_are_asked_and_ranked_with_the_outline_in_view(tmp_path:
     document = story(200)
     await desk.summarize(document, **{**ROOMY, "context_tokens": 32_000})
     settings = DraftConfig(strategy="hierarchical", words=100, chunk_tokens=128, context_tokens=32_000)
-    async with desk.shop(settings=settings) as shop:
-        await shop.build(document, stretch_tokens=512)
+    async with desk.session(settings=settings) as session:
+        await session.build(document, stretch_tokens=512)
 
     asked = [*desk.asked_for("ask_document"), *desk.asked_for("rank_questions")]
     assert len(asked) > 4

@@ -35,8 +35,8 @@ async def work(database: Path, url: str, strategy: str, answers: int = 0) -> Res
     settings = DraftConfig(
         model="openai:m", base_url=url, strategy=strategy, words=60, chunk_tokens=128, context_tokens=800
     )
-    async with Session(database, limits=Limits(concurrency=4), observer=observer) as shop:
-        return await shop.summarize(story(150), settings=settings)
+    async with Session(database, limits=Limits(concurrency=4), observer=observer) as session:
+        return await session.summarize(story(150), settings=settings)
 
 
 def killed(database: Path, url: str, strategy: str, answers: int) -> None:
@@ -72,7 +72,7 @@ async def test_a_death_leaves_every_text_with_its_parents(
             process.start()
             await asyncio.to_thread(process.join, 60)
             assert process.exitcode == -signal.SIGKILL
-            async with Session(database) as shop:
-                (run,) = shop.store.runs.latest(1)
-                result = await shop.resume(run.id)
+            async with Session(database) as session:
+                (run,) = session.store.runs.latest(1)
+                result = await session.resume(run.id)
             assert recorded(database, result) == undisturbed

@@ -100,11 +100,11 @@ class Work:
         self.store = self.court.store
         self.judged: list[int] = []
 
-    def shop(self) -> Session:
+    def session(self) -> Session:
         reviewer = agree if self.manner == "reviewed" else None
         limits = Limits(concurrency=2)
         people = {"reviewer": reviewer, "observer": self.observe, "settings": self.settings, "limits": limits}
-        return self.court.shop(**people)
+        return self.court.session(**people)
 
     def observe(self, event: Event) -> None:
         if isinstance(event, StageStarted) and event.name.startswith("judging draft"):
@@ -128,10 +128,10 @@ class Work:
         return self.court.document if isinstance(self.court, Court) else STORY
 
     async def begin(self) -> Result:
-        async with self.shop() as shop:
+        async with self.session() as session:
             if self.strategy != "given":
-                return await shop.summarize(self.document, **self.task)
-            verb = shop.refine if self.kind == "refine" else shop.evaluate
+                return await session.summarize(self.document, **self.task)
+            verb = session.refine if self.kind == "refine" else session.evaluate
             return await verb(self.document, POOR, **self.task)
 
     async def resume(self) -> Result:
@@ -141,8 +141,8 @@ class Work:
         reached = max((made.number for made in self.store.judgments.rounds(run.id)), default=0)
         self.judged.clear()
         try:
-            async with self.shop() as shop:
-                return await shop.resume(run.id, answer=answer)
+            async with self.session() as session:
+                return await session.resume(run.id, answer=answer)
         finally:
             assert all(number >= reached for number in self.judged)
 
@@ -219,11 +219,11 @@ async def test_nor_does_one_where_somebody_else_drives_the_graph(
         build = {"draft": graphs.draft, "evaluate": graphs.judge, "refine": graphs.summarizer}[work.kind]
         graph = build(work.strategy).compile(checkpointer=savers[work])
         config: Any = {"configurable": {"thread_id": "theirs"}}
-        async with work.shop() as shop:
+        async with work.session() as session:
             begun = (await graph.aget_state(config)).created_at is not None
-            task = {"source": await shop.add(work.document), **work.task}
-            left = await graph.ainvoke(None if begun else task, config, context=shop, durability="sync")
-            return await shop.result(left["run"])
+            task = {"source": await session.add(work.document), **work.task}
+            left = await graph.ainvoke(None if begun else task, config, context=session, durability="sync")
+            return await session.result(left["run"])
 
     expected = outcome(await driven(undisturbed))
     monkeypatch.setattr(work, "resume", lambda: driven(work))
@@ -248,8 +248,8 @@ async def test_a_thread_that_was_begun_with_the_saver_as_it_comes_is_gone_on_wit
         with pytest.raises(Stop):
             await work.begin()
     run = work.store.runs.latest(1)[0].id
-    async with work.shop() as shop:
-        saver = await shop.checkpointer()
+    async with work.session() as session:
+        saver = await session.checkpointer()
         config: Any = {"configurable": {"thread_id": f"run-{run}"}}
         begun = await saver.aget_tuple(config)
         result = await whole(work, work.resume)

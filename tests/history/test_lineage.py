@@ -205,9 +205,9 @@ async def test_an_unchanged_sentence_keeps_its_citations_and_a_new_one_has_those
 async def test_a_fork_goes_back_to_the_run_that_it_was_forked_from(tmp_path: Path) -> None:
     court = Court(tmp_path)
     first = await court.refine(told(1, wrong={2: "Bob"}), policy="all")
-    async with court.shop() as shop:
-        fork = await shop.fork(first.run.id, 1, goals={"coverage": 0.1})
-        found = await shop.lineage(fork.run.id)
+    async with court.session() as session:
+        fork = await session.fork(first.run.id, 1, goals={"coverage": 0.1})
+        found = await session.lineage(fork.run.id)
     kinds = [stop.kind for stop in found.sentences[0].origins[0].way]
     assert found.members[0].run == first.run.id
     assert kinds[0] == "base"
@@ -241,10 +241,10 @@ HOSTILE = "<script>alert('1')</script> [x](javascript:alert) ![y](z) `code` **bo
 async def hostile(tmp_path: Path) -> Lineage:
     title = "<img src=x onerror=alert(1)>](javascript:alert)"
     text = f"# A\n\n## {title}\n\n{HOSTILE} was what the keeper wrote. The lamp was lit at seven in the evening."
-    async with Session(tmp_path / "redraft.db") as shop:
+    async with Session(tmp_path / "redraft.db") as session:
         document = Document.from_text(text)
-        result = await shop.evaluate(document, f"{HOSTILE} was what the keeper wrote.", metrics=["statistics"])
-        return await shop.lineage(result.run.id)
+        result = await session.evaluate(document, f"{HOSTILE} was what the keeper wrote.", metrics=["statistics"])
+        return await session.lineage(result.run.id)
 
 
 def test_nothing_that_a_document_says_is_html_or_markdown(hostile: Lineage) -> None:

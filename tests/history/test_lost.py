@@ -241,8 +241,8 @@ async def given(folder: Path, summary: str) -> tuple[Desk, str]:
     """A summary that somebody has brought along."""
     desk = Desk(folder, faithful)
     known(desk.store)
-    async with desk.shop() as shop:
-        judged = await shop.evaluate(chronicle(), summary, metrics=["statistics"])
+    async with desk.session() as session:
+        judged = await session.evaluate(chronicle(), summary, metrics=["statistics"])
     return desk, judged.run.id
 
 

@@ -61,9 +61,9 @@ def test_every_step_from_the_file_to_the_dossier(language: str, tmp_path: Path) 
 async def test_a_goal_is_unsure_and_nothing_is_mended(language: str, tmp_path: Path) -> None:
     document = load(str(HERE / f"{language}.md"))
     refinement = RefineConfig(goals={"coverage": 0.5, "consistency": 0.9}, rounds=2, allow_self_check=True)
-    async with Session(tmp_path / "redraft.db", settings=DraftConfig(words=60)) as shop:
-        result = await shop.summarize(document, judging=JudgeConfig(), refinement=refinement)
-        assert shop.store.documents.outline(document.id).language == CODES[language]
+    async with Session(tmp_path / "redraft.db", settings=DraftConfig(words=60)) as session:
+        result = await session.summarize(document, judging=JudgeConfig(), refinement=refinement)
+        assert session.store.documents.outline(document.id).language == CODES[language]
     assert result.run.stop_reason == "unsure"
     assert result.scores == {"coverage": None, "consistency": None}
     assert not [finding for one in result.evaluations.values() for finding in one.findings]
@@ -73,9 +73,9 @@ async def test_beside_a_judge_that_reads_the_language_the_built_in_one_is_silent
     document = load(str(HERE / "spanish.md"))
     with ChatServer(Reader("¿Cómo sigue «{}»?", reason="Dicen lo mismo.")) as server:
         settings = DraftConfig(model=MODEL, base_url=server.base_url, words=60)
-        async with Session(tmp_path / "redraft.db", settings=settings) as shop:
+        async with Session(tmp_path / "redraft.db", settings=settings) as session:
             judging = JudgeConfig(judges=("extractive", MODEL), metrics=("faithfulness",))
-            result = await shop.evaluate(document, worded(document.text)[3], judging=judging)
+            result = await session.evaluate(document, worded(document.text)[3], judging=judging)
     assert result.evaluations["faithfulness"].score == 1.0
     assert "judges" not in result.evaluations["faithfulness"].details
 
@@ -86,8 +86,10 @@ async def test_a_summary_in_another_language_than_the_document_is_not_accused(tm
     )
     spanish = worded((HERE / "spanish.md").read_text("utf-8"))[3]
     (tmp_path / "text.txt").write_text(english, "utf-8")
-    async with Session(tmp_path / "redraft.db") as shop:
-        result = await shop.evaluate(str(tmp_path / "text.txt"), spanish, judging=JudgeConfig(metrics=("consistency",)))
+    async with Session(tmp_path / "redraft.db") as session:
+        result = await session.evaluate(
+            str(tmp_path / "text.txt"), spanish, judging=JudgeConfig(metrics=("consistency",))
+        )
     assert result.scores["consistency"] is None
     assert not result.evaluations["consistency"].findings
 

@@ -61,9 +61,9 @@ async def test_a_draft_keeps_its_limit_and_is_judged_by_every_metric(
 ) -> None:
     document = load(str(HERE / f"{language}.md"))
     judging = JudgeConfig(metrics=METRICS, questions=8)
-    async with Session(tmp_path / "redraft.db", settings=settings(language, served, strategy=strategy)) as shop:
-        result = await shop.summarize(document, judging=judging)
-        pack = shop.store.packs.latest(document.id)
+    async with Session(tmp_path / "redraft.db", settings=settings(language, served, strategy=strategy)) as session:
+        result = await session.summarize(document, judging=judging)
+        pack = session.store.packs.latest(document.id)
 
     assert result.status == "done"
     assert not result.gaps
@@ -90,8 +90,8 @@ async def test_what_is_missing_is_worked_in_and_the_limit_is_kept(
     document = load(str(HERE / f"{language}.md"))
     first = next(one for one in worded(document.text) if not one.startswith("#"))
     refinement = RefineConfig(goals={"coverage": 0.5, "consistency": 0.9}, rounds=2, allow_self_check=True)
-    async with Session(tmp_path / "redraft.db", settings=settings(language, served)) as shop:
-        result = await shop.refine(document, first, refinement=refinement, judging=JudgeConfig(questions=8))
+    async with Session(tmp_path / "redraft.db", settings=settings(language, served)) as session:
+        result = await session.refine(document, first, refinement=refinement, judging=JudgeConfig(questions=8))
 
     before, after = result.initial_scores["coverage"], result.scores["coverage"]
     assert before is not None
@@ -122,9 +122,9 @@ async def test_an_irrelevant_summary_is_not_covered_in_whichever_words_the_judge
     other = load(str(HERE / f"{'russian' if language != 'russian' else 'german'}.md"))
     irrelevant = worded(other.text)[4]
     with ChatServer(replace(READERS[language], refuses=REFUSALS[language])) as server:
-        async with Session(tmp_path / "redraft.db", settings=settings(language, server)) as shop:
+        async with Session(tmp_path / "redraft.db", settings=settings(language, server)) as session:
             judging = JudgeConfig(metrics=("coverage",), questions=8)
-            result = await shop.evaluate(load(str(HERE / f"{language}.md")), irrelevant, judging=judging)
+            result = await session.evaluate(load(str(HERE / f"{language}.md")), irrelevant, judging=judging)
     coverage = result.evaluations["coverage"]
     assert coverage.score is None or coverage.score <= 0.05
 

@@ -18,39 +18,39 @@ from redraft import RedraftError, Session, graphs
 SOURCE = Path("book.md")
 
 
-async def verb(shop: Session) -> None:
+async def verb(session: Session) -> None:
     """A verb of the workshop."""
-    await shop.summarize(SOURCE, words=60, strategy="direct")
+    await session.summarize(SOURCE, words=60, strategy="direct")
 
 
-async def within(shop: Session) -> None:
+async def within(session: Session) -> None:
     """A verb that is called in a step of the application's own, which is traced."""
 
     async def step(_: str) -> str:
-        await verb(shop)
+        await verb(session)
         return "done"
 
     await RunnableLambda(step).ainvoke("the application's own words")
 
 
-async def graph(shop: Session) -> None:
+async def graph(session: Session) -> None:
     """A graph that the application drives itself."""
     drafting = graphs.draft("direct").compile()
-    await drafting.ainvoke({"source": str(SOURCE), "words": 60}, context=shop)
+    await drafting.ainvoke({"source": str(SOURCE), "words": 60}, context=session)
 
 
-async def built(shop: Session) -> None:
+async def built(session: Session) -> None:
     """Building, which needs no graph, with a model that is handed over."""
-    await shop.build(SOURCE)
+    await session.build(SOURCE)
 
 
 async def main(ways: Sequence[str], traced: bool) -> None:
     """Do it in each way, nothing of which is known from another."""
     chat = ChatOpenAI(model="m")
     for way in ways:
-        async with Session(f"{way}.db", model=chat, trace_to_langsmith=traced) as shop:
+        async with Session(f"{way}.db", model=chat, trace_to_langsmith=traced) as session:
             with suppress(RedraftError):
-                await {one.__name__: one for one in (verb, within, graph, built)}[way](shop)
+                await {one.__name__: one for one in (verb, within, graph, built)}[way](session)
 
 
 if __name__ == "__main__":

@@ -88,9 +88,9 @@ async def test_so_it_is_from_python(two: Two, tmp_path: Path, monkeypatch: pytes
     writer = ModelSettings(model="openai:w", base_url=two.writer.base_url, key_env="STRONG_KEY", temperature=0.9)
     judge = ModelSettings(model="openai:j", base_url=two.judge.base_url, key_env="LOCAL_KEY", top_p=0.5)
     (tmp_path / "long.md").write_text(TEXT, "utf-8")
-    async with Session(Store(tmp_path / "own.db"), model=writer, judges=[judge]) as shop:
-        await shop.summarize(tmp_path / "long.md", settings=DraftConfig(words=60), metrics=("coverage",))
-        shop.store.close()
+    async with Session(Store(tmp_path / "own.db"), model=writer, judges=[judge]) as session:
+        await session.summarize(tmp_path / "long.md", settings=DraftConfig(words=60), metrics=("coverage",))
+        session.store.close()
     assert (keys_at(two.writer), keys_at(two.judge)) == ({STRONG}, {LOCAL})
     assert {seen.body["temperature"] for seen in two.writer.seen} == {0.9}
     assert {(seen.body["temperature"], seen.body["top_p"]) for seen in two.judge.seen} == {(0.0, 0.5)}

@@ -39,7 +39,7 @@ def server() -> Iterator[ChatServer]:
         yield one
 
 
-def shop(folder: Path, server: ChatServer, **limits: object) -> redraft.Session:
+def session(folder: Path, server: ChatServer, **limits: object) -> redraft.Session:
     bounds = Limits.model_validate({"provider_batch": True} | limits)
     settings = DraftConfig(
         model="openai:m",
@@ -53,7 +53,7 @@ def shop(folder: Path, server: ChatServer, **limits: object) -> redraft.Session:
 
 
 async def summarized(folder: Path, server: ChatServer, **limits: object) -> redraft.Result:
-    async with shop(folder, server, **limits) as one:
+    async with session(folder, server, **limits) as one:
         return await one.summarize(story(60))
 
 
@@ -207,7 +207,7 @@ async def test_a_retry_that_is_with_the_provider_is_waited_for(tmp_path: Path) -
             await leaving
         faulty.jobs.seconds = 0.1
 
-        async with shop(tmp_path, faulty) as one:
+        async with session(tmp_path, faulty) as one:
             result = await one.summarize(story(60))
 
         assert result.run.status == "done"
@@ -228,7 +228,7 @@ async def test_a_run_that_is_left_goes_on_with_its_job(tmp_path: Path, server: C
     assert len(server.jobs.jobs) == 1
     assert left(tmp_path) > 1
 
-    async with shop(tmp_path, server) as one:
+    async with session(tmp_path, server) as one:
         result = await one.summarize(story(60))
 
     assert result.run.status == "done"

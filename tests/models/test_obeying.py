@@ -45,7 +45,7 @@ async def asked(desk: Desk, server: ChatServer, replies: ReplyForm | None = None
 
 
 def known(desk: Desk, server: ChatServer) -> ModelCapabilities:
-    return desk.store.manners.known(f"openai:m@{server.base_url}")
+    return desk.store.capabilities.known(f"openai:m@{server.base_url}")
 
 
 async def test_the_first_prompt_has_the_schema_in_it_and_those_after_an_exact_reply_have_not(desk: Desk) -> None:
@@ -86,7 +86,7 @@ async def test_the_next_run_begins_where_the_last_one_got_to(desk: Desk) -> None
 
 async def test_what_is_forced_is_used_whatever_is_remembered(desk: Desk) -> None:
     with ChatServer(obeying) as server:
-        desk.store.manners.learn_mode(f"openai:m@{server.base_url}", "plain")
+        desk.store.capabilities.learn_mode(f"openai:m@{server.base_url}", "plain")
         await asked(desk, server, "schema")
         assert {mode_of(seen.body) for seen in server.seen} == {"schema"}
         assert known(desk, server).mode == "json_schema"
@@ -114,7 +114,7 @@ async def test_what_is_remembered_of_a_mode_changes_no_cached_reply(desk: Desk) 
     with ChatServer(ignoring()) as server:
         await asked(desk, server)
         count = len(server.seen)
-        desk.store.manners.learn_mode(f"openai:m@{server.base_url}", "plain")
+        desk.store.capabilities.learn_mode(f"openai:m@{server.base_url}", "plain")
         await asked(desk, server)
         assert len(server.seen) == count
 

@@ -77,9 +77,9 @@ def test_a_long_text_is_read_in_stretches(tiny: Path) -> None:
 async def test_faithfulness_and_consistency_say_what_follows_and_what_does_not(tiny: Path, tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(BOOK)
     judging = JudgeConfig(judges=(f"nli:{tiny}",))
-    async with Session(tmp_path / "redraft.db", judging=judging) as shop:
+    async with Session(tmp_path / "redraft.db", judging=judging) as session:
         summary = f"{TRUE} {FALSE} {UNKNOWN}"
-        result = await shop.evaluate(tmp_path / "book.md", summary, metrics=["faithfulness", "consistency"])
+        result = await session.evaluate(tmp_path / "book.md", summary, metrics=["faithfulness", "consistency"])
     faithfulness, consistency = (result.evaluations[name] for name in ("faithfulness", "consistency"))
     sentences = faithfulness.details["sentences"]
     assert isinstance(sentences, list)
@@ -104,10 +104,12 @@ async def test_facts_that_somebody_else_has_found_are_aligned(tiny: Path, tmp_pa
     )
     tree = Tree(0, "narrative", Span(0, len(document.text)), 0.5, facts, "Which animals are there?")
     found = KeyFacts(keyfacts_id(document.id, [tree]), document.id, "somebody", "somebody", {}, (tree,), imported=True)
-    async with Session(tmp_path / "redraft.db", judging=JudgeConfig(judges=(f"nli:{tiny}",))) as shop:
-        await shop.add(document)
-        shop.store.keyfacts.add(found, "key")
-        result = await shop.evaluate(document, f"{there_are('goats')} {there_are('pigs')}", metrics=["keyfact_recall"])
+    async with Session(tmp_path / "redraft.db", judging=JudgeConfig(judges=(f"nli:{tiny}",))) as session:
+        await session.add(document)
+        session.store.keyfacts.add(found, "key")
+        result = await session.evaluate(
+            document, f"{there_are('goats')} {there_are('pigs')}", metrics=["keyfact_recall"]
+        )
     recall = result.evaluations["keyfact_recall"]
     assert (recall.score, recall.judged) == (0.5, 2)
     stated = recall.details["facts"]

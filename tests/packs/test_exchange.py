@@ -43,8 +43,10 @@ async def exported(court: Court) -> Json:
 
 
 async def build(court: Court, questions: int = 40) -> Pack:
-    async with court.shop() as shop:
-        result = await shop.build(court.document, settings=court.settings(), judging=JudgeConfig(questions=questions))
+    async with court.session() as session:
+        result = await session.build(
+            court.document, settings=court.settings(), judging=JudgeConfig(questions=questions)
+        )
     assert result.complete
     return built(court.store, result)
 

@@ -26,8 +26,8 @@ KEEPERS = 60
 
 async def work(database: Path, url: str, observer: Callable[[Event], None] = unobserved) -> Result:
     """The refinement that is going to be killed: trees are grown for it first, and then it revises."""
-    async with Session(database, limits=Limits(concurrency=1), observer=observer) as shop:
-        return await shop.refine(
+    async with Session(database, limits=Limits(concurrency=1), observer=observer) as session:
+        return await session.refine(
             island(KEEPERS),
             told(*range(1, KEEPERS - 3), wrong={KEEPERS: "Bob"}),
             refinement=RefineConfig(goals={"keyfact_recall": 1.0, "faithfulness": 1.0}, allow_self_check=True),
@@ -94,8 +94,8 @@ async def test_a_death_amid_the_trees_changes_nothing(
         run = store.runs.latest(1)[0]
         assert store.status(run) == "killed"
         assert store.keyfacts.latest(run.document) is None
-        async with Session(store) as shop:
-            resumed = await shop.resume(run.id)
+        async with Session(store) as session:
+            resumed = await session.resume(run.id)
 
         assert outcome(resumed) == outcome(whole.result)
         assert grown(store, resumed) == trees

@@ -49,8 +49,8 @@ def court(tmp_path: Path) -> Iterator[Court]:
 
 
 async def build(court: Court) -> tuple[Pack, Result]:
-    async with court.shop() as shop:
-        result = await shop.build(court.document, settings=court.settings(SMALL))
+    async with court.session() as session:
+        result = await session.build(court.document, settings=court.settings(SMALL))
     return built(court.store, result), result
 
 
@@ -78,8 +78,8 @@ async def test_what_is_missing_is_on_record_and_what_judges_by_it_says_so(court:
     events: list[Event] = []
     first = await court.evaluate(POOR, settings=SMALL, metrics=("coverage", "consistency"), observer=events.append)
     (pack, _), *others = court.store.packs.all()
-    async with court.shop() as shop:
-        own = await shop.evaluate(court.document, POOR, settings=court.settings(SMALL), metrics=[Asker()])
+    async with court.session() as session:
+        own = await session.evaluate(court.document, POOR, settings=court.settings(SMALL), metrics=[Asker()])
 
     assert others == []
     assert pack.missing == (HOLE,)
@@ -188,16 +188,16 @@ async def test_a_run_goes_on_with_the_pack_that_it_began_with(court: Court) -> N
 
     metric = Fatal()
     with pytest.raises(ProviderError):
-        async with court.shop(metrics=[metric]) as shop:
-            await shop.evaluate(court.document, POOR, settings=court.settings(SMALL), metrics=["coverage", metric])
+        async with court.session(metrics=[metric]) as session:
+            await session.evaluate(court.document, POOR, settings=court.settings(SMALL), metrics=["coverage", metric])
     run = court.store.runs.latest(1)[0]
     assert run.draft is not None
     began = court.store.judgments.of(run.draft)["coverage"].details["pack"]
     heal(court)
     whole, _ = await build(court)
     metric.broken = False
-    async with court.shop(metrics=[metric]) as shop:
-        result = await shop.resume(run.id)
+    async with court.session(metrics=[metric]) as session:
+        result = await session.resume(run.id)
 
     assert whole.id != began
     assert [one.details.get("pack") for one in result.evaluations.values()] == [began, began, None]

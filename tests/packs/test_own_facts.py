@@ -31,13 +31,13 @@ class Grown:
 
     async def _judged(self, summary: str, query: str | None) -> Result:
         judging = JudgeConfig(metrics=("keyfact_recall", "faithfulness"))
-        async with Session(self.store) as shop:
-            return await shop.evaluate(self.document, summary, settings=DraftConfig(query=query), judging=judging)
+        async with Session(self.store) as session:
+            return await session.evaluate(self.document, summary, settings=DraftConfig(query=query), judging=judging)
 
 
 async def build(store: Store, document: Document) -> Result:
-    async with Session(store) as shop:
-        return await shop.build(document, "keyfacts")
+    async with Session(store) as session:
+        return await session.build(document, "keyfacts")
 
 
 @pytest.fixture(scope="module")

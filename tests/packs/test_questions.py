@@ -259,9 +259,9 @@ async def test_without_any_question_there_is_no_pack_and_no_score(tmp_path: Path
     found = (await coverage(court)).evaluations["coverage"]
     assert (found.outcome, found.score) == ("failed", None)
     assert found.reason == "The Keepers: not one question about the document came back"
-    async with court.shop() as shop:
+    async with court.session() as session:
         with pytest.raises(JudgingError, match="not one question"):
-            await shop.build(court.document)
+            await session.build(court.document)
     assert court.store.packs.all() == []
 
 

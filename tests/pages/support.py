@@ -28,8 +28,8 @@ def refined(database: Path, document: Document | None = None, **goals: float) ->
     async def work() -> str:
         wanted = RefineConfig(goals=goals or {"coverage": 0.8, "keyfact_recall": 0.6}, rounds=2, allow_self_check=True)
         judging = JudgeConfig(metrics=tuple(wanted.goals))
-        async with Session(database, settings=DraftConfig(words=300, model="extractive")) as shop:
-            result = await shop.summarize(document or strange(), refinement=wanted, judging=judging)
+        async with Session(database, settings=DraftConfig(words=300, model="extractive")) as session:
+            result = await session.summarize(document or strange(), refinement=wanted, judging=judging)
             return result.run.id
 
     return asyncio.run(work())

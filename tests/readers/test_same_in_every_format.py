@@ -28,9 +28,9 @@ def drafted_and_judged(document: Document, folder: Path) -> tuple[str | None, Re
     """A summary of the document, and what is found wrong with a poor one."""
 
     async def work() -> tuple[str | None, Result]:
-        async with Session(folder / f"{document.source}.db") as shop:
-            summary = (await shop.summarize(document, words=80)).summary
-            return summary, await shop.evaluate(document, WRONG, metrics=["coverage", "consistency"])
+        async with Session(folder / f"{document.source}.db") as session:
+            summary = (await session.summarize(document, words=80)).summary
+            return summary, await session.evaluate(document, WRONG, metrics=["coverage", "consistency"])
 
     return asyncio.run(work())
 

@@ -93,8 +93,8 @@ async def lead(
 ) -> Result:
     """A refinement that a model leads."""
     wanted = RefineConfig(**{"goals": GOALS, "policy": "agent", **more})
-    async with court.shop(**(people or {})) as shop:
-        return await shop.refine(court.document, summary, settings=court.settings(settings), refinement=wanted)
+    async with court.session(**(people or {})) as session:
+        return await session.refine(court.document, summary, settings=court.settings(settings), refinement=wanted)
 
 
 def decisions(court: Court) -> list[Sheet]:
@@ -272,8 +272,8 @@ async def test_it_may_read_around_a_finding_at_a_part_and_from_character_to_char
     evidence = text.index("keeper number 2 is called")
     assert any(start <= evidence < end for start, end in places), "what the finding rests on"
     assert any(start <= len(text) // 2 < end for start, end in places), "half way through"
-    async with opened.shop() as shop:
-        read = {tool.name: tool for tool in tools(shop)}["read_span"]
+    async with opened.session() as session:
+        read = {tool.name: tool for tool in tools(session)}["read_span"]
         message = await read.ainvoke(
             {
                 "type": "tool_call",
@@ -610,8 +610,8 @@ async def test_the_built_in_model_decides_as_weakest_first_and_says_so(tmp_path:
     goals = {"coverage": 0.9, "consistency": 0.95, "booookscore": 0.95}
 
     async def refined(policy: str) -> Result:
-        async with Session(tmp_path / f"{policy}.db") as shop:
-            return await shop.refine(
+        async with Session(tmp_path / f"{policy}.db") as session:
+            return await session.refine(
                 sample, poor, words=250, goals=goals, policy=policy, rounds=5, allow_self_check=True
             )
 
@@ -631,8 +631,8 @@ async def test_the_built_in_model_decides_as_weakest_first_and_says_so(tmp_path:
 async def test_a_metric_just_below_its_goal_is_still_missed_by_the_built_in_model(court: Open) -> None:
     opened = court()
     leader = function_model(opened.hear, "judge")
-    async with Session(opened.store, model="extractive", judges=[leader]) as shop:
-        result = await shop.refine(
+    async with Session(opened.store, model="extractive", judges=[leader]) as session:
+        result = await session.refine(
             opened.document, told(1, 2, 3, 4, 5), goals={"coverage": 5 / 6 + 1e-6}, policy="agent", rounds=1, words=200
         )
     assert result.run.stop_reason in ("goals_met", "rounds")
@@ -717,8 +717,8 @@ def _killed(database: Path, url: str) -> None:
 
 async def _work(database: Path, url: str, observer: Callable[[Event], None] = unobserved) -> Result:
     settings = DraftConfig(model="openai:m", base_url=url, words=200)
-    async with Session(database, observer=observer) as shop:
-        return await shop.refine(
+    async with Session(database, observer=observer) as session:
+        return await session.refine(
             island(), POOR, settings=settings, refinement=RefineConfig(goals=GOALS, policy="agent", rounds=2)
         )
 
@@ -737,8 +737,8 @@ async def test_a_decision_is_not_asked_again_after_a_crash(tmp_path: Path, monke
         assert (len(decisions(judge)), len(judge.asked("revise"))) == (1, 0)
         with Store(tmp_path / "redraft.db") as store:
             run = store.runs.latest(1)[0].id
-        async with Session(tmp_path / "redraft.db") as shop:
-            result = await shop.resume(run)
+        async with Session(tmp_path / "redraft.db") as session:
+            result = await session.resume(run)
     judge.store.close()
 
     assert len(decisions(judge)) == 2

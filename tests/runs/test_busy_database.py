@@ -83,9 +83,9 @@ class Author(Keepers):
 
 
 async def refined(court: Court, document: Document) -> Result:
-    async with court.shop() as shop:
+    async with court.session() as session:
         settings = court.settings({"strategy": "direct", "words": 100})
-        return await shop.summarize(
+        return await session.summarize(
             document, settings=settings, goals={"coverage": 0.9, "consistency": 1.0}, allow_self_check=True
         )
 

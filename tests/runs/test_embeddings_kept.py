@@ -43,9 +43,9 @@ async def judged(database: Path, monkeypatch: pytest.MonkeyPatch, summary: str) 
     encoder = Noting()
     for module in (job, prepare):
         monkeypatch.setattr(module, load_encoder.__name__, lambda _: encoder)
-    async with Session(database) as shop:
+    async with Session(database) as session:
         judging = JudgeConfig(embeddings="a model", metrics=METRICS)
-        done = await shop.evaluate(str(SAMPLE), summary, judging=judging)
+        done = await session.evaluate(str(SAMPLE), summary, judging=judging)
     assert {one.outcome for one in done.evaluations.values()} <= {"scored", "measured", "failed"}
     assert done.evaluations["position"].judged
     return encoder.texts

@@ -64,8 +64,8 @@ async def test_a_refusal_in_words_is_a_gap_and_no_part_of_the_summary(tmp_path: 
             words=60,
             strategy="hierarchical",
         )
-        async with Session(store) as shop:
-            result = await shop.summarize(story(30), settings=settings)
+        async with Session(store) as session:
+            result = await session.summarize(story(30), settings=settings)
     assert len(result.gaps) == 1
     assert "declined" in result.gaps[0].reason
     assert "sorry" not in (result.summary or "")

@@ -41,9 +41,9 @@ def lost(fact: str = FACT) -> Finding:
 
 
 async def test_a_lost_fact_is_brought_in_though_the_goals_are_met(tmp_path: Path) -> None:
-    async with Session(tmp_path / "a.db") as shop:
-        untouched = await shop.refine(book(), SUMMARY, words=60, goals=GOALS, allow_self_check=True)
-        result = await shop.refine(book(), SUMMARY, words=60, goals=GOALS, allow_self_check=True, findings=[lost()])
+    async with Session(tmp_path / "a.db") as session:
+        untouched = await session.refine(book(), SUMMARY, words=60, goals=GOALS, allow_self_check=True)
+        result = await session.refine(book(), SUMMARY, words=60, goals=GOALS, allow_self_check=True, findings=[lost()])
 
     assert untouched.summary == SUMMARY
     assert FACT in (result.summary or "")
@@ -54,8 +54,8 @@ async def test_a_lost_fact_is_brought_in_though_the_goals_are_met(tmp_path: Path
 
 
 async def test_they_meet_no_goal_and_what_misses_one_is_mended_after_them(tmp_path: Path) -> None:
-    async with Session(tmp_path / "a.db") as shop:
-        result = await shop.refine(
+    async with Session(tmp_path / "a.db") as session:
+        result = await session.refine(
             book(), SUMMARY, words=60, goals={"coverage": 1.0}, allow_self_check=True, findings=[lost()], rounds=3
         )
 
@@ -69,9 +69,9 @@ async def test_more_than_a_revision_takes_are_mended_in_the_next_one_and_those_b
     facts = [line for line in LINES if line not in SUMMARY]
     several = [lost(fact) for fact in [*facts, LINES[1][5:], LINES[2][14:]]]
     assert len(several) == 7
-    async with Session(tmp_path / "a.db") as shop:
-        result = await shop.refine(book(), SUMMARY, words=200, goals=GOALS, allow_self_check=True, findings=several)
-        first = shop.store.judgments.of(result.rounds[0].draft)[REVIEW].findings
+    async with Session(tmp_path / "a.db") as session:
+        result = await session.refine(book(), SUMMARY, words=200, goals=GOALS, allow_self_check=True, findings=several)
+        first = session.store.judgments.of(result.rounds[0].draft)[REVIEW].findings
 
     assert [len(made.findings) for made in result.rounds[1:]] == [6, 1]
     assert sorted(one for made in result.rounds for one in made.findings) == sorted(one.id for one in first)
@@ -81,9 +81,9 @@ async def test_more_than_a_revision_takes_are_mended_in_the_next_one_and_those_b
 
 async def test_without_rounds_for_all_of_them_it_says_so(tmp_path: Path) -> None:
     said: list[str] = []
-    async with Session(tmp_path / "a.db", observer=lambda event: said.append(str(event))) as shop:
+    async with Session(tmp_path / "a.db", observer=lambda event: said.append(str(event))) as session:
         several = [lost(line) for line in (*LINES, LINES[1][5:])]
-        result = await shop.refine(
+        result = await session.refine(
             book(), SUMMARY, words=200, goals=GOALS, allow_self_check=True, findings=several, rounds=1
         )
     assert result.run.stop_reason == "rounds"
@@ -91,11 +91,11 @@ async def test_without_rounds_for_all_of_them_it_says_so(tmp_path: Path) -> None
 
 
 async def test_what_was_lost_on_the_way_of_a_run_can_be_handed_over(tmp_path: Path) -> None:
-    async with Session(tmp_path / "a.db") as shop:
-        drafted = await shop.summarize(book(), words=20)
-        await shop.build(book())
-        losses = read_losses(shop.store, drafted.run.id)
-        result = await shop.refine(
+    async with Session(tmp_path / "a.db") as session:
+        drafted = await session.summarize(book(), words=20)
+        await session.build(book())
+        losses = read_losses(session.store, drafted.run.id)
+        result = await session.refine(
             book(), drafted.summary or "", words=80, goals=GOALS, allow_self_check=True, findings=losses.findings
         )
     assert losses.lost
@@ -113,10 +113,10 @@ async def test_what_was_lost_on_the_way_of_a_run_can_be_handed_over(tmp_path: Pa
 async def test_findings_on_something_else_are_refused_before_anything_is_spent(
     tmp_path: Path, finding: Finding, said: str
 ) -> None:
-    async with Session(tmp_path / "a.db") as shop:
+    async with Session(tmp_path / "a.db") as session:
         with pytest.raises(UsageError, match=said):
-            await shop.refine(book(), SUMMARY, goals=GOALS, allow_self_check=True, findings=[lost(), finding])
-        assert shop.store.runs.latest(1) == []
+            await session.refine(book(), SUMMARY, goals=GOALS, allow_self_check=True, findings=[lost(), finding])
+        assert session.store.runs.latest(1) == []
 
 
 def test_evidence_without_its_place_or_with_a_wrong_one_is_looked_up() -> None:

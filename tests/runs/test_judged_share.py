@@ -66,8 +66,8 @@ def test_a_score_on_less_than_half_of_its_items_is_none() -> None:
 async def test_goals_are_not_met_on_almost_nothing(tmp_path: Path) -> None:
     court = Court(tmp_path, Silent(5, 6))
     events: list[Event] = []
-    async with court.shop(observer=events.append) as shop:
-        result = await shop.refine(court.document, SUMMARY, words=400, goals={"coverage": 0.8})
+    async with court.session(observer=events.append) as session:
+        result = await session.refine(court.document, SUMMARY, words=400, goals={"coverage": 0.8})
 
     coverage = result.evaluations["coverage"]
     assert (coverage.score, coverage.judged, coverage.unjudged) == (1.0, 4, 2)
@@ -119,8 +119,8 @@ async def test_resume_asks_again_for_what_has_no_verdict_and_for_nothing_else(tm
 
     async def resumed() -> tuple[Any, list[set[int]]]:
         court.forget()
-        async with court.shop() as shop:
-            done = await shop.resume(result.run.id)
+        async with court.session() as session:
+            done = await session.resume(result.run.id)
         return done, [set(map(asked_of, sheet.judged.values())) for sheet in court.sheets]
 
     # Still silent: it is asked for these two once more, each time; and the first time also by themselves, which is
@@ -153,8 +153,8 @@ async def test_an_evaluation_is_resumed_for_what_has_no_verdict(tmp_path: Path) 
 
     script.silent.clear()
     court.forget()
-    async with court.shop() as shop:
-        done = await shop.resume(result.run.id)
+    async with court.session() as session:
+        done = await session.resume(result.run.id)
     assert (done.evaluations["coverage"].judged, done.evaluations["coverage"].unjudged) == (6, 0)
     assert [list(map(asked_of, sheet.judged.values())) for sheet in court.sheets] == [[6]]
     court.store.close()
@@ -169,8 +169,8 @@ async def test_a_refinement_that_is_done_shows_what_has_no_verdict_and_is_resume
 
     script.silent.clear()
     court.forget()
-    async with court.shop() as shop:
-        done = await shop.resume(result.run.id)
+    async with court.session() as session:
+        done = await session.resume(result.run.id)
     assert (done.run.stop_reason, done.unjudged, done.evaluations["coverage"].judged) == ("goals_met", {}, 6)
     assert [list(map(asked_of, sheet.judged.values())) for sheet in court.sheets] == [[6]]
     court.store.close()

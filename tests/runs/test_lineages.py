@@ -70,8 +70,8 @@ async def drafted(folder: Path) -> tuple[Desk, str]:
 
 
 async def traced(desk: Desk, run: str, reader: Reader, **people: Any) -> Lineage:
-    async with desk.shop(model=FunctionModel(reader, "reader"), **people) as shop:
-        return await shop.lineage(run, ask=True)
+    async with desk.session(model=FunctionModel(reader, "reader"), **people) as session:
+        return await session.lineage(run, ask=True)
 
 
 def by_text(found: Lineage) -> dict[str, Any]:
@@ -108,8 +108,8 @@ async def test_what_is_said_in_other_words_is_traced_by_a_model(tmp_path: Path) 
 @pytest.mark.usefixtures("plenty")
 async def test_what_a_reader_has_not_found_among_the_nearest_places_is_not_called_invented(tmp_path: Path) -> None:
     desk = Desk(tmp_path, reworded)
-    async with desk.shop() as shop:
-        judged = await shop.evaluate(chronicle(), f"{KEEPERS[0]} {LOST_AT_SEA} {INVENTED}", metrics=["statistics"])
+    async with desk.session() as session:
+        judged = await session.evaluate(chronicle(), f"{KEEPERS[0]} {LOST_AT_SEA} {INVENTED}", metrics=["statistics"])
     run = judged.run.id
     assert [one.text for one in read_lineage(desk.store, run).doubtful] == [LOST_AT_SEA, INVENTED]
     found = await traced(desk, run, Reader())
@@ -142,10 +142,10 @@ async def test_it_takes_no_more_than_its_share_of_the_drafting(tmp_path: Path) -
     # What this model writes is all that is counted of it.
     assert lineage.room_for(desk.store, run, 10**6) == int(0.12 * (spent.prompt_tokens + spent.completion_tokens))
     reader, notes = Reader(), list[str]()
-    async with desk.shop(
+    async with desk.session(
         model=FunctionModel(reader, "reader"), observer=lambda event: notes.append(str(event))
-    ) as shop:
-        found = await shop.lineage(run, ask=True)
+    ) as session:
+        found = await session.lineage(run, ask=True)
     assert not reader.asked
     assert any("sentences were not asked about: 12% of the drafting is used" in note for note in notes)
     assert found.sentences == read_lineage(desk.store, run).sentences
@@ -156,13 +156,13 @@ async def test_of_a_run_that_has_drafted_nothing_the_document_is_the_measure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk = Desk(tmp_path, reworded)
-    async with desk.shop() as shop:
-        given = await shop.evaluate(chronicle(), LOST_AT_SEA, metrics=["statistics"])
+    async with desk.session() as session:
+        given = await session.evaluate(chronicle(), LOST_AT_SEA, metrics=["statistics"])
     assert lineage.room_for(desk.store, given.run.id, 5000) == 600
     monkeypatch.setattr(lineage, "SHARE", 10.0)
     reader = Reader()
-    async with desk.shop(model=FunctionModel(reader, "reader")) as shop:
-        found = await shop.lineage(given.run.id, ask=True)
+    async with desk.session(model=FunctionModel(reader, "reader")) as session:
+        found = await session.lineage(given.run.id, ask=True)
     assert [one.origins[0].chapter for one in found.sentences] == ["Finch"]
 
 
@@ -194,25 +194,25 @@ async def test_a_plan_asks_nobody_and_is_kept_to(tmp_path: Path) -> None:
 async def test_a_limit_of_calls_holds_and_the_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tracer, "_AT_ONCE", 1)
     desk, reader = Desk(tmp_path, reworded), Reader()
-    async with desk.shop() as shop:
+    async with desk.session() as session:
         summary = f"{LOST_AT_SEA} Dora instructed all youngsters thereabouts."
-        run = (await shop.evaluate(chronicle(), summary, metrics=["statistics"])).run.id
+        run = (await session.evaluate(chronicle(), summary, metrics=["statistics"])).run.id
     with pytest.raises(BudgetError):
         await traced(desk, run, reader, limits=Limits(max_calls=1, concurrency=1))
     assert len(reader.asked) == 1
     (stopped,) = [one for one in desk.store.runs.latest(9) if one.kind == "lineage"]
     assert stopped.status == "stopped"
-    async with desk.shop(model=FunctionModel(reader, "reader")) as shop:
-        await shop.resume(stopped.id, limits=Limits())
+    async with desk.session(model=FunctionModel(reader, "reader")) as session:
+        await session.resume(stopped.id, limits=Limits())
     assert desk.store.runs.get(stopped.id).status == "done"
     assert len(reader.asked) == len(set(reader.sentences)) == 2
 
 
 async def test_what_cannot_be_asked_is_refused(tmp_path: Path) -> None:
     desk, run = await drafted(tmp_path)
-    async with desk.shop(model="extractive") as shop:
+    async with desk.session(model="extractive") as session:
         with pytest.raises(UsageError, match="goes by words"):
-            await shop.lineage(run, ask=True)
-    async with desk.shop() as shop:
+            await session.lineage(run, ask=True)
+    async with desk.session() as session:
         with pytest.raises(RunError, match="no run"):
-            await shop.lineage("ffff", ask=True)
+            await session.lineage("ffff", ask=True)

@@ -60,12 +60,12 @@ async def test_where_there_is_a_draft_the_judge_is_asked_and_not_the_writer(
         opened.model = None
         where = {"model": "openai:m", "base_url": server.base_url}
         goals = RefineConfig(goals={"consistency": 0.1}, allow_self_check=True)
-        async with opened.shop(judges=["extractive"]) as shop:
+        async with opened.session(judges=["extractive"]) as session:
             settings = opened.settings(where)
-            await shop.refine(opened.document, told(1, 2), settings=settings, refinement=goals)
+            await session.refine(opened.document, told(1, 2), settings=settings, refinement=goals)
         assert loaded == []
-        async with opened.shop(judges=["openai:judge"]) as shop:
+        async with opened.session(judges=["openai:judge"]) as session:
             judged = opened.settings({"model": "extractive", "base_url": None})
             judging = JudgeConfig(base_url=server.base_url, metrics=("consistency",))
-            await shop.evaluate(island(20), told(1, 2), settings=judged, judging=judging)
+            await session.evaluate(island(20), told(1, 2), settings=judged, judging=judging)
     assert loaded == [0]

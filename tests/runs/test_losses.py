@@ -52,8 +52,8 @@ async def drafted(folder: Path, writer: Any) -> tuple[Desk, str]:
 
 
 async def asked(desk: Desk, run: str, reader: Reader) -> Losses:
-    async with desk.shop(model=FunctionModel(reader, "reader")) as shop:
-        return await shop.losses(run, ask=True)
+    async with desk.session(model=FunctionModel(reader, "reader")) as session:
+        return await session.losses(run, ask=True)
 
 
 @pytest.fixture

@@ -41,8 +41,8 @@ async def test_a_summary_that_nobody_makes_and_nobody_hands_over_is_refused(
 ) -> None:
     settings = court.settings({"strategy": "given"})
     with pytest.raises(UsageError, match="`given` makes no draft") as caught:
-        async with court.shop() as shop:
-            await shop.summarize(court.document, settings=settings, judging=judging, refinement=refinement)
+        async with court.session() as session:
+            await session.summarize(court.document, settings=settings, judging=judging, refinement=refinement)
     assert "evaluate" in caught.value.hint
     assert court.store.runs.latest(9) == []
     assert court.sheets == []

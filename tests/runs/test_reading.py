@@ -57,9 +57,9 @@ def test_a_surrogate_can_be_stored(store: Store) -> None:
 
 @pytest.mark.parametrize("text", [*TEXTS, "A\0B"])
 async def test_a_text_in_place_of_a_path_is_not_quoted(store: Store, text: str) -> None:
-    async with Session(store) as shop:
+    async with Session(store) as session:
         with pytest.raises(UsageError) as caught:
-            await shop.summarize(text)
+            await session.summarize(text)
     assert str(caught.value) == f"a text of {len(text)} characters was given where a path was expected".replace(
         f"{len(text)}", f"{len(text):,}"
     )
@@ -69,11 +69,15 @@ async def test_a_text_in_place_of_a_path_is_not_quoted(store: Store, text: str) 
 @pytest.mark.parametrize("text", TEXTS)
 async def test_nor_is_a_summary_in_place_of_its_path(store: Store, tmp_path: Path, text: str) -> None:
     (tmp_path / "book.md").write_text(story(30).text, "utf-8")
-    async with Session(store) as shop:
+    async with Session(store) as session:
         with pytest.raises(UsageError) as caught:
-            await graphs.judge().compile().ainvoke({"source": str(tmp_path / "book.md"), "summary": text}, context=shop)
+            await (
+                graphs.judge()
+                .compile()
+                .ainvoke({"source": str(tmp_path / "book.md"), "summary": text}, context=session)
+            )
     assert SECRET not in str(caught.value)
-    assert "await shop.add(text)" in caught.value.hint
+    assert "await session.add(text)" in caught.value.hint
 
 
 def test_a_path_of_many_words_is_a_path(store: Store, tmp_path: Path) -> None:

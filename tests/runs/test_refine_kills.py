@@ -116,8 +116,8 @@ async def agree(question: ReviewQuestion) -> Json:
 
 async def work(database: Path, url: str, observer: Callable[[Event], None] = unobserved) -> Result:
     """The refinement that is going to be killed."""
-    async with Session(database, limits=Limits(concurrency=1), reviewer=agree, observer=observer) as shop:
-        return await shop.refine(
+    async with Session(database, limits=Limits(concurrency=1), reviewer=agree, observer=observer) as session:
+        return await session.refine(
             island(),
             POOR,
             refinement=RefineConfig(goals={"coverage": 0.9, "consistency": 1.0}, review=True, allow_self_check=True),
@@ -192,8 +192,8 @@ async def killed_and_resumed(
         run = store.runs.latest(1)[0]
         # Once its end is on record nothing is left to be done.
         assert store.status(run) == ("done" if (death.node, death.moment) == ("finish", "after") else "killed")
-        async with Session(store, reviewer=agree, observer=observer) as shop:
-            return outcome(await shop.resume(run.id))
+        async with Session(store, reviewer=agree, observer=observer) as session:
+            return outcome(await session.resume(run.id))
 
 
 # Whoever comes to a node the second time has passed it the first time, and has more behind it that could be lost.

@@ -485,16 +485,16 @@ async def test_a_fork_begins_with_the_draft_of_a_round_and_asks_nothing_twice(tm
     opened = Court(tmp_path, Lazy())
     first = await opened.refine(POOR, rounds=2)
     opened.forget()
-    async with opened.shop() as shop:
-        forked = await shop.fork(first.run.id, 1, refinement=RefineConfig(goals={"coverage": 0.5}))
+    async with opened.session() as session:
+        forked = await session.fork(first.run.id, 1, refinement=RefineConfig(goals={"coverage": 0.5}))
 
     assert forked.run.parent == first.run.id
     assert forked.initial_scores == {"coverage": 2 / 6, "consistency": 1.0}
     assert not [sheet for sheet in opened.sheets if "called Bob" in sheet.text]
     assert not opened.asked("ask_document")
     with pytest.raises(RunError, match="no draft of round 9") as caught:
-        async with opened.shop() as shop:
-            await shop.fork(first.run.id, 9)
+        async with opened.session() as session:
+            await session.fork(first.run.id, 9)
     assert "0, 1, 2" in caught.value.hint
 
 
@@ -505,8 +505,8 @@ async def test_a_summary_is_drafted_and_refined_in_one_run(tmp_path: Path) -> No
             return POOR
 
     opened = Court(tmp_path, Author())
-    async with opened.shop() as shop:
-        result = await shop.summarize(
+    async with opened.session() as session:
+        result = await session.summarize(
             opened.document,
             settings=opened.settings({"strategy": "direct", "words": 100}),
             refinement=RefineConfig(goals={"coverage": 1.0}),

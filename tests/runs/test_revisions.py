@@ -96,9 +96,9 @@ async def test_a_wrong_sentence_without_words_of_the_document_that_say_otherwise
 async def test_without_room_for_the_document_it_reads_around_what_was_found(court: Open) -> None:
     opened = court(document=island(200))
     noted: list[str] = []
-    async with opened.shop(observer=lambda event: noted.append(getattr(event, "message", ""))) as shop:
+    async with opened.session(observer=lambda event: noted.append(getattr(event, "message", ""))) as session:
         settings = opened.settings({"context_tokens": 3000, "words": 100})
-        await shop.refine(opened.document, POOR, settings=settings, goals={"consistency": 1.0}, rounds=1)
+        await session.refine(opened.document, POOR, settings=settings, goals={"consistency": 1.0}, rounds=1)
 
     (sheet,) = opened.asked("revise")
     assert not sheet.within("document")
@@ -204,8 +204,8 @@ async def test_what_is_no_revision_is_not_taken_by_the_policy_that_takes_all_eit
         return GOOD if rounds_failed else useless
 
     opened = court(Saying(revised))
-    async with opened.shop(observer=lambda event: _count(event, rounds_failed)) as shop:
-        result = await shop.refine(
+    async with opened.session(observer=lambda event: _count(event, rounds_failed)) as session:
+        result = await session.refine(
             opened.document,
             POOR,
             settings=opened.settings({"words": 60}),
@@ -288,8 +288,8 @@ async def test_nobody_is_asked_again_because_of_a_revision_that_never_came(court
 
     assert count > 0
     assert result.lost == ()
-    async with opened.shop(reviewer=reviewer) as shop:
-        assert (await shop.resume(result.run.id)).run.stop_reason == result.run.stop_reason
+    async with opened.session(reviewer=reviewer) as session:
+        assert (await session.resume(result.run.id)).run.stop_reason == result.run.stop_reason
     assert len(asked) == count
 
 

@@ -12,11 +12,11 @@ from redraft import Session, Store
 
 async def test_a_new_file_that_another_run_is_setting_up_is_waited_for(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
-        async with Session(store) as shop:
+        async with Session(store) as session:
             store.checkpoints.address()
             with closing(sqlite3.connect(store.checkpoints.path, isolation_level=None)) as other:
                 other.execute("BEGIN IMMEDIATE")
-                opening = asyncio.create_task(shop.checkpointer())
+                opening = asyncio.create_task(session.checkpointer())
                 await asyncio.sleep(0.3)
                 assert not opening.done()
                 other.execute("COMMIT")

@@ -119,16 +119,16 @@ async def test_a_run_that_was_stopped_is_gone_on_with_where_it_was_copied_to(
         place = {"model": "openai:m", "base_url": server.base_url, "context_tokens": 1024, "chunk_tokens": 192}
         settings = DraftConfig.model_validate({"words": 60, "strategy": "incremental", **place})
         document = story(60)
-        async with Session(here, settings=settings, limits=Limits(max_calls=3)) as shop:
+        async with Session(here, settings=settings, limits=Limits(max_calls=3)) as session:
             with suppress(BudgetError):
-                await shop.summarize(document)
+                await session.summarize(document)
         [run] = here.runs.latest(9)
         before = len(server.seen)
         copied = await copy_store(here, there)
         assert copied.runs == [run.id]
         assert await standing(here, run.id) == await standing(there, run.id) != {}
-        async with Session(there) as shop:
-            result = await shop.resume(run.id, limits=run.limits.model_copy(update={"max_calls": 100}))
+        async with Session(there) as session:
+            result = await session.resume(run.id, limits=run.limits.model_copy(update={"max_calls": 100}))
         assert result.run.status == "done"
         assert Counter(asked(seen) for seen in server.seen).most_common(1)[0][1] == 1
         assert len(server.seen) > before
@@ -137,8 +137,8 @@ async def test_a_run_that_was_stopped_is_gone_on_with_where_it_was_copied_to(
 
 async def standing(store: Store, run: str) -> dict[str, Any]:
     """What the checkpoint that a run goes on from says."""
-    async with Session(store) as shop:
-        found = await (await shop.checkpointer()).aget_tuple({"configurable": {"thread_id": f"run-{run}"}})
+    async with Session(store) as session:
+        found = await (await session.checkpointer()).aget_tuple({"configurable": {"thread_id": f"run-{run}"}})
     assert found is not None
     writes = sorted((channel, repr(value)) for _, channel, value in found.pending_writes or ())
     return {**found.checkpoint["channel_values"], "id": found.checkpoint["id"], "writes": writes}

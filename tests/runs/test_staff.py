@@ -106,9 +106,9 @@ async def test_the_writers_temperature_is_nobody_elses(tmp_path: Path) -> None:
         drawn.append((request.sampling.temperature, request.sampling.top_p))
         return ModelError("nobody answers")
 
-    async with Session(tmp_path / "redraft.db", model=FunctionModel(reply, identity="mine")) as shop:
+    async with Session(tmp_path / "redraft.db", model=FunctionModel(reply, identity="mine")) as session:
         with suppress(ModelError):
-            await shop.evaluate(parse(TEXT, name="t.txt"), "The keeper lights it.", temperature=0.9, top_p=0.5)
+            await session.evaluate(parse(TEXT, name="t.txt"), "The keeper lights it.", temperature=0.9, top_p=0.5)
     assert set(drawn) == {(0.0, None)}
 
 
@@ -142,8 +142,8 @@ async def test_a_panel_of_twins_is_refused_before_anybody_is_asked(
     writer, *judges = (models[name] for name in names)
     with Store(tmp_path / "redraft.db") as store:
         with pytest.raises(UsageError, match=words):
-            async with Session(store, model=writer, judges=judges) as shop:
-                await shop.evaluate(parse(TEXT, name="a"), "A lamp is lit.")
+            async with Session(store, model=writer, judges=judges) as session:
+                await session.evaluate(parse(TEXT, name="a"), "A lamp is lit.")
         assert store.runs.latest(10) == []
 
 
@@ -160,8 +160,8 @@ async def team(
         prepared = prepare(parse(TEXT, name="a"), DraftConfig())
         run = record(prepared, RunSpec(with_draft(judging, refinement)), Limits(), store)
         hired = hire(settings, judging, Limits(), None, refinement=refinement, objects=objects or {})
-        async with at_work(hired, run, prepared, store, unobserved) as staff:
-            yield staff
+        async with at_work(hired, run, prepared, store, unobserved) as pool:
+            yield pool
 
 
 async def test_a_model_that_is_opened_is_no_twin_of_one_that_is_handed_over(tmp_path: Path) -> None:
@@ -185,10 +185,10 @@ async def test_one_object_may_have_several_roles(
 ) -> None:
     objects = {name: silent(name) for name in "wad"}
     refinement = RefineConfig(goals={"coverage": 1}, decider=decider)
-    async with team(tmp_path, DraftConfig(model="w"), judging, refinement, objects) as staff:
-        judges = tuple(judge.model.identity for judge in staff.judges)
-        others = (staff.validator.model.identity, staff.decider.model.identity)
-        assert (staff.writer.model.identity, judges, *others) == expected
+    async with team(tmp_path, DraftConfig(model="w"), judging, refinement, objects) as pool:
+        judges = tuple(judge.model.identity for judge in pool.judges)
+        others = (pool.validator.model.identity, pool.decider.model.identity)
+        assert (pool.writer.model.identity, judges, *others) == expected
 
 
 def test_a_cost_limit_needs_the_price_of_the_decider_too(tmp_path: Path) -> None:
@@ -224,8 +224,8 @@ async def test_what_is_sent_is_what_was_hashed(tmp_path: Path) -> None:
     model = ChatModel(Noting(messages=iter([AIMessage("A lamp is lit, and a ship comes home.")])), identity="fake")
     settings = DraftConfig(strategy="direct", prompts=str(folder), words=20)
     with Store(tmp_path / "redraft.db") as store:
-        async with Session(store, model=model) as shop:
-            await shop.summarize(parse(TEXT, name="a"), settings=settings)
+        async with Session(store, model=model) as session:
+            await session.summarize(parse(TEXT, name="a"), settings=settings)
         with sqlite3.connect(store.path) as database:
             hashes = database.execute("SELECT prompt, prompt_hash FROM calls").fetchall()
         database.close()

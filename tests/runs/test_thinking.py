@@ -33,10 +33,10 @@ async def test_a_run_whose_model_thinks_without_an_end_names_that_and_the_next_s
             words=60,
             strategy="hierarchical",
         )
-        async with Session(store, settings=settings) as shop:
+        async with Session(store, settings=settings) as session:
             with pytest.raises(IncompleteError, match=f"{MOST:,} tokens were not enough") as caught:
-                await shop.summarize(story(12))
-        known = store.manners.known(f"openai:m@{server.base_url}")
+                await session.summarize(story(12))
+        known = store.capabilities.known(f"openai:m@{server.base_url}")
     assert "--reasoning-tokens" in caught.value.hint
     # Each chunk takes a few requests until the room is as large as it may be, and no further tries with fewer words.
     assert len(server.seen) <= 8 * 3

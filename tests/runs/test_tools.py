@@ -45,10 +45,10 @@ class Drafting(Keepers):
 class Hands:
     """An agent's hands: a court, a workshop on it, and its tools."""
 
-    def __init__(self, court: Court, shop: Session) -> None:
+    def __init__(self, court: Court, session: Session) -> None:
         self.court = court
-        self.shop = shop
-        self.tools = {tool.name: tool for tool in tools(shop)}
+        self.session = session
+        self.tools = {tool.name: tool for tool in tools(session)}
 
     async def call(self, name: str, run: str, **arguments: Any) -> ToolMessage:
         """What comes of a tool call."""
@@ -78,14 +78,14 @@ class Hands:
 
     async def judged(self, summary: str = SUMMARY, **options: Any) -> Result:
         """A run that has judged a summary."""
-        return await self.shop.evaluate(self.court.document, summary, metrics=["coverage", "consistency"], **options)
+        return await self.session.evaluate(self.court.document, summary, metrics=["coverage", "consistency"], **options)
 
 
 @pytest.fixture
 async def hands(tmp_path: Path) -> AsyncIterator[Hands]:
     court = Court(tmp_path)
-    async with court.shop(metrics=[NamesTheThird()]) as shop:
-        yield Hands(court, shop)
+    async with court.session(metrics=[NamesTheThird()]) as session:
+        yield Hands(court, session)
     court.store.close()
 
 
@@ -130,7 +130,7 @@ async def test_an_agent_reads_judges_and_revises(hands: Hands) -> None:
 async def test_what_is_given_to_an_agent_to_remove_or_correct_is_confirmed_first(hands: Hands) -> None:
     script = Blind(1)
     hands.court.script = script
-    run = (await hands.shop.evaluate(hands.court.document, SUMMARY, metrics=["consistency"])).run.id
+    run = (await hands.session.evaluate(hands.court.document, SUMMARY, metrics=["consistency"])).run.id
     found = (await hands.use("list_findings", run, metric="consistency")).findings
     assert [one.task for one in found] == ["remove", "correct"]
     unseen, wrong = (one.id for one in found)
@@ -159,7 +159,7 @@ async def test_a_revision_is_a_round_on_record(hands: Hands) -> None:
     assert trace.turns[1].made.findings == tuple(missing[:1])
     assert trace.turns[1].made.aims == ("coverage",)
     assert trace.turns[2].made.reason == second.reason
-    assert (await hands.shop.result(run)).summary == trace.turns[1].draft.text
+    assert (await hands.session.result(run)).summary == trace.turns[1].draft.text
     assert "Call it an island." in hands.court.asked("revise")[0].text
 
 
@@ -188,9 +188,9 @@ async def test_a_metric_that_the_run_was_not_begun_with_can_be_asked_and_mended(
 
 
 async def test_what_the_built_in_model_says_of_its_own_text_is_marked(tmp_path: Path) -> None:
-    async with Session(tmp_path / "redraft.db") as shop:
-        hands = Hands(Court(tmp_path / "court"), shop)
-        run = (await shop.evaluate(island(), SUMMARY, metrics=["coverage"])).run.id
+    async with Session(tmp_path / "redraft.db") as session:
+        hands = Hands(Court(tmp_path / "court"), session)
+        run = (await session.evaluate(island(), SUMMARY, metrics=["coverage"])).run.id
         assert not (await hands.use("current_draft", run)).self_check, "somebody else has written it"
         assert not (await hands.use("judge_coverage", run)).self_check
         revised = await hands.use("revise", run, findings=(await hands.missing(run))[:1])
@@ -203,7 +203,7 @@ async def test_what_the_built_in_model_says_of_its_own_text_is_marked(tmp_path: 
 
 
 async def test_finish_brings_the_run_to_its_end(hands: Hands) -> None:
-    drafted = await hands.shop.evaluate(hands.court.document, SUMMARY, metrics=["consistency"])
+    drafted = await hands.session.evaluate(hands.court.document, SUMMARY, metrics=["consistency"])
     done = await hands.use("finish", drafted.run.id, reason="good  enough")
 
     assert (done.stop_reason, done.words) == ("good enough", 14)
@@ -214,7 +214,7 @@ async def test_finish_brings_the_run_to_its_end(hands: Hands) -> None:
 
 async def test_finish_ends_a_run_that_waits(hands: Hands) -> None:
     wanted = RefineConfig(goals={"consistency": 1.0}, review=True, allow_self_check=True)
-    waiting = await hands.shop.refine(hands.court.document, SUMMARY, refinement=wanted)
+    waiting = await hands.session.refine(hands.court.document, SUMMARY, refinement=wanted)
     assert waiting.run.status == "waiting"
     found = (await hands.use("list_findings", waiting.run.id, metric="consistency")).findings
 
@@ -223,7 +223,7 @@ async def test_finish_ends_a_run_that_waits(hands: Hands) -> None:
     assert hands.court.store.runs.get(waiting.run.id).status == "waiting"
 
     await hands.use("finish", waiting.run.id)
-    assert (await hands.shop.resume(waiting.run.id)).run.stop_reason == "finished"
+    assert (await hands.session.resume(waiting.run.id)).run.stop_reason == "finished"
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ async def test_a_run_that_is_not_there_is_told_by_every_tool(hands: Hands) -> No
 
 async def test_a_run_without_a_draft_is_told_so(hands: Hands) -> None:
     hands.court.script = Saying(lambda sheet: "")
-    built = await hands.shop.build(hands.court.document, "questions")
+    built = await hands.session.build(hands.court.document, "questions")
 
     for name in ("list_findings", "current_draft", "judge_coverage", "finish"):
         assert f"run {built.run.id} has no draft yet" in await hands.refused(name, built.run.id)
@@ -279,7 +279,7 @@ async def test_a_run_without_a_draft_is_told_so(hands: Hands) -> None:
 
 async def test_a_run_that_nobody_judged_is_not_revised(hands: Hands) -> None:
     hands.court.script = Drafting()
-    drafted = await hands.shop.summarize(hands.court.document, words=50, strategy="direct", context_tokens=8000)
+    drafted = await hands.session.summarize(hands.court.document, words=50, strategy="direct", context_tokens=8000)
     found = await hands.use("judge_third", drafted.run.id)
     assert found.score == 0.0
     listed = (await hands.use("list_findings", drafted.run.id)).findings
@@ -290,8 +290,8 @@ async def test_a_run_that_nobody_judged_is_not_revised(hands: Hands) -> None:
 @pytest.mark.slow
 async def test_a_document_is_never_echoed_whole(tmp_path: Path) -> None:
     court = Court(tmp_path, document=island(200))
-    async with court.shop() as shop:
-        hands = Hands(court, shop)
+    async with court.session() as session:
+        hands = Hands(court, session)
         run = (await hands.judged(questions=5)).run.id
         whole = len(court.document.text)
         read = await hands.use("read_span", run, start=0, end=whole)
@@ -332,8 +332,8 @@ async def test_a_look_at_a_run_leaves_it_as_it_is(hands: Hands) -> None:
     """Also when the workshop is closed: only what a graph has left at work was interrupted."""
     run = (await hands.judged()).run
     hands.court.script = Keepers()
-    async with hands.court.shop() as shop:
-        await Hands(hands.court, shop).use("judge_faithfulness", run.id)
+    async with hands.court.session() as session:
+        await Hands(hands.court, session).use("judge_faithfulness", run.id)
         assert not hands.court.store.is_claimed(run.id)
     assert hands.court.store.runs.get(run.id).status == "done"
 

@@ -20,26 +20,26 @@ async def test_a_run_is_stored_with_its_summary_or_not_at_all(tmp_path: Path, mo
     def full(*_: object) -> None:
         raise NO_ROOM
 
-    async with Session(tmp_path / "redraft.db") as shop:
+    async with Session(tmp_path / "redraft.db") as session:
         with monkeypatch.context() as patch:
             patch.setattr(Runs, "keep_draft", full)
             with pytest.raises(StoreError, match="full"):
-                await shop.evaluate(TEXT, "The keeper lit the lamp.")
+                await session.evaluate(TEXT, "The keeper lit the lamp.")
         rows = dump(tmp_path / "redraft.db")
         assert (rows["runs"], rows["drafts"], rows["documents"]) == ([], [], [])
-        assert (await shop.evaluate(TEXT, "The keeper lit the lamp.")).status == "done"
+        assert (await session.evaluate(TEXT, "The keeper lit the lamp.")).status == "done"
 
 
 async def test_a_run_that_was_stored_without_its_summary_is_told_in_a_sentence(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
-        async with Session(store) as shop:
-            done = await shop.evaluate(TEXT, "The keeper lit the lamp.")
+        async with Session(store) as session:
+            done = await session.evaluate(TEXT, "The keeper lit the lamp.")
             store.runs.set_status(done.run.id, "failed")
             with store._connection.writing() as raw:
                 raw.execute("UPDATE drafts SET node = 'another'")
-            await (await shop.checkpointer()).adelete_thread(f"run-{done.run.id}")
+            await (await session.checkpointer()).adelete_thread(f"run-{done.run.id}")
             with pytest.raises(RunError, match="was never stored"):
-                await shop.resume(done.run.id)
+                await session.resume(done.run.id)
 
 
 async def test_what_is_open_is_closed_though_nothing_can_be_put_on_record(
@@ -48,14 +48,14 @@ async def test_what_is_open_is_closed_though_nothing_can_be_put_on_record(
     def full(*_: object, **__: object) -> None:
         raise NO_ROOM
 
-    shop = Session(tmp_path / "redraft.db")
-    run = await shop.begin({"source": await shop.add(TEXT), "strategy": "direct", "words": 10}, "summarize")
-    await shop.checkpointer()
-    async with shop.at_work(run):
+    session = Session(tmp_path / "redraft.db")
+    run = await session.begin({"source": await session.add(TEXT), "strategy": "direct", "words": 10}, "summarize")
+    await session.checkpointer()
+    async with session.at_work(run):
         with monkeypatch.context() as patch:
             patch.setattr(Runs, "set_status", full)
             with pytest.raises(StoreError, match="full"):
-                await shop.aclose()
-    assert shop._driver._saver is None, "its thread would keep the process from ending"
+                await session.aclose()
+    assert session._driver._saver is None, "its thread would keep the process from ending"
     with Store(tmp_path / "redraft.db") as store, store.claim(run):
         pass

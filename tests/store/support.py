@@ -231,8 +231,8 @@ def fill(store: Store, name: str = "abc123") -> None:
     store.runs.keep_draft(name, "The draft.", 2, "merge", ("a note",), parents=[Parent.of_piece(piece())])
     store.ancestry.keep_links("links-1", "The draft.", "[[0, 10, []]]")
     store.ancestry.keep_vectors(book.id, "cut", "weights", b"\x00\x01")
-    store.manners.learn_mode(MODEL, "tools")
-    store.manners.learn_reasoning(MODEL, 700)
+    store.capabilities.learn_mode(MODEL, "tools")
+    store.capabilities.learn_reasoning(MODEL, 700)
     store.agreements.keep(AGREEMENT)
     fill_judged(store, name)
     chapters = [ChapterRun(title, Chunk(at, Span(10 * at, 10 * at + 10), 5)) for at, title in enumerate(("Öne", "Two"))]

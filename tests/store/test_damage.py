@@ -100,7 +100,7 @@ def test_who_only_reads_leaves_no_trace(tmp_path: Path, open_elsewhere: bool) ->
             other.communicate()
         before = state(tmp_path)
         with Store(path, to_read=True, only_read=True) as store:
-            assert store.manners.known("m").mode == "tools"
+            assert store.capabilities.known("m").mode == "tools"
             assert store.runs.latest(5) == []
             assert state(tmp_path) == before
         assert state(tmp_path) == before
@@ -111,11 +111,11 @@ def test_who_only_reads_leaves_no_trace(tmp_path: Path, open_elsewhere: bool) ->
 def test_who_only_reads_sees_what_others_write_later(tmp_path: Path) -> None:
     Store(tmp_path / "redraft.db").close()
     with Store(tmp_path / "redraft.db", only_read=True) as store:
-        assert store.manners.known("m").mode is None
+        assert store.capabilities.known("m").mode is None
         with Store(tmp_path / "redraft.db") as other:
-            other.manners.learn_mode("m", "tools")
-            assert store.manners.known("m").mode == "tools"
-        assert store.manners.known("m").mode == "tools"
+            other.capabilities.learn_mode("m", "tools")
+            assert store.capabilities.known("m").mode == "tools"
+        assert store.capabilities.known("m").mode == "tools"
 
 
 def test_who_only_reads_makes_no_database(tmp_path: Path) -> None:

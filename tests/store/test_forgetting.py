@@ -263,14 +263,14 @@ async def test_the_same_run_again_is_not_hurt_by_the_first_one(tmp_path: Path, s
     """They have asked the same and share every reply; what the second has is all there after the first is gone."""
     court = Court(tmp_path)
     settings = court.settings({"model": "extractive", "strategy": strategy, "words": 60, "chunk_tokens": 64})
-    async with Session(court.store) as shop:
-        first, second = [await shop.summarize(court.document, settings=settings) for _ in range(2)]
+    async with Session(court.store) as session:
+        first, second = [await session.summarize(court.document, settings=settings) for _ in range(2)]
     assert second.usage.cached > 0
     court.store.forget([first.run.id])
     again = read_result(court.store, second.run.id)
     assert (again.summary, again.usage.cached) == (second.summary, second.usage.cached)
-    async with Session(court.store) as shop:
-        third = await shop.summarize(court.document, settings=settings)
+    async with Session(court.store) as session:
+        third = await session.summarize(court.document, settings=settings)
     assert (third.usage.calls, third.summary) == (0, first.summary)
     intact(court.store.path)
     court.store.forget([second.run.id, third.run.id])

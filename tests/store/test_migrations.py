@@ -58,7 +58,7 @@ def expect_drafted(store: Store) -> None:
     assert store.ancestry.of("abc123") == {"0/0/0": PARENTS, found.draft: (Parent.of_piece(piece()),)}
     assert store.ancestry.links("links-1") == "[[0, 10, []]]"
     assert store.ancestry.vectors(book.id, "cut", "weights") == b"\x00\x01"
-    assert store.manners.known(MODEL) == ModelCapabilities("tools", 700)
+    assert store.capabilities.known(MODEL) == ModelCapabilities("tools", 700)
 
 
 def expect_judged(store: Store, fork: str) -> None:

@@ -63,9 +63,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (made / "in" / "100%_empty.txt").write_text("", "utf-8")
 
     async def fill() -> None:
-        async with Session(made / "redraft.db") as shop:
-            await redraft.batch(shop, [made / "in"], name="reports", words=40, metrics=["coverage"])
-            await redraft.batch(shop, [made / "in"], name=_NAMED_EVIL, words=40)
+        async with Session(made / "redraft.db") as session:
+            await redraft.batch(session, [made / "in"], name="reports", words=40, metrics=["coverage"])
+            await redraft.batch(session, [made / "in"], name=_NAMED_EVIL, words=40)
 
     asyncio.run(fill())
     with Store(made / "redraft.db") as store:

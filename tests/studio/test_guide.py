@@ -66,5 +66,5 @@ def test_the_requests_of_the_page_are_answered(at: Served, tmp_path: Path) -> No
 
 
 async def _batch(database: Path) -> None:
-    async with Session(database) as shop:
-        await redraft.batch(shop, [Document.from_text(chapter(), "One")], name="mine", words=40)
+    async with Session(database) as session:
+        await redraft.batch(session, [Document.from_text(chapter(), "One")], name="mine", words=40)

@@ -240,8 +240,8 @@ def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
 async def test_an_application_counts_calls_in_a_registry_of_its_own(tmp_path: Path) -> None:
     registry = CollectorRegistry()
     model = FunctionModel(lambda request: prose(20))
-    async with Session(tmp_path / "redraft.db", model=model, observer=MetricsObserver(registry)) as shop:
-        result = await shop.summarize(story(12), words=60, chunk_tokens=192)
+    async with Session(tmp_path / "redraft.db", model=model, observer=MetricsObserver(registry)) as session:
+        result = await session.summarize(story(12), words=60, chunk_tokens=192)
     found = numbers(generate_latest(registry))
     calls = result.usage.calls
     assert summed(found, "redraft_calls_total", "drafting", "ok") == calls > 0

@@ -55,12 +55,12 @@ async def _read(job: Job, index: int, at: int) -> str:
     return await job.keep_text(written.text)
 
 
-def graph(shop: SessionProtocol | None = None) -> StateGraph[Ends, Any, Ends, Drafting]:
+def graph(session: SessionProtocol | None = None) -> StateGraph[Ends, Any, Ends, Drafting]:
     """Three nodes in a row. A run that is killed goes on after the last of them that was done."""
     made = StateGraph(Ends, output_schema=Drafting)
-    made.add_node("read_first", node(read_first, shop))
-    made.add_node("read_last", node(read_last, shop))
-    made.add_node("merge", node(merge, shop))
+    made.add_node("read_first", node(read_first, session))
+    made.add_node("read_last", node(read_last, session))
+    made.add_node("merge", node(merge, session))
     made.add_edge(START, "read_first")
     made.add_edge("read_first", "read_last")
     made.add_edge("read_last", "merge")

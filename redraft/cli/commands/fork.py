@@ -73,7 +73,7 @@ def fork(
         limits, wanted = asked.limits(given, before.limits), asked.findings(findings, review=refinement.review)
         result = work(
             store,
-            lambda shop: shop.fork(run_id, number, refinement=refinement, findings=wanted),
+            lambda session: session.fork(run_id, number, refinement=refinement, findings=wanted),
             limits=limits,
             prices=table,
             quiet=quiet,

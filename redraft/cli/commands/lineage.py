@@ -106,11 +106,11 @@ def _traced(run_id: str, model: str, *, lost: bool, dry_run: bool, db: str | Non
             lineages.show_plan(plan, as_json=as_json)
             return 0
 
-        async def traced(shop: Session) -> Lineage | Losses:
+        async def traced(session: Session) -> Lineage | Losses:
             by = given["embeddings"]
             if lost:
-                return await shop.losses(run.id, ask=True, embeddings=by)
-            return await shop.lineage(run.id, ask=True, embeddings=by)
+                return await session.losses(run.id, ask=True, embeddings=by)
+            return await session.lineage(run.id, ask=True, embeddings=by)
 
         found = work(
             store,

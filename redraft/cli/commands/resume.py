@@ -50,5 +50,7 @@ def resume(run_id: str, output: str | None, form: Format | None, quiet: bool, **
             )
         to = target(output or run.output, form, as_json=given["as_json"])
         limits = asked.limits(given, run.limits)
-        result = work(store, lambda shop: shop.resume(run_id, limits=limits), limits=limits, prices=table, quiet=quiet)
+        result = work(
+            store, lambda session: session.resume(run_id, limits=limits), limits=limits, prices=table, quiet=quiet
+        )
         return finish(store, result, target=to, as_json=to.as_json, quiet=quiet)

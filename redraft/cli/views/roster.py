@@ -57,8 +57,8 @@ def _window(seat: RosterEntry) -> str:
 
 
 def _replies(seat: RosterEntry) -> str:
-    known = [f"structured replies by {seat.manners.mode}"] if seat.manners.mode else []
-    thought = seat.settings.reasoning_tokens or seat.manners.reasoning_tokens
+    known = [f"structured replies by {seat.capabilities.mode}"] if seat.capabilities.mode else []
+    thought = seat.settings.reasoning_tokens or seat.capabilities.reasoning_tokens
     known += [f"up to {thought:,} tokens of thought"] if thought else []
     return ", ".join(known) if known else f"nothing known of its replies ({_checking(seat)})"
 

@@ -301,8 +301,8 @@ async def _system(seat: AnnotationJudge, summaries: Sequence[Summary], batch: Ru
 
     # What there is when the budget ends, is there.
     with suppress(BudgetError):
-        async with part_at_work(run, seat.prepared, seat.order.judging, bench) as staff:
-            proofreader = _proofreader(seat, staff.judges[0].model, bench)
+        async with part_at_work(run, seat.prepared, seat.order.judging, bench) as pool:
+            proofreader = _proofreader(seat, pool.judges[0].model, bench)
             readings = await together(read(summary, proofreader) for summary in summaries)
             if bench.stopped is not None and not all(one.made for one in readings):
                 raise bench.stopped

@@ -138,8 +138,8 @@ async def judge_facts(
     judged, failures = list(items), dict[str, Failure]()
     # What there is when the budget ends, is there.
     with suppress(BudgetError):
-        async with part_at_work(run, prepared, order.judging, bench) as staff:
-            worker = staff.judges[0]
+        async with part_at_work(run, prepared, order.judging, bench) as pool:
+            worker = pool.judges[0]
             judge = judge_of(replace(worker, book=prepared.book, settings=prepared.settings), prepared, bench)
             desk = desk_of(prepared, [worker.settings], design.encoder())
             likeness = design.likeness(document)

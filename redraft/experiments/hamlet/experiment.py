@@ -418,9 +418,9 @@ def _steps(document: Document, design: HamletDesign) -> Iterator[PlanStep]:
     order = design.building()
     grown = forecast(prepare(document, design.judging()), order)
     trees = next(stage.calls for stage in grown.stages if stage.name == _TREES)
-    staff = under_settings(hire(resolve(design.judging()), order.judging, Limits(), None))
-    judge = staff["judge"]
-    for settings, by in ((judge, "judge"), (staff["validator"], "validator")):
+    pool = under_settings(hire(resolve(design.judging()), order.judging, Limits(), None))
+    judge = pool["judge"]
+    for settings, by in ((judge, "judge"), (pool["validator"], "validator")):
         found = told(stage for stage in grown.stages if stage.by == by)
         name = KEYFACTS if by == "judge" else f"{KEYFACTS}: validation"
         yield step_of(document, name, settings, 1, found)

@@ -127,8 +127,8 @@ async def _at_work(
     if bench.stopped is not None and await bench.begun(document, prepared.settings, order) is None:
         raise bench.stopped
     run = await bench.opened(prepared, order)
-    async with part_at_work(run, prepared, None, bench) as staff:
-        yield run, prepared, staff
+    async with part_at_work(run, prepared, None, bench) as pool:
+        yield run, prepared, pool
 
 
 async def _subject(document: Document, design: QaDesign, bench: ExperimentRunner) -> QaSubject:
@@ -140,9 +140,9 @@ async def _subject(document: Document, design: QaDesign, bench: ExperimentRunner
     if imported := bench.store.typed.imported(document.id):
         return replace(subject, questions=imported)
     with GuardedStage(QUESTIONS) as tried:
-        async with _at_work(document, design.judging(), design.building(), bench) as (run, prepared, staff):
+        async with _at_work(document, design.judging(), design.building(), bench) as (run, prepared, pool):
             subject = replace(subject, runs={QUESTIONS: run.id})
-            questions = await _questions(judge_of(staff.writer, prepared, bench), prepared, steps, design, bench)
+            questions = await _questions(judge_of(pool.writer, prepared, bench), prepared, steps, design, bench)
             subject = replace(subject, questions=questions)
     subject = replace(subject, failures=(tried.failure,) if tried.failure else ())
     return _used(subject, bench)
@@ -186,8 +186,8 @@ async def _in_its_turn(subject: QaSubject, cell: QaCell, design: QaDesign, bench
             tried.stage = DRAFTING
             text = (await bench.made(document, settings, RunSpec(experiment=QA), watch)).summary or ""
             tried.stage = ANSWERS
-        async with _at_work(document, settings, order, bench) as (run, prepared, staff):
-            cell, judge = replace(cell, run=run.id), judge_of(staff.writer, prepared, bench)
+        async with _at_work(document, settings, order, bench) as (run, prepared, pool):
+            cell, judge = replace(cell, run=run.id), judge_of(pool.writer, prepared, bench)
             label = f"after {cell.step.tokens} tokens"
             said = await Questioner(judge).answer(text, [one.text for one in questions], design.at_once, label)
         responses = {questions[n].id: one for n, one in sorted(said.verdicts.items())}
@@ -208,9 +208,9 @@ async def _judged(
         return subject, items
     order = design.verdicts(subject.questions.id)
     with GuardedStage(VERDICTS) as tried:
-        async with _at_work(subject.document, design.judging(), order, bench) as (run, prepared, staff):
+        async with _at_work(subject.document, design.judging(), order, bench) as (run, prepared, pool):
             subject = replace(subject, runs={**subject.runs, VERDICTS: run.id})
-            verdicts = await _verdicts(judge_of(staff.writer, prepared, bench), [one for _, one in pairs], subject)
+            verdicts = await _verdicts(judge_of(pool.writer, prepared, bench), [one for _, one in pairs], subject)
         for n, (at, _) in enumerate(pairs):
             items[at] = replace(items[at], verdict=verdicts.get(n))
     subject = replace(subject, failures=(*subject.failures, *([tried.failure] if tried.failure else ())))
