@@ -106,10 +106,10 @@ def _begin(strategy: str, scope: Scope, session: SessionProtocol | None) -> Node
     async def begin(state: Task) -> Update:
         """Open the run that is named, or a new one."""
         runtime: Runtime[Any] = get_runtime()
-        session = session_of(runtime, session)
+        opened = session_of(runtime, session)
         with watched(runtime):
-            run = state.get("recorded") or await session.begin({**state, "strategy": strategy}, scope)
-            async with session.at_work(run) as job:
+            run = state.get("recorded") or await opened.begin({**state, "strategy": strategy}, scope)
+            async with opened.at_work(run) as job:
                 given = await job.given_draft() if strategy == _OWN_DRAFT else None
                 if given is None:
                     job.observe(StageStarted(job.plan.strategy, job.plan.calls - job.plan.compressions))
@@ -150,12 +150,12 @@ def _draft_as_chosen(session: SessionProtocol | None) -> Node:
 def _finish(session: SessionProtocol | None) -> Node:
     async def finish(state: State, runtime: Runtime[Any]) -> Update:
         """Close the run: the best draft is its result."""
-        best, session = state.get("best") or state["draft"], session_of(runtime, session)
+        best, opened = state.get("best") or state["draft"], session_of(runtime, session)
         with watched(runtime):
-            async with session.at_work(state["run"]) as job:
+            async with opened.at_work(state["run"]) as job:
                 await job.go_on_from(state["round"], best)
             why = state.get("why", "")
-            reason = await session.finish(state["run"], best, state["stop"], why)
+            reason = await opened.finish(state["run"], best, state["stop"], why)
         return {"best": best, "stop": reason, "why": why}
 
     return finish

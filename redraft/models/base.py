@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, runtime_checkable
 
 from redraft.domain import Usage
-from redraft.models import structured_output
 from redraft.prompts.contract import Given_, Prompt, Value_
 
 # The characters of a reply that is complained of that are sent back.
@@ -122,29 +119,6 @@ class Thinker(Protocol):
     def expect(self, thought: int) -> None:
         """Take note of how long it has thought before."""
         ...
-
-
-# About as much is said around a complaint.
-_COMPLAINT_BYTES = 200
-
-
-def most_tokens_of(text: str) -> int:
-    """The most tokens that a text can have by any vocabulary: one for each byte, also where it is normalized first."""
-    return len(text) if text.isascii() else max(bytes_of(text), bytes_of(unicodedata.normalize("NFKC", text)))
-
-
-def bytes_of(text: str) -> int:
-    """The bytes that a text has when it is sent."""
-    return len(text.encode("utf-8", "replace"))
-
-
-def bytes_beside(request: Request[Any, Any]) -> int:
-    """What goes out beside the prompt's text: the schema, which a repair repeats, and the reply to be repaired."""
-    schema = structured_output.whole(request)
-    size = bytes_of(json.dumps(schema)) if schema else 0
-    if request.complaint is None:
-        return size
-    return 2 * size + bytes_of(request.complaint.reply) + bytes_of(request.complaint.reason) + _COMPLAINT_BYTES
 
 
 class LateModel:

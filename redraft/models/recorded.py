@@ -30,17 +30,7 @@ from redraft.errors import (
 )
 from redraft.events import CallAnswered, CallFailed, CallStarted, Noted, Observer, unobserved
 from redraft.models import structured_output
-from redraft.models.base import (
-    Complaint,
-    Model,
-    Reply,
-    Request,
-    Sampling,
-    Thinker,
-    bytes_beside,
-    bytes_of,
-    most_tokens_of,
-)
+from redraft.models.base import Complaint, Model, Reply, Request, Sampling, Thinker
 from redraft.models.budget import Budget
 from redraft.models.envelope import counted
 from redraft.models.jobs.wanted import ATTEMPT
@@ -48,6 +38,7 @@ from redraft.models.prices import FREE
 from redraft.models.rate_limiter import Limiter
 from redraft.models.retry import Patience, Tries
 from redraft.models.secrets import environment_keys, without
+from redraft.models.structured_output import bytes_beside, bytes_of, most_tokens_of
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Value_
 from redraft.prompts.tags import Tags, Wire

@@ -17,10 +17,11 @@ import pytest
 
 from redraft.domain import Usage
 from redraft.errors import BudgetError, ModelError
-from redraft.models.base import Complaint, Reply, Request, Sampling, most_tokens_of
+from redraft.models.base import Complaint, Reply, Request, Sampling
 from redraft.models.budget import Budget
 from redraft.models.chat import Mode
 from redraft.models.rate_limiter import Limiter
+from redraft.models.structured_output import most_tokens_of
 from redraft.models.testing import FunctionModel
 from redraft.settings import Price
 from redraft.store.store import Store
