@@ -1,7 +1,4 @@
-"""The two ways to look things up in a document, for the tools of any agent and for whoever decides on a revision.
-
-Neither hands out a document as a whole.
-"""
+"""A model that decides what the next revision mends. It sees the scores and may look places up before it decides."""
 
 from __future__ import annotations
 

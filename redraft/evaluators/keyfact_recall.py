@@ -1,4 +1,4 @@
-"""Which key facts a summary states, and in which of its sentences: what recall counts and faithfulness goes by."""
+"""Key-fact recall: the share of the document's key facts that the summary states, level by level (HAMLET, eq. 1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rulings make of an evaluation: a finding that is overruled is withdrawn, and its item counts in full."""
+"""The judges of a run: which metrics they judge by, with which pack, what has been judged, and what rulings changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run at work: its texts, who writes and who judges, and where things are kept. What the nodes of every graph get."""
+"""A run at work, as the nodes of every graph see it: its texts, its models, and where results are stored."""
 
 from __future__ import annotations
 

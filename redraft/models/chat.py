@@ -1,4 +1,4 @@
-"""What the class of a chat model declares: who it is, where it is, and by which names it takes its parameters."""
+"""Any LangChain chat model as a redraft model: one attempt a call, everything stored, typed failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a pack that was read from a file is what it says it is, and true of its document."""
+"""Exporting and importing packs: what a run has built, checked against its document when it is read from a file."""
 
 from __future__ import annotations
 

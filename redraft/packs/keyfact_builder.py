@@ -1,4 +1,4 @@
-"""What could not be had while a part of a pack was built, and what there is to do where nothing could."""
+"""Building a document's key facts chunk by chunk from each perspective, validated; and what could not be built."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The places that the questions of a pack cite: they are read for a claim that such a question is about."""
+"""Building a document's questions: asked stretch by stretch, then ranked so that every part of it is covered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many of some spans of time are under way at once, step by step."""
+"""The calls of a run over time, a bar for each, and how many of them were concurrent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words that point back to something said before. Known for English only; other texts are taken as they stand."""
+"""What stays the same of a text in any language, its numbers and names; and words that point back to earlier text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cutting a text into windows of whole sentences that overlap."""
+"""Cutting a document into chunks within a token budget that end at chapters, scenes, paragraphs or sentences."""
 
 from __future__ import annotations
 

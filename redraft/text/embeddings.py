@@ -1,4 +1,4 @@
-"""Models of sentence-transformers (the extra `embeddings`): from a folder, for which nothing is fetched, or by name."""
+"""Embeddings by a sentence-transformers model (the extra `embeddings`), loaded from a folder or by name."""
 
 from __future__ import annotations
 

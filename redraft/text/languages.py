@@ -1,7 +1,4 @@
-"""Which language a text shows to be in.
-
-CLD3 says so, by a few samples of a text, however long it is. The same text always gets the same answer.
-"""
+"""Detecting the language of a text, and the language by which it is read."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""What a text probably costs in tokens, from the shapes of its words alone.
-
-The figures were fitted to the o200k vocabulary with `benchmarks/tokens.py`.
-"""
+"""Counting tokens with the model's own vocabulary where there is one, otherwise with a calibrated estimate."""
 
 from __future__ import annotations
 

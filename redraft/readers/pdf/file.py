@@ -1,4 +1,4 @@
-"""The compressed streams of a PDF file: how many are damaged or end too early, of which PDFium says nothing."""
+"""Reading PDF: running text in reading order with printed page numbers and the outline; damaged streams are counted."""
 
 from __future__ import annotations
 

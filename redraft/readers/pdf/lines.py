@@ -1,8 +1,4 @@
-"""Text that is written from right to left: its letters and words in the order in which they are read.
-
-A file may have them in the order in which they stand, from left to right, or word by word in either; PDFium tells some
-of it. Where they stand on the page is the same in all of them, so that is what counts.
-"""
+"""The words of a PDF page as pieces of lines with their positions, right-to-left text in reading order."""
 
 from __future__ import annotations
 
