@@ -1,6 +1,4 @@
-"""How far raters agree beyond chance: Cohen's kappa of two, Gwet's AC1 and Krippendorff's alpha of any number, with
-gaps. Items that fewer than two have rated say nothing.
-"""
+"""What people say of summaries, and how far raters agree beyond chance (kappa, AC1, alpha)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The texts of items: in the database, or read from a file; and files read ahead, for workers who cannot see them."""
+"""A worker: leases items of a batch, reads their texts, makes their runs, and reports the outcome."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an evaluation says of one sentence of a summary: that it is wrong, that it is right, or nothing."""
+"""What a metric should say of a probe: one rule a class, which reads what it said."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The document that judges are examined with, and what is put before them as its summary."""
+"""What a judge is examined with: a document, and summaries of it with known faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Key-fact recall: the share of the document's key facts that the summary states, level by level (HAMLET, eq. 1)."""
+"""Key-fact recall: the share of the document's key facts that the summary states, by level (HAMLET, eq. 1)."""
 
 from __future__ import annotations
 

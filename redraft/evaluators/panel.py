@@ -1,4 +1,4 @@
-"""The judges of a run: which metrics they judge by, with which pack, what has been judged, and what rulings changed."""
+"""The judges of a run: their metrics and pack, what has been judged, and what rulings changed."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Keeping the result to its limit of words: between rounds a draft may be a little over it, in the end none may.
-
-A revision that is three words too long is worth more than none, and the next one may take the words out again. Where
-there is no next one, a round of its own only shortens. Until then what the run would hand out, were it stopped, is the
-latest draft that keeps to the limit.
-"""
+"""The refinement loop: choose findings, second look, review, revise, judge again, accept or reject."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A paper as text, as Markdown, and as bullets."""
+"""The output formats by file name: text, Markdown, bullets, HTML and DOCX."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exporting and importing packs: what a run has built, checked against its document when it is read from a file."""
+"""Exporting and importing packs: what a run has built, checked against its document when it is read."""
 
 from __future__ import annotations
 

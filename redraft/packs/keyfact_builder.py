@@ -1,4 +1,4 @@
-"""Building a document's key facts chunk by chunk from each perspective, validated; and what could not be built."""
+"""Building a document's key facts chunk by chunk from each perspective, and what could not be built."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Building a document's questions: asked stretch by stretch, then ranked so that every part of it is covered."""
+"""Building a document's questions: asked stretch by stretch, then ranked so that every part is covered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The styles and scripts of the pages: within a page that has to stand alone, or beside it where there is a server."""
+"""Styles, scripts and templates of the pages, inlined where a page stands alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs beside each other as one file of HTML that opens from a disk, without network."""
+"""A comparison of runs as one HTML file, or as Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The formats that redraft reads besides text, how their files are called, and how much reading one may take."""
+"""The formats that can be read besides text, by redraft or by an installed package, and their limits."""
 
 from __future__ import annotations
 

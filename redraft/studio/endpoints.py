@@ -1,4 +1,4 @@
-"""What goes wrong, as people and programs are told of it: a code, a sentence, the next step, and the right status."""
+"""The HTTP API as a table of addresses with what each takes and returns, and its errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a form or a program asks for, and the order that a run is begun with: the same for the plan and for the run."""
+"""What a form or a program asks for, the run that results, and plans that wait for confirmation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the libraries for metrics and spans are there, which are an extra; and where spans are to go."""
+"""The stage label of a call, by the module of its prompt; and whether the `telemetry` extra is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stays the same of a text in any language, its numbers and names; and words that point back to earlier text."""
+"""What stays the same of a text in any language: its numbers and names. And words that point back."""
 
 from __future__ import annotations
 

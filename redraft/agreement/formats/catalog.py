@@ -1,5 +1,4 @@
-"""JSONL of one's own: a line is a summary with its figures, a summary with its sentences and their labels, or a claim
-with its label."""
+"""The annotation formats by name, and the generic JSONL format for your own annotations."""
 
 from __future__ import annotations
 

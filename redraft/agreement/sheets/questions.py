@@ -1,4 +1,4 @@
-"""How large a sample has to be, and how far off a share of one may be (Cochran, 1977, with the finite population)."""
+"""The rows of a sheet for people, how large a sample has to be, and opinions that were stored before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a set consists of: documents with the summaries that people wrote of them, and what is wrong with a file."""
+"""The public datasets of the papers: where to get them, and what an example of one consists of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What came of each item of an experiment: one query put to one model, as the tables count it and as JSON has it."""
+"""The HAMLET experiment: models answer the queries of key-fact trees, and judges check the answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading PDF: running text in reading order with printed page numbers and the outline; damaged streams are counted."""
+"""Reading PDF: running text in reading order, printed page numbers, the outline, and damaged streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store's statements and values as Postgres takes and gives them."""
+"""A Postgres server: connecting, executing the store's statements, and explaining errors."""
 
 from __future__ import annotations
 
