@@ -241,7 +241,7 @@ def test_a_process_that_is_killed_hands_nothing_over_twice(tmp_path: Path, serve
     server.jobs.seconds = 2.0
     (tmp_path / "book.md").write_text(story(60).text, "utf-8")
     command = Command(tmp_path, server.base_url)
-    asked = ("summarize", "book.md", "-m", "openai:m", *ARGUMENTS, "--provider-batch", "--max-calls", "9")
+    asked = ("summarize", "book.md", "-m", "openai:m", *ARGUMENTS, "--provider-batch", "--max-calls", "10")
     process = command.start(*asked)
     while not server.jobs.jobs:
         assert process.poll() is None
@@ -268,7 +268,7 @@ def test_what_was_not_handed_over_when_its_process_was_killed_takes_nothing_from
     (tmp_path / "book.md").write_text(story(60).text, "utf-8")
     command = Command(tmp_path, server.base_url)
     asked: tuple[str, ...] = ("summarize", "book.md", "-m", "openai:m", *ARGUMENTS, "--provider-batch")
-    asked += ("--max-calls", "9")
+    asked += ("--max-calls", "10")
     for _ in range(3):
         process = command.start(*asked)
         while booked(command.database) < 4:
