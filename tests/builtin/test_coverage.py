@@ -47,6 +47,7 @@ def test_questions_are_quoted_mixed_and_from_all_parts() -> None:
     assert max(after - before for before, after in pairwise(places)) < 0.25
 
 
+@pytest.mark.slow
 def test_questions_can_be_understood_alone() -> None:
     asked = _asked(sample(), 12)
     openings = {one.question.split()[0].lower() for one in asked}

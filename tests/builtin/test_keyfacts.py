@@ -51,6 +51,7 @@ def test_what_is_said_of_sentences_is_so_where_it_is_known() -> None:
     assert of_worlds().accused >= 0.9
 
 
+@pytest.mark.slow
 def test_something_is_said_and_of_reworded_sentences_mostly_nothing() -> None:
     facts, sentences = of_worlds().unsure
     assert 0.2 < facts < 0.8

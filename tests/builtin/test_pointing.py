@@ -91,6 +91,7 @@ def test_nobody_alive_is_said_to_be_dead() -> None:
     assert "He had been dead" not in revised
 
 
+@pytest.mark.slow
 def test_who_loses_the_sentence_that_names_him_is_named() -> None:
     summary = "Walter Vane had been dismissed in the spring. He had sworn that he had not taken it."
     drop = Point(id=1, task="drop", instruction="x", sentence="Walter Vane had been dismissed in the spring.")

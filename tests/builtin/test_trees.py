@@ -262,6 +262,7 @@ def test_a_query_is_never_refused(perspective: Perspective, some: list[tuple[Lev
     assert factual.Query.model_validate({"query": query(perspective, some)})
 
 
+@pytest.mark.slow
 def test_marks_rise_with_the_chunk() -> None:
     judge = handler_for(factual.JUDGE_CHUNK)
     small, large = (judge(factual.ChunkGiven(excerpt=sample()[: size * 4])) for size in (1_000, 4_000))

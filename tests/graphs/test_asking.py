@@ -76,6 +76,7 @@ async def test_the_question_can_be_read_by_itself(bench: Bench) -> None:
     assert not bench.store.is_claimed(run.id)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bare", [False, True])
 async def test_it_is_answered_by_numbers_and_words(bench: Bench, bare: bool) -> None:
     graph = compiled()

@@ -312,6 +312,7 @@ async def test_a_wave_that_is_cancelled_before_it_went_out_takes_nothing_from_th
         assert store.bookings.used(run.id) == (0, 0.0)
 
 
+@pytest.mark.slow
 async def test_a_full_disk_ends_whoever_waits_for_a_job(
     tmp_path: Path, server: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -326,6 +327,7 @@ async def test_a_full_disk_ends_whoever_waits_for_a_job(
     assert time.monotonic() - begun < 25, "nobody waits for what does not come"
 
 
+@pytest.mark.slow
 def test_jobs_go_by_openais_protocol(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(story(60).text, "utf-8")
     command = Command(tmp_path)
