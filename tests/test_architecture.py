@@ -271,6 +271,7 @@ def test_every_module_has_its_place() -> None:
     assert folders <= known, "a new folder needs a rank"
 
 
+@pytest.mark.slow
 def test_the_list_of_late_imports_only_becomes_shorter() -> None:
     modules = {module.path: module for module in package().values()}
     used = {

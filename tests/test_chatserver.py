@@ -237,6 +237,7 @@ def test_text_becomes_the_arguments_of_a_forced_tool() -> None:
     assert (wrapped["finish_reason"], cut["finish_reason"]) == ("tool_calls", "length")
 
 
+@pytest.mark.slow
 def test_limits_answer_429() -> None:
     released = threading.Event()
 
@@ -321,6 +322,7 @@ def process(*options: str) -> Iterator[tuple[subprocess.Popen[str], ChatServer]]
             running.kill()
 
 
+@pytest.mark.slow
 def test_the_log_of_a_process_outlives_it(tmp_path: Path) -> None:
     log = tmp_path / "requests.jsonl"
     with process("--log", str(log), "--latency-base", "0.1", "--refuses", "tools") as (running, remote):

@@ -103,6 +103,7 @@ def test_faults_on_the_way_change_nothing_but_the_time(tmp_path: Path, book: Pat
     assert "hang" in met
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_useless_reply_is_asked_for_again(tmp_path: Path, book: Path, strategy: str) -> None:
     with ChatServer(Faulty(USELESS)) as server:
@@ -143,6 +144,7 @@ def test_a_refused_chunk_is_left_out_named_and_tried_again_on_resume(tmp_path: P
         assert again.json["stop_reason"] == "complete"
 
 
+@pytest.mark.slow
 def test_a_wrong_key_stops_at_once_and_says_what_to_do(tmp_path: Path, book: Path) -> None:
     fault = Fault("status", status=401, message="Incorrect API key provided: sk-test-0123456789abcdef.")
     with ChatServer(lambda seen: fault) as server:

@@ -62,6 +62,7 @@ def test_its_strategy_refuses_what_does_not_fit(command: Inside) -> None:
     assert done.json["error"]["code"] == "plan"
 
 
+@pytest.mark.slow
 def test_its_strategy_drafts_what_is_refined_by_its_metric(command: Inside) -> None:
     done = command.run("summarize", str(SAMPLE), *ENDS, "--refine", "-g", "dates=1", "--json").json
     assert done["goals"] == {"dates": {"at_least": 1.0, "met": True, "judged_share": 1.0}}
@@ -79,6 +80,7 @@ def test_its_metric_that_asks_nobody(command: Inside) -> None:
     assert none["outcome"] == "not_applicable"
 
 
+@pytest.mark.slow
 def test_its_metric_with_a_prompt_of_its_own_wants_a_judge_that_can_answer(command: Inside) -> None:
     made = command.run("summarize", str(TALK), "-m", "echo:first", "-w", "40", "-o", "talk.md", "--quiet")
     asked = ("evaluate", str(TALK), "talk.md", "--metric", "names_the_author", "--json")

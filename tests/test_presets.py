@@ -90,6 +90,7 @@ def test_a_name_that_means_nothing_is_answered_with_those_that_there_are(command
     assert "longsumeval, booookscore, hamlet" in refused.err
 
 
+@pytest.mark.slow
 def test_flag_before_environment_before_file_before_preset_before_default(command: Inside) -> None:
     def words(*arguments: str) -> int:
         done = command.run("summarize", "book.md", "--json", *arguments)
@@ -115,6 +116,7 @@ def test_the_environment_and_the_file_name_a_preset(command: Inside) -> None:
     assert by_environment["settings"]["words"] == by_file["settings"]["words"] == 585
 
 
+@pytest.mark.slow
 def test_drafts_are_judged_and_redrafted_as_the_preset_has_it(command: Inside) -> None:
     done = command.run(
         "refine", "book.md", "summary.md", "--preset", "longsumeval", "--rounds", "1", "--allow-self-check", "--json"
@@ -130,6 +132,7 @@ def test_drafts_are_judged_and_redrafted_as_the_preset_has_it(command: Inside) -
     assert (run.judging.stretch_tokens, run.judging.second_look) == (1_000_000, False)
 
 
+@pytest.mark.slow
 def test_goals_and_metrics_of_ones_own_take_the_place_of_all_of_the_presets(command: Inside) -> None:
     done = command.run(
         "refine",

@@ -95,6 +95,7 @@ PIPED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", PIPED, ids=" ".join)
 def test_no_command_waits_for_a_pipe(command: Command, words: tuple[str, ...]) -> None:
     os.mkfifo(command.folder / "PIPE")
@@ -105,6 +106,7 @@ def test_no_command_waits_for_a_pipe(command: Command, words: tuple[str, ...]) -
     assert "it is a named pipe, and no file" in done.err
 
 
+@pytest.mark.slow
 def test_settings_are_not_read_from_a_pipe_or_an_endless_file(command: Command) -> None:
     config = command.folder / "redraft.toml"
     os.mkfifo(config)
@@ -129,6 +131,7 @@ def test_a_source_has_a_limit_that_can_be_raised(command: Command) -> None:
     assert command.run("summarize", "story.txt", "--max-source", "much").code == 2
 
 
+@pytest.mark.slow
 def test_the_limit_stands_where_nobody_sets_one(tmp_path: Path) -> None:
     large = tmp_path / "large.txt"
     with large.open("wb") as file:

@@ -21,8 +21,6 @@ LEFT_OUT = "[...]"
 _COMMAND = re.compile(r"^\$ redraft (.*)$", re.MULTILINE)
 _RUN = re.compile(r"\b[0-9a-f]{8}\b")
 _SECONDS = re.compile(r"\d+\\\.\d+(?=\\ s\b)")
-# Every change of a prompt's wording changes how many tokens go in.
-_TOKENS_IN = re.compile(r"[\d,]+(?=\\ tokens\\ in\b)")
 
 
 def _transcripts(text: str) -> list[tuple[str, str]]:
@@ -57,7 +55,7 @@ class Page:
         return None
 
     def _pattern(self, words: str) -> str:
-        pattern = _TOKENS_IN.sub(r"[\\d,]+", _SECONDS.sub(r"\\d+\\.\\d+", re.escape(words)))
+        pattern = _SECONDS.sub(r"\\d+\\.\\d+", re.escape(words))
         named: set[str] = set()
 
         def run(match: re.Match[str]) -> str:

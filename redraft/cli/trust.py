@@ -143,7 +143,9 @@ def _used(context: click.Context, content: Mapping[str, Any]) -> set[str]:
         # A preset's values are defaults, too.
         if key in said
         and context.get_parameter_source(name) is ParameterSource.DEFAULT_MAP
-        and (value := context.params.get(name, True))
+        # Nothing at all needs no word; an empty text is something, such as another database.
+        and (value := context.params.get(name, True)) not in (None, ())
+        and value is not False
         and _needs_word(key, value, tables)
     }
 

@@ -127,6 +127,7 @@ async def test_all_is_read_before_the_document_is_believed_to_say_nothing(tmp_pa
     assert [line for line in court.document.text.splitlines() if line not in lines] == []
 
 
+@pytest.mark.slow
 async def test_where_only_passages_are_read_their_silence_settles_nothing(tmp_path: Path) -> None:
     court = Court(tmp_path, document=island(800))
     result = await court.evaluate(told(7, 1777), metrics=("consistency",), evidence="retrieved")

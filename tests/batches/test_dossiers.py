@@ -136,6 +136,7 @@ def test_names_are_safe_and_each_is_there_once(store: Store, tmp_path: Path) -> 
     assert {path.name.partition(".")[0] for path in tmp_path.iterdir()} <= {"in", "out", "redraft"}
 
 
+@pytest.mark.slow
 def test_a_file_of_another_kind_stays(store: Store, tmp_path: Path) -> None:
     documents(tmp_path, "a.md")
     limits = opened(store, tmp_path)
@@ -148,6 +149,7 @@ def test_a_file_of_another_kind_stays(store: Store, tmp_path: Path) -> None:
     assert mine.read_text("utf-8") == "<p>Mine.</p>"
 
 
+@pytest.mark.slow
 def test_no_document_fails_for_its_dossier(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     documents(tmp_path, "a.md")
     limits = opened(store, tmp_path)

@@ -115,6 +115,7 @@ def test_chapters_are_judged_and_refined_by_themselves(command: Inside) -> None:
     assert "goals missed" in command.run("show", made["run"]).err
 
 
+@pytest.mark.slow
 def test_one_budget_is_for_all_and_what_there_is_is_shown(command: Inside) -> None:
     name = in_markdown(command.folder)
     done = command.run("summarize", name, *SMALL, "--max-calls", "2", "--concurrency", "1", "--json")
@@ -169,6 +170,7 @@ def test_a_chapter_that_nothing_comes_of_is_named_and_left_out(tmp_path: Path) -
     assert "chapter 2 of 3 is left out" in done.err
 
 
+@pytest.mark.slow
 def test_a_chapter_without_room_is_refused_before_anything_is_paid(tmp_path: Path) -> None:
     name = in_markdown(tmp_path)
     (tmp_path / name).write_text((tmp_path / name).read_text("utf-8") + "\n\nAnd on it went." * 2000, "utf-8")

@@ -92,6 +92,7 @@ def test_what_is_read_of_several_is_shown(command: Inside, paths: list[str]) -> 
     assert "All about the birch" in shown
 
 
+@pytest.mark.slow
 def test_what_cannot_be_meant_is_a_sentence(command: Inside, paths: list[str]) -> None:
     for words, said in (
         (("summarize", *paths, "--pages", "1"), "--pages is about one document, and 3 are given"),

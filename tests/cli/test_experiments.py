@@ -179,6 +179,7 @@ def test_hamlet_with_failures_is_told_from_one_that_came_to_nothing(inside: Insi
     assert "0 done, 2 failed, 0 not made" in nothing.out
 
 
+@pytest.mark.slow
 def test_a_price_table_makes_money_countable(inside: Inside) -> None:
     prices = (f"{name} = {{ prompt = 1.0, completion = 2.0 }}" for name in ("whole", "half", "judge"))
     (inside.folder / "prices.toml").write_text("\n".join(("[prices]", *prices)), "utf-8")
@@ -204,6 +205,7 @@ def test_chunk_size_prints_and_writes(inside: Inside, server: ChatServer) -> Non
     assert short.code in (0, 3)
 
 
+@pytest.mark.slow
 def test_a_dry_run_of_chunk_sizes_counts_each_chunk_before_each_judge(inside: Inside, server: ChatServer) -> None:
     done = inside.run(*SIZES, "--dry-run", "-o", "results")
     assert (done.code, server.seen) == (0, [])

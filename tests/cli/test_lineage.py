@@ -84,6 +84,7 @@ def test_what_was_lost_is_shown_with_its_step(court: tuple[Inside, str]) -> None
         assert loss["step"] in shown.out or loss["said"] in " ".join(shown.out.split())
 
 
+@pytest.mark.slow
 def test_a_model_is_asked_where_words_do_not_tell(tmp_path: Path) -> None:
     """Of a summary in other words nothing is traced without it."""
 

@@ -66,6 +66,7 @@ def test_a_price_that_makes_no_sense_is_answered_with_a_whole_one(tmp_path: Path
     assert hint.startswith("write price = { prompt = 0.25, completion = 2.0 }")
 
 
+@pytest.mark.slow
 def test_all_of_a_table_is_used_and_an_option_goes_before_it(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
     with ChatServer(lambda _: "The keeper kept the light.") as server:
@@ -86,6 +87,7 @@ def test_all_of_a_table_is_used_and_an_option_goes_before_it(tmp_path: Path) -> 
         assert planned["reasoning_tokens"] == 50 * planned["calls"]
 
 
+@pytest.mark.slow
 def test_judges_have_their_own_temperature_and_prompts(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
     (tmp_path / "summary.md").write_text("The keeper kept the light.", "utf-8")

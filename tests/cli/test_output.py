@@ -82,6 +82,7 @@ def test_errors_are_json_where_the_format_is(command: Inside) -> None:
     assert command.run("summarize", "none.md", "--format=json").json["error"]["code"] == "document"
 
 
+@pytest.mark.slow
 def test_runs_without_a_summary_have_no_format(command: Inside) -> None:
     assert command.run("evaluate", "book.md", "form.md", "-q").code in (0, 3)
     run = command.run("runs", "--json").json

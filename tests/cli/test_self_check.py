@@ -78,6 +78,7 @@ def test_it_is_said_beside_every_figure(command: Inside) -> None:
     assert "(self-check)" in (command.folder / "page.md").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_what_another_model_judges_is_none(command: Inside) -> None:
     done = command.run("refine", "book.md", "poor.md", "-g", "coverage=1", "-w", "100", "--json")
     assert done.code == 0, done.err

@@ -130,6 +130,7 @@ async def test_the_first_judge_asks_the_questions_and_all_answer(tmp_path: Path)
     assert asked == [["answer_from_summary", "ask_document"], ["answer_from_summary"]]
 
 
+@pytest.mark.slow
 async def test_one_judge_several_times_draws_anew_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
@@ -160,6 +161,7 @@ async def test_one_judge_several_times_draws_anew_each_time(tmp_path: Path, monk
     assert len({one["judge"] for one in details["judges"]}) == 3
 
 
+@pytest.mark.slow
 async def test_judges_and_writer_may_be_different_models_at_one_server(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -184,6 +184,7 @@ async def test_a_tree_of_which_nothing_is_left_is_asked_nothing_about_and_holds_
     court.store.close()
 
 
+@pytest.mark.slow
 async def test_the_validator_may_be_another_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     court = Court(tmp_path)
@@ -246,6 +247,7 @@ async def test_those_that_were_imported_come_first(court: Court, metric: str) ->
     assert not court.asked("keyfacts_analytical")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", BOTH)
 async def test_those_that_are_named_come_before_all_and_must_be_about_the_document(court: Court, metric: str) -> None:
     few = await court.keyfacts(perspective="narrative")
@@ -530,6 +532,7 @@ async def test_where_more_cannot_be_read_nothing_is_said(tmp_path: Path) -> None
     court.store.close()
 
 
+@pytest.mark.slow
 async def test_of_a_second_draft_only_what_was_changed_is_verified(court: Court) -> None:
     first = await judged(court, told(1, 2, 3, 4, wrong={5: "Bob"}), "faithfulness")
     assert first.score == 4 / 5

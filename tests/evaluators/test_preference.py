@@ -185,6 +185,7 @@ async def test_asking_the_other_way_round_gives_the_other_answer_and_costs_nothi
     assert asked == len(bench.seen) == 2
 
 
+@pytest.mark.slow
 async def test_whatever_the_judges_say_exchanging_the_summaries_exchanges_it(bench: Bench, tmp_path: Path) -> None:
     def moody(sheet: Sheet, seen: Seen) -> dict[str, str]:
         drawn = hashlib.sha256("\n".join((seen.model, sheet.within("first"), sheet.within("second"))).encode()).digest()

@@ -108,6 +108,7 @@ async def test_they_stand_once_beside_the_metrics_and_have_no_score(court: Court
     assert result.complete
 
 
+@pytest.mark.slow
 async def test_every_draft_of_a_refinement_is_measured(tmp_path: Path) -> None:
     court = Court(tmp_path)
     result: Result = await court.refine(told(1, wrong={2: "Bob"}))

@@ -74,6 +74,7 @@ async def test_the_question_can_be_read_by_itself(bench: ExperimentRunner) -> No
     assert not bench.store.is_claimed(run.id)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bare", [False, True])
 async def test_it_is_answered_by_numbers_and_words(bench: ExperimentRunner, bare: bool) -> None:
     graph = compiled()

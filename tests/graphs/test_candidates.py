@@ -74,6 +74,7 @@ async def test_one_draft_has_no_candidates(tmp_path: Path) -> None:
     assert desk.store.candidates.of(result.run.id) == []
 
 
+@pytest.mark.slow
 async def test_where_the_strategy_was_found_out_one_candidate_is_drafted_the_other_way(tmp_path: Path) -> None:
     desk = Desk(tmp_path, sampled)
     result = await desk.summarize(story(200), drafts=2, **{**SAMPLED, "strategy": "auto"})
@@ -147,6 +148,7 @@ async def test_an_evaluation_judges_all_and_goes_on_with_the_best(tmp_path: Path
     assert any(re.match(r"candidate \d of 3: direct, coverage 0\.\d\d, not chosen$", one) for one in said)
 
 
+@pytest.mark.slow
 def test_a_forecast_counts_all_drafts_their_judging_and_their_comparison() -> None:
     settings = DraftConfig(model="openai:gpt-5-mini", strategy="direct", words=100, context_tokens=16_000)
     three = settings.model_copy(update={"drafts": 3})
@@ -164,6 +166,7 @@ def test_a_forecast_counts_all_drafts_their_judging_and_their_comparison() -> No
     assert more["coverage"] == 3 * stages["coverage"]
 
 
+@pytest.mark.slow
 async def test_the_built_in_model_takes_the_first(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     async with desk.session(model="extractive") as session:

@@ -43,6 +43,7 @@ def test_the_built_in_model_merges_and_says_nothing_of_it() -> None:
     assert not prepared.warnings
 
 
+@pytest.mark.slow
 async def test_what_was_chosen_is_on_record_and_a_graph_that_was_built_before_follows_it(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     async with desk.session(settings=DraftConfig(words=60)) as session:

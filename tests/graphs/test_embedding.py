@@ -75,6 +75,7 @@ def compiled(**options: Any) -> Any:
 # Driven by hand.
 
 
+@pytest.mark.slow
 async def test_a_graph_that_somebody_else_drives_has_a_run_with_an_end_and_a_ledger(bench: Bench) -> None:
     async with bench.session() as session:
         left = await compiled().ainvoke(bench.task, thread(), context=session)
@@ -94,6 +95,7 @@ async def test_a_graph_that_somebody_else_drives_has_a_run_with_an_end_and_a_led
     assert not bench.store.is_claimed(left["run"])
 
 
+@pytest.mark.slow
 async def test_its_budget_stops_it_and_with_a_larger_one_it_goes_on(bench: Bench) -> None:
     graph = compiled()
     async with bench.session(limits=Limits(max_calls=4)) as session:
@@ -156,6 +158,7 @@ async def test_a_document_in_the_store_is_named_by_its_id(bench: Bench) -> None:
     assert bench.store.runs.get(left["run"]).kind == "evaluate"
 
 
+@pytest.mark.slow
 async def test_a_run_that_nobody_looks_at_any_more_is_interrupted_when_the_workshop_closes(bench: Bench) -> None:
     graph = compiled()
     async with bench.session() as session:

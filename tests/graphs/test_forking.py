@@ -80,6 +80,7 @@ async def test_a_fork_that_ends_sooner_leaves_no_round_of_the_way_that_was_aband
     assert after.summary == [POOR, told(1, 2, 3)][number]
 
 
+@pytest.mark.slow
 async def test_a_fork_that_stops_on_its_way_has_the_best_draft_of_that_way(bench: ExperimentRunner) -> None:
     graph = compiled()
     async with bench.session() as session:

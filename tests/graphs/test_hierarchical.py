@@ -51,6 +51,7 @@ async def test_chunks_are_summarized_in_order_and_merged_to_the_limit(tmp_path: 
     assert 85 <= count_words(result.summary or "") <= 100
 
 
+@pytest.mark.slow
 async def test_the_limits_of_the_levels_are_those_of_the_plan(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
 
@@ -63,6 +64,7 @@ async def test_the_limits_of_the_levels_are_those_of_the_plan(tmp_path: Path) ->
     assert asked == {"chunk": 42, "level 1": 65, "level 2": 100}
 
 
+@pytest.mark.slow
 async def test_as_many_summaries_are_merged_as_fit(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     result = await desk.summarize(story(400))
@@ -79,6 +81,7 @@ async def test_as_many_summaries_are_merged_as_fit(tmp_path: Path) -> None:
         assert sum(leaf.tokens + 20 for leaf in [*inside, one_more]) + 250 + 100 + 20 + 0.2 * window > window
 
 
+@pytest.mark.slow
 async def test_a_merge_is_given_the_one_before_it_as_context_and_no_more_than_a_fifth(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     result = await desk.summarize(story(400), context_tokens=700)
@@ -140,6 +143,7 @@ async def test_the_top_of_the_tree_is_tidied(tmp_path: Path) -> None:
     assert "excerpt" not in (result.summary or "")
 
 
+@pytest.mark.slow
 async def test_what_is_in_order_is_not_tidied(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     result = await desk.summarize(story(200))
@@ -191,6 +195,7 @@ async def test_the_closest_of_the_flawed_is_kept(tmp_path: Path) -> None:
     assert count_words(result.summary or "") == 57
 
 
+@pytest.mark.slow
 async def test_a_chunk_that_is_refused_does_not_take_the_others_with_it(tmp_path: Path) -> None:
     refusing = True
 
@@ -232,6 +237,7 @@ async def test_when_nothing_can_be_summarized_the_run_says_so(tmp_path: Path) ->
     assert desk.store.runs.latest(1)[0].status == "failed"
 
 
+@pytest.mark.slow
 async def test_a_failing_chunk_ends_the_run_only_after_the_others_are_done(tmp_path: Path) -> None:
     broken = True
 
@@ -252,6 +258,7 @@ async def test_a_failing_chunk_ends_the_run_only_after_the_others_are_done(tmp_p
     assert [request.label.split("/")[0] for request in desk.asked[before:] if "chunk" in request.label] == ["chunk 1"]
 
 
+@pytest.mark.slow
 async def test_levels_that_do_not_shrink_end_the_run_with_advice(tmp_path: Path) -> None:
     desk = Desk(tmp_path, lambda request: prose(400, f"m{request.label}"))
 
@@ -323,12 +330,14 @@ async def test_each_stop_at_a_budget_leaves_the_best_text_there_is_by_then(tmp_p
     assert done.draft.node == "hierarchical"
 
 
+@pytest.mark.slow
 async def test_a_budget_too_small_for_any_text_is_an_error(tmp_path: Path) -> None:
     desk = Desk(tmp_path, lambda request: TransientError("busy"))
     with pytest.raises(BudgetError, match="--max-calls 1 is used up"):
         await desk.summarize(story(100), Limits(max_calls=1))
 
 
+@pytest.mark.slow
 async def test_the_same_settings_give_the_same_summary_without_a_call(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     first = await desk.summarize(story(100))
@@ -342,6 +351,7 @@ async def test_the_same_settings_give_the_same_summary_without_a_call(tmp_path: 
     assert first.run.identity == second.run.identity
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [{"words": 90}, {"query": "Who keeps the lamp?"}, {"chunk_tokens": 200}, {"sample": 1}, {"temperature": 0}],
@@ -461,6 +471,7 @@ async def test_merges_under_way_when_a_chunk_fails_are_finished_and_kept(tmp_pat
     assert [piece.index for piece in desk.store.runs.pieces(run) if piece.level == 1] == [0]
 
 
+@pytest.mark.slow
 async def test_a_bug_leaves_the_run_failed_and_resumable(tmp_path: Path) -> None:
     def broken(request: Request[Any, Any]) -> Line:
         raise ZeroDivisionError("a bug")

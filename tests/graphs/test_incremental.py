@@ -29,6 +29,7 @@ async def run(desk: Desk, sentences: int = 100, **settings: Any) -> Any:
     return await desk.summarize(story(sentences), strategy="incremental", **settings)
 
 
+@pytest.mark.slow
 async def test_one_summary_takes_in_chunk_after_chunk(tmp_path: Path) -> None:
     desk = Desk(tmp_path, betraying)
     result = await run(desk)
@@ -157,6 +158,7 @@ async def test_a_refused_chunk_leaves_the_summary_as_it_was(tmp_path: Path) -> N
     assert by_label["chunk 5"].given.summary == by_label["chunk 4"].given.summary
 
 
+@pytest.mark.slow
 async def test_a_failure_half_way_goes_on_where_it_stopped(tmp_path: Path) -> None:
     broken = True
 

@@ -28,6 +28,7 @@ def knowing(*chunks: int) -> Any:
     return answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental"])
 async def test_a_chunk_that_has_nothing_to_say_is_dropped_without_a_gap(tmp_path: Path, strategy: str) -> None:
     desk = Desk(tmp_path, knowing(2, 5, 6))

@@ -79,6 +79,7 @@ async def test_a_run_of_which_every_piece_is_refused_fails(tmp_path: Path, strat
     assert (run.status, desk.store.runs.pieces(run.id), desk.store.runs.drafts(run.id)) == ("failed", [], [])
 
 
+@pytest.mark.slow
 async def test_a_merge_that_is_refused_ends_the_run_and_a_resumed_run_merges(tmp_path: Path) -> None:
     answer = Refusing("level 1")
     desk = Desk(tmp_path, answer)

@@ -63,6 +63,7 @@ def test_a_long_paragraph_is_shown_in_parts_that_end_with_a_sentence() -> None:
     assert EstimatingTokenizer().count(source.text(found)) <= 320
 
 
+@pytest.mark.slow
 async def test_a_merge_has_what_its_summaries_rest_on_in_view_where_that_is_wanted(tmp_path: Path) -> None:
     document = story(200)
     for merge in ("summaries", "source"):

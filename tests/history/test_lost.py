@@ -203,6 +203,7 @@ def keep_absence(store: Store, draft: str, read: str) -> None:
     store.judgments.keep(draft, Evaluation("consistency", 1, "scored", 0.5, judged=2, findings=(said,)))
 
 
+@pytest.mark.slow
 async def test_a_reviser_is_told_of_the_passage_and_of_the_step(tmp_path: Path) -> None:
     def both(request: Request[Any, Any]) -> Line:
         return str(inventive(request)).replace(LOST, "").strip() or WEATHER

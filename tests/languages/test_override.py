@@ -81,6 +81,7 @@ def test_a_text_in_english_is_none_of_the_document_s_language_because_a_licence_
         assert language_of(licence) == "en"
 
 
+@pytest.mark.slow
 def test_it_holds_for_what_is_counted_and_judged(command: Inside) -> None:
     def judged(*more: str) -> dict[str, object]:
         done = command.run("evaluate", "latin.txt", "of-latin.txt", "--metric", "consistency", "--json", *more)
@@ -111,6 +112,7 @@ def test_it_holds_for_the_sentences_that_are_counted_of_a_summary(command: Insid
     assert (compared(), compared("--source-language", "de")) == ([6, 2], [5, 2])
 
 
+@pytest.mark.slow
 def test_what_is_said_for_a_run_is_no_other_run_s(command: Inside) -> None:
     def drafted(*more: str) -> str:
         return str(json.loads(command.run("summarize", "low.txt", "-w", "30", "--json", "-q", *more).out)["run"])
@@ -137,6 +139,7 @@ def test_what_is_said_for_a_run_is_no_other_run_s(command: Inside) -> None:
         assert recall(store, old).document.language == "", "a run of before goes by the document"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["german", "arabic"])
 def test_a_comparison_names_the_language_of_what_it_quotes(command: Inside, language: str) -> None:
     name = f"{language}.md"
@@ -159,6 +162,7 @@ def test_what_is_no_language_is_refused(command: Inside) -> None:
     assert "names no language" in done.err
 
 
+@pytest.mark.slow
 def test_it_holds_for_what_is_drafted_and_traced(command: Inside) -> None:
     def drafted(*more: str) -> tuple[str, list[str]]:
         run = json.loads(command.run("summarize", "low.txt", "-w", "45", "--json", "-q", *more).out)["run"]
@@ -197,6 +201,7 @@ def test_it_is_an_option_wherever_a_document_is_read(command: Inside, arguments:
     assert "English only" not in done.out + done.err
 
 
+@pytest.mark.slow
 def test_of_several_documents_the_built_in_model_judges_those_in_english_alone(tmp_path: Path) -> None:
     command = Inside(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
     (tmp_path / "b.md").write_text(GERMAN, "utf-8")

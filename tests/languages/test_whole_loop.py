@@ -83,6 +83,7 @@ async def test_a_draft_keeps_its_limit_and_is_judged_by_every_metric(
         assert document.text[span.start : span.end].split() == question.evidence.text.split()
 
 
+@pytest.mark.slow
 @language
 async def test_what_is_missing_is_worked_in_and_the_limit_is_kept(
     language: str, served: ChatServer, tmp_path: Path

@@ -58,6 +58,7 @@ def test_no_text_of_a_found_file_is_a_place(nowhere: Path, value: str) -> None:
         assert is_refused(path, f'{lines(required(path, option))}{key} = "{value}"\n'), (path, key)
 
 
+@pytest.mark.slow
 def test_files_of_a_stranger_set_nothing_unasked() -> None:
     assert list(unasked(200, 1)) == []
 

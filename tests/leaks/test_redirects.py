@@ -75,6 +75,7 @@ def provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     _get_chat_model_creator.cache_clear()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["openai:m", "mistralai:m"])
 async def test_a_redirect_is_not_followed(desk: Desk, provider: None, model: str) -> None:
     desk.monkeypatch.setenv("OPENAI_API_KEY", KEY)

@@ -59,6 +59,7 @@ def test_the_writers_key_does_not_go_to_the_judges_server(two: Two) -> None:
     assert keys_at(two.judge) == {"none"}
 
 
+@pytest.mark.slow
 def test_each_table_has_a_key_of_its_own(two: Two) -> None:
     two.says(
         "[models.strong]",

@@ -147,6 +147,7 @@ def test_what_the_user_says_needs_no_word(found: Found) -> None:
     assert found.run(*RUN, "--sample", "5").code == 0
 
 
+@pytest.mark.slow
 def test_a_key_of_its_own_is_the_word_for_its_address_and_for_no_other(found: Found) -> None:
     found.says('base-url = "STRANGER"', 'key-env = "REDRAFT_KEY_HERE"')
     refused(found)

@@ -187,6 +187,7 @@ def test_a_text_that_speaks_of_refusing_is_none(text: str) -> None:
     assert not declines(text)
 
 
+@pytest.mark.slow
 async def test_a_repair_does_not_send_back_all_of_an_endless_reply(desk: Desk) -> None:
     endless = "It is so. " * 500_000
     with ChatServer([Answer(f"BEGIN {endless} END"), RIGHT]) as server:

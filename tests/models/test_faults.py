@@ -111,6 +111,7 @@ async def test_too_long_a_request_is_no_refusal_of_tools(desk: Desk) -> None:
     assert len(server.seen) == 1
 
 
+@pytest.mark.slow
 async def test_retry_after_is_obeyed_by_everybody(desk: Desk) -> None:
     with ChatServer([limited(0.6), *[Answer(TEXT)] * 4]) as server:
         async with desk.at(server, limiter=Limiter(1)) as model:
@@ -212,6 +213,7 @@ def test_retry_after_that_is_nonsense_counts_as_not_given(header: str) -> None:
     assert error.retry_after is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("refuses", "used"),
     [((), "json_schema"), (["json_schema"], "tools"), (["json_schema", "tools"], "plain")],

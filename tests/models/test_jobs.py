@@ -241,7 +241,7 @@ def test_a_process_that_is_killed_hands_nothing_over_twice(tmp_path: Path, serve
     server.jobs.seconds = 2.0
     (tmp_path / "book.md").write_text(story(60).text, "utf-8")
     command = Command(tmp_path, server.base_url)
-    asked = ("summarize", "book.md", "-m", "openai:m", *ARGUMENTS, "--provider-batch", "--max-calls", "9")
+    asked = ("summarize", "book.md", "-m", "openai:m", *ARGUMENTS, "--provider-batch", "--max-calls", "10")
     process = command.start(*asked)
     while not server.jobs.jobs:
         assert process.poll() is None
@@ -268,7 +268,7 @@ def test_what_was_not_handed_over_when_its_process_was_killed_takes_nothing_from
     (tmp_path / "book.md").write_text(story(60).text, "utf-8")
     command = Command(tmp_path, server.base_url)
     asked: tuple[str, ...] = ("summarize", "book.md", "-m", "openai:m", *ARGUMENTS, "--provider-batch")
-    asked += ("--max-calls", "9")
+    asked += ("--max-calls", "10")
     for _ in range(3):
         process = command.start(*asked)
         while booked(command.database) < 4:
@@ -284,7 +284,7 @@ def test_what_was_not_handed_over_when_its_process_was_killed_takes_nothing_from
     done = command.run(*asked)
 
     assert done.code == 0, done.err
-    assert len(custom_ids(server)) == len(set(custom_ids(server))) == len(server.seen) <= 9
+    assert len(custom_ids(server)) == len(set(custom_ids(server))) == len(server.seen) <= 10
     with Store(command.database) as store:
         assert store.bookings.used(run["run"])[0] == len(server.seen)
 
@@ -312,6 +312,7 @@ async def test_a_wave_that_is_cancelled_before_it_went_out_takes_nothing_from_th
         assert store.bookings.used(run.id) == (0, 0.0)
 
 
+@pytest.mark.slow
 async def test_a_full_disk_ends_whoever_waits_for_a_job(
     tmp_path: Path, server: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -326,6 +327,7 @@ async def test_a_full_disk_ends_whoever_waits_for_a_job(
     assert time.monotonic() - begun < 25, "nobody waits for what does not come"
 
 
+@pytest.mark.slow
 def test_jobs_go_by_openais_protocol(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(story(60).text, "utf-8")
     command = Command(tmp_path)

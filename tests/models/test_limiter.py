@@ -153,6 +153,7 @@ def _most_within(moments: list[float], sizes: list[int], window: float) -> int:
     )
 
 
+@pytest.mark.slow
 async def test_requests_a_minute_in_every_window(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_WINDOW", 0.2)
     limiter = Limiter(50, requests_per_minute=5)
@@ -162,6 +163,7 @@ async def test_requests_a_minute_in_every_window(monkeypatch: pytest.MonkeyPatch
     assert 0.6 <= time.monotonic() - began < 1.0
 
 
+@pytest.mark.slow
 async def test_tokens_a_minute_in_every_window(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_WINDOW", 0.2)
     limiter = Limiter(50, tokens_per_minute=100)

@@ -58,6 +58,7 @@ def test_any_value_is_found_in_prose_and_fences(content: Any, before: str, after
     assert read_value(f"{before}{wrapped}\n{after}", Box).content == content
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.text(st.sampled_from('{}[]",:0189.eE-+ \n`ntrfals\\u\ud800é<think>/'), max_size=60) | st.text())
 def test_garbage_is_a_complaint_and_never_a_crash(text: str) -> None:

@@ -144,6 +144,7 @@ async def test_two_stores_on_one_file_share(desk: Desk) -> None:
         assert (other.calls.totals("run2").calls, other.calls.totals("run2").cached) == (0, 1)
 
 
+@pytest.mark.slow
 async def test_two_processes_that_ask_the_same_at_once_both_keep_what_they_paid_for(desk: Desk) -> None:
     run = begin_run(desk.store)
     with ChatServer(lambda seen: Answer(TEXTS[seen.index], latency=0.5, usage=usage(1, 1))) as server:
@@ -221,6 +222,7 @@ async def ask_all(model: RecordedModel, count: int) -> list[object]:
     return await asyncio.gather(*(model.ask(story(str(n))) for n in range(count)), return_exceptions=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [1, 7, 30])
 async def test_max_calls_is_exact(desk: Desk, limit: int) -> None:
     def script(seen: Seen) -> Answer | Fault:

@@ -57,6 +57,7 @@ def pack(document: str, **parts: Any) -> bytes:
     return json.dumps({**shown, "model": None, "prompt_hashes": {}, "questions": [], **parts}).encode()
 
 
+@pytest.mark.slow
 def test_another_document_is_told_before_anything_else_is_looked_into(tmp_path: Path) -> None:
     document = parse(b"The keeper lit the lamp.", name="x.txt")
     with Store(tmp_path / "x.db") as store:

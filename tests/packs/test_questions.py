@@ -98,6 +98,7 @@ def test_what_is_no_number_of_questions_is_refused(wrong: Any) -> None:
         JudgeConfig(questions=wrong)
 
 
+@pytest.mark.slow
 async def test_stretches_are_about_as_long_as_each_other(tmp_path: Path) -> None:
     court = Court(tmp_path, document=island(160))
     await built(court, stretch_tokens=4000)
@@ -141,6 +142,7 @@ async def test_a_document_of_more_parts_than_can_be_ranked_is_asked_about_to_its
     assert max(later - earlier for earlier, later in pairwise(positions)) < 0.1
 
 
+@pytest.mark.slow
 async def test_the_judge_says_which_come_first(tmp_path: Path) -> None:
     class Backwards(Keepers):
         def rank_questions(self, sheet: Sheet) -> Said:

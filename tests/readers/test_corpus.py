@@ -114,6 +114,7 @@ def test_files_that_are_called_alike_are_told_apart(tmp_path: Path) -> None:
     assert document_of(corpus, at(corpus, "number 2")) == "notes.md (2)"
 
 
+@pytest.mark.slow
 def test_one_that_cannot_be_read_is_named(paths: list[str], tmp_path: Path) -> None:
     broken = tmp_path / "broken.pdf"
     broken.write_bytes(b"no PDF")

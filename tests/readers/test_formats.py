@@ -139,6 +139,7 @@ def test_words_that_were_divided_are_whole_and_compounds_stay() -> None:
     assert "the old saltworks below it were as well-known as the lighthouse itself" in text
 
 
+@pytest.mark.slow
 def test_tables_notes_and_captions_of_a_pdf() -> None:
     made = makers.new_pdf(size=11)
     made.add_page()

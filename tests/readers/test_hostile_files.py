@@ -96,6 +96,7 @@ def test_any_other_failure_of_a_parser_is_a_sentence(
     assert b'"error": "the file is broken (KeyError)"' in capsysbinary.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apart, "_START", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     assert refusal("pdf", b"x").message == "the file is broken, and broke the program that reads it"
@@ -120,6 +121,7 @@ def test_archives_that_unpack_without_end_are_refused(monkeypatch: pytest.Monkey
         child.READERS["docx"](bomb, "a.docx")
 
 
+@pytest.mark.slow
 def test_entities_are_neither_blown_up_nor_looked_up() -> None:
     entities = '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>'
     data = makers.zipped({"[Content_Types].xml": "<Types/>", "word/document.xml": entities})

@@ -159,6 +159,7 @@ async def test_what_it_decides_is_done_and_on_record(any_court: Open) -> None:
     assert [(one["why"], one["instruction"]) for one in shown["rounds"]] == [("", ""), (made.why, made.instruction)]
 
 
+@pytest.mark.slow
 async def test_it_may_stop_and_says_why(any_court: Open) -> None:
     opened = any_court(leading({"why": "Nothing more is to be had.", "stop": True}))
     result = await lead(opened)
@@ -171,6 +172,7 @@ async def test_it_may_stop_and_says_why(any_court: Open) -> None:
     assert not opened.asked("revise")
 
 
+@pytest.mark.slow
 async def test_a_trace_tells_its_reasons(court: Open) -> None:
     opened = court(leading(mend(1, instruction="Be brief."), {"why": "It will do.", "stop": True}))
     result = await lead(opened)
@@ -184,6 +186,7 @@ async def test_a_trace_tells_its_reasons(court: Open) -> None:
     assert any("the model that leads it saw nothing more to gain" in line for line in lines)
 
 
+@pytest.mark.slow
 async def test_only_its_own_stop_is_explained(court: Open) -> None:
     result = await lead(court(leading(mend(1))), rounds=1)
 
@@ -231,6 +234,7 @@ class Curious(Keepers):
         return {"why": "Let me see.", "look_up": self.look()}
 
 
+@pytest.mark.slow
 async def test_a_search_that_finds_nothing_is_told_so_and_may_be_made_in_other_words(court: Open) -> None:
     opened = court(
         leading({"why": "?", "look_up": ["zyzzyva quux"]}, {"why": "?", "look_up": ["keeper number 9"]}, mend(1))
@@ -288,6 +292,7 @@ async def test_it_may_read_around_a_finding_at_a_part_and_from_character_to_char
     assert result.rounds[1].findings
 
 
+@pytest.mark.slow
 async def test_what_cannot_be_looked_up_is_answered_by_a_sentence(any_court: Open) -> None:
     opened = any_court(document=island(40))
     length = len(opened.document.text)
@@ -665,6 +670,7 @@ async def test_whoever_is_named_decides_where_the_others_are(court: Open, monkey
     assert "decide" not in by["m"]
 
 
+@pytest.mark.slow
 async def test_a_decider_is_asked_at_its_own_address(court: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     opened = court()

@@ -40,6 +40,7 @@ async def test_chapters_are_results_and_the_events_are_those_of_the_whole(tmp_pa
         assert given.chapters == ()
 
 
+@pytest.mark.slow
 async def test_several_documents_are_one_source(tmp_path: Path) -> None:
     (tmp_path / "other.md").write_text("The birch was seen by a farmer in the wood. " * 60, "utf-8")
     async with Session(tmp_path / "redraft.db") as session:

@@ -40,6 +40,7 @@ def lost(fact: str = FACT) -> Finding:
     return Finding("lineage", "lost", "add", "State this.", expected=fact, evidence=evidence)
 
 
+@pytest.mark.slow
 async def test_a_lost_fact_is_brought_in_though_the_goals_are_met(tmp_path: Path) -> None:
     async with Session(tmp_path / "a.db") as session:
         untouched = await session.refine(book(), SUMMARY, words=60, goals=GOALS, allow_self_check=True)

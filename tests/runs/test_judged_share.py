@@ -198,6 +198,7 @@ async def test_a_sentence_that_is_passed_over_counts_as_much_as_the_others_claim
         court.store.close()
 
 
+@pytest.mark.slow
 async def test_a_model_that_leads_is_told_what_is_unsure(tmp_path: Path) -> None:
     court = Court(tmp_path, Silent(5, 6))
     summary = told(*range(1, 7), wrong={2: "Bob"})

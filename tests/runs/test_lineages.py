@@ -84,6 +84,7 @@ def plenty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lineage, "SHARE", 10.0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("plenty")
 async def test_what_is_said_in_other_words_is_traced_by_a_model(tmp_path: Path) -> None:
     desk, run = await drafted(tmp_path)

@@ -217,6 +217,7 @@ async def test_the_paper_goes_on_with_a_draft_that_a_revision_left_as_it_was(any
 # What becomes of a revision.
 
 
+@pytest.mark.slow
 async def test_a_revision_that_costs_another_goal_too_much_is_refused_and_kept(court: Open) -> None:
     opened = court(Saying(told(wrong={2: "Bob", 3: "Jim", 4: "Joe", 5: "Jon", 6: "Jack"}) + " " + told(1)))
     result = await opened.refine(POOR, policy="weakest-first", rounds=1)
@@ -295,6 +296,7 @@ async def test_a_revision_keeps_to_the_limit_of_words(court: Open) -> None:
     assert opened.asked("revise")[0].limit(r"at most (\d+) words") == 33
 
 
+@pytest.mark.slow
 async def test_without_a_limit_a_summary_may_become_as_long_as_it_is(court: Open) -> None:
     opened = court(Lazy())
     long = POOR + " It" + " is" * 100 + " cold."
@@ -303,6 +305,7 @@ async def test_without_a_limit_a_summary_may_become_as_long_as_it_is(court: Open
     assert opened.asked("revise")[0].limit(r"at most (\d+) words") == count_words(long)
 
 
+@pytest.mark.slow
 async def test_the_sentences_that_answer_questions_are_to_be_kept(court: Open) -> None:
     opened = court()
     await opened.refine(f"{POOR} The sea is cold.", policy="all")
@@ -347,6 +350,7 @@ async def test_a_judge_without_any_verdict_on_the_first_draft_leaves_it_as_it_is
     assert (await opened.resume(result.run.id)).run.stop_reason == "goals_met"
 
 
+@pytest.mark.slow
 async def test_what_can_be_judged_is_mended_where_another_goal_cannot_be(court: Open) -> None:
     result = await court(Mute()).refine(told(1, wrong={2: "Bob"}), goals={"coverage": 0.8, "consistency": 1.0})
 
@@ -367,6 +371,7 @@ async def test_a_provider_that_is_gone_while_it_judges_ends_it_with_an_error(cou
         await court(Away()).refine(POOR)
 
 
+@pytest.mark.slow
 async def test_a_revision_that_cannot_be_judged_is_refused(court: Open) -> None:
     class Shy(Keepers):
         def answer_from_summary(self, sheet: Sheet) -> Said:
@@ -422,6 +427,7 @@ async def test_a_finding_that_is_dropped_is_never_mended(court: Open) -> None:
     assert result.run.stop_reason == "nothing_to_fix"
 
 
+@pytest.mark.slow
 async def test_a_request_of_the_reviewer_is_carried_out_and_taken(any_court: Open) -> None:
     opened = any_court()
     say = answers({"add": ["The sea is cold."]})
@@ -434,6 +440,7 @@ async def test_a_request_of_the_reviewer_is_carried_out_and_taken(any_court: Ope
     assert set(result.scores) == {"coverage", "consistency"}
 
 
+@pytest.mark.slow
 async def test_the_request_of_a_refused_round_stays_on_record_beside_a_later_one(court: Open) -> None:
     requests = answers({"add": ["Say more."]}, {"add": ["Say less."]})
     opened = court(Saying("The sea is cold."))
@@ -455,6 +462,7 @@ async def test_a_draft_that_the_reviewer_has_edited_is_judged_and_taken(court: O
     assert not opened.asked("revise")
 
 
+@pytest.mark.slow
 async def test_without_anybody_to_review_the_run_waits(court: Open) -> None:
     opened = court()
     waiting = await opened.refine(POOR, review=True)
@@ -468,6 +476,7 @@ async def test_without_anybody_to_review_the_run_waits(court: Open) -> None:
 # Around it.
 
 
+@pytest.mark.slow
 async def test_a_refinement_that_is_done_is_not_done_again(court: Open) -> None:
     opened = court()
     done = await opened.refine(POOR)

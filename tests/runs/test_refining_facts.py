@@ -96,6 +96,7 @@ async def test_what_is_added_must_be_true(court: Open) -> None:
     assert result.summary == told(1)
 
 
+@pytest.mark.slow
 async def test_what_is_corrected_must_not_cost_facts(court: Open) -> None:
     opened = court(Saying(told(1)))
     result = await opened.refine(told(1, 3, 4, wrong={2: "Bob"}), goals={**RECALL, **TRUTH}, rounds=1)
@@ -104,6 +105,7 @@ async def test_what_is_corrected_must_not_cost_facts(court: Open) -> None:
     assert result.rounds[1].reason == f"keyfact_recall fell by {4 / 24:.3f}"
 
 
+@pytest.mark.slow
 async def test_a_sentence_that_is_to_be_corrected_is_not_to_be_kept(court: Open) -> None:
     opened = court(Lazy())
     mixed = f"{told(1)} The keeper number 3 is called Tom3. And the keeper number 99 is called Jim."
@@ -116,6 +118,7 @@ async def test_a_sentence_that_is_to_be_corrected_is_not_to_be_kept(court: Open)
     assert [item["text"] for item in second.items("keep").values()] == [fact_of(1), fact_of(3)]
 
 
+@pytest.mark.slow
 async def test_a_recall_that_cannot_be_judged_leaves_it_unsure_and_can_be_taken_up_again(court: Open) -> None:
     class Mute(Keepers):
         def align_facts(self, sheet: Sheet) -> Said:

@@ -93,6 +93,7 @@ async def test_a_wrong_sentence_without_words_of_the_document_that_say_otherwise
 # What it reads.
 
 
+@pytest.mark.slow
 async def test_without_room_for_the_document_it_reads_around_what_was_found(court: Open) -> None:
     opened = court(document=island(200))
     noted: list[str] = []
@@ -414,6 +415,7 @@ async def test_after_a_shortening_there_may_be_something_to_mend_again(court: Op
     assert (result.summary, result.run.stop_reason) == (SHORT, "goals_met")
 
 
+@pytest.mark.slow
 async def test_the_policy_that_takes_all_hands_out_the_last_within_the_limit(court: Open) -> None:
     opened = court(replies(LONG, SHORT))
     result = await opened.refine(POOR, settings=FORTY, policy="paper", rounds=1)
@@ -450,6 +452,7 @@ async def test_a_budget_that_is_used_up_leaves_the_best_draft_within_the_limit(c
     assert (done.summary, done.scores) == (whole.summary, whole.scores)
 
 
+@pytest.mark.slow
 async def test_whoever_stops_at_a_draft_that_is_too_long_gets_it_shortened(court: Open) -> None:
     left: list[Json] = [{}, {"stop": True}]
 
@@ -474,6 +477,7 @@ async def test_what_a_person_has_written_is_as_long_as_he_wants_it(court: Open) 
     assert not opened.asked("revise")
 
 
+@pytest.mark.slow
 async def test_what_a_model_stops_at_is_shortened_before_it_is_handed_out(court: Open) -> None:
     class Leading(Saying):
         def decide(self, sheet: Sheet) -> Said:

@@ -191,6 +191,7 @@ def _best_draft(sheet: Sheet) -> str:
     return "second" if sheet.within("first") == POOR else "first"
 
 
+@pytest.mark.slow
 async def test_where_the_first_draft_reads_better_it_is_returned(any_court: Open) -> None:
     opened = any_court(_scripted(_first_draft))
     result = await opened.refine(POOR)

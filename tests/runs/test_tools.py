@@ -127,6 +127,7 @@ async def test_an_agent_reads_judges_and_revises(hands: Hands) -> None:
     assert (await hands.use("list_findings", run, metric="consistency")).findings == []
 
 
+@pytest.mark.slow
 async def test_what_is_given_to_an_agent_to_remove_or_correct_is_confirmed_first(hands: Hands) -> None:
     script = Blind(1)
     hands.court.script = script
@@ -146,6 +147,7 @@ async def test_what_is_given_to_an_agent_to_remove_or_correct_is_confirmed_first
     assert [len(sheet.items("points")) for sheet in script.ruled] == [2]
 
 
+@pytest.mark.slow
 async def test_a_revision_is_a_round_on_record(hands: Hands) -> None:
     run = (await hands.judged()).run.id
     missing = await hands.missing(run)
@@ -173,6 +175,7 @@ async def test_a_revision_that_costs_another_goal_is_refused(hands: Hands) -> No
     assert (await hands.use("current_draft", run)).text == SUMMARY
 
 
+@pytest.mark.slow
 async def test_a_metric_that_the_run_was_not_begun_with_can_be_asked_and_mended(hands: Hands) -> None:
     run = (await hands.judged()).run.id
     assert "has not been judged by 'third'" in await hands.refused("list_findings", run, metric="third")
@@ -187,6 +190,7 @@ async def test_a_metric_that_the_run_was_not_begun_with_can_be_asked_and_mended(
     assert revised.scores["third"] == 1.0
 
 
+@pytest.mark.slow
 async def test_what_the_built_in_model_says_of_its_own_text_is_marked(tmp_path: Path) -> None:
     async with Session(tmp_path / "redraft.db") as session:
         hands = Hands(Court(tmp_path / "court"), session)
@@ -310,6 +314,7 @@ async def test_a_used_up_budget_is_a_sentence_and_the_run_stays_done(hands: Hand
     assert hands.court.store.runs.get(run.id).status == "done"
 
 
+@pytest.mark.slow
 async def test_calls_side_by_side_each_have_their_turn(hands: Hands) -> None:
     run = (await hands.judged()).run.id
     missing = await hands.missing(run)
@@ -338,6 +343,7 @@ async def test_a_look_at_a_run_leaves_it_as_it_is(hands: Hands) -> None:
     assert hands.court.store.runs.get(run.id).status == "done"
 
 
+@pytest.mark.slow
 async def test_an_agent_s_revision_keeps_to_the_limit_because_it_may_be_the_last(hands: Hands) -> None:
     run = (await hands.judged(words=40)).run.id
     hands.court.script = Saying(told(1, 2, 3, 4, 5, 6))

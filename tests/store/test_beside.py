@@ -141,6 +141,7 @@ def is_waiting(future: Future[None]) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_bookings_of_two_pots_do_not_wait_for_each_other(store: Store) -> None:
     with Store(store.address) as other, plain(store.address) as held, ThreadPoolExecutor(2) as pool:
         for name in ("r1", "r2"):
@@ -157,6 +158,7 @@ def test_bookings_of_two_pots_do_not_wait_for_each_other(store: Store) -> None:
         assert store.bookings.used("of r1") == store.bookings.used("of r2") == (1, 1.0)
 
 
+@pytest.mark.slow
 def test_who_writes_alone_waits_for_all_and_all_for_him(store: Store) -> None:
     with Store(store.address) as other, ThreadPoolExecutor(2) as pool:
         with store.connection.writing_beside() as raw:

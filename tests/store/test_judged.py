@@ -426,6 +426,7 @@ def test_how_many_judges_say_so_is_kept_with_a_finding(store: Store, draft: str)
     assert store.judgments.of(draft) == {"coverage": one}
 
 
+@pytest.mark.slow
 def test_a_reader_sees_an_evaluation_with_its_own_findings(store: Store, draft: str) -> None:
     """And never those that came in its place while it looked."""
     versions = [evaluation(version=n, findings=(finding(f"Version {n}"),)) for n in (0, 1)]

@@ -85,6 +85,7 @@ def expect_batch(store: Store) -> None:
     assert (second.document, second.priority, second.error) == (document(PRINTABLE).id, 3, TROUBLE)
 
 
+@pytest.mark.slow
 def test_a_database_that_is_opened_again_keeps_its_rows_and_takes_others(place: Path | str) -> None:
     with Store(place) as store:
         fill(store)

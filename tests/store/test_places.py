@@ -38,6 +38,7 @@ class Looking(Keepers):
         return super().revise(sheet)
 
 
+@pytest.mark.slow
 async def test_nobody_else_can_read_any_of_the_files(tmp_path: Path) -> None:
     script = Looking(tmp_path)
     court = Court(tmp_path, script)
@@ -67,6 +68,7 @@ async def test_files_that_were_opened_to_a_group_stay_open_to_it(tmp_path: Path)
     court.store.close()
 
 
+@pytest.mark.slow
 def test_a_log_may_go_at_any_moment(tmp_path: Path) -> None:
     """SQLite removes it when another run closes the last connection."""
     with Store(tmp_path / "redraft.db") as store:

@@ -54,10 +54,12 @@ def columns_on_a_server(address: str) -> dict[str, list[tuple[str, bool]]]:
     return found
 
 
+@pytest.mark.slow
 def test_the_tables_are_those_of_a_file(tmp_path: Path, address: str) -> None:
     assert columns_on_a_server(address) == columns_of_a_file(tmp_path / "redraft.db")
 
 
+@pytest.mark.slow
 def test_indexes_and_references_are_those_of_a_file(tmp_path: Path, address: str) -> None:
     path = tmp_path / "redraft.db"
     with Store(path), plain(path) as database:
@@ -89,6 +91,7 @@ def test_a_database_that_must_be_there_is_not_made(address: str) -> None:
         assert len(store.runs.latest(9)) == 2
 
 
+@pytest.mark.slow
 def test_the_database_of_another_program_is_refused(address: str) -> None:
     with plain(address) as database:
         database.execute("CREATE TABLE public.redraft_has_nothing_to_do_with_this (n integer)")
@@ -147,6 +150,7 @@ def test_it_is_known_which_databases_other_machines_can_reach(
     assert is_only_here("postgresql:///books") is False
 
 
+@pytest.mark.slow
 def test_leases_and_turns_go_by_the_clock_of_the_server(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     moment = time.time()
     with Store(address) as store:
@@ -366,6 +370,7 @@ with Store(sys.argv[1]) as store, store.at_once():
         assert [row[0] for row in postgres.dump(address)["texts"]] == [key]
 
 
+@pytest.mark.slow
 def test_what_is_read_at_once_is_of_one_moment(address: str) -> None:
     with Store(address) as store, Store(address) as other:
         with store._connection.reading():
@@ -375,6 +380,7 @@ def test_what_is_read_at_once_is_of_one_moment(address: str) -> None:
         assert len(store._connection.rows("SELECT * FROM texts")) == 1
 
 
+@pytest.mark.slow
 def test_a_call_in_flight_is_known_to_others(address: str) -> None:
     from redraft.store.bookings import AskedElsewhereError, Booking, ReservationTerms
 
@@ -389,6 +395,7 @@ def test_a_call_in_flight_is_known_to_others(address: str) -> None:
         other.bookings.book(Booking(), call(run="two"), ReservationTerms("two"))
 
 
+@pytest.mark.slow
 def test_leasing_waits_for_no_other_writer_and_takes_what_nobody_else_takes(address: str) -> None:
     with Store(address) as store, Store(address) as other, ThreadPoolExecutor(1) as pool:
         store.batches.open(Batch("b", {}, {}))

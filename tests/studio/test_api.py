@@ -67,6 +67,7 @@ def test_a_run_is_begun_and_its_status_result_and_dossier_are_read(client: httpx
     assert set(result.scores) == {"coverage", "consistency"}
 
 
+@pytest.mark.slow
 def test_evidence_of_a_sentence_and_of_a_finding(client: httpx.Client, refined: str) -> None:
     dossier = Dossier.model_validate(client.get(f"/api/runs/{refined}/dossier").json())
     of_sentence = SentenceEvidence.model_validate(client.get(f"/api/runs/{refined}/evidence?sentence=1").json())
@@ -118,6 +119,7 @@ def test_the_plan_stores_nothing_and_asks_nobody(client: httpx.Client) -> None:
     assert client.get("/api/offer").json()["documents"] == documents
 
 
+@pytest.mark.slow
 def test_a_file_is_handed_over_as_a_form(client: httpx.Client) -> None:
     reply = client.post(
         "/api/runs",
@@ -230,6 +232,7 @@ def test_a_run_is_stopped_and_goes_on(tmp_path: Path, monkeypatch: pytest.Monkey
             assert at_rest(client, run)["status"] == "done"
 
 
+@pytest.mark.slow
 def test_an_opinion_is_kept_shown_withdrawn_and_exported(client: httpx.Client, tmp_path: Path, at: Served) -> None:
     wrong = "Hester Vane came to the island of Sarn on Friday, 9 July 1931, sitting on a sack of coal."
     run = begin(client, kind="evaluate", summary=wrong, metrics=["consistency"])
@@ -263,6 +266,7 @@ def _opinion(run: str, finding: str, store: Store) -> Any:
     return HumanOpinion(run, finding, str(store.runs.get(run).draft), agrees=False)
 
 
+@pytest.mark.slow
 def test_questions_are_struck_out_of_a_pack_which_stays_as_it_is(client: httpx.Client, refined: str) -> None:
     packs = PackList.model_validate(client.get("/api/packs").json()).packs
     before = client.get(f"/api/packs/{packs[0].id}").json()

@@ -138,6 +138,7 @@ def test_the_list_has_every_batch_with_how_it_stands(client: httpx.Client) -> No
     assert EVIL not in page
 
 
+@pytest.mark.slow
 def test_documents_are_chosen_by_state_and_by_name(client: httpx.Client) -> None:
     every = items(client, "reports")
     assert (every.total, len(every.rows), every.metrics) == (8, 8, ("coverage",))
@@ -160,6 +161,7 @@ def test_documents_are_chosen_by_state_and_by_name(client: httpx.Client) -> None
             assert row.error["hint"] == "give a file that holds text"
 
 
+@pytest.mark.slow
 def test_ten_thousand_documents_make_no_page_of_as_many_rows(client: httpx.Client) -> None:
     first = client.get("/batches/large")
     assert first.text.count('class="what"') == 50

@@ -147,6 +147,7 @@ def test_a_body_that_drips_is_given_up_and_a_steady_one_is_read(at: Served, monk
                 assert raw.recv(12).endswith(b"422")
 
 
+@pytest.mark.slow
 def test_an_address_holds_few_connections_that_say_nothing(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("redraft.studio.server.MOST_OF_AN_ADDRESS", 5)
     host, port = at.url.removeprefix("http://").split(":")

@@ -8,6 +8,7 @@ from redraft.text.cleaning import clean, cleaned, one_line
 from tests.text.hostile import raw_texts
 
 
+@pytest.mark.slow
 @given(raw_texts)
 def test_cleaning_twice_changes_nothing(text: str) -> None:
     assert clean(clean(text)) == clean(text)
@@ -73,6 +74,7 @@ def test_what_was_taken_out_is_counted() -> None:
     assert cleaned("a\r\nb\x85c\fd").notes == ()
 
 
+@pytest.mark.slow
 def test_a_long_text_is_cleaned_as_a_short_one_is() -> None:
     found = cleaned("ab\x00é\x1b[1m" * 700_000)
     assert found.text == "ab é" * 700_000

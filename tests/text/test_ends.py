@@ -79,6 +79,7 @@ def test_of_a_beginning_nothing_is_left_out_at_its_end() -> None:
     assert body_of(Document.from_text(text), end).span == Span(0, end)
 
 
+@pytest.mark.slow
 def test_it_takes_time_in_proportion_to_the_text() -> None:
     def seconds(times: int) -> float:
         text = "\n\n".join([*TALK, "* * *", "# A Title", "References", PLAIN] * times)

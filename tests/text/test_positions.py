@@ -58,6 +58,7 @@ def test_by_chance_it_is_the_mean_over_places_drawn_at_random() -> None:
     assert spread_by_chance(100_000, 10) == pytest.approx(1, abs=0.001)
 
 
+@pytest.mark.slow
 @relaxed
 @given(some, st.integers(2, 20))
 def test_all_of_it_is_somewhere(found: list[Mass], count: int) -> None:

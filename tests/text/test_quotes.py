@@ -86,6 +86,7 @@ def test_a_paraphrase_is_sought_in_the_given_places_only() -> None:
     assert locate(STORY, "At dusk the keepers lit their lamps", [Span(40, len(STORY))]) is None
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(raw_texts, raw_texts)
 def test_any_quote_gives_a_span_within_the_text_or_none(text: str, quote: str) -> None:

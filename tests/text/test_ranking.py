@@ -59,6 +59,7 @@ def test_a_query_that_matches_nothing_changes_nothing() -> None:
     assert rank_towards(vectors, "zeppelin") == pytest.approx(rank(vectors))
 
 
+@pytest.mark.slow
 @given(TEXTS)
 def test_ranks_are_a_distribution(texts: list[str]) -> None:
     ranks = rank(SentenceVectors(texts))

@@ -80,6 +80,7 @@ def test_no_pair_is_taken_twice(count: int) -> None:
     assert all(0 <= first < other < count for first, other in chosen)
 
 
+@pytest.mark.slow
 @relaxed
 @given(WORDS, st.integers(1, 5))
 def test_repeated_ngrams_are_those_that_occur_again(found: list[str], size: int) -> None:
@@ -89,6 +90,7 @@ def test_repeated_ngrams_are_those_that_occur_again(found: list[str], size: int)
     assert repeated(found, size) == expected
 
 
+@pytest.mark.slow
 def test_long_texts_take_linear_time() -> None:
     assert redundancy([["a"] * 500_000] * 3) == 1.0
     assert redundancy([["a"]] * 200_000) == 1.0

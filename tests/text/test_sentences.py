@@ -20,6 +20,7 @@ def split(text: str) -> list[str]:
     return [text[span.start : span.end] for span in sentences(text)]
 
 
+@pytest.mark.slow
 @relaxed
 @given(raw_texts)
 def test_spans_are_exact(text: str) -> None:
@@ -42,6 +43,7 @@ def test_paragraphs_cover_the_text(text: str) -> None:
     assert all(0 < seam <= len(text) and text[seam - 1] == "\n" for seam in seams)
 
 
+@pytest.mark.slow
 @relaxed
 @given(raw_texts)
 def test_no_sentence_crosses_a_paragraph(text: str) -> None:
@@ -49,6 +51,7 @@ def test_no_sentence_crosses_a_paragraph(text: str) -> None:
     assert not any(seams.intersection(range(span.start + 1, span.end)) for span in sentences(text))
 
 
+@pytest.mark.slow
 @relaxed
 @given(raw_texts)
 def test_a_paragraph_alone_is_split_as_within_the_text(text: str) -> None:

@@ -47,6 +47,7 @@ def test_where_nothing_occurs_there_is_no_figure(summary: str, source: str) -> N
     assert measured(summary, source) is None
 
 
+@pytest.mark.slow
 @relaxed
 @given(st.lists(st.sampled_from(["lamp", "gull", "salt", "the", "."]), max_size=200))
 def test_it_is_between_0_and_1_and_that_of_its_definition(source: list[str]) -> None:

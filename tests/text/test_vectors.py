@@ -52,6 +52,7 @@ def test_texts_without_terms_have_no_similarity(texts: list[str]) -> None:
     assert all(not len(vectors.neighbours(at)[0]) for at in range(len(texts)))
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(max_size=40), max_size=12))
 def test_any_texts_can_be_compared(texts: list[str]) -> None:
     vectors = SentenceVectors(texts)

@@ -40,7 +40,7 @@ MAY = {
 """What may be set unasked, whatever the value."""
 MODELS = {"model", "writer", "judge", "validator", "decider"}
 """What may be set to a model that loads nothing and is asked nowhere but at the user's own server."""
-HARMFUL = ["./model", "../x", "/tmp/model", "nli:./model", "http://stranger.example", "file:///etc/passwd", "mine"]
+HARMFUL = ["", "./model", "../x", "/tmp/model", "nli:./model", "http://stranger.example", "file:///etc/passwd", "mine"]
 _VALUES = {
     "goal": "coverage=0.5",
     "skip": "notes",
