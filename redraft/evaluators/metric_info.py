@@ -73,7 +73,7 @@ OWN: Mapping[str, MetricInfo] = {
     "keyfact_recall": MetricInfo("keyfact_recall:KeyfactRecall", "content", _FACTUAL),
     "faithfulness": MetricInfo("faithfulness:Faithfulness", "truth", _FACTUAL),
     "booookscore": MetricInfo("booookscore:Booookscore", "form", ("find_confusion",)),
-    "spread": MetricInfo("spread:Spread", "content"),
+    "spread": MetricInfo("position:SpreadMetric", "content"),
     "position": MetricInfo("position:Position", None),
     "statistics": MetricInfo("statistics:Statistics", None),
 }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from redraft.graphs.assembly import draft, judge, refine, summarizer
     from redraft.graphs.job import Job
-    from redraft.graphs.node import SessionProtocol, node
+    from redraft.graphs.nodes import SessionProtocol, node
     from redraft.graphs.plan import Plan, Planner
     from redraft.graphs.state import Drafting, GraphOutput, MetricVerdict, Options, State, Task, Update
     from redraft.graphs.strategies import Strategy
@@ -23,7 +23,7 @@ _HOMES = {
     "GraphOutput": "state",
     "Plan": "plan",
     "Planner": "plan",
-    "SessionProtocol": "working",
+    "SessionProtocol": "nodes",
     "State": "state",
     "Strategy": "strategies",
     "Task": "state",
@@ -31,7 +31,7 @@ _HOMES = {
     "MetricVerdict": "state",
     "draft": "assembly",
     "judge": "assembly",
-    "node": "working",
+    "node": "nodes",
     "refine": "assembly",
     "summarizer": "assembly",
 }

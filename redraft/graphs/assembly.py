@@ -17,7 +17,7 @@ from redraft.errors import UsageError
 from redraft.events import StageStarted
 from redraft.graphs.evaluation import add_judging
 from redraft.graphs.final_comparison import choose
-from redraft.graphs.node import Node, SessionProtocol, node, session_of, watched
+from redraft.graphs.nodes import Node, SessionProtocol, node, session_of, watched
 from redraft.graphs.refinement import add_refinement
 from redraft.graphs.state import GraphOutput, Scope, State, Task, Update
 from redraft.graphs.strategies import STRATEGIES, strategy_named

@@ -15,7 +15,7 @@ from redraft.errors import RedraftError
 from redraft.evaluators.metric_info import self_checks
 from redraft.events import FindingFound, Scored, StageStarted
 from redraft.graphs.job import Job
-from redraft.graphs.node import SessionProtocol, node
+from redraft.graphs.nodes import SessionProtocol, node
 from redraft.graphs.state import MetricVerdict, State, Update
 
 Then = Literal["settle", "finish"]

@@ -18,7 +18,7 @@ from redraft.errors import EmptyReply, IncompleteError, NotShrinkingError, Redra
 from redraft.events import Noted
 from redraft.graphs.job import Job
 from redraft.graphs.merge_scheduler import MergeScheduler
-from redraft.graphs.node import SessionProtocol, node
+from redraft.graphs.nodes import SessionProtocol, node
 from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
 from redraft.graphs.state import Drafting, Update
 from redraft.prompts.outlining import Outline, outline_text

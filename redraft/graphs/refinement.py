@@ -19,7 +19,7 @@ from redraft.events import Noted, RoundSettled, StageStarted
 from redraft.graphs import refinement
 from redraft.graphs.final_comparison import compare
 from redraft.graphs.job import Job
-from redraft.graphs.node import SessionProtocol, node
+from redraft.graphs.nodes import SessionProtocol, node
 from redraft.graphs.policy import (
     FINDINGS_AT_ONCE,
     POLICIES,

@@ -15,7 +15,7 @@ from redraft.domain import Usage
 from redraft.errors import EmptyReply, IncompleteError, RejectedRequest, ReplyError, RunError, UsageError
 from redraft.graphs.hierarchical import hierarchical_graph
 from redraft.graphs.job import Job
-from redraft.graphs.node import SessionProtocol, node
+from redraft.graphs.nodes import SessionProtocol, node
 from redraft.graphs.plan import OVERFLOW, Plan, Planner, running_target
 from redraft.graphs.state import Drafting, State, Update
 from redraft.prompts import drafting

@@ -20,7 +20,7 @@ from typing_extensions import override
 from redraft.errors import BudgetError, RunError, StoreError
 from redraft.events import Event, streamed
 from redraft.graphs import assembly
-from redraft.graphs.node import SessionProtocol
+from redraft.graphs.nodes import SessionProtocol
 from redraft.graphs.review import ReviewQuestion
 from redraft.store.checkpoints import SqliteCheckpoints
 from redraft.store.connection import BUSY_SECONDS, Checkpoints, off_loop

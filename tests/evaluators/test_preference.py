@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft import Comparison, compared
+from redraft import SummaryComparison, compared
 from redraft.agents.judge import Judge
 from redraft.agents.referee import Referee, prompt_tokens
 from redraft.domain import GIVEN, OTHER, content_id
@@ -114,7 +114,7 @@ class Bench:
 
     async def compare(
         self, a: str = A, b: str = B, *, limits: Limits | None = None, window: int = 8192, **judging: Any
-    ) -> Comparison:
+    ) -> SummaryComparison:
         place = {"model": "openai:m", "base_url": self.url, "context_tokens": window}
         async with self.court.session(model=None, limits=limits) as session:
             asked = {"settings": self.court.settings(place), "judging": JudgeConfig(**judging)}

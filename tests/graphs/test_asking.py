@@ -17,15 +17,15 @@ from langgraph.types import Command
 
 from redraft import DraftConfig, RefineConfig, ReviewQuestion, RunError, Waiting, graphs
 from redraft.events import Event
-from tests.graphs.test_embedding import GOALS, POOR, ExperimentRunner, Theirs, thread
+from tests.graphs.test_embedding import GOALS, POOR, Bench, Theirs, thread
 from tests.judges import keepers_in, told
 
 REVIEWED = {"goals": GOALS, "words": 100, "review": True}
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[ExperimentRunner]:
-    made = ExperimentRunner(tmp_path)
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path)
     yield made
     made.store.close()
 
@@ -41,7 +41,7 @@ def compiled() -> Any:
 
 
 @pytest.mark.slow
-async def test_the_question_can_be_read_by_itself(bench: ExperimentRunner) -> None:
+async def test_the_question_can_be_read_by_itself(bench: Bench) -> None:
     events: list[Event] = []
     graph = compiled()
     async with bench.session(observer=events.append) as session:
@@ -76,7 +76,7 @@ async def test_the_question_can_be_read_by_itself(bench: ExperimentRunner) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bare", [False, True])
-async def test_it_is_answered_by_numbers_and_words(bench: ExperimentRunner, bare: bool) -> None:
+async def test_it_is_answered_by_numbers_and_words(bench: Bench, bare: bool) -> None:
     graph = compiled()
 
     async def answer(given: Any) -> Any:
@@ -99,7 +99,7 @@ async def test_it_is_answered_by_numbers_and_words(bench: ExperimentRunner, bare
     assert (result.run.status, result.run.stop_reason, left["stop"]) == ("done", "nothing_to_fix", "nothing_to_fix")
 
 
-async def test_a_draft_edited_by_hand_is_judged(bench: ExperimentRunner) -> None:
+async def test_a_draft_edited_by_hand_is_judged(bench: Bench) -> None:
     graph = compiled()
     async with bench.session() as session:
         await graph.ainvoke({**bench.task, **REVIEWED}, thread(), context=session)
@@ -126,7 +126,7 @@ WRONG = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", WRONG)
-async def test_a_wrong_answer_is_asked_again_and_told_what_is_wrong(bench: ExperimentRunner, what: str) -> None:
+async def test_a_wrong_answer_is_asked_again_and_told_what_is_wrong(bench: Bench, what: str) -> None:
     wrong, problem = WRONG[what]
     graph = compiled()
     async with bench.session() as session:
@@ -145,7 +145,7 @@ async def test_a_wrong_answer_is_asked_again_and_told_what_is_wrong(bench: Exper
     assert len(bench.sheets) == calls
 
 
-async def test_it_is_asked_and_answered_within_somebody_elses_graph(bench: ExperimentRunner) -> None:
+async def test_it_is_asked_and_answered_within_somebody_elses_graph(bench: Bench) -> None:
     theirs = StateGraph(Theirs)
     theirs.add_node("summary", graphs.summarizer("direct").compile())
     theirs.add_edge(START, "summary")
@@ -193,7 +193,7 @@ def in_another_process(folder: Path, run: str, answer: Any) -> Any:
 
 
 @pytest.mark.slow
-async def test_another_process_answers_and_goes_on(bench: ExperimentRunner, tmp_path: Path) -> None:
+async def test_another_process_answers_and_goes_on(bench: Bench, tmp_path: Path) -> None:
     async with bench.session() as session:
         settings = bench.settings({"strategy": "direct", "words": 100})
         waiting = await session.summarize(bench.document, settings=settings, goals=GOALS, review=True)
@@ -215,7 +215,7 @@ async def test_another_process_answers_and_goes_on(bench: ExperimentRunner, tmp_
             await session.resume(run, answer={})
 
 
-async def test_a_run_that_is_begun_by_hand_is_answered_there(bench: ExperimentRunner) -> None:
+async def test_a_run_that_is_begun_by_hand_is_answered_there(bench: Bench) -> None:
     graph = compiled()
     async with bench.session() as session:
         left = await graph.ainvoke({**bench.task, **REVIEWED}, thread(), context=session)

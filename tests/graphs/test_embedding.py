@@ -194,7 +194,7 @@ class Several(NamedTuple):
 
 async def test_without_a_workshop_it_is_said_what_to_pass(bench: Bench) -> None:
     graph = graphs.summarizer("direct").compile()
-    with pytest.raises(UsageError, match="run without a workshop") as caught:
+    with pytest.raises(UsageError, match="run without a session") as caught:
         await graph.ainvoke(bench.task)
     assert "pass context=session" in caught.value.hint
     # Whoever reads a traceback sees that, too.

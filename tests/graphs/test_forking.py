@@ -11,7 +11,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.state import CompiledStateGraph
 
 from redraft import BudgetError, Limits, Result, Session, graphs, read_trace
-from tests.graphs.test_embedding import POOR, ExperimentRunner, thread
+from tests.graphs.test_embedding import POOR, Bench, thread
 from tests.judges import told
 from tests.runs.test_refining import stories
 
@@ -19,13 +19,13 @@ Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[ExperimentRunner]:
-    made = ExperimentRunner(tmp_path)
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path)
     yield made
     made.store.close()
 
 
-async def gone(graph: Graph, bench: ExperimentRunner, session: Session) -> Result:
+async def gone(graph: Graph, bench: Bench, session: Session) -> Result:
     """The way that is going to be abandoned: consistency is mended first, and then coverage."""
     left = await graph.ainvoke(bench.task, thread(), context=session)
     result = await session.result(left["run"])
@@ -44,7 +44,7 @@ def compiled() -> Graph:
     return graphs.summarizer("direct").compile(checkpointer=InMemorySaver())
 
 
-async def test_it_goes_on_from_a_checkpoint_with_other_aims(bench: ExperimentRunner) -> None:
+async def test_it_goes_on_from_a_checkpoint_with_other_aims(bench: Bench) -> None:
     graph = compiled()
     async with bench.session() as session:
         before = await gone(graph, bench, session)
@@ -64,7 +64,7 @@ async def test_it_goes_on_from_a_checkpoint_with_other_aims(bench: ExperimentRun
 
 @pytest.mark.parametrize("number", [0, 1])
 async def test_a_fork_that_ends_sooner_leaves_no_round_of_the_way_that_was_abandoned(
-    bench: ExperimentRunner, number: int
+    bench: Bench, number: int
 ) -> None:
     graph = compiled()
     async with bench.session() as session:
@@ -81,7 +81,7 @@ async def test_a_fork_that_ends_sooner_leaves_no_round_of_the_way_that_was_aband
 
 
 @pytest.mark.slow
-async def test_a_fork_that_stops_on_its_way_has_the_best_draft_of_that_way(bench: ExperimentRunner) -> None:
+async def test_a_fork_that_stops_on_its_way_has_the_best_draft_of_that_way(bench: Bench) -> None:
     graph = compiled()
     async with bench.session() as session:
         before = await gone(graph, bench, session)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redraft.models import limiter as module
+from redraft.models import rate_limiter as module
 from redraft.models.rate_limiter import Limiter, shared_limiter
 
 

@@ -330,5 +330,5 @@ def test_the_api_describes_itself_and_every_reply_fits(client: httpx.Client) -> 
 
     collect(told)
     assert named <= defined
-    assert {"Dossier", "Start", "Status", "Result", "ProblemReply"} <= named
+    assert {"Dossier", "Start", "Status", "RunResult", "ProblemReply"} <= named
     assert told["paths"]["/api/runs"]["post"]["security"] == [{"token": []}]
