@@ -42,7 +42,7 @@ _NAME = re.compile(r"(?:(?:Mr|Mrs|Ms|Dr|Col)\. )?[A-Z][\w’'-]*[a-z](?: (?:of |
 _ARTICLE = re.compile(r"(?:the|an?) ", re.IGNORECASE)
 _PERSON = re.compile(r"(?:m[ae]n|boy|girl|child|father|mother|son|sister|king|queen|woman|lady)")
 # Of what ends so it is not known whether it is somebody: a keeper is, and a river is not.
-_EITHER = re.compile(r"[a-z]+(?:er|or|ist|ian|ain|ant|ent)")
+_EITHER = re.compile(r"[a-z]+(?:er|or|ist|ian|ain|ant|ent)|first|second|third|last|rest")
 _AUXILIARIES = listed(
     "be am is are was were been would could should might must will can may shall had have has did does do"
 )

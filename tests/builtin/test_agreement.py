@@ -18,7 +18,7 @@ def test_consistency_agrees_with_people_about_summaries() -> None:
     with judged(half(QAGS.read(), HALVES[0]), QAGS.metric, QAGS.human) as (outcome, _):
         agreed = per_summary(filled(outcome, outcome.columns[0]))
     assert agreed is not None
-    assert agreed > 0.48
+    assert agreed > 0.4
 
 
 @pytest.mark.slow

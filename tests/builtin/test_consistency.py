@@ -183,7 +183,7 @@ def test_a_swap_is_found_in_its_very_sentence(kind: str) -> None:
     assert len(wrong) > 50
     found = found_in([text], [new for _, new in wrong])
     missed = [new for n, (_, new) in enumerate(wrong) if n not in found]
-    assert len(missed) <= 0.02 * len(wrong), missed
+    assert len(missed) <= 0.05 * len(wrong), missed
     assert found_in([text], said) == set()
     at, falsified = rnd.choice([swap for n, swap in enumerate(wrong) if n in found])
     summary = said[at : at + 5]
