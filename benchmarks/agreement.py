@@ -9,7 +9,7 @@ on QAGS CNN/DM per summary, 0.683 on SummEval per system. Where systems are comp
 agree with themselves: the order of systems by people's figures on half of the documents beside that on the others.
 
 With --write the figures on the held-out halves become those that the package brings along, in
-redraft/agreement/records.toml, whose other tables stay as they are.
+redraft/lab/agreement/records.toml, whose other tables stay as they are.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.common import DATA, table
 from redraft import Store
-from redraft.agreement.correlation import between_systems, tau_b
-from redraft.agreement.formats.catalog import FORMATS
-from redraft.agreement.people import Dataset, HumanItem
-from redraft.agreement.records import agreements
-from redraft.agreement.series import ScoreSeries, baseline, filled
-from redraft.agreement.trial import AgreementDesign, AgreementOutcome, tried
+from redraft.lab.agreement.correlation import between_systems, tau_b
+from redraft.lab.agreement.formats.catalog import FORMATS
+from redraft.lab.agreement.people import Dataset, HumanItem
+from redraft.lab.agreement.records import agreements
+from redraft.lab.agreement.series import ScoreSeries, baseline, filled
+from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, tried
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import EXTRACTIVE, Limits
 from redraft.store.agreements import Agreement
 
-RECORDS = Path(__file__).resolve().parent.parent / "redraft" / "agreement" / "records.toml"
+RECORDS = Path(__file__).resolve().parent.parent / "redraft" / "lab" / "agreement" / "records.toml"
 HALVES = ("developed on", "held out")
 DRAWS = 200
 HEAD: list[object] = ["set", "metric", "half", "documents", "summaries", "scored", "agreement", "ours", "bigrams"]

@@ -25,7 +25,7 @@ from redraft.agents.proofreader import Proofreader
 from redraft.builtin.model import ExtractiveModel
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import sentences_of
-from redraft.models.base import Reply, Request, Sampling
+from redraft.llm.base import Reply, Request, Sampling
 from redraft.prompts.book import PromptBook
 from redraft.text.tokens import Tokenizer, tokenizer_named
 

@@ -12,9 +12,9 @@ import argparse
 
 from benchmarks.batching import print_costs
 from benchmarks.common import DATA, table, use_vocabulary
-from redraft.agreement.annotations import read_annotations, read_summaries
-from redraft.experiments.booookscore.experiment import CoherenceDesign, measured
-from redraft.experiments.booookscore.tables import EXPERIMENT
+from redraft.lab.agreement.annotations import read_annotations, read_summaries
+from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measured
+from redraft.lab.experiments.booookscore.tables import EXPERIMENT
 
 FOLDER = DATA / "booookscore"
 # Table 2 and section 4: the score, the mean tokens and the repeated trigrams in percent, where they are published.

@@ -30,8 +30,8 @@ from redraft.agents.fact_checker import FactChecker
 from redraft.agents.judge import Judge, reply_tokens
 from redraft.agents.retrieval import NEAR
 from redraft.domain import Document, content_id
-from redraft.models.base import Request
-from redraft.models.testing import FunctionModel, Line
+from redraft.llm.base import Request
+from redraft.llm.testing import FunctionModel, Line
 from redraft.prompts import factual, judging
 from redraft.prompts.book import PromptBook
 from redraft.prompts.judging import Statement

@@ -31,8 +31,8 @@ from redraft import Document, Session
 from redraft.agents.evidence import has_room
 from redraft.domain import Usage
 from redraft.graphs.plan import DEFAULT_WORDS
-from redraft.models import structured_output
-from redraft.models.base import Reply, Request, Sampling
+from redraft.llm import structured_output
+from redraft.llm.base import Reply, Request, Sampling
 from redraft.prompts import factual, judging
 from redraft.prompts.contract import Given_, Value_
 from redraft.prompts.tags import Tags, Wire

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from redraft import Evaluation
-from redraft.models.base import BROKEN_OFF
+from redraft.llm.base import BROKEN_OFF
 
 GIVES_VERDICTS = {
     "coverage": "answer_from_summary",

@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks.common import stories, table
 from benchmarks.lineage_texts import marked, reworded, sayings, stretches
 from redraft.domain import Chunk, Document, Evidence, KeyFact, KeyFacts, Parent, Piece, Span, Tree
-from redraft.history.lost import read_losses
+from redraft.report.history.lost import read_losses
 from redraft.settings import DraftConfig, Limits
 from redraft.store.runs import Run
 from redraft.store.store import Store

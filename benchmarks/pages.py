@@ -19,10 +19,10 @@ from typing import Any
 
 from benchmarks.common import SAMPLE
 from redraft.domain import Document
-from redraft.dossier.build import read_dossier
-from redraft.dossier.contents import CallEntry, Dossier, FindingEntry, PlaceEntry, SentenceEntry, SourceEntry
-from redraft.pages.dossier import dossier_page
 from redraft.readers.documents import load
+from redraft.report.dossier.build import read_dossier
+from redraft.report.dossier.contents import CallEntry, Dossier, FindingEntry, PlaceEntry, SentenceEntry, SourceEntry
+from redraft.report.pages.dossier import dossier_page
 from redraft.runs.session import Session
 from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
 from tests.browser import browser, missing

@@ -17,15 +17,15 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from redraft import DraftConfig, JudgeConfig, RefineConfig, Session, Store, load, read_beside, read_dossier  # noqa: E402
-from redraft.experiments.chunk_size import (  # noqa: E402
+from redraft.lab.experiments.chunk_size import (  # noqa: E402
     EXPERIMENT,
     SizeDesign,
     chunk_sizes,
 )
-from redraft.experiments.published import read_file_of_results  # noqa: E402
-from redraft.pages.comparison import comparison_page  # noqa: E402
-from redraft.pages.dossier import dossier_page  # noqa: E402
-from redraft.pages.report import report_page  # noqa: E402
+from redraft.lab.experiments.published import read_file_of_results  # noqa: E402
+from redraft.report.pages.comparison import comparison_page  # noqa: E402
+from redraft.report.pages.dossier import dossier_page  # noqa: E402
+from redraft.report.pages.report import report_page  # noqa: E402
 from redraft.runs.experiment_runner import ExperimentRunner  # noqa: E402
 from redraft.settings import Limits  # noqa: E402
 from tests.browser import browser, missing  # noqa: E402

@@ -32,10 +32,6 @@ if TYPE_CHECKING:
         Tree,
         Usage,
     )
-    from redraft.dossier.build import read_dossier
-    from redraft.dossier.comparison.build import read_beside
-    from redraft.dossier.comparison.contents import RunsBeside
-    from redraft.dossier.contents import Dossier
     from redraft.errors import BudgetError, ModelError, RedraftError, RunError, UsageError
     from redraft.evaluators.base import Case, Evaluator
     from redraft.evaluators.forecast import Ahead, Stage
@@ -60,22 +56,26 @@ if TYPE_CHECKING:
     )
     from redraft.graphs.review import ReviewAnswer, ReviewQuestion
     from redraft.graphs.state import Options
-    from redraft.history.changes import DraftDiff, difference
-    from redraft.history.citations import Citations, citations_of, cited
-    from redraft.history.comparison import SummaryComparison, compared
-    from redraft.history.lineage import Lineage, read_lineage
-    from redraft.history.lost import Losses, read_losses
-    from redraft.history.results import ChapterResult, Result, built, built_keyfacts, read_result
-    from redraft.history.trace import RunTrace, Turn, read_trace
-    from redraft.models.base import Model, Reply, Request, Sampling
-    from redraft.models.chat import ChatModel
-    from redraft.models.prices import PriceTable, price_table
-    from redraft.models.testing import FunctionModel, ScriptedModel
+    from redraft.llm.base import Model, Reply, Request, Sampling
+    from redraft.llm.chat import ChatModel
+    from redraft.llm.prices import PriceTable, price_table
+    from redraft.llm.testing import FunctionModel, ScriptedModel
     from redraft.presets import Preset, preset
     from redraft.prompts.catalog import PROMPTS
     from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel
     from redraft.prompts.tags import Names, TaggedItem
     from redraft.readers.documents import load
+    from redraft.report.dossier.build import read_dossier
+    from redraft.report.dossier.comparison.build import read_beside
+    from redraft.report.dossier.comparison.contents import RunsBeside
+    from redraft.report.dossier.contents import Dossier
+    from redraft.report.history.changes import DraftDiff, difference
+    from redraft.report.history.citations import Citations, citations_of, cited
+    from redraft.report.history.comparison import SummaryComparison, compared
+    from redraft.report.history.lineage import Lineage, read_lineage
+    from redraft.report.history.lost import Losses, read_losses
+    from redraft.report.history.results import ChapterResult, Result, built, built_keyfacts, read_result
+    from redraft.report.history.trace import RunTrace, Turn, read_trace
     from redraft.rulings import Lookup
     from redraft.runs.driver import Reviewer
     from redraft.runs.session import Session
@@ -94,13 +94,13 @@ _HOMES = {
     "CallFailed": "redraft.events",
     "CallStarted": "redraft.events",
     "Case": "redraft.evaluators.base",
-    "ChapterResult": "redraft.history.results",
-    "ChatModel": "redraft.models.chat",
-    "Citations": "redraft.history.citations",
-    "SummaryComparison": "redraft.history.comparison",
-    "DraftDiff": "redraft.history.changes",
+    "ChapterResult": "redraft.report.history.results",
+    "ChatModel": "redraft.llm.chat",
+    "Citations": "redraft.report.history.citations",
+    "SummaryComparison": "redraft.report.history.comparison",
+    "DraftDiff": "redraft.report.history.changes",
     "Document": "redraft.domain",
-    "Dossier": "redraft.dossier.contents",
+    "Dossier": "redraft.report.dossier.contents",
     "Draft": "redraft.domain",
     "Evaluation": "redraft.domain",
     "Evaluator": "redraft.evaluators.base",
@@ -109,7 +109,7 @@ _HOMES = {
     "Fence": "redraft.prompts.contract",
     "Finding": "redraft.domain",
     "FindingFound": "redraft.events",
-    "FunctionModel": "redraft.models.testing",
+    "FunctionModel": "redraft.llm.testing",
     "Gap": "redraft.domain",
     "GivenModel": "redraft.prompts.contract",
     "TaggedItem": "redraft.prompts.tags",
@@ -118,10 +118,10 @@ _HOMES = {
     "KeyFact": "redraft.domain",
     "KeyFacts": "redraft.domain",
     "Limits": "redraft.settings",
-    "Lineage": "redraft.history.lineage",
+    "Lineage": "redraft.report.history.lineage",
     "Lookup": "redraft.rulings",
-    "Losses": "redraft.history.lost",
-    "Model": "redraft.models.base",
+    "Losses": "redraft.report.history.lost",
+    "Model": "redraft.llm.base",
     "ModelError": "redraft.errors",
     "ModelSettings": "redraft.settings",
     "Names": "redraft.prompts.tags",
@@ -135,14 +135,14 @@ _HOMES = {
     "PieceDone": "redraft.events",
     "Preset": "redraft.presets",
     "Price": "redraft.settings",
-    "PriceTable": "redraft.models.prices",
+    "PriceTable": "redraft.llm.prices",
     "Prompt": "redraft.prompts.contract",
     "RedraftError": "redraft.errors",
     "RefineConfig": "redraft.settings",
-    "Reply": "redraft.models.base",
+    "Reply": "redraft.llm.base",
     "ReplyModel": "redraft.prompts.contract",
-    "Request": "redraft.models.base",
-    "Result": "redraft.history.results",
+    "Request": "redraft.llm.base",
+    "Result": "redraft.report.history.results",
     "ReviewAnswer": "redraft.graphs.review",
     "ReviewQuestion": "redraft.graphs.review",
     "Reviewer": "redraft.runs.driver",
@@ -152,41 +152,41 @@ _HOMES = {
     "RunDone": "redraft.events",
     "RunError": "redraft.errors",
     "RunStarted": "redraft.events",
-    "RunsBeside": "redraft.dossier.comparison.contents",
-    "Sampling": "redraft.models.base",
+    "RunsBeside": "redraft.report.dossier.comparison.contents",
+    "Sampling": "redraft.llm.base",
     "Scored": "redraft.events",
-    "ScriptedModel": "redraft.models.testing",
+    "ScriptedModel": "redraft.llm.testing",
     "DraftConfig": "redraft.settings",
     "Span": "redraft.domain",
     "Stage": "redraft.evaluators.forecast",
     "StageStarted": "redraft.events",
     "Store": "redraft.store.store",
     "Totals": "redraft.domain",
-    "RunTrace": "redraft.history.trace",
+    "RunTrace": "redraft.report.history.trace",
     "Tree": "redraft.domain",
-    "Turn": "redraft.history.trace",
+    "Turn": "redraft.report.history.trace",
     "Usage": "redraft.domain",
     "UsageError": "redraft.errors",
     "Waiting": "redraft.events",
     "Session": "redraft.runs.session",
     "batch": "redraft.batches.api",
-    "built": "redraft.history.results",
-    "built_keyfacts": "redraft.history.results",
-    "citations_of": "redraft.history.citations",
-    "cited": "redraft.history.citations",
-    "compared": "redraft.history.comparison",
-    "difference": "redraft.history.changes",
+    "built": "redraft.report.history.results",
+    "built_keyfacts": "redraft.report.history.results",
+    "citations_of": "redraft.report.history.citations",
+    "cited": "redraft.report.history.citations",
+    "compared": "redraft.report.history.comparison",
+    "difference": "redraft.report.history.changes",
     "event_json": "redraft.events",
     "load": "redraft.readers.documents",
     "preset": "redraft.presets",
-    "price_table": "redraft.models.prices",
+    "price_table": "redraft.llm.prices",
     "read_batch": "redraft.batches.results",
-    "read_beside": "redraft.dossier.comparison.build",
-    "read_lineage": "redraft.history.lineage",
-    "read_dossier": "redraft.dossier.build",
-    "read_losses": "redraft.history.lost",
-    "read_result": "redraft.history.results",
-    "read_trace": "redraft.history.trace",
+    "read_beside": "redraft.report.dossier.comparison.build",
+    "read_lineage": "redraft.report.history.lineage",
+    "read_dossier": "redraft.report.dossier.build",
+    "read_losses": "redraft.report.history.lost",
+    "read_result": "redraft.report.history.results",
+    "read_trace": "redraft.report.history.trace",
     "resume_batch": "redraft.batches.api",
     "tools": "redraft.runs.tools",
 }

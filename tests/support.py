@@ -9,8 +9,8 @@ from typing import Any
 
 from redraft import DraftConfig, Limits, Result, Session, Store
 from redraft.domain import Document
-from redraft.models.base import Request
-from redraft.models.testing import FunctionModel, Line
+from redraft.llm.base import Request
+from redraft.llm.testing import FunctionModel, Line
 from redraft.prompts.outlining import Outline
 from redraft.readers.documents import parse
 

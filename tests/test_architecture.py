@@ -20,23 +20,15 @@ MODULE_LINES, FUNCTION_LINES = 600, 60
 RANKS: tuple[frozenset[str], ...] = (
     frozenset({"cli"}),
     frozenset({"studio"}),
-    frozenset({""}),  # the face: the package itself
-    frozenset({"doctor"}),
-    frozenset({"experiments"}),
-    frozenset({"agreement", "batches"}),
+    frozenset({""}),  # the public names: the package itself
+    frozenset({"lab", "batches"}),
     frozenset({"runs"}),
-    frozenset({"pages", "outputs"}),
-    frozenset({"dossier"}),
-    frozenset({"history"}),
+    frozenset({"report"}),
     frozenset({"graphs"}),
     frozenset({"evaluators"}),
-    frozenset({"packs"}),
     frozenset({"agents"}),
     frozenset({"builtin"}),
-    frozenset({"models", "reports"}),
-    frozenset({"plots"}),
-    frozenset({"telemetry"}),
-    frozenset({"readers"}),
+    frozenset({"llm", "readers", "telemetry"}),
     frozenset({"prompts", "text", "store"}),
     frozenset(
         {
@@ -60,8 +52,8 @@ RANKS: tuple[frozenset[str], ...] = (
 LATE_IMPORTS = {
     ("evaluators/similarity.py", "redraft.evaluators.rouge"),  # brings NLTK
     ("builtin/facade.py", "redraft.builtin.model"),  # is not needed where every answer is known
-    ("runs/models.py", "redraft.models.openai"),
-    ("runs/models.py", "redraft.models.providers"),  # brings LangChain, which only its own models need
+    ("runs/models.py", "redraft.llm.openai"),
+    ("runs/models.py", "redraft.llm.providers"),  # brings LangChain, which only its own models need
     ("runs/driver.py", "redraft.store.postgres"),  # an extra, which may not be there
     ("store/database.py", "redraft.store.postgres"),  # the same
     ("store/schema.py", "sqlite_utils"),  # brings NumPy, and a database is seldom out of date

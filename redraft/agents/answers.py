@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Generic, TypeVar
 
 from redraft.errors import RejectedRequest, ReplyError
-from redraft.models.reply_reader import declines
+from redraft.llm.reply_reader import declines
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.judging import DocumentAnswer, SummaryAnswer
 from redraft.prompts.silence import is_answer

@@ -14,7 +14,7 @@ from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, Looks
 from redraft.agents.token_budget import EntryBudget
 from redraft.domain import Evidence, Span
 from redraft.errors import RejectedRequest, ReplyError
-from redraft.models.base import Reply
+from redraft.llm.base import Reply
 from redraft.prompts import judging
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.judging import Asked, Candidate, Comparison, Pair, Statement, Told, Verdict

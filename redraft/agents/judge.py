@@ -15,7 +15,7 @@ from redraft.agents.accounts import FIRST, Account, Attempt
 from redraft.agents.token_budget import USUAL, EntryBudget, Wording
 from redraft.builtin.facade import IDENTITY, reads
 from redraft.errors import ReplyError
-from redraft.models.base import Model, Reply, Request, Sampling
+from redraft.llm.base import Model, Reply, Request, Sampling
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Prompt, Value_
 from redraft.store.connection import off_loop

@@ -16,7 +16,7 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.agents.retrieval import NEAR
 from redraft.agents.structured_writer import Completion, StructuredWriter, tolerated, tolerated_at_worst
 from redraft.domain import REVIEW, Finding, Span
-from redraft.models.reply_reader import declines
+from redraft.llm.reply_reader import declines
 from redraft.prompts.revising import REVISE, Point, ReviseGiven
 from redraft.prompts.tags import Tags
 from redraft.rulings import Became, PointAnswer

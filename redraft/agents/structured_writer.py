@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 from redraft.domain import Usage
 from redraft.errors import EmptyReply, RefusedReply
-from redraft.models.base import Complaint, Forgetful, Model, Request, Sampling
+from redraft.llm.base import Complaint, Forgetful, Model, Request, Sampling
 from redraft.prompts.contract import Prompt
 from redraft.store.connection import off_loop
 from redraft.text.cleaning import one_line

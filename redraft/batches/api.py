@@ -26,7 +26,7 @@ from redraft.errors import UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.events import BatchProgress, Noted, Observer, guarded, harmless
 from redraft.graphs.state import Options
-from redraft.models.langsmith import tracing
+from redraft.llm.langsmith import tracing
 from redraft.runs.inputs import Source
 from redraft.runs.session import Session
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig

@@ -9,7 +9,7 @@ import sys
 
 from redraft.batches.terms import WorkerTerms, is_for_good, open_worker, work
 from redraft.errors import RedraftError
-from redraft.models.prices import price_table
+from redraft.llm.prices import price_table
 from redraft.text.cleaning import one_line
 
 _FAILED, FAILED_FOR_GOOD = 1, 4

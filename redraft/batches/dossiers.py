@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from redraft.dossier.build import read_dossier
 from redraft.errors import RedraftError
 from redraft.files import write
-from redraft.pages.dossier import MARK, dossier_page, mark_of
+from redraft.report.dossier.build import read_dossier
+from redraft.report.pages.dossier import MARK, dossier_page, mark_of
 from redraft.store.runs import Run
 from redraft.store.store import Store
 

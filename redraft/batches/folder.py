@@ -15,8 +15,8 @@ from redraft.batches.worker import deliver
 from redraft.errors import UsageError
 from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.files import write
-from redraft.reports.report import Report
-from redraft.reports.tables import figure, plain, unmarked
+from redraft.report.reports.report import Report
+from redraft.report.reports.tables import figure, plain, unmarked
 from redraft.store.store import Store
 
 _LISTED = 1000

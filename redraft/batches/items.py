@@ -8,7 +8,7 @@ from typing import Any
 
 from redraft.batches.dossiers import FOLDER, is_true, page_in, wanted_in
 from redraft.errors import RedraftError
-from redraft.history.results import Result, read_result
+from redraft.report.history.results import Result, read_result
 from redraft.store.batches import BatchItemRow, Error, State
 from redraft.store.runs import Run
 from redraft.store.store import Store

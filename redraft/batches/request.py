@@ -12,10 +12,10 @@ from redraft.batches.sources import documents_in, put_in
 from redraft.domain import content_id
 from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.metric_info import refuse_self_check
-from redraft.models.prices import PriceTable
+from redraft.llm.prices import PriceTable
 from redraft.readers.documents import load
 from redraft.readers.parts import Choice
-from redraft.reports.tables import Cell, Table
+from redraft.report.reports.tables import Cell, Table
 from redraft.runs.forecast import Spending, spending_of
 from redraft.runs.prepare import RunSpec
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig, with_draft

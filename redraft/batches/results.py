@@ -9,7 +9,7 @@ from typing import Any
 from redraft.batches.items import BatchItem, items_of
 from redraft.batches.status import BatchStanding, Stage, standing_of
 from redraft.batches.tables import report_of
-from redraft.reports.report import Report
+from redraft.report.reports.report import Report
 from redraft.store.batches import Error
 from redraft.store.store import Store
 

@@ -14,8 +14,8 @@ from redraft import sources
 from redraft.batches.worker import BatchWorker, share_of
 from redraft.errors import RedraftError, StoreError, StoreLost
 from redraft.events import Event, Noted
-from redraft.models.langsmith import tracing
-from redraft.models.prices import PriceTable
+from redraft.llm.langsmith import tracing
+from redraft.llm.prices import PriceTable
 from redraft.store.batches import LEASE_SECONDS
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line

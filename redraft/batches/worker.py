@@ -26,11 +26,11 @@ from redraft.errors import (
 )
 from redraft.events import Event, Observer, RunStarted, unobserved
 from redraft.files import write
-from redraft.history.results import Result
-from redraft.models.budget import Budget
-from redraft.models.prices import PriceTable
+from redraft.llm.budget import Budget
+from redraft.llm.prices import PriceTable
 from redraft.readers.documents import load
 from redraft.readers.parts import Choice
+from redraft.report.history.results import Result
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch, described
 from redraft.runs.session import Session
 from redraft.settings import Limits

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from redraft.models.base import Model
+from redraft.llm.base import Model
 from redraft.prompts.contract import Prompt
 from redraft.prompts.drafting import MERGE, MergeGiven
 from redraft.text.languages import is_foreign

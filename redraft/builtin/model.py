@@ -13,7 +13,7 @@ from redraft.builtin import answers, coherence, decisions, draft, facts, questio
 from redraft.builtin.facade import IDENTITY
 from redraft.domain import Usage
 from redraft.errors import ModelError
-from redraft.models.base import Reply, Request, Sampling
+from redraft.llm.base import Reply, Request, Sampling
 from redraft.prompts import coherence as reading
 from redraft.prompts import deciding, factual, judging, origins, outlining, ruling, typed
 from redraft.prompts import drafting as writing

@@ -13,9 +13,9 @@ from redraft.errors import BudgetError, UsageError
 if TYPE_CHECKING:
     from redraft.cli.views.progress import Display
     from redraft.domain import Document
-    from redraft.experiments.experiment import Experiment, ExperimentOutcome
-    from redraft.reports.report import Report
-    from redraft.reports.tables import Table
+    from redraft.lab.experiments.experiment import Experiment, ExperimentOutcome
+    from redraft.report.reports.report import Report
+    from redraft.report.reports.tables import Table
 
 DONE, FAILED, SHORT = 0, 1, 3
 _GO_ON = "repeat the command: what is done is not done again"
@@ -47,7 +47,7 @@ run_options = options.grouped(
 def carry_out(experiment: Experiment[D, O], documents: Sequence[Document], design: D, given: Mapping[str, Any]) -> int:
     """Run an experiment under the options that were given, and deliver its report; returns the exit code."""
     from redraft.cli import given as asked
-    from redraft.models.prices import price_table
+    from redraft.llm.prices import price_table
     from redraft.runs.experiment_runner import ExperimentRunner
     from redraft.store.store import Store
 
@@ -122,8 +122,8 @@ def deliver(report: Report, folder: Any, *, as_json: bool, quiet: bool) -> None:
     """Print the report; or write it to files, and print the lines that matter."""
     from redraft.cli.terminal import say
     from redraft.cli.views.render import echo_json
-    from redraft.experiments.pictures import drawn
     from redraft.files import write
+    from redraft.lab.experiments.pictures import drawn
 
     files = report.files(drawn(report.name, report.tables)) if folder else {}
     for name, text in files.items():

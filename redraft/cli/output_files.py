@@ -15,7 +15,7 @@ from redraft.errors import UsageError
 from redraft.files import write
 
 if TYPE_CHECKING:
-    from redraft.outputs.formats import Format
+    from redraft.report.outputs.formats import Format
 
 
 def check_output(output: str | None) -> None:
@@ -46,7 +46,7 @@ class Target:
 
 def target(output: str | None, form: Format | None, *, as_json: bool) -> Target:
     """The target that the options name: what a file is called says its format, unless `--format` does."""
-    from redraft.outputs.formats import format_of
+    from redraft.report.outputs.formats import format_of
 
     check_output(output)
     if output is None:

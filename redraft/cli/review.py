@@ -18,7 +18,7 @@ from redraft.cli.views import render
 from redraft.cli.views.progress import Display
 from redraft.domain import Finding
 from redraft.graphs.review import ReviewQuestion
-from redraft.history.results import document_read, read_result
+from redraft.report.history.results import document_read, read_result
 from redraft.runs.driver import Reviewer
 from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line

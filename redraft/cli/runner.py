@@ -24,8 +24,8 @@ from redraft.cli.views.render import count
 from redraft.domain import Document
 from redraft.errors import RedraftError, UsageError
 from redraft.events import Event, RunStarted
-from redraft.models.langsmith import tracing
-from redraft.models.prices import PriceTable, price_table
+from redraft.llm.langsmith import tracing
+from redraft.llm.prices import PriceTable, price_table
 from redraft.runs.forecast import with_places
 from redraft.runs.model_pool import ModelLike
 from redraft.runs.prepare import RunSpec

@@ -121,7 +121,7 @@ def _mind_tracing(context: click.Context) -> None:
         for name in _TRACING:
             os.environ.pop(name, None)
     elif not context.params.get("dry_run"):
-        from redraft.models.langsmith import destination
+        from redraft.llm.langsmith import destination
 
         say(f"the texts of the document and of all replies are sent to LangSmith: {destination()}")
 

@@ -11,7 +11,7 @@ from redraft.errors import UsageError
 if TYPE_CHECKING:
     from redraft.cli.output_files import Target
     from redraft.domain import Document
-    from redraft.outputs.template import Template
+    from redraft.report.outputs.template import Template
     from redraft.runs.forms import FilledForm
     from redraft.settings import DraftConfig, Limits, Purpose
 
@@ -33,7 +33,7 @@ def fill_form(
     from redraft.cli.delivery import closed, work
     from redraft.cli.views.filled import closing
     from redraft.cli.views.summaries import deliver
-    from redraft.models.prices import price_table
+    from redraft.llm.prices import price_table
     from redraft.runs.experiment_runner import ExperimentRunner
     from redraft.runs.forms import fill, form_paper
     from redraft.store.store import Store
@@ -58,7 +58,7 @@ def fill_form(
 def _template(given: Mapping[str, Any], settings: DraftConfig, purpose: Purpose) -> Template:
     """The template, once it is known that nothing else was asked for that would be lost."""
     from redraft.evaluators.catalog import metrics
-    from redraft.outputs.template import read_template
+    from redraft.report.outputs.template import read_template
 
     if settings.query is not None:
         raise UsageError("--template has a question for each section, and --query another", hint="leave one out")
@@ -92,7 +92,7 @@ def _plan(
     as_json: bool,
 ) -> int:
     from redraft.cli.views.filled import show_spendings
-    from redraft.models.prices import price_table
+    from redraft.llm.prices import price_table
     from redraft.runs.forms import spendings
 
     show_spendings(template, spendings(document, settings, template, purpose, price_table(given["prices"])), as_json)

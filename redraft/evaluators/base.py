@@ -14,8 +14,8 @@ from redraft.domain import Document, Evaluation, Finding, KeyFacts, Pack, Perspe
 from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, agreement, mean, spread
 from redraft.evaluators.forecast import Ahead, Stage
 from redraft.evaluators.metric_info import MetricAim
-from redraft.packs.keyfacts import trees_for
-from redraft.packs.questions import cited_for
+from redraft.evaluators.reference.keyfacts import trees_for
+from redraft.evaluators.reference.questions import cited_for
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.prompts.judging import Statement

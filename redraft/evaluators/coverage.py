@@ -18,8 +18,8 @@ from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import Case, Evaluator, concluded
 from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, aggregate, mean, objected
 from redraft.evaluators.forecast import A_QUESTION, Ahead, Stage
+from redraft.evaluators.reference.keyfacts import bin_of
 from redraft.evaluators.similarity import is_same
-from redraft.packs.keyfacts import bin_of
 from redraft.prompts.judging import (
     ANSWER_FROM_DOCUMENT,
     ANSWER_FROM_SUMMARY,

@@ -15,7 +15,7 @@ from redraft.evaluators.consensus import DISPUTED, UNJUDGED, ItemVotes, JudgeVer
 from redraft.evaluators.forecast import A_NUMBER, Ahead, Stage
 from redraft.evaluators.keyfact_recall import align
 from redraft.evaluators.metric_info import NONE
-from redraft.packs.keyfacts import ALL, LEVELS, ListedFact, items_of
+from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
 from redraft.prompts.factual import FACTUAL, VERIFY_SENTENCES
 from redraft.prompts.judging import Statement
 

@@ -15,8 +15,8 @@ from redraft.agents.judge import batch_size, reply_tokens
 from redraft.agents.retrieval import Most, Reads
 from redraft.agents.token_budget import EntryBudget
 from redraft.domain import Chunk
-from redraft.packs.keyfact_builder import chunk_tokens
-from redraft.packs.questions import Quantity, questions_wanted
+from redraft.evaluators.reference.keyfact_builder import chunk_tokens
+from redraft.evaluators.reference.questions import Quantity, questions_wanted
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import ALIGN_FACTS

@@ -12,7 +12,7 @@ from redraft.domain import Evaluation, Finding
 from redraft.evaluators.base import Case, Evaluator, concluded
 from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, aggregate, mean, objected, total
 from redraft.evaluators.forecast import Ahead, Stage
-from redraft.packs.keyfacts import ALL, LEVELS, ListedFact, items_of
+from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
 from redraft.prompts.factual import FACTUAL
 from redraft.text.words import words_key
 

@@ -24,8 +24,8 @@ from redraft.evaluators.statistics import Statistics
 from redraft.events import Noted, PartDone, RunDone, RunStarted, StageStarted, part_of_another
 from redraft.graphs.job import Job
 from redraft.graphs.policy import unsure
-from redraft.history.results import lost_rounds
-from redraft.models.budget import Budget
+from redraft.llm.budget import Budget
+from redraft.report.history.results import lost_rounds
 from redraft.runs.driver import Driver
 from redraft.runs.job import desk_of
 from redraft.runs.lineage import trace

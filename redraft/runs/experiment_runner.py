@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from redraft.domain import Document, content_id
 from redraft.errors import BudgetError, RedraftError
 from redraft.events import Event, Noted, Observer, PartDone, RunStarted, StageStarted, unobserved
-from redraft.history.results import Result, read_result
-from redraft.models.base import Model
-from redraft.models.budget import Budget
-from redraft.models.prices import PriceTable
+from redraft.llm.base import Model
+from redraft.llm.budget import Budget
+from redraft.llm.prices import PriceTable
+from redraft.report.history.results import Result, read_result
 from redraft.runs.model_pool import ModelRole
 from redraft.runs.models import NOBODY
 from redraft.runs.prepare import Prepared, RunSpec, identify, record

@@ -16,9 +16,9 @@ from redraft.evaluators.base import PackPart, statements_of
 from redraft.evaluators.catalog import names
 from redraft.evaluators.forecast import A_FACT, A_QUESTION, Ahead, Stage
 from redraft.evaluators.metric_info import refuse_self_check
+from redraft.evaluators.reference import questions as packs
 from redraft.graphs.policy import FINDINGS_AT_ONCE, POLICIES
-from redraft.models.prices import PriceTable
-from redraft.packs import questions as packs
+from redraft.llm.prices import PriceTable
 from redraft.prompts import factual, judging
 from redraft.prompts.contract import Prompt
 from redraft.prompts.deciding import DECIDE

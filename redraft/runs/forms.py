@@ -15,11 +15,11 @@ from redraft.agents.accounts import together
 from redraft.domain import Document, Totals
 from redraft.errors import BudgetError, NothingSaidError, PromptError, StoreError, UsageError
 from redraft.events import Noted, PartDone
-from redraft.history.citations import citations_of
-from redraft.history.results import Result, read_result
-from redraft.models.prices import PriceTable
-from redraft.outputs.paper import Paper, PaperPart, lacks, with_basis, writer_of
-from redraft.outputs.template import Template, TemplateSection
+from redraft.llm.prices import PriceTable
+from redraft.report.history.citations import citations_of
+from redraft.report.history.results import Result, read_result
+from redraft.report.outputs.paper import Paper, PaperPart, lacks, with_basis, writer_of
+from redraft.report.outputs.template import Template, TemplateSection
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
 from redraft.runs.forecast import Spending, spending_of, with_places
 from redraft.runs.prepare import RunSpec

@@ -33,8 +33,8 @@ from redraft.graphs.policy import findings_in
 from redraft.graphs.refinement import confirm, contest, settle
 from redraft.graphs.refinement import revise as revised
 from redraft.graphs.state import State
-from redraft.history.lineage import KeptEncoder
 from redraft.prompts.contract import Prompt
+from redraft.report.history.lineage import KeptEncoder
 from redraft.runs.model_pool import ModelPool, WorkingModel
 from redraft.runs.models import least_window
 from redraft.runs.prepare import Prepared

@@ -14,11 +14,11 @@ from redraft.domain import Document
 from redraft.errors import RunError, UsageError
 from redraft.events import Noted, StageStarted
 from redraft.graphs.strategies import STRATEGIES
-from redraft.history.family import Member
-from redraft.history.lineage import Lineage, Tracer
-from redraft.history.lost import Doubt, FactSearch, Losses
-from redraft.history.results import document_read
-from redraft.models.langsmith import tracing
+from redraft.llm.langsmith import tracing
+from redraft.report.history.family import Member
+from redraft.report.history.lineage import Lineage, Tracer
+from redraft.report.history.lost import Doubt, FactSearch, Losses
+from redraft.report.history.results import document_read
 from redraft.runs.job import JobFactory
 from redraft.runs.manager import RunManager, put_on_record
 from redraft.runs.prepare import Prepared, RunSpec

@@ -15,11 +15,11 @@ from redraft.errors import BudgetError, RedraftError
 from redraft.evaluators.base import Evaluator
 from redraft.events import Noted, Observer, RunDone, RunStarted, Waiting, of_run
 from redraft.graphs.job import Job, best_so_far
-from redraft.models.addresses import OPENAI, provider_of
-from redraft.models.base import Model
-from redraft.models.budget import Budget
-from redraft.models.langsmith import tracing
-from redraft.models.prices import PriceTable
+from redraft.llm.addresses import OPENAI, provider_of
+from redraft.llm.base import Model
+from redraft.llm.budget import Budget
+from redraft.llm.langsmith import tracing
+from redraft.llm.prices import PriceTable
 from redraft.runs.inputs import Sources, document_of
 from redraft.runs.job import JobFactory
 from redraft.runs.model_pool import ModelRoles, hire

@@ -13,14 +13,14 @@ from langchain_core.language_models import BaseChatModel
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.events import Noted, Observer
-from redraft.models.addresses import OPENAI, address_in, has_usual_key, home_of_the_key, is_here, provider_of, server_at
-from redraft.models.base import Model
-from redraft.models.budget import Budget
-from redraft.models.chat import wrapped
-from redraft.models.jobs.wanted import ByJob
-from redraft.models.prices import PriceTable, builtin_prices
-from redraft.models.rate_limiter import Limiter, shared_limiter
-from redraft.models.recorded import RecordedModel
+from redraft.llm.addresses import OPENAI, address_in, has_usual_key, home_of_the_key, is_here, provider_of, server_at
+from redraft.llm.base import Model
+from redraft.llm.budget import Budget
+from redraft.llm.chat import wrapped
+from redraft.llm.jobs.wanted import ByJob
+from redraft.llm.prices import PriceTable, builtin_prices
+from redraft.llm.rate_limiter import Limiter, shared_limiter
+from redraft.llm.recorded import RecordedModel
 from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.runs.models import NOBODY, as_judge, exact_tokenizer, named_in, open_model, price_of, resolve, under_name
 from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings, Price, RefineConfig, Role, reads_prompts

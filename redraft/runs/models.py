@@ -12,13 +12,13 @@ from redraft.builtin.facade import IDENTITY
 from redraft.builtin.facade import opened as open_extractive
 from redraft.errors import UsageError
 from redraft.evaluators.base import Evaluator
-from redraft.models.addresses import OPENAI, address_in, base_url, name_of, openai_key, plain_address, provider_of
-from redraft.models.base import LateModel, Model
-from redraft.models.jobs.wanted import ByJob
-from redraft.models.nli.model import SERVES
-from redraft.models.nli.model import opened as open_entailment
-from redraft.models.prices import FREE, PriceTable
-from redraft.models.reasoning import usual_room
+from redraft.llm.addresses import OPENAI, address_in, base_url, name_of, openai_key, plain_address, provider_of
+from redraft.llm.base import LateModel, Model
+from redraft.llm.jobs.wanted import ByJob
+from redraft.llm.nli.model import SERVES
+from redraft.llm.nli.model import opened as open_entailment
+from redraft.llm.prices import FREE, PriceTable
+from redraft.llm.reasoning import usual_room
 from redraft.settings import (
     ASSUMED_WINDOW,
     EXTRACTIVE,
@@ -34,7 +34,7 @@ from redraft.settings import (
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_for
 
 if TYPE_CHECKING:
-    from redraft.models.base import Model
+    from redraft.llm.base import Model
 
 
 NOBODY: Mapping[str, Model] = MappingProxyType({})
@@ -126,7 +126,7 @@ def resolve(settings: DraftConfig) -> DraftConfig:
 
 
 def _check_provider(provider: str, model: str, name: str) -> None:
-    from redraft.models.providers import check_provider, providers
+    from redraft.llm.providers import check_provider, providers
 
     if not name or provider not in providers():
         others = "".join(f"{plugin}:..., " for plugin in plugins.names("models"))
@@ -195,7 +195,7 @@ async def open_model(
         async with AsyncExitStack() as closing:
             yield _late_openai(settings, seconds, closing, usual_key=usual_key, by_job=by_job)
     else:
-        from redraft.models.providers import open_plugged, open_provided
+        from redraft.llm.providers import open_plugged, open_provided
 
         known = provider in plugins.names("models")
         yield (open_plugged if known else open_provided)(settings, seconds=seconds)
@@ -203,7 +203,7 @@ async def open_model(
 
 def load_openai() -> None:
     """Import the client of OpenAI's protocol."""
-    import redraft.models.openai  # noqa: F401
+    import redraft.llm.openai  # noqa: F401
 
 
 def _late_openai(
@@ -214,7 +214,7 @@ def _late_openai(
     key = openai_key(name, url, settings.key_env, usual=usual_key)
 
     def opened() -> Model:
-        from redraft.models.openai import open_openai
+        from redraft.llm.openai import open_openai
 
         return open_openai(
             name,

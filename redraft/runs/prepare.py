@@ -17,10 +17,9 @@ from redraft.evaluators.metric_info import refuse_self_check
 from redraft.graphs.plan import Plan, Planner, fitting_words, what_is_read
 from redraft.graphs.review import reviewed
 from redraft.graphs.strategies import strategy_named, version_with
-from redraft.history.results import document_read
-from redraft.models.addresses import name_of
-from redraft.models.base import Model
-from redraft.models.servers import window_of_family
+from redraft.llm.addresses import name_of
+from redraft.llm.base import Model
+from redraft.llm.servers import window_of_family
 from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import Prompt
@@ -32,6 +31,7 @@ from redraft.prompts.revising import REVISE
 from redraft.prompts.ruling import RULE_ON_FINDINGS
 from redraft.readers.corpus import load_all
 from redraft.readers.parts import DocumentStretch, parted
+from redraft.report.history.results import document_read
 from redraft.runs.inputs import handed_over
 from redraft.runs.models import check_judges, check_writer, judging_under, resolve, tokenizer_of
 from redraft.settings import (

@@ -15,7 +15,7 @@ from redraft.evaluators.base import Evaluator
 from redraft.fields import checked
 from redraft.graphs.plan import DIRECT, chapter_words
 from redraft.graphs.state import Scope, Task
-from redraft.models.base import Model
+from redraft.llm.base import Model
 from redraft.readers.parts import only
 from redraft.runs.model_pool import ModelRoles
 from redraft.runs.prepare import Prepared, RunSpec, prepare

@@ -21,12 +21,12 @@ from redraft.graphs.job import Job
 from redraft.graphs.review import ReviewQuestion
 from redraft.graphs.state import Options, Scope, Task
 from redraft.graphs.strategies import check_there
-from redraft.history.lineage import Lineage, read_lineage
-from redraft.history.lost import Losses, read_losses
-from redraft.history.results import Result, read_result
-from redraft.models.budget import Budget
-from redraft.models.langsmith import is_traced, tracing
-from redraft.models.prices import PriceTable
+from redraft.llm.budget import Budget
+from redraft.llm.langsmith import is_traced, tracing
+from redraft.llm.prices import PriceTable
+from redraft.report.history.lineage import Lineage, read_lineage
+from redraft.report.history.lost import Losses, read_losses
+from redraft.report.history.results import Result, read_result
 from redraft.runs.driver import Driver, Reviewer, streaming
 from redraft.runs.execute import carry_out, check_summaries, may_gain
 from redraft.runs.inputs import Sources, document_of, draft_of_round, summary_of

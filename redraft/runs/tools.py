@@ -16,7 +16,7 @@ from redraft.domain import Draft, Finding
 from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.metric_info import self_checks
 from redraft.graphs.evaluation import in_short
-from redraft.history.results import document_read
+from redraft.report.history.results import document_read
 from redraft.runs import job
 from redraft.runs.session import Session
 from redraft.settings import FIGURES, JudgeConfig, RefineConfig

@@ -5,9 +5,9 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from redraft.dossier.contents import Dossier
 from redraft.errors import UsageError
 from redraft.fields import checked
+from redraft.report.dossier.contents import Dossier
 from redraft.store.connection import off_loop
 from redraft.studio import experiments, packs, run_views
 from redraft.studio.batch_api import BATCHES

@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from redraft.errors import RedraftError
-from redraft.pages.assets import static
+from redraft.report.pages.assets import static
 from redraft.runs.session import Session
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
@@ -45,7 +45,7 @@ class _File(NamedTuple):
 @cache
 def _files() -> dict[str, _File]:
     """All there are, read once: an address is looked up among their names, and is never a path."""
-    found = dict(_found(files("redraft.pages") / "static", ""))
+    found = dict(_found(files("redraft.report.pages") / "static", ""))
     # What pictures need is no file: it is made where they are.
     return found | {"plots.css": _file(static("plots.css").encode(), _TYPES["css"])}
 

@@ -12,10 +12,10 @@ from typing import Any
 from redraft.batches.status import BatchStanding, pace_of, standing_of
 from redraft.batches.tables import report_on
 from redraft.errors import RunError
-from redraft.history.certificates import self_checked
-from redraft.history.trace import scores_of
-from redraft.pages.report import ReportRow, Results, ShownTable, sections
-from redraft.reports.report import Report
+from redraft.report.history.certificates import self_checked
+from redraft.report.history.trace import scores_of
+from redraft.report.pages.report import ReportRow, Results, ShownTable, sections
+from redraft.report.reports.report import Report
 from redraft.settings import DraftConfig
 from redraft.store.batches import BatchItemRow
 from redraft.store.connection import off_loop

@@ -12,7 +12,7 @@ from starlette.requests import Request
 
 from redraft.domain import Document
 from redraft.errors import RunError
-from redraft.models.prices import PriceTable
+from redraft.llm.prices import PriceTable
 from redraft.settings import Limits, ModelSettings
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run

@@ -8,10 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from redraft.batches.status import Stage as BatchStage
 from redraft.domain import Piece
-from redraft.dossier.contents import FindingEntry, SentenceEntry
 from redraft.evaluators.forecast import Stage
 from redraft.graphs.review import ReviewQuestion
-from redraft.history.summaries import RunSummary
+from redraft.report.dossier.contents import FindingEntry, SentenceEntry
+from redraft.report.history.summaries import RunSummary
 from redraft.settings import ModelSettings
 from redraft.store.agreements import HumanOpinion
 from redraft.store.batches import ItemStates, State

@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from redraft.errors import RedraftError
 from redraft.fields import complaint
-from redraft.pages.assets import template
+from redraft.report.pages.assets import template
 
 _log = logging.getLogger("redraft")
 _STATUS = {

@@ -10,9 +10,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from redraft.errors import UsageError
-from redraft.experiments.published import read_file_of_results
-from redraft.history.summaries import RunSummary
-from redraft.pages.report import ReportSection, sections
+from redraft.lab.experiments.published import read_file_of_results
+from redraft.report.history.summaries import RunSummary
+from redraft.report.pages.report import ReportSection, sections
 from redraft.sources import MOST_BYTES, read_file
 from redraft.studio.contracts import ExperimentDetails, ExperimentLine, ExperimentList, TableEntry
 from redraft.studio.endpoints import NoSuchThing

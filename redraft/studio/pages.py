@@ -12,14 +12,14 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from redraft.dossier.comparison.build import read_beside
 from redraft.errors import RedraftError, UsageError
 from redraft.fields import checked
-from redraft.history.certificates import self_checked
-from redraft.pages import comparison
-from redraft.pages.assets import template
-from redraft.pages.dossier import view
-from redraft.pages.formatting import packed, page_data
+from redraft.report.dossier.comparison.build import read_beside
+from redraft.report.history.certificates import self_checked
+from redraft.report.pages import comparison
+from redraft.report.pages.assets import template
+from redraft.report.pages.dossier import view
+from redraft.report.pages.formatting import packed, page_data
 from redraft.settings import DEFAULT_GOALS
 from redraft.store.connection import off_loop
 from redraft.store.store import Store

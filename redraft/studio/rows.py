@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from redraft.history.summaries import RunSummary, summary_of
+from redraft.report.history.summaries import RunSummary, summary_of
 from redraft.store.store import Store
 
 RUNNING = "running"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from redraft.agreement.sheets.questions import ABOUT, What, answers, questions
-from redraft.agreement.sheets.sheet import written
-from redraft.dossier.build import read_dossier
-from redraft.dossier.contents import Dossier
 from redraft.errors import UsageError
-from redraft.history.results import read_result
-from redraft.history.summaries import summary_of
-from redraft.history.trace import read_trace
+from redraft.lab.agreement.sheets.questions import ABOUT, What, answers, questions
+from redraft.lab.agreement.sheets.sheet import written
+from redraft.report.dossier.build import read_dossier
+from redraft.report.dossier.contents import Dossier
+from redraft.report.history.results import read_result
+from redraft.report.history.summaries import summary_of
+from redraft.report.history.trace import read_trace
 from redraft.settings import ExperimentPart
 from redraft.store.agreements import HumanOpinion
 from redraft.store.runs import Run

@@ -13,7 +13,7 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.builtin.model import ExtractiveModel
 from redraft.domain import Document, Finding
-from redraft.models.base import Model
+from redraft.llm.base import Model
 from redraft.prompts.book import PromptBook
 from redraft.rulings import Ruling
 from redraft.store.store import Store

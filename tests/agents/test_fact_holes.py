@@ -16,12 +16,12 @@ from redraft.agents.fact_checker import ALIGNMENT, OPINION, SUPPORT, facts_at_on
 from redraft.agents.token_budget import Wording
 from redraft.domain import Document, KeyFacts
 from redraft.errors import JudgingError
+from redraft.evaluators.reference.keyfacts import UNJUDGED
 from redraft.events import Event, Noted
-from redraft.history.results import Result
-from redraft.models.reply_reader import read_value
-from redraft.packs.keyfacts import UNJUDGED
+from redraft.llm.reply_reader import read_value
 from redraft.prompts.factual import Query, Verifications
 from redraft.readers.documents import parse
+from redraft.report.history.results import Result
 from tests.agents.test_holes import FREE, Fault, Holey, spoiled
 from tests.chatserver import Answer, text_of
 from tests.judges import KEY, Court, Json, Keepers, Said, Script, Sheet, fact_of, island, keepers_in, told, tree_of

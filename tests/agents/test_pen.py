@@ -11,8 +11,8 @@ import pytest
 from redraft.agents.structured_writer import MAX_TRIES, Completion, StructuredWriter
 from redraft.domain import Usage
 from redraft.errors import EmptyReply
-from redraft.models.base import Reply, Request
-from redraft.models.testing import ScriptedModel
+from redraft.llm.base import Reply, Request
+from redraft.llm.testing import ScriptedModel
 from redraft.prompts.contract import Given_, Value_
 from redraft.prompts.drafting import SUMMARIZE_CHUNK, ChunkGiven
 from tests.support import prose

@@ -16,8 +16,8 @@ from redraft.agents.proofreader import CONFUSION, Confused, Proofreader, least_w
 from redraft.agents.token_budget import Wording
 from redraft.domain import Usage
 from redraft.evaluators.base import statements_of
-from redraft.models.base import Reply, Request, Sampling
-from redraft.models.testing import FunctionModel, Line
+from redraft.llm.base import Reply, Request, Sampling
+from redraft.llm.testing import FunctionModel, Line
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import FIND_CONFUSION, ConfusionGiven, Confusions
 from redraft.store.store import Store

@@ -16,11 +16,11 @@ from redraft.agents.judge import Judge
 from redraft.agents.token_budget import Wording, wording_of
 from redraft.domain import Usage
 from redraft.errors import CutReply, CutThought, JudgingError
-from redraft.history.results import built
-from redraft.models.base import Request
-from redraft.models.testing import FunctionModel, Line
+from redraft.llm.base import Request
+from redraft.llm.testing import FunctionModel, Line
 from redraft.prompts.book import PromptBook
 from redraft.prompts.deciding import DECIDE, DecideGiven, Decision
+from redraft.report.history.results import built
 from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
 from tests.chatserver import Answer
 from tests.judges import KEY, Court, Keepers, Said, Sheet, asked_of, island, named

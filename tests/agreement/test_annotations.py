@@ -10,7 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from redraft.agreement.annotations import (
+from redraft.errors import UsageError
+from redraft.evaluators.base import statements_of
+from redraft.lab.agreement.annotations import (
     CLEAR,
     AnnotatedSentence,
     Annotations,
@@ -18,9 +20,7 @@ from redraft.agreement.annotations import (
     read_annotations,
     read_summaries,
 )
-from redraft.agreement.sentence_match import PlacedAnnotations, place
-from redraft.errors import UsageError
-from redraft.evaluators.base import statements_of
+from redraft.lab.agreement.sentence_match import PlacedAnnotations, place
 
 WHO = {"questions": "Who is Tom?", "types": ["entity omission"]}
 BOTH = ("entity omission", "causal omission")

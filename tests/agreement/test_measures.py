@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from redraft.agreement.correlation import (
+from redraft.evaluators.bootstrap import draws, interval, places
+from redraft.lab.agreement.correlation import (
     area_of_risk,
     area_under_curve,
     between_systems,
@@ -20,8 +21,7 @@ from redraft.agreement.correlation import (
     verdicts_by_cut,
     within_documents,
 )
-from redraft.agreement.people import cohens_kappa, equal_share, gwets_ac1, krippendorffs_alpha
-from redraft.evaluators.bootstrap import draws, interval, places
+from redraft.lab.agreement.people import cohens_kappa, equal_share, gwets_ac1, krippendorffs_alpha
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), sections C and D: four observers, twelve units,
 # gaps. The paper has 0.743 (nominal), 0.815 (ordinal) and 0.849 (interval).

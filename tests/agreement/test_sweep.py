@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from redraft.agreement.sweep import read_otherwise, sweep_of
 from redraft.domain import Evaluation
 from redraft.evaluators.similarity import exact, rouge1
+from redraft.lab.agreement.sweep import read_otherwise, sweep_of
 from redraft.settings import JudgeConfig
 
 

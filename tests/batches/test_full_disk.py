@@ -13,7 +13,7 @@ from redraft.batches.local_engine import Processes
 from redraft.batches.terms import Tell, WorkerTerms
 from redraft.batches.worker_pool import WorkerPool
 from redraft.errors import RedraftError, StoreError
-from redraft.models.budget import Budget
+from redraft.llm.budget import Budget
 from redraft.store.bookings import Booking, Bookings
 from redraft.store.store import Store
 from tests.batches.test_work import documents, folder, opened

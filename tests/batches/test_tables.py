@@ -12,7 +12,7 @@ import pytest
 from redraft.batches.items import BatchItem
 from redraft.batches.status import BatchStanding
 from redraft.batches.tables import BatchTotals, report_of
-from redraft.dossier.comparison.sides import interval_of_mean
+from redraft.report.dossier.comparison.sides import interval_of_mean
 from redraft.store.batches import Batch, ItemStates
 
 ITEM = BatchItem(

@@ -23,8 +23,8 @@ from redraft.batches.status import standing_of
 from redraft.batches.terms import WorkerTerms
 from redraft.batches.worker import BatchWorker
 from redraft.batches.worker_pool import WorkerPool
-from redraft.models.jobs import office
-from redraft.models.prices import PriceTable
+from redraft.llm.jobs import office
+from redraft.llm.prices import PriceTable
 from redraft.settings import DraftConfig, Limits
 from redraft.store.batches import Batch
 from redraft.store.store import Store

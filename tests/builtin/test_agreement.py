@@ -7,8 +7,8 @@ import tomllib
 import pytest
 
 from benchmarks.agreement import HALVES, QAGS, SUMMEVAL, half, judged, per_summary, per_system, written
-from redraft.agreement.series import baseline, filled
 from redraft.builtin.facade import IDENTITY
+from redraft.lab.agreement.series import baseline, filled
 from redraft.store.agreements import Agreement, JudgeSetup
 
 

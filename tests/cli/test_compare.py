@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from redraft.history.certificates import UNCHECKED
 from redraft.prompts.coherence import ASPECTS
+from redraft.report.history.certificates import UNCHECKED
 from tests.chatserver import ChatServer
 from tests.cli.inside import MODEL, Inside, keepers_court
 from tests.command import Done

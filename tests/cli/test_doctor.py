@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from redraft.doctor.plan import TOOK
-from redraft.doctor.probes import SHUFFLED
+from redraft.lab.doctor.plan import TOOK
+from redraft.lab.doctor.probes import SHUFFLED
 from tests.chatserver import ChatServer, Seen
 from tests.cli.inside import MODEL, Inside
 from tests.doctor.oracle import TWICE, Oracle

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from redraft.cli.views.lists import run_lines
-from redraft.history.summaries import RunSummary
+from redraft.report.history.summaries import RunSummary
 from tests.cli.inside import Inside, keepers_court
 from tests.support import story
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from redraft.models import retry, servers
-from redraft.models.servers import Port
+from redraft.llm import retry, servers
+from redraft.llm.servers import Port
 from redraft.store.store import Store
 from tests.chatserver import Answer, ChatServer, Fault, Reply, Seen
 from tests.cli.inside import Inside

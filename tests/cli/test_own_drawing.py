@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from redraft.agreement.annotations import Summaries
-from redraft.experiments.booookscore.experiment import CoherenceDesign, measured, seats_of
-from redraft.experiments.plan import judged_by
+from redraft.lab.agreement.annotations import Summaries
+from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measured, seats_of
+from redraft.lab.experiments.plan import judged_by
 from redraft.runs.model_pool import hire
 from redraft.settings import NO_KEY, DraftConfig, JudgeConfig, Limits, ModelSettings
 from tests.chatserver import ChatServer, Seen

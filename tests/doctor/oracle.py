@@ -12,7 +12,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from redraft.doctor.probes import (
+from redraft.evaluators.base import statements_of
+from redraft.lab.doctor.probes import (
     ANOTHER,
     HALVES,
     HOLLOW,
@@ -26,10 +27,9 @@ from redraft.doctor.probes import (
     in_summary,
     texts,
 )
-from redraft.evaluators.base import statements_of
-from redraft.models.base import Request
-from redraft.models.reply_reader import read_value
-from redraft.models.testing import FunctionModel, Line
+from redraft.llm.base import Request
+from redraft.llm.reply_reader import read_value
+from redraft.llm.testing import FunctionModel, Line
 from redraft.prompts.book import PromptBook
 from tests.judges import Json, Sheet, sentence_of
 

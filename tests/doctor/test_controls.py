@@ -7,15 +7,15 @@ from typing import get_args
 
 import pytest
 
-from redraft.doctor.checkup import Check, Patient, check_aims, examine
-from redraft.doctor.controls import controls, expected
-from redraft.doctor.probes import EMPTY, HOLLOW, ITSELF, probes, texts
 from redraft.domain import Evaluation
 from redraft.errors import UnreadableReply, UsageError
 from redraft.evaluators.base import Case, Evaluator, statements_of
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.evaluators.metric_info import MetricAim
-from redraft.models.testing import FunctionModel
+from redraft.lab.doctor.checkup import Check, Patient, check_aims, examine
+from redraft.lab.doctor.controls import controls, expected
+from redraft.lab.doctor.probes import EMPTY, HOLLOW, ITSELF, probes, texts
+from redraft.llm.testing import FunctionModel
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import Limits
 from redraft.store.store import Store

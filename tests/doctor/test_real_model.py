@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from redraft.doctor.checkup import Patient, examine
-from redraft.doctor.controls import controls, expected
-from redraft.doctor.probes import EMPTY, HOLLOW
 from redraft.evaluators.catalog import BUILT_IN
+from redraft.lab.doctor.checkup import Patient, examine
+from redraft.lab.doctor.controls import controls, expected
+from redraft.lab.doctor.probes import EMPTY, HOLLOW
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import DraftConfig, Limits
 from redraft.store.store import Store
@@ -34,7 +34,7 @@ def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 async def test_a_real_model_is_examined_by_coverage(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # All controls take it hours where others are at work, too.
     few = [one for one in controls() if one.name in (EMPTY, HOLLOW, "the same twice")]
-    monkeypatch.setattr("redraft.doctor.controls.controls", lambda: few)
+    monkeypatch.setattr("redraft.lab.doctor.controls.controls", lambda: few)
     coverage = BUILT_IN["coverage"]
     settings = DraftConfig(context_tokens=4096, prompts="simple")
     with Store(tmp_path / "redraft.db") as store:

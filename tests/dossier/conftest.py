@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from redraft.dossier.build import read_dossier
-from redraft.dossier.contents import Dossier
+from redraft.report.dossier.build import read_dossier
+from redraft.report.dossier.contents import Dossier
 from redraft.store.store import Store
 from tests.dossier.keepers import Shelf, stocked
 from tests.pages.support import refined

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from redraft.domain import Evaluation
-from redraft.dossier.comparison.build import read_beside
-from redraft.dossier.comparison.contents import RunsBeside, RunVerdict
-from redraft.dossier.comparison.contestants import letters
-from redraft.dossier.comparison.pairs import fifth_of, standing
-from redraft.dossier.comparison.sides import counted, interval_of_mean
 from redraft.errors import UsageError
-from redraft.pages.comparison import comparison_page
+from redraft.report.dossier.comparison.build import read_beside
+from redraft.report.dossier.comparison.contents import RunsBeside, RunVerdict
+from redraft.report.dossier.comparison.contestants import letters
+from redraft.report.dossier.comparison.pairs import fifth_of, standing
+from redraft.report.dossier.comparison.sides import counted, interval_of_mean
+from redraft.report.pages.comparison import comparison_page
 from redraft.store.store import Store
 from tests.dossier.keepers import Shelf
 

@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 from redraft import Session, read_lineage, read_trace
-from redraft.dossier.build import read_dossier
-from redraft.dossier.contents import Dossier
 from redraft.errors import RunError
-from redraft.history.family import GIVEN_SAID
-from redraft.history.lineage import came_up
-from redraft.models.base import Request
-from redraft.pages.dossier import dossier_page
-from redraft.pages.markdown import dossier_markdown
+from redraft.llm.base import Request
 from redraft.readers.documents import parse
+from redraft.report.dossier.build import read_dossier
+from redraft.report.dossier.contents import Dossier
+from redraft.report.history.family import GIVEN_SAID
+from redraft.report.history.lineage import came_up
+from redraft.report.pages.dossier import dossier_page
+from redraft.report.pages.markdown import dossier_markdown
 from redraft.rulings import FinalComparison
 from redraft.settings import DraftConfig, Limits
 from redraft.store.store import Store

@@ -13,10 +13,10 @@ import pytest
 from redraft import Session
 from redraft.domain import Evaluation, Task
 from redraft.errors import UsageError
-from redraft.history.results import Result
 from redraft.prompts.coherence import ERROR_TYPES
 from redraft.prompts.contract import UNSURE
 from redraft.readers.documents import parse
+from redraft.report.history.results import Result
 from redraft.runs.forecast import forecast
 from redraft.runs.prepare import RunSpec, prepare
 from redraft.settings import Evaluate, JudgeConfig

@@ -14,8 +14,8 @@ from redraft import Limits
 from redraft.domain import Evaluation, KeyFacts
 from redraft.errors import BudgetError, UsageError
 from redraft.events import CallAnswered, Event
-from redraft.history.results import Result
-from redraft.models.base import Model
+from redraft.llm.base import Model
+from redraft.report.history.results import Result
 from tests.judges import (
     KEY,
     Court,

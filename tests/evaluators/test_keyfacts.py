@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from redraft.domain import Evidence, KeyFact, KeyFacts, Level, Objection, Perspective, Span, Tree
 from redraft.evaluators.faithfulness import by_level
 from redraft.evaluators.keyfact_recall import Shares, gaps, recalls
-from redraft.packs.keyfacts import (
+from redraft.evaluators.reference.keyfacts import (
     ListedFact,
     bin_of,
     items_of,

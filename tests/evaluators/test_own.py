@@ -23,10 +23,10 @@ from redraft.evaluators.metric_info import MetricAim, aim_of
 from redraft.evaluators.panel import Panel
 from redraft.events import Event, Noted
 from redraft.graphs.review import REVIEW
-from redraft.history.trace import read_trace
-from redraft.models.testing import FunctionModel, ScriptError
+from redraft.llm.testing import FunctionModel, ScriptError
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel
+from redraft.report.history.trace import read_trace
 from redraft.runs.forecast import forecast
 from redraft.runs.prepare import RunSpec, prepare, recall, record
 from redraft.settings import JudgeConfig, Limits, PolicyName, RefineConfig, with_draft

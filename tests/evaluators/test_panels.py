@@ -17,7 +17,7 @@ from redraft.evaluators.consensus import DISPUTED, ItemVotes, JudgeVerdicts, agg
 from redraft.evaluators.coverage import shares
 from redraft.evaluators.faithfulness import by_level
 from redraft.evaluators.keyfact_recall import recalls
-from redraft.packs.keyfacts import LEVELS, items_of
+from redraft.evaluators.reference.keyfacts import LEVELS, items_of
 from tests.evaluators.test_keyfacts import GROWN, tree
 from tests.judges import Court, Keepers, Said, Sheet, asked_of, function_model, island, told
 

@@ -14,9 +14,9 @@ from redraft.domain import Document, Evaluation
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import evaluators
 from redraft.evaluators.statistics import Statistics
-from redraft.history.results import Result
-from redraft.history.trace import read_trace, scores_of
 from redraft.readers.documents import parse
+from redraft.report.history.results import Result
+from redraft.report.history.trace import read_trace, scores_of
 from tests.judges import Court, island, told
 
 SOURCE = "The keeper lit the lamp. The keeper wrote it down.\n\nA gull slept on the rail. Nobody came. Nobody knew."

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from redraft.domain import Totals
-from redraft.experiments.grid.design import GridDesign, GridSystem
-from redraft.experiments.grid.records import (
+from redraft.lab.experiments.grid.design import GridDesign, GridSystem
+from redraft.lab.experiments.grid.records import (
     AspectVotes,
     GridJudgment,
     GridOutcome,
@@ -16,9 +16,9 @@ from redraft.experiments.grid.records import (
     GridSummary,
     Lengths,
 )
-from redraft.experiments.longsumeval.records import LongSumEvalDesign as RefiningDesign
-from redraft.experiments.longsumeval.records import Refined, RefinedOutcome, RefineSetting, Stand
-from redraft.experiments.plan import NamedModel
+from redraft.lab.experiments.longsumeval.records import LongSumEvalDesign as RefiningDesign
+from redraft.lab.experiments.longsumeval.records import Refined, RefinedOutcome, RefineSetting, Stand
+from redraft.lab.experiments.plan import NamedModel
 from redraft.prompts.coherence import ASPECTS
 from redraft.settings import DraftConfig, JudgeConfig, PolicyName, RefineConfig
 

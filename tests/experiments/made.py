@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from redraft.domain import Perspective
-from redraft.experiments.hamlet.experiment import HamletItem, HamletScore, PooledShare
+from redraft.lab.experiments.hamlet.experiment import HamletItem, HamletScore, PooledShare
 from redraft.runs.experiment_runner import Failure
 
 Pair = tuple[int, int]

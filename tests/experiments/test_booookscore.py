@@ -18,7 +18,9 @@ import pytest
 
 from redraft import Limits, Session, Store
 from redraft.agents.proofreader import Proofreader
-from redraft.agreement.annotations import (
+from redraft.errors import RunError, UsageError
+from redraft.evaluators.bootstrap import spread_of_mean
+from redraft.lab.agreement.annotations import (
     CLEAR,
     AnnotatedSentence,
     Annotations,
@@ -27,18 +29,16 @@ from redraft.agreement.annotations import (
     read_annotations,
     read_summaries,
 )
-from redraft.errors import RunError, UsageError
-from redraft.evaluators.bootstrap import spread_of_mean
-from redraft.experiments.booookscore.experiment import (
+from redraft.lab.experiments.booookscore.experiment import (
     CoherenceDesign,
     CoherenceOutcome,
     SystemJudgment,
     judged,
     measured,
 )
-from redraft.experiments.booookscore.tables import EXPERIMENT
-from redraft.reports.report import Report
-from redraft.reports.tables import Table
+from redraft.lab.experiments.booookscore.tables import EXPERIMENT
+from redraft.report.reports.report import Report
+from redraft.report.reports.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.text import tokens
 from redraft.text.languages import language_of

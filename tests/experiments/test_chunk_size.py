@@ -15,8 +15,8 @@ import pytest
 from redraft import Limits, Session, Store
 from redraft.domain import Document, Totals
 from redraft.errors import BudgetError, RunError, UsageError
-from redraft.experiments.chunk_size import EXPERIMENT, MarkedChunk, SizeDesign, SizeOutcome, chunk_sizes, plan_table
-from redraft.models.prices import PriceTable
+from redraft.lab.experiments.chunk_size import EXPERIMENT, MarkedChunk, SizeDesign, SizeOutcome, chunk_sizes, plan_table
+from redraft.llm.prices import PriceTable
 from redraft.prompts.factual import ChunkMarks
 from redraft.readers.documents import parse
 from redraft.runs.experiment_runner import ExperimentRunner

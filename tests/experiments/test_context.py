@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from redraft import DraftConfig, Limits, Store
-from redraft.experiments.context.experiment import ContextOutcome, context
-from redraft.experiments.context.planning import plan_table
-from redraft.experiments.context.records import ContextDesign
-from redraft.experiments.context.tables import EXPERIMENT
-from redraft.experiments.plan import NamedModel
-from redraft.models.prices import PriceTable
+from redraft.lab.experiments.context.experiment import ContextOutcome, context
+from redraft.lab.experiments.context.planning import plan_table
+from redraft.lab.experiments.context.records import ContextDesign
+from redraft.lab.experiments.context.tables import EXPERIMENT
+from redraft.lab.experiments.plan import NamedModel
+from redraft.llm.prices import PriceTable
 from redraft.runs.experiment_runner import ExperimentRunner
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
 from tests.experiments.made import rows

@@ -12,9 +12,9 @@ import pytest
 from redraft import DraftConfig, Limits, Store
 from redraft.domain import Span, Totals
 from redraft.errors import UsageError
-from redraft.experiments.context.experiment import ContextOutcome
-from redraft.experiments.context.facts import Bureau, changes, expected_thirds
-from redraft.experiments.context.records import (
+from redraft.lab.experiments.context.experiment import ContextOutcome
+from redraft.lab.experiments.context.facts import Bureau, changes, expected_thirds
+from redraft.lab.experiments.context.records import (
     AtomicFact,
     BaselineSummary,
     ContextContestant,
@@ -27,7 +27,7 @@ from redraft.experiments.context.records import (
     read_steps,
     steps_of,
 )
-from redraft.experiments.context.tables import (
+from redraft.lab.experiments.context.tables import (
     accuracy_steps_table,
     accuracy_table,
     changes_table,
@@ -39,8 +39,8 @@ from redraft.experiments.context.tables import (
     positions_table,
     shares_table,
 )
-from redraft.experiments.pictures import drawn
-from redraft.experiments.plan import NamedModel
+from redraft.lab.experiments.pictures import drawn
+from redraft.lab.experiments.plan import NamedModel
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.text.likeness import ByWords
 from tests.experiments.made import rows

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from redraft.errors import UsageError
-from redraft.experiments.data.describe import check, description
-from redraft.experiments.data.forms import FORMS
-from redraft.experiments.data.read import examples_of, read_contents
-from redraft.experiments.data.sets import SETS, as_line, joined
-from redraft.experiments.sources import documents_of
+from redraft.lab.experiments.data.describe import check, description
+from redraft.lab.experiments.data.forms import FORMS
+from redraft.lab.experiments.data.read import examples_of, read_contents
+from redraft.lab.experiments.data.sets import SETS, as_line, joined
+from redraft.lab.experiments.sources import documents_of
 from redraft.text.tokens import EstimatingTokenizer
 
 STORY = (

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from redraft.experiments.grid.records import GridOutcome, GridSummary, Lengths
-from redraft.experiments.grid.tables import EXPERIMENT as GRID
-from redraft.experiments.grid.tables import (
+from redraft.lab.experiments.grid.records import GridOutcome, GridSummary, Lengths
+from redraft.lab.experiments.grid.tables import EXPERIMENT as GRID
+from redraft.lab.experiments.grid.tables import (
     agreement_table,
     configuration_table,
     cost_table,
@@ -19,17 +19,17 @@ from redraft.experiments.grid.tables import (
     score_table,
     summary_table,
 )
-from redraft.experiments.longsumeval.tables import EXPERIMENT as LONGSUMEVAL
-from redraft.experiments.longsumeval.tables import (
+from redraft.lab.experiments.longsumeval.tables import EXPERIMENT as LONGSUMEVAL
+from redraft.lab.experiments.longsumeval.tables import (
     gain_table,
     initial_table,
     order_table,
     round_table,
     threshold_table,
 )
-from redraft.experiments.pictures import drawn
-from redraft.experiments.sources import Ready
-from redraft.reports.tables import Table
+from redraft.lab.experiments.pictures import drawn
+from redraft.lab.experiments.sources import Ready
+from redraft.report.reports.tables import Table
 from redraft.runs.experiment_runner import Failure
 from tests.experiments.grids import (
     contestant,

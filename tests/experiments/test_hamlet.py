@@ -18,15 +18,15 @@ import pytest
 from redraft import Limits, Store
 from redraft.errors import PlanError, UsageError
 from redraft.events import CallAnswered, Event, PartDone
-from redraft.experiments.hamlet.experiment import HamletOutcome
-from redraft.models.prices import PriceTable
+from redraft.lab.experiments.hamlet.experiment import HamletOutcome
+from redraft.llm.prices import PriceTable
 from redraft.settings import Price
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
 from tests.experiments.world import ALL_KNOWING, HALF_KNOWING, Lab, answer, asked_about, files, sent, serving
 from tests.judges import KEY, island, keepers_in, seen_on
 
 _PROCESSES = multiprocessing.get_context("forkserver")
-_PROCESSES.set_forkserver_preload([__name__, "redraft.models.openai"])
+_PROCESSES.set_forkserver_preload([__name__, "redraft.llm.openai"])
 # Of the tables all but what depends on who was first to ask what both models ask.
 MEASURES = ("summaries.csv", "recall.csv", "gaps.csv", "faithfulness.csv", "errors.csv", "length.csv", "sizes.csv")
 PRICES = PriceTable({}, {name: Price(prompt=1, completion=2) for name in ("whole", "half", "judge")})

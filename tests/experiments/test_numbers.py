@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Objection, Span, Totals, Tree
-from redraft.experiments.hamlet.experiment import HamletItem, HamletScore, HamletSubject
-from redraft.experiments.hamlet.tables import (
+from redraft.lab.experiments.hamlet.experiment import HamletItem, HamletScore, HamletSubject
+from redraft.lab.experiments.hamlet.tables import (
     cost_table,
     difference_table,
     error_table,
@@ -22,7 +22,7 @@ from redraft.experiments.hamlet.tables import (
     size_table,
     summary_table,
 )
-from redraft.experiments.pictures import drawn
+from redraft.lab.experiments.pictures import drawn
 from redraft.runs.experiment_runner import Failure
 from tests.experiments.made import LOST, faithful, item, recall, rows
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from redraft.errors import UsageError
-from redraft.experiments.pictures import DRAWN, drawn
-from redraft.experiments.published import read_results
-from redraft.pages.report import report_page, sections
-from redraft.reports.report import Report
-from redraft.reports.tables import Table, plain
+from redraft.lab.experiments.pictures import DRAWN, drawn
+from redraft.lab.experiments.published import read_results
+from redraft.report.pages.report import report_page, sections
+from redraft.report.reports.report import Report
+from redraft.report.reports.tables import Table, plain
 
 GAPS = Table(
     "gaps",

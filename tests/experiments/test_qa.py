@@ -19,12 +19,12 @@ import pytest
 
 from redraft import DraftConfig, Limits, Store
 from redraft.events import CallAnswered, Event, Observer, unobserved
-from redraft.experiments.pictures import drawn
-from redraft.experiments.plan import NamedModel
-from redraft.experiments.qa.experiment import QaOutcome, qa
-from redraft.experiments.qa.records import QaDesign
-from redraft.experiments.qa.tables import EXPERIMENT
-from redraft.reports.tables import Table
+from redraft.lab.experiments.pictures import drawn
+from redraft.lab.experiments.plan import NamedModel
+from redraft.lab.experiments.qa.experiment import QaOutcome, qa
+from redraft.lab.experiments.qa.records import QaDesign
+from redraft.lab.experiments.qa.tables import EXPERIMENT
+from redraft.report.reports.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner
 from tests.chatserver import Answer, ChatServer, Fault, Seen, asked, text_of
 from tests.experiments.valley import book, over_wire, paragraph

@@ -9,9 +9,9 @@ import pytest
 from redraft.agents.questioner import JudgedAnswer, Response
 from redraft.domain import Document, Span, Totals
 from redraft.evaluators.similarity import rouge1
-from redraft.experiments.context.records import ReadingStep
-from redraft.experiments.qa.records import ANSWERS, QUESTIONS, VERDICTS, QaCell, QaItem, QaSubject
-from redraft.experiments.qa.tables import (
+from redraft.lab.experiments.context.records import ReadingStep
+from redraft.lab.experiments.qa.records import ANSWERS, QUESTIONS, VERDICTS, QaCell, QaItem, QaSubject
+from redraft.lab.experiments.qa.tables import (
     abstention_table,
     accuracy_table,
     agreement_table,
@@ -28,7 +28,7 @@ from redraft.experiments.qa.tables import (
     yes_no_table,
 )
 from redraft.questions import QuestionType, TypedQuestion, TypedQuestions, third_of
-from redraft.reports.tables import Table
+from redraft.report.reports.tables import Table
 from redraft.runs.experiment_runner import Failure
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from redraft.domain import Evidence, KeyFact, KeyFacts, Perspective, Span, Tree
-from redraft.experiments.hamlet.experiment import asked_trees
+from redraft.lab.experiments.hamlet.experiment import asked_trees
 
 BOTH: tuple[Perspective, ...] = ("analytical", "narrative")
 

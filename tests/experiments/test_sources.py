@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redraft.errors import RedraftError
-from redraft.experiments.sources import documents_of
+from redraft.lab.experiments.sources import documents_of
 
 
 @pytest.fixture

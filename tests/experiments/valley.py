@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from redraft.domain import Document
-from redraft.models.base import Request
+from redraft.llm.base import Request
 from redraft.prompts.judging import AnswerFromDocumentGiven, DocumentAnswer, DocumentAnswers
 from redraft.prompts.typed import (
     AnswerQuestionsGiven,

@@ -16,11 +16,11 @@ import pytest
 from redraft import DraftConfig, Limits, Store
 from redraft.domain import Document
 from redraft.events import Observer, unobserved
-from redraft.experiments.hamlet.experiment import HamletDesign, HamletOutcome, hamlet
-from redraft.experiments.hamlet.tables import EXPERIMENT
-from redraft.experiments.pictures import drawn
-from redraft.experiments.plan import NamedModel
-from redraft.models.prices import PriceTable
+from redraft.lab.experiments.hamlet.experiment import HamletDesign, HamletOutcome, hamlet
+from redraft.lab.experiments.hamlet.tables import EXPERIMENT
+from redraft.lab.experiments.pictures import drawn
+from redraft.lab.experiments.plan import NamedModel
+from redraft.llm.prices import PriceTable
 from redraft.runs.experiment_runner import ExperimentRunner
 from tests.chatserver import Answer, ChatServer, Fault, Seen, asked, text_of
 from tests.judges import KEY, Keepers, Said, island, seen_on, told

@@ -14,11 +14,11 @@ from redraft import DraftConfig, JudgeConfig, RefineConfig
 from redraft.cli.views.histories import trace_lines
 from redraft.errors import ProviderError, UsageError
 from redraft.graphs.final_comparison import attainment
-from redraft.history.trace import read_trace
-from redraft.models.base import Request
-from redraft.models.prices import PriceTable
-from redraft.models.testing import Line
+from redraft.llm.base import Request
+from redraft.llm.prices import PriceTable
+from redraft.llm.testing import Line
 from redraft.prompts.coherence import Preferred
+from redraft.report.history.trace import read_trace
 from redraft.runs.forecast import spending_of
 from redraft.runs.prepare import RunSpec
 from redraft.settings import Evaluate

@@ -63,9 +63,7 @@ async def test_it_goes_on_from_a_checkpoint_with_other_aims(bench: Bench) -> Non
 
 
 @pytest.mark.parametrize("number", [0, 1])
-async def test_a_fork_that_ends_sooner_leaves_no_round_of_the_way_that_was_abandoned(
-    bench: Bench, number: int
-) -> None:
+async def test_a_fork_that_ends_sooner_leaves_no_round_of_the_way_that_was_abandoned(bench: Bench, number: int) -> None:
     graph = compiled()
     async with bench.session() as session:
         before = await gone(graph, bench, session)

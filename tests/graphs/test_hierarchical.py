@@ -23,8 +23,8 @@ from redraft.errors import (
     UsageError,
 )
 from redraft.graphs.plan import CONTEXT_SHARE
-from redraft.models.base import Request
-from redraft.models.testing import FunctionModel, Line
+from redraft.llm.base import Request
+from redraft.llm.testing import FunctionModel, Line
 from redraft.text.words import count_words
 from tests.support import Desk, betraying, obedient, prose, story
 

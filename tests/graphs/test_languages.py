@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from redraft.domain import Document
-from redraft.models.base import Request
-from redraft.models.testing import Line
+from redraft.llm.base import Request
+from redraft.llm.testing import Line
 from redraft.readers.documents import parse
 from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.words import count_words

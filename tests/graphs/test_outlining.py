@@ -9,8 +9,8 @@ import pytest
 
 from redraft.domain import Usage
 from redraft.errors import RefusedReply
-from redraft.models.base import Request
-from redraft.models.testing import Line
+from redraft.llm.base import Request
+from redraft.llm.testing import Line
 from redraft.prompts.judging import (
     DocumentQuestion,
     DocumentQuestions,

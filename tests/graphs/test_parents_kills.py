@@ -13,13 +13,13 @@ import pytest
 from redraft import DraftConfig, Limits, Session, Store
 from redraft.domain import Parent
 from redraft.events import CallAnswered, Event
-from redraft.history.results import Result
+from redraft.report.history.results import Result
 from tests.chatserver import ChatServer
 from tests.judges import KEY
 from tests.support import story
 
 _PROCESSES = multiprocessing.get_context("forkserver")
-_PROCESSES.set_forkserver_preload([__name__, "redraft.models.openai"])
+_PROCESSES.set_forkserver_preload([__name__, "redraft.llm.openai"])
 
 
 async def work(database: Path, url: str, strategy: str, answers: int = 0) -> Result:

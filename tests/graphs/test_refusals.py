@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from redraft.errors import IncompleteError, RedraftError, RefusedReply
-from redraft.models.base import Request
-from redraft.models.testing import Line
+from redraft.llm.base import Request
+from redraft.llm.testing import Line
 from tests.support import Desk, obedient, story
 from tests.torture.refusals import refusals
 

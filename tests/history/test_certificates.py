@@ -11,8 +11,8 @@ import pytest
 from redraft.builtin.facade import IDENTITY
 from redraft.domain import Evaluation
 from redraft.evaluators.catalog import BUILT_IN
-from redraft.history import certificates as module
-from redraft.history.certificates import certificate, in_words, packaged, packaged_words, standing_of
+from redraft.report.history import certificates as module
+from redraft.report.history.certificates import certificate, in_words, packaged, packaged_words, standing_of
 from redraft.settings import DraftConfig, Evaluate, JudgeConfig, ModelSettings
 from redraft.store.agreements import Agreement
 from redraft.store.runs import Run

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redraft.domain import Draft, Evaluation, Evidence, Finding, Round
-from redraft.history.changes import DraftDiff, changed_words, changes_between, difference
-from redraft.history.trace import Turn
+from redraft.report.history.changes import DraftDiff, changed_words, changes_between, difference
+from redraft.report.history.trace import Turn
 
 SENTENCES = st.lists(
     st.sampled_from(["He came home.", "She left.", "The bank broke.", "The bank broke at night.", "Rain fell."]),

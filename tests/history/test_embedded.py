@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from redraft.history.lineage import KeptEncoder, read_lineage
+from redraft.report.history.lineage import KeptEncoder, read_lineage
 from redraft.store.store import Store
 from redraft.text.embeddings import Embeddings
 from tests.history.test_lineage import drafted

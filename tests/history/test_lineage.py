@@ -11,12 +11,12 @@ import pytest
 from redraft import Session, cited, read_lineage
 from redraft.domain import Document, Parent, Span
 from redraft.errors import RunError, UsageError
-from redraft.history import lineage as module
-from redraft.history.citations import basis
-from redraft.history.lineage import By, Lineage
-from redraft.models.base import Request
-from redraft.models.testing import Line
+from redraft.llm.base import Request
+from redraft.llm.testing import Line
 from redraft.readers.documents import parse
+from redraft.report.history import lineage as module
+from redraft.report.history.citations import basis
+from redraft.report.history.lineage import By, Lineage
 from redraft.store.store import Store
 from tests.judges import Court, told
 from tests.store.support import plain

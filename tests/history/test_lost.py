@@ -26,10 +26,10 @@ from redraft.domain import (
     Usage,
 )
 from redraft.errors import RefusedReply, RunError
-from redraft.history.lineage import read_lineage
-from redraft.history.lost import Loss, Losses, read_losses
-from redraft.models.base import Request
-from redraft.models.testing import Line
+from redraft.llm.base import Request
+from redraft.llm.testing import Line
+from redraft.report.history.lineage import read_lineage
+from redraft.report.history.lost import Loss, Losses, read_losses
 from redraft.settings import DraftConfig
 from redraft.store.store import Store
 from tests.history.test_embedded import Counting

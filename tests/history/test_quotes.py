@@ -9,7 +9,7 @@ from redraft.agents import fact_checker
 from redraft.domain import Document, Evaluation, Evidence, Pack, PackQuestion, Span
 from redraft.evaluators import consistency, coverage, keyfact_recall
 from redraft.evaluators.metric_info import FINE, LACKING
-from redraft.history.quotes import held_of, quotes_of
+from redraft.report.history.quotes import held_of, quotes_of
 from redraft.store.store import Store
 from tests.store.support import run
 

@@ -11,7 +11,7 @@ import pytest
 from redraft.domain import Document, DocumentSection, Span
 from redraft.errors import RunError
 from redraft.graphs.review import ReviewQuestion
-from redraft.history.trace import read_trace
+from redraft.report.history.trace import read_trace
 from redraft.text.places import place_of
 from tests.judges import Court, Json, named, told
 

@@ -16,14 +16,14 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from redraft.errors import ProviderError, RedraftError, RefusedReply, UsageError
-from redraft.models.chat import ChatModel
-from redraft.models.secrets import without
-from redraft.models.testing import ScriptedModel
+from redraft.llm.chat import ChatModel
+from redraft.llm.secrets import without
+from redraft.llm.testing import ScriptedModel
 from redraft.runs.models import open_model
 from redraft.settings import DraftConfig
 from tests.chatserver import Answer, ChatServer, Fault
 from tests.command import Command
-from tests.models.support import Desk, make_book, story
+from tests.llm.support import Desk, make_book, story
 
 KEY = "q7/Zt+plain-KEYWORD/9182"
 FORMS = {
@@ -61,7 +61,7 @@ async def test_a_key_is_struck_out_of_whatever_comes_from_outside(desk: Desk, fo
         "refusal": Answer("", refusal=said),
         "reply": Answer(said),
     }
-    desk.monkeypatch.setattr("tests.models.support.KEY", KEY)
+    desk.monkeypatch.setattr("tests.llm.support.KEY", KEY)
     with ChatServer([answers[way]]) as server:
         async with desk.at(server) as model:
             shown = ""

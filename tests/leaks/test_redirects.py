@@ -12,7 +12,7 @@ from redraft.errors import ProviderError
 from redraft.runs.models import open_model, resolve
 from redraft.settings import DraftConfig
 from tests.leaks.listener import Listener
-from tests.models.support import KEY, Desk, make_book, story
+from tests.llm.support import KEY, Desk, make_book, story
 
 # A provider whose SDK makes its client when it is first looked at, and keeps the HTTP client within that.
 PROVIDED = """

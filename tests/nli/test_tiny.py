@@ -11,11 +11,11 @@ import pytest
 from redraft import Session
 from redraft.domain import Evidence, KeyFact, KeyFacts, Level, Span, Tree
 from redraft.errors import UsageError
-from redraft.models.nli import verdicts
-from redraft.models.nli.entailment import load_entailment
-from redraft.models.nli.model import opened
-from redraft.models.nli.verdicts import SURE, hold
-from redraft.packs.keyfacts import keyfacts_id
+from redraft.evaluators.reference.keyfacts import keyfacts_id
+from redraft.llm.nli import verdicts
+from redraft.llm.nli.entailment import load_entailment
+from redraft.llm.nli.model import opened
+from redraft.llm.nli.verdicts import SURE, hold
 from redraft.readers.documents import load
 from redraft.settings import JudgeConfig
 from tests.cli.inside import Inside

@@ -14,14 +14,14 @@ from lxml import etree, html
 
 from redraft.cli import options
 from redraft.domain import Document, Span
-from redraft.history.citations import Citations, cited
-from redraft.history.family import Member
-from redraft.history.lineage import Lineage, Origin, TracedSentence
-from redraft.outputs import formats
-from redraft.outputs.formats import FORMATS, format_of, written
-from redraft.outputs.paper import Note, Paper, PaperPart
 from redraft.readers.child import READERS
 from redraft.readers.markup import tag
+from redraft.report.history.citations import Citations, cited
+from redraft.report.history.family import Member
+from redraft.report.history.lineage import Lineage, Origin, TracedSentence
+from redraft.report.outputs import formats
+from redraft.report.outputs.formats import FORMATS, format_of, written
+from redraft.report.outputs.paper import Note, Paper, PaperPart
 from redraft.text.sentences import sentences
 from tests.browser import browser, need_browser
 

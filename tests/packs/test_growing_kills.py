@@ -14,7 +14,7 @@ import pytest
 from redraft import DraftConfig, Limits, RefineConfig, Session, Store
 from redraft.domain import KeyFacts
 from redraft.events import Event, unobserved
-from redraft.history.results import Result
+from redraft.report.history.results import Result
 from redraft.text import tokens
 from tests.chatserver import ChatServer
 from tests.judges import KEY, island, told

@@ -14,11 +14,11 @@ from redraft import Store
 from redraft.domain import Evaluation, Pack, Usage
 from redraft.errors import ProviderError, RefusedReply
 from redraft.evaluators.base import Case, Evaluator
+from redraft.evaluators.reference.exchange import import_pack
+from redraft.evaluators.reference.pack_file import pack_json
 from redraft.events import Event, Noted
-from redraft.history.results import Result, built
-from redraft.history.trace import read_trace
-from redraft.packs.exchange import import_pack
-from redraft.packs.pack_file import pack_json
+from redraft.report.history.results import Result, built
+from redraft.report.history.trace import read_trace
 from tests.judges import Court, Keepers, Said, Sheet, asked_of, island, told
 from tests.store.support import pack as some_pack
 

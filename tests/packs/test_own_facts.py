@@ -11,8 +11,8 @@ import pytest
 
 from redraft import DraftConfig, JudgeConfig, Session, Store
 from redraft.domain import Document, KeyFacts
-from redraft.history.results import Result
 from redraft.readers.documents import load
+from redraft.report.history.results import Result
 from tests.support import SAMPLE
 
 pytestmark = pytest.mark.slow

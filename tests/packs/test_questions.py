@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from redraft.domain import Pack
 from redraft.errors import JudgingError, UsageError
+from redraft.evaluators.reference.questions import chosen_in
 from redraft.events import Event, Noted
-from redraft.history.results import Result
-from redraft.packs.questions import chosen_in
+from redraft.report.history.results import Result
 from redraft.settings import JudgeConfig
 from tests.chatserver import Answer
 from tests.judges import KEY, Court, Keepers, Said, Sheet, asked_of, island, told

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import pytest
 
-from redraft.dossier.build import read_dossier
-from redraft.dossier.contents import Dossier
-from redraft.pages.dossier import dossier_page
+from redraft.report.dossier.build import read_dossier
+from redraft.report.dossier.contents import Dossier
+from redraft.report.pages.dossier import dossier_page
 from redraft.store.store import Store
 from tests.pages.support import refined
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from redraft.dossier.comparison.build import read_beside
-from redraft.dossier.comparison.contents import RunsBeside
-from redraft.pages.comparison import comparison_page
+from redraft.report.dossier.comparison.build import read_beside
+from redraft.report.dossier.comparison.contents import RunsBeside
+from redraft.report.pages.comparison import comparison_page
 from redraft.store.store import Store
 from tests.browser import browser, need_browser, serious
 from tests.dossier.keepers import Shelf, stocked

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from redraft.dossier.contents import Dossier, SentenceEntry
-from redraft.pages.dossier import dossier_page
+from redraft.report.dossier.contents import Dossier, SentenceEntry
+from redraft.report.pages.dossier import dossier_page
 from tests.browser import browser, need_browser, serious
 from tests.pages.conftest import Exported
 from tests.pages.support import changed

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from redraft.experiments.published import read_results
-from redraft.pages.report import report_page
-from redraft.reports.report import Report
-from redraft.reports.tables import Cell, Table
+from redraft.lab.experiments.published import read_results
+from redraft.report.pages.report import report_page
+from redraft.report.reports.report import Report
+from redraft.report.reports.tables import Cell, Table
 from tests.browser import browser, need_browser, serious
 
 pytestmark = pytest.mark.slow

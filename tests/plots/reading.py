@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from xml.etree import ElementTree
 
-from redraft.plots.picture import Picture, width
+from redraft.report.plots.picture import Picture, width
 
 SVG = "{http://www.w3.org/2000/svg}"
 _COMMAND = re.compile(r"([MLHVZ])([^MLHVZ]*)")

@@ -6,17 +6,17 @@ import math
 import random
 
 from redraft.domain import Span
-from redraft.plots.costs import CostPoint, ScoreAgainstCost
-from redraft.plots.curves import Curve, CurvePoint, Densities, Trend, Trends
-from redraft.plots.differences import Differences, PlottedDifference
-from redraft.plots.figure import Sparkline
-from redraft.plots.grids import Grid, Grids
-from redraft.plots.minimap import MarkedSpan, Minimap
-from redraft.plots.parts import DocumentPart, Parts
-from redraft.plots.picture import Plot
-from redraft.plots.round_scores import Metric, RoundScores
-from redraft.plots.shares import ShareBar, Shares
-from redraft.plots.waterfall import Waterfall, WaterfallCall
+from redraft.report.plots.costs import CostPoint, ScoreAgainstCost
+from redraft.report.plots.curves import Curve, CurvePoint, Densities, Trend, Trends
+from redraft.report.plots.differences import Differences, PlottedDifference
+from redraft.report.plots.figure import Sparkline
+from redraft.report.plots.grids import Grid, Grids
+from redraft.report.plots.minimap import MarkedSpan, Minimap
+from redraft.report.plots.parts import DocumentPart, Parts
+from redraft.report.plots.picture import Plot
+from redraft.report.plots.round_scores import Metric, RoundScores
+from redraft.report.plots.shares import ShareBar, Shares
+from redraft.report.plots.waterfall import Waterfall, WaterfallCall
 
 MODELS = (
     "openai:gpt-4o-mini",

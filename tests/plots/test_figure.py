@@ -6,10 +6,10 @@ import csv
 import io
 import re
 
-from redraft.plots.figure import figure, table
-from redraft.plots.parts import DocumentPart, Parts
-from redraft.plots.picture import STYLES, data
-from redraft.reports.tables import Table
+from redraft.report.plots.figure import figure, table
+from redraft.report.plots.parts import DocumentPart, Parts
+from redraft.report.plots.picture import STYLES, data
+from redraft.report.reports.tables import Table
 
 PLOT = Parts([DocumentPart("<I>", 0.5, 8, 2), DocumentPart("II", None, 0, 1234)])
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft.plots.axes import Bands, Clock, Linear, Log
-from redraft.plots.picture import percent, shown, signed, written
+from redraft.report.plots.axes import Bands, Clock, Linear, Log
+from redraft.report.plots.picture import percent, shown, signed, written
 
 ANY = st.floats(allow_nan=True, allow_infinity=True)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from redraft.plots.picture import (
+from redraft.report.plots.picture import (
     COLOURS,
     FILE_STYLES,
     NARROW,

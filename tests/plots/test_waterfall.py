@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from redraft.plots.picture import NARROW, WIDE
-from redraft.plots.waterfall import KINDS, ROWS, STEPS, Waterfall, WaterfallCall, under_way
+from redraft.report.plots.picture import NARROW, WIDE
+from redraft.report.plots.waterfall import KINDS, ROWS, STEPS, Waterfall, WaterfallCall, under_way
 from tests.plots.reading import Mark, Read
 from tests.plots.samples import calls
 
@@ -88,7 +88,7 @@ def test_the_worst_of_runs_is_a_small_picture_too() -> None:
 @pytest.mark.slow
 def test_work_grows_hardly_faster_than_the_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counted, not timed: how often a call's time is looked up in the steps."""
-    from redraft.plots import waterfall
+    from redraft.report.plots import waterfall
 
     looked = 0
     step = waterfall._step

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from redraft.models.reply_reader import NoValueError, read_value
+from redraft.llm.reply_reader import NoValueError, read_value
 from redraft.prompts.judging import Comparison, Comparisons, DocumentQuestion, SummaryQuestion
 
 

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from redraft.agents.proofreader import CONFUSION
 from redraft.agents.token_budget import Wording
-from redraft.models.reply_reader import read_value
+from redraft.llm.reply_reader import read_value
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import (
     ASPECTS,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from redraft.errors import PromptError
-from redraft.models.reply_reader import NoValueError, read_value
+from redraft.llm.reply_reader import NoValueError, read_value
 from redraft.prompts import deciding, judging
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.judging import Asked, Comparison, Comparisons, Pair, Ranking, SummaryAnswers

@@ -10,7 +10,7 @@ import pytest
 
 from redraft import Result, Session
 from redraft.domain import Document, Finding
-from redraft.history.results import finding_json
+from redraft.report.history.results import finding_json
 from tests.readers import makers
 from tests.readers.test_formats import as_markdown, book, read
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from redraft.models.reply_reader import NoValueError, read_value
+from redraft.llm.reply_reader import NoValueError, read_value
 from redraft.prompts.tags import TaggedItem, Tags
 from tests.replies.prompts import CASES, Case, Json
 from tests.replies.styles import READ

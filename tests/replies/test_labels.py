@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from redraft.models.reply_reader import NoValueError, read_value
+from redraft.llm.reply_reader import NoValueError, read_value
 from redraft.prompts.factual import Supports, Verifications
 from redraft.prompts.judging import SummaryAnswers
 from redraft.prompts.tags import Tags

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from redraft.agents.accounts import _settled
-from redraft.models.reply_reader import NoValueError, read_value
+from redraft.llm.reply_reader import NoValueError, read_value
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.coherence import Confusion
 from tests.replies.prompts import CASES, NAMES, Case

@@ -35,10 +35,10 @@ from redraft.domain import Usage
 from redraft.errors import EmptyReply, RefusedReply
 from redraft.events import CallAnswered, Event, Noted, unobserved
 from redraft.graphs.review import ReviewQuestion
-from redraft.history.trace import read_trace
-from redraft.models.chat import ChatModel
+from redraft.llm.chat import ChatModel
 from redraft.prompts.book import PromptBook
 from redraft.prompts.deciding import DECIDE
+from redraft.report.history.trace import read_trace
 from redraft.runs.forecast import forecast
 from redraft.runs.prepare import RunSpec, prepare
 from redraft.settings import JudgeConfig, Refine

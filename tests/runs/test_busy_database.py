@@ -15,7 +15,7 @@ import pytest
 
 from redraft import Document, Result
 from redraft.errors import RunError
-from redraft.models.base import Request
+from redraft.llm.base import Request
 from redraft.store import claims
 from tests.judges import Court, Keepers, Said, Sheet, told
 from tests.support import Desk, story

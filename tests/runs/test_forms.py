@@ -12,7 +12,7 @@ from redraft.store.store import Store
 from tests.chatserver import ChatServer, Seen, summarizer, text_of
 from tests.command import Command
 from tests.judges import KEY, Court, told
-from tests.models.test_modes import mode_of
+from tests.llm.test_modes import mode_of
 from tests.support import story
 
 

@@ -10,10 +10,10 @@ import pytest
 from redraft import DraftConfig, Limits
 from redraft.agents import tracer
 from redraft.errors import BudgetError, RunError, UsageError
-from redraft.history.lineage import Lineage, read_lineage
-from redraft.models.base import Request
-from redraft.models.testing import FunctionModel, Line
+from redraft.llm.base import Request
+from redraft.llm.testing import FunctionModel, Line
 from redraft.prompts.origins import AllSources, Sources
+from redraft.report.history.lineage import Lineage, read_lineage
 from redraft.runs import lineage
 from redraft.runs.lineage import foreseen
 from redraft.runs.prepare import prepare

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from redraft.history.lost import Losses, read_losses
-from redraft.models.base import Request
-from redraft.models.testing import FunctionModel, Line
+from redraft.llm.base import Request
+from redraft.llm.testing import FunctionModel, Line
 from redraft.prompts.origins import AllSources, Sources
+from redraft.report.history.lost import Losses, read_losses
 from redraft.runs import lineage
 from redraft.runs.lineage import foreseen
 from redraft.runs.prepare import prepare

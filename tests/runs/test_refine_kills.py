@@ -20,7 +20,7 @@ from redraft import DraftConfig, Limits, RefineConfig, Session, Store
 from redraft.events import CallAnswered, Event, StageStarted, unobserved
 from redraft.graphs import assembly, evaluation, refinement
 from redraft.graphs.review import ReviewQuestion
-from redraft.history.results import Result
+from redraft.report.history.results import Result
 from tests.chatserver import ChatServer, asked
 from tests.judges import KEY, Court, Json, island, told
 
@@ -46,7 +46,7 @@ MADE = ("begin", "finish")
 
 Moment = Literal["before", "after"]
 _PROCESSES = multiprocessing.get_context("forkserver")
-_PROCESSES.set_forkserver_preload([__name__, "redraft.models.openai"])
+_PROCESSES.set_forkserver_preload([__name__, "redraft.llm.openai"])
 
 
 @dataclass(frozen=True)

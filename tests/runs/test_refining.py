@@ -13,7 +13,7 @@ import pytest
 
 from redraft import Limits, RefineConfig, ReviewQuestion
 from redraft.errors import ModelError, ProviderError, RunError, TransientError
-from redraft.history.results import Result
+from redraft.report.history.results import Result
 from redraft.settings import JudgeConfig, PolicyName
 from redraft.text.words import count_words
 from tests.chatserver import Answer

@@ -10,7 +10,7 @@ from redraft import Limits, ReviewQuestion
 from redraft.cli.views.render import closing
 from redraft.domain import Usage
 from redraft.errors import EmptyReply, RefusedReply, RejectedRequest
-from redraft.history.results import Result
+from redraft.report.history.results import Result
 from redraft.settings import PolicyName
 from redraft.text.words import count_words
 from tests.judges import Json, Keepers, Said, Saying, Sheet, fact_of, island, keepers_in, named, told

@@ -15,10 +15,10 @@ from langchain_core.messages import AIMessage
 from redraft import DraftConfig, Limits, Session, Store
 from redraft.errors import ModelError, UsageError
 from redraft.events import unobserved
-from redraft.models.base import Model, Request
-from redraft.models.chat import ChatModel
-from redraft.models.prices import price_table
-from redraft.models.testing import FunctionModel
+from redraft.llm.base import Model, Request
+from redraft.llm.chat import ChatModel
+from redraft.llm.prices import price_table
+from redraft.llm.testing import FunctionModel
 from redraft.prompts.book import PromptBook
 from redraft.readers.documents import parse
 from redraft.runs.model_pool import ModelPool, at_work, by_identity, hire, located, people, under_settings

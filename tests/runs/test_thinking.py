@@ -8,9 +8,9 @@ import pytest
 
 from redraft import DraftConfig, Session, Store
 from redraft.errors import IncompleteError
-from redraft.models.reasoning import MOST
+from redraft.llm.reasoning import MOST
 from tests.chatserver import Answer, ChatServer, Seen
-from tests.models.support import KEY
+from tests.llm.support import KEY
 from tests.support import story
 
 

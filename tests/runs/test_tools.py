@@ -13,7 +13,7 @@ from langchain_core.messages import ToolMessage
 from pydantic import BaseModel
 
 from redraft import Case, Evaluation, Evaluator, Finding, Limits, RefineConfig, Session, read_trace, tools
-from redraft.history.results import Result
+from redraft.report.history.results import Result
 from tests.judges import Court, Keepers, Said, Saying, Sheet, island, told
 from tests.runs.test_second_look import Blind
 

@@ -13,7 +13,7 @@ import pytest
 from redraft import Session
 from redraft.domain import Piece
 from redraft.errors import RunError, StoreError
-from redraft.history.results import read_result
+from redraft.report.history.results import read_result
 from redraft.store.store import Store
 from tests.judges import Court, Lazy, told
 from tests.store.support import (

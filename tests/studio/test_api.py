@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from redraft.agreement.sheets.sheet import read_sheets
-from redraft.dossier.contents import Dossier
+from redraft.lab.agreement.sheets.sheet import read_sheets
+from redraft.report.dossier.contents import Dossier
 from redraft.settings import ModelSettings
 from redraft.store.store import Store
 from redraft.studio.contracts import PackList, PlanTotals, RunResult, SentenceEvidence, Status

@@ -21,7 +21,7 @@ from redraft.batches.request import BatchRequest, pot_of
 from redraft.batches.sources import put_in
 from redraft.batches.worker import BatchWorker
 from redraft.errors import UsageError
-from redraft.models.prices import price_table
+from redraft.llm.prices import price_table
 from redraft.prompts.catalog import PROMPTS
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.batches import Batch

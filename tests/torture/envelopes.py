@@ -24,12 +24,12 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from redraft.errors import ModelError
-from redraft.models.openai import open_openai
-from redraft.models.rate_limiter import Limiter
-from redraft.models.recorded import RecordedModel
+from redraft.llm.openai import open_openai
+from redraft.llm.rate_limiter import Limiter
+from redraft.llm.recorded import RecordedModel
 from redraft.prompts.book import PromptBook
 from redraft.store.store import Store
-from tests.models.support import STORY, Request, Sampling, ThingGiven
+from tests.llm.support import STORY, Request, Sampling, ThingGiven
 
 Json = dict[str, Any]
 TEXT = "The keeper kept the light for forty years."
@@ -107,7 +107,7 @@ class Desk:
         self.ledger.row_factory = sqlite3.Row
         self.stack = AsyncExitStack()
         transport = httpx2.MockTransport(self._answered)
-        with patch("redraft.models.openai._client", lambda _: openai.DefaultAsyncHttpx2Client(transport=transport)):
+        with patch("redraft.llm.openai._client", lambda _: openai.DefaultAsyncHttpx2Client(transport=transport)):
             chat = open_openai("m", "http://nowhere.example/v1", key="sk-0123456789", seconds=5, closing=self.stack)
         with patch.dict("redraft.prompts.catalog.PROMPTS", {STORY.name: STORY}):
             book = PromptBook(str(folder))

@@ -375,7 +375,7 @@ async def _judged(world: World, judge: Judge, *, plain: bool) -> Result:
     place = {"model": "openai:m", "base_url": "http://nowhere.example/v1", **({"replies": "plain"} if plain else {})}
     with (
         tempfile.TemporaryDirectory() as folder,
-        patch("redraft.models.openai._client", lambda _: openai.DefaultAsyncHttpx2Client(transport=transport)),
+        patch("redraft.llm.openai._client", lambda _: openai.DefaultAsyncHttpx2Client(transport=transport)),
         patch.dict("os.environ", {"OPENAI_API_KEY": KEY}),
     ):
         court = Court(Path(folder), document=island(_KEEPERS))

@@ -20,7 +20,7 @@ from typing import Any
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from redraft.cli.main import main
-from redraft.models import retry
+from redraft.llm import retry
 from tests.torture.broken import BREAKS
 
 PATIENCE = 90.0
@@ -36,8 +36,8 @@ _PROCESSES.set_forkserver_preload(
         "redraft.cli.views.progress",
         "redraft.evaluators.catalog",
         "redraft.graphs.assembly",
-        "redraft.models.openai",
-        "redraft.models.providers",
+        "redraft.llm.openai",
+        "redraft.llm.providers",
         "redraft.runs.session",
         "redraft.text.vectors",
     ]

@@ -29,9 +29,9 @@ from redraft.agents.fact_checker import FactChecker
 from redraft.agents.judge import Judge
 from redraft.agents.proofreader import Proofreader
 from redraft.domain import Evidence, KeyFact
-from redraft.models.chat import ChatModel
-from redraft.models.rate_limiter import Limiter
-from redraft.models.recorded import RecordedModel
+from redraft.llm.chat import ChatModel
+from redraft.llm.rate_limiter import Limiter
+from redraft.llm.recorded import RecordedModel
 from redraft.prompts.book import PromptBook
 from redraft.prompts.judging import Pair, Statement
 from redraft.readers.documents import parse

@@ -18,8 +18,8 @@ from redraft.files import write
 from redraft.plugins import require_agreement
 
 if TYPE_CHECKING:
-    from redraft.agreement.people import Dataset
-    from redraft.agreement.trial import AgreementDesign
+    from redraft.lab.agreement.people import Dataset
+    from redraft.lab.agreement.trial import AgreementDesign
 
 
 _WITH_EPILOG = """\b
@@ -36,7 +36,7 @@ used up. Repeat the command, with a higher limit, to go on.
 
 
 def _formats() -> str:
-    from redraft.agreement.formats.catalog import FORMATS
+    from redraft.lab.agreement.formats.catalog import FORMATS
 
     return ", ".join(FORMATS)
 
@@ -119,11 +119,11 @@ def with_(
     """
     reading(file, quiet=quiet)
     require_agreement("redraft agree")
-    from redraft.agreement.agree_report import agree_report
-    from redraft.agreement.plan import chosen, format_named, plan_table
-    from redraft.agreement.records import saved
-    from redraft.agreement.trial import tried
-    from redraft.models.prices import price_table
+    from redraft.lab.agreement.agree_report import agree_report
+    from redraft.lab.agreement.plan import chosen, format_named, plan_table
+    from redraft.lab.agreement.records import saved
+    from redraft.lab.agreement.trial import tried
+    from redraft.llm.prices import price_table
     from redraft.runs.experiment_runner import ExperimentRunner
     from redraft.store.store import Store
 
@@ -149,9 +149,9 @@ def with_(
 
 
 def _design(dataset: Dataset, given: Mapping[str, Any]) -> AgreementDesign:
-    from redraft.agreement.plan import human_field
-    from redraft.agreement.sweep import sweep_of
-    from redraft.agreement.trial import AgreementDesign
+    from redraft.lab.agreement.plan import human_field
+    from redraft.lab.agreement.sweep import sweep_of
+    from redraft.lab.agreement.trial import AgreementDesign
 
     metric = given["metric"]
     settings, judging = asked.settings(given), asked.judging({**given, "metric": (metric,)})
@@ -215,8 +215,8 @@ Examples:
 @options.quiet
 def sheet(runs: tuple[str, ...], output: str | None, db: str | None, quiet: bool, **given: Any) -> int:
     """Write a sheet, as CSV, on which people say of what RUNs have built or judged whether it is right."""
-    from redraft.agreement.sheets.questions import answers, drawn, margin_of, questions
-    from redraft.agreement.sheets.sheet import written
+    from redraft.lab.agreement.sheets.questions import answers, drawn, margin_of, questions
+    from redraft.lab.agreement.sheets.sheet import written
 
     with store_to_read(db) as store:
         everything = questions(store, runs, given["what"])
@@ -240,8 +240,8 @@ def sheet(runs: tuple[str, ...], output: str | None, db: str | None, quiet: bool
 def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bool, quiet: bool) -> int:
     """Read the sheets that people have filled in: what most of them say, beside what the judge has said."""
     require_agreement("redraft agree read")
-    from redraft.agreement.sheets.sheet import read_sheets
-    from redraft.agreement.sheets.sheet_report import sheet_report
+    from redraft.lab.agreement.sheets.sheet import read_sheets
+    from redraft.lab.agreement.sheets.sheet_report import sheet_report
 
     folder = delivery.folder(output)
     answers = read_sheets(files)
@@ -257,7 +257,7 @@ def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bo
 def list_(db: str | None, as_json: bool) -> int:
     """All the figures that stand behind scores: those that --save has put on record, and the built-in judge's own."""
     from redraft.cli.views.render import aligned, echo_json
-    from redraft.history.certificates import in_words, packaged
+    from redraft.report.history.certificates import in_words, packaged
 
     with store_to_read(db) as store:
         found = [*store.agreements.all(), *packaged()]

@@ -142,7 +142,7 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
     from redraft.batches.folder import folder_named
     from redraft.batches.request import open_batch, plan_table
     from redraft.batches.sources import check
-    from redraft.models.prices import price_table
+    from redraft.llm.prices import price_table
     from redraft.store.store import Store
 
     asked, limits = _asked(given), asked_for.limits(given)
@@ -326,7 +326,7 @@ def status(name: str | None, db: str | None, as_json: bool) -> int:
 def results(name: str, form: str, output: str | None, dossiers: bool, db: str | None, quiet: bool) -> int:
     """Print what came of each document of the batch NAME: its summary, its scores, its run, or why there is none."""
     from redraft.batches.results import results as rows_of
-    from redraft.reports.tables import items_csv
+    from redraft.report.reports.tables import items_csv
 
     check_output(output)
     with store_to_read(db) as store:

@@ -12,7 +12,7 @@ from redraft.cli.output_files import Form, check_output, form_of, form_options, 
 from redraft.cli.sections import command
 
 if TYPE_CHECKING:
-    from redraft.dossier.comparison.contents import RunsBeside
+    from redraft.report.dossier.comparison.contents import RunsBeside
 
 _EPILOG = """\b
 Examples:
@@ -39,7 +39,7 @@ def compare_runs(
     """Hold two judged runs or more against each other: scores with intervals, the questions and facts that flipped,
     paired differences, score against cost, and where in the document they differ.
     """
-    from redraft.dossier.comparison.build import read_beside
+    from redraft.report.dossier.comparison.build import read_beside
     from redraft.text.embeddings import load_encoder
 
     check_output(output)
@@ -56,9 +56,9 @@ def _written(beside: RunsBeside, form: Form) -> str:
     if form == "json":
         return beside.model_dump_json(indent=2) + "\n"
     if form == "markdown":
-        from redraft.pages.comparison import comparison_markdown
+        from redraft.report.pages.comparison import comparison_markdown
 
         return comparison_markdown(beside)
-    from redraft.pages.comparison import comparison_page
+    from redraft.report.pages.comparison import comparison_page
 
     return comparison_page(beside)

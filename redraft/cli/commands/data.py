@@ -15,7 +15,7 @@ from redraft.errors import UsageError
 from redraft.files import write
 
 if TYPE_CHECKING:
-    from redraft.experiments.data.sets import Contents
+    from redraft.lab.experiments.data.sets import Contents
 
 _EPILOG = """\b
 Examples:
@@ -40,7 +40,7 @@ def data() -> None:
 def list_(as_json: bool) -> int:
     """List the public sets whose files can be read, with the forms in which they are published."""
     from redraft.cli.views.render import show
-    from redraft.experiments.data.sets import SETS
+    from redraft.lab.experiments.data.sets import SETS
 
     sets = SETS.values()
     content = [{"name": one.name, "title": one.title, "forms": list(one.forms)} for one in sets]
@@ -53,7 +53,7 @@ def list_(as_json: bool) -> int:
 @click.argument("name", metavar="NAME")
 def fetch_help(name: str) -> int:
     """Say what to download from where to have the set NAME, and its licence as far as it is known."""
-    from redraft.experiments.data.sets import SETS
+    from redraft.lab.experiments.data.sets import SETS
 
     if name not in SETS:
         raise UsageError(f"there is no set {name!r}", hint=f"there are: {', '.join(SETS)}")
@@ -79,7 +79,7 @@ def check(files: tuple[str, ...], output: str | None, as_json: bool, quiet: bool
 
     The exit code is 3 when an entry cannot be read.
     """
-    from redraft.experiments.data.describe import check as checked
+    from redraft.lab.experiments.data.describe import check as checked
 
     folder, found = delivery.folder(output), _read(files, quiet=quiet)
     delivery.deliver(checked(found), folder, as_json=as_json, quiet=quiet)
@@ -101,7 +101,7 @@ def check(files: tuple[str, ...], output: str | None, as_json: bool, quiet: bool
 @options.quiet
 def describe(files: tuple[str, ...], sample: int | None, output: str | None, as_json: bool, quiet: bool) -> int:
     """Measure the summaries of FILEs beside their documents, as the thesis does in its table 4.1."""
-    from redraft.experiments.data.describe import description
+    from redraft.lab.experiments.data.describe import description
 
     folder, found = delivery.folder(output), _read(files, quiet=quiet)
     delivery.deliver(description(found, sample), folder, as_json=as_json, quiet=quiet)
@@ -126,9 +126,9 @@ def convert(files: tuple[str, ...], join_tokens: int | None, output: str, quiet:
     Entries that cannot be read are left out; the exit code is 3 then.
     """
 
-    from redraft.experiments.data.describe import VOCABULARY
-    from redraft.experiments.data.read import examples_of, read_contents
-    from redraft.experiments.data.sets import as_line, joined
+    from redraft.lab.experiments.data.describe import VOCABULARY
+    from redraft.lab.experiments.data.read import examples_of, read_contents
+    from redraft.lab.experiments.data.sets import as_line, joined
     from redraft.text.tokens import tokenizer_named
 
     check_output(output)
@@ -151,7 +151,7 @@ def convert(files: tuple[str, ...], join_tokens: int | None, output: str, quiet:
 
 
 def _read(files: tuple[str, ...], *, quiet: bool) -> list[Contents]:
-    from redraft.experiments.data.read import read_contents
+    from redraft.lab.experiments.data.read import read_contents
 
     reading(*files, quiet=quiet)
     return [read_contents(file) for file in files]

@@ -12,7 +12,7 @@ from redraft.cli.sections import command
 from redraft.errors import RunError, UsageError
 
 if TYPE_CHECKING:
-    from redraft.history.trace import RunTrace
+    from redraft.report.history.trace import RunTrace
 
 _EPILOG = """\b
 Examples:
@@ -33,9 +33,9 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
     """
     from redraft.cli.views import histories
     from redraft.cli.views.render import show
-    from redraft.history.changes import difference
-    from redraft.history.results import document_read
-    from redraft.history.trace import read_trace
+    from redraft.report.history.changes import difference
+    from redraft.report.history.results import document_read
+    from redraft.report.history.trace import read_trace
     from redraft.text.languages import reading
 
     if len(rounds) not in {0, 2}:

@@ -15,7 +15,7 @@ from redraft.errors import UsageError
 from redraft.settings import EXTRACTIVE, is_entailment
 
 if TYPE_CHECKING:
-    from redraft.doctor.checkup import Patient
+    from redraft.lab.doctor.checkup import Patient
 
 _EPILOG = """\b
 Examples:
@@ -81,9 +81,9 @@ def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
     """
     reading("the controls", quiet=quiet)
     from redraft.cli.views.checkup import show
-    from redraft.doctor.checkup import examine_all
-    from redraft.doctor.plan import plan_table
-    from redraft.models.prices import price_table
+    from redraft.lab.doctor.checkup import examine_all
+    from redraft.lab.doctor.plan import plan_table
+    from redraft.llm.prices import price_table
     from redraft.runs.experiment_runner import ExperimentRunner
     from redraft.store.store import Store
 
@@ -103,9 +103,9 @@ def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
 
 def _patients(given: Mapping[str, Any]) -> list[Patient]:
     """The judges that are named, each by itself."""
-    from redraft.doctor.checkup import Patient, check_aims
     from redraft.evaluators.catalog import BUILT_IN, metrics
-    from redraft.models.nli.model import SERVES
+    from redraft.lab.doctor.checkup import Patient, check_aims
+    from redraft.llm.nli.model import SERVES
 
     names = given["judge"] or (EXTRACTIVE,)
     if twice := next((name for name in names if names.count(name) > 1), None):

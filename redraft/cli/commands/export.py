@@ -12,7 +12,7 @@ from redraft.cli.output_files import Form, check_output, form_of, form_options, 
 from redraft.cli.sections import command
 
 if TYPE_CHECKING:
-    from redraft.dossier.contents import Dossier
+    from redraft.report.dossier.contents import Dossier
 
 _EPILOG = """\b
 Examples:
@@ -50,7 +50,7 @@ def export(
     """Write RUN as one file: its summary beside the document, each sentence with its sources, findings and what became
     of them, rounds, key facts, partial summaries, calls, settings and prompts.
     """
-    from redraft.dossier.build import read_dossier
+    from redraft.report.dossier.build import read_dossier
     from redraft.text.embeddings import load_encoder
 
     check_output(output)
@@ -67,9 +67,9 @@ def _written(dossier: Dossier, form: Form) -> str:
     if form == "json":
         return dossier.model_dump_json(indent=2) + "\n"
     if form == "markdown":
-        from redraft.pages.markdown import dossier_markdown
+        from redraft.report.pages.markdown import dossier_markdown
 
         return dossier_markdown(dossier)
-    from redraft.pages.dossier import dossier_page
+    from redraft.report.pages.dossier import dossier_page
 
     return dossier_page(dossier)

@@ -13,7 +13,7 @@ from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 
 if TYPE_CHECKING:
-    from redraft.outputs.formats import Format
+    from redraft.report.outputs.formats import Format
 
 _EPILOG = """\b
 Examples:
@@ -62,7 +62,7 @@ def fork(
     reading(f"run {run_id}", quiet=quiet)
     from redraft.cli.runner import work
     from redraft.cli.views.outcome import finish
-    from redraft.models.prices import price_table
+    from redraft.llm.prices import price_table
 
     to = target(output, form, as_json=given["as_json"])
     table = price_table(given["prices"])

@@ -14,8 +14,8 @@ from redraft.errors import UsageError
 from redraft.settings import JudgeConfig
 
 if TYPE_CHECKING:
-    from redraft.history.lineage import Lineage
-    from redraft.history.lost import Losses
+    from redraft.report.history.lineage import Lineage
+    from redraft.report.history.lost import Losses
     from redraft.runs.session import Session
     from redraft.text.embeddings import Encoder
 
@@ -65,8 +65,8 @@ def lineage(
     """
     from redraft.cli.views import lineages
     from redraft.cli.views.render import show
-    from redraft.history.lineage import read_lineage
-    from redraft.history.lost import read_losses
+    from redraft.report.history.lineage import read_lineage
+    from redraft.report.history.lost import read_losses
 
     if dry_run and not trace_by:
         raise UsageError("without --trace nothing is asked", hint="leave --dry-run out, or name a model with --trace")
@@ -90,7 +90,7 @@ def _traced(run_id: str, model: str, *, lost: bool, dry_run: bool, db: str | Non
     from redraft.cli.runner import work
     from redraft.cli.views import lineages
     from redraft.cli.views.render import show
-    from redraft.models.prices import price_table
+    from redraft.llm.prices import price_table
     from redraft.runs.lineage import foreseen, to_trace
     from redraft.runs.prepare import prepare
 

@@ -82,8 +82,8 @@ def models(check: str | None, db: str | None, prices: str | None, as_json: bool,
     """
     from redraft.cli.views.render import show
     from redraft.cli.views.roster import nearby_lines, seat_lines
-    from redraft.models import servers
-    from redraft.models.prices import price_table
+    from redraft.llm import servers
+    from redraft.llm.prices import price_table
     from redraft.runs.roster import roster
     from redraft.store.store import Store
 

@@ -15,7 +15,7 @@ from redraft.cli.terminal import reading
 from redraft.settings import with_draft
 
 if TYPE_CHECKING:
-    from redraft.outputs.formats import Format
+    from redraft.report.outputs.formats import Format
 
 _EPILOG = """\b
 Examples:

@@ -14,7 +14,7 @@ from redraft.cli.terminal import reading
 from redraft.errors import UsageError
 
 if TYPE_CHECKING:
-    from redraft.outputs.formats import Format
+    from redraft.report.outputs.formats import Format
 
 _EPILOG = """\b
 Examples:
@@ -39,7 +39,7 @@ def resume(run_id: str, output: str | None, form: Format | None, quiet: bool, **
     reading(f"run {run_id}", quiet=quiet)
     from redraft.cli.runner import work
     from redraft.cli.views.outcome import finish
-    from redraft.models.prices import price_table
+    from redraft.llm.prices import price_table
 
     table = price_table(given["prices"])
     with asked.store_to_read(given["db"]) as store:

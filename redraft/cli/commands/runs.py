@@ -58,7 +58,7 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
 
     from redraft.cli.views.lists import run_lines
     from redraft.cli.views.render import echo_json
-    from redraft.history.summaries import summary_of
+    from redraft.report.history.summaries import summary_of
 
     _check_status(filters["status"])
     with store_to_read(db) as store:

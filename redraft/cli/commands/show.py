@@ -14,9 +14,9 @@ from redraft.cli.sections import command
 from redraft.errors import UsageError
 
 if TYPE_CHECKING:
-    from redraft.history.citations import CitationForm
-    from redraft.history.results import Result
-    from redraft.outputs.formats import Format
+    from redraft.report.history.citations import CitationForm
+    from redraft.report.history.results import Result
+    from redraft.report.outputs.formats import Format
     from redraft.store.store import Store
     from redraft.text.embeddings import Encoder
 
@@ -74,8 +74,8 @@ def show(
     from redraft.cli.views import render
     from redraft.cli.views.outcome import finish
     from redraft.cli.views.summaries import hand_over
-    from redraft.history.results import read_result
-    from redraft.history.trace import at_round
+    from redraft.report.history.results import read_result
+    from redraft.report.history.trace import at_round
     from redraft.text.embeddings import load_encoder
 
     _check(cite, link, output, form)
@@ -141,7 +141,7 @@ def _cite(
 ) -> None:
     """The summary with the places that its sentences come from."""
     from redraft.cli.views import render
-    from redraft.history.citations import citations_of
+    from redraft.report.history.citations import citations_of
 
     found = citations_of(store, run, encoder=encoder, link=link, draft=draft)
     if form == "json":
@@ -154,7 +154,7 @@ def _cite(
 
 
 def _comparison(store: Store, result: Result) -> dict[str, object]:
-    from redraft.history.comparison import compared
+    from redraft.report.history.comparison import compared
 
     done = result.run.kind == "compare" and result.status == "done"
     return {"comparison": compared(store, result).to_json()} if done else {}

@@ -72,8 +72,8 @@ def studio(
 ) -> int:
     """Serve pages on the database: look at runs, compare, begin and review them. What is limited is each run."""
     require("the studio", "studio", "starlette", "uvicorn", "python_multipart")
-    from redraft.models.langsmith import tracing
-    from redraft.models.prices import price_table
+    from redraft.llm.langsmith import tracing
+    from redraft.llm.prices import price_table
     from redraft.store.sqlite import IN_MEMORY
     from redraft.studio.context import StudioConfig
     from redraft.studio.server import serve

@@ -16,7 +16,7 @@ from redraft.errors import UsageError
 from redraft.settings import with_draft
 
 if TYPE_CHECKING:
-    from redraft.outputs.formats import Format
+    from redraft.report.outputs.formats import Format
 
 _EPILOG = """\b
 Examples:

@@ -24,8 +24,8 @@ Examples:
 def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
     """Show RUN round by round: scores, what was wrong, what was changed, what was taken, and why it stopped."""
     from redraft.cli.views import histories, render
-    from redraft.history.results import document_read, read_result
-    from redraft.history.trace import read_trace
+    from redraft.report.history.results import document_read, read_result
+    from redraft.report.history.trace import read_trace
     from redraft.text.languages import reading
 
     with store_to_read(db) as store:

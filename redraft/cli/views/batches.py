@@ -18,8 +18,8 @@ from redraft.cli import hints, terminal
 from redraft.cli.terminal import say
 from redraft.cli.views.render import aligned, count, echo_json, over
 from redraft.errors import BudgetError
-from redraft.pages.formatting import lasting
-from redraft.reports.report import Report
+from redraft.report.pages.formatting import lasting
+from redraft.report.reports.report import Report
 from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line
 

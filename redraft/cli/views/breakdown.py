@@ -9,7 +9,7 @@ from redraft.cli.terminal import width, wrapped
 from redraft.cli.views import render
 from redraft.domain import Evaluation
 from redraft.evaluators.metric_info import NONE
-from redraft.packs.keyfacts import ALL, LEVELS
+from redraft.evaluators.reference.keyfacts import ALL, LEVELS
 from redraft.text.cleaning import one_line
 
 _INDENT = "  "

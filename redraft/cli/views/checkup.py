@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import click
 
 from redraft.cli.views.render import aligned, count, echo_json, usage
-from redraft.doctor.checkup import Check, CheckUp, Examined
-from redraft.doctor.controls import controls
+from redraft.lab.doctor.checkup import Check, CheckUp, Examined
+from redraft.lab.doctor.controls import controls
 from redraft.text.cleaning import one_line
 
 _SAID = 100

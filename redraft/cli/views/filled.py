@@ -10,7 +10,7 @@ from redraft.cli import hints
 from redraft.cli.terminal import say
 from redraft.cli.views.render import count, echo_json, score, usage
 from redraft.evaluators.metric_info import SELF_CHECK
-from redraft.outputs.template import Template
+from redraft.report.outputs.template import Template
 from redraft.runs.forecast import Spending
 from redraft.runs.forms import FilledForm, FilledSection
 from redraft.text.cleaning import one_line

@@ -11,7 +11,7 @@ from redraft.cli.views.render import count, score, spaced
 from redraft.domain import Document, Evaluation, Finding
 from redraft.evaluators.metric_info import SELF_CHECK, UNSUPPORTED, in_part, is_unheard
 from redraft.evaluators.panel import withdrawn
-from redraft.history.certificates import Certificate
+from redraft.report.history.certificates import Certificate
 from redraft.text.cleaning import one_line
 from redraft.text.places import place_of
 

@@ -10,9 +10,9 @@ from redraft.cli.views import figures, findings, render
 from redraft.domain import Document, Finding, Round
 from redraft.evaluators.metric_info import in_part, is_unheard
 from redraft.evaluators.panel import withdrawn
-from redraft.history.changes import DraftDiff, SentenceChange, changes_between
-from redraft.history.results import Result
-from redraft.history.trace import RunTrace, Turn
+from redraft.report.history.changes import DraftDiff, SentenceChange, changes_between
+from redraft.report.history.results import Result
+from redraft.report.history.trace import RunTrace, Turn
 from redraft.rulings import Lookup
 from redraft.text.cleaning import one_line
 

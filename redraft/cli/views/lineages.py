@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from redraft.cli.terminal import wrapped
 from redraft.cli.views.render import count, show
-from redraft.history.family import GIVEN_SAID
-from redraft.history.lineage import DRIFTS, Lineage, Origin, Stop, TracedSentence, came_up
-from redraft.history.lost import Loss, Losses, step_said
+from redraft.report.history.family import GIVEN_SAID
+from redraft.report.history.lineage import DRIFTS, Lineage, Origin, Stop, TracedSentence, came_up
+from redraft.report.history.lost import Loss, Losses, step_said
 from redraft.text.cleaning import one_line
 from redraft.text.places import on_pages, place_said
 from redraft.text.sentences import is_heading

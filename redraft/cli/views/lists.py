@@ -8,7 +8,7 @@ from typing import Any
 
 from redraft.cli import terminal
 from redraft.cli.views import preferences, render
-from redraft.history.summaries import RunSummary
+from redraft.report.history.summaries import RunSummary
 from redraft.text.cleaning import one_line
 from redraft.text.columns import columns as wide
 from redraft.text.columns import fitted

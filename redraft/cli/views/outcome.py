@@ -10,9 +10,9 @@ from redraft.cli.terminal import say
 from redraft.cli.views import findings, preferences, render, trees
 from redraft.cli.views.summaries import hand_over
 from redraft.domain import Document, Pack
-from redraft.history.comparison import compared
-from redraft.history.results import Result, built, built_keyfacts, document_read
-from redraft.packs.pack_file import keyfacts_json, pack_json
+from redraft.evaluators.reference.pack_file import keyfacts_json, pack_json
+from redraft.report.history.comparison import compared
+from redraft.report.history.results import Result, built, built_keyfacts, document_read
 from redraft.settings import EXTRACTIVE
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line

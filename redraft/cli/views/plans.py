@@ -9,7 +9,7 @@ import click
 from redraft.cli.terminal import say
 from redraft.cli.views.render import count, echo_json, in_words
 from redraft.domain import Document
-from redraft.models.prices import PriceTable
+from redraft.llm.prices import PriceTable
 from redraft.runs.forecast import Spending, spending_of
 from redraft.runs.models import under_name
 from redraft.runs.prepare import Prepared, RunSpec

@@ -7,8 +7,8 @@ from typing import Any
 
 from redraft.cli.terminal import wrapped
 from redraft.cli.views.render import aligned, count
-from redraft.history.comparison import SummaryComparison
 from redraft.prompts.coherence import ASPECTS
+from redraft.report.history.comparison import SummaryComparison
 from redraft.text.cleaning import one_line
 
 WINNERS = {"a": "A", "b": "B", "tie": "tie", "unsure": "cannot tell"}

@@ -19,8 +19,8 @@ from redraft.text.columns import columns, padded
 from redraft.text.places import starts_of
 
 if TYPE_CHECKING:
-    from redraft.history.certificates import Certificate
-    from redraft.history.results import ChapterResult, Result
+    from redraft.report.history.certificates import Certificate
+    from redraft.report.history.results import ChapterResult, Result
 
 _TITLE, _CHAPTER = 60, 50
 # Runs that make no draft, and what they build instead.

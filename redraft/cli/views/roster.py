@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from redraft.cli.terminal import indented, wrapped
-from redraft.models.addresses import DEFAULT_BASE_URL
-from redraft.models.servers import Nearby
+from redraft.llm.addresses import DEFAULT_BASE_URL
+from redraft.llm.servers import Nearby
 from redraft.runs.model_check import Checked, CheckResult
 from redraft.runs.roster import RosterEntry
 from redraft.settings import EXTRACTIVE, is_entailment, reads_prompts

@@ -12,13 +12,13 @@ from redraft.cli.output_files import Target
 from redraft.cli.terminal import json_text, prose
 from redraft.cli.views import render
 from redraft.files import write
-from redraft.history.results import Result
-from redraft.outputs.formats import WITH_NOTES, Format, written
-from redraft.outputs.paper import Paper, paper_of
+from redraft.report.history.results import Result
+from redraft.report.outputs.formats import WITH_NOTES, Format, written
+from redraft.report.outputs.paper import Paper, paper_of
 from redraft.store.store import Store
 
 if TYPE_CHECKING:
-    from redraft.history.citations import Citations
+    from redraft.report.history.citations import Citations
     from redraft.store.store import Store
     from redraft.text.embeddings import Encoder
 
@@ -61,7 +61,7 @@ def citing(store: Store, encoder: Encoder | None = None) -> Callable[[str], Cita
     """What finds the citations of the run that it is called with."""
 
     def citations(run: str) -> Citations:
-        from redraft.history.citations import citations_of
+        from redraft.report.history.citations import citations_of
 
         return citations_of(store, run, encoder=encoder)
 

@@ -9,7 +9,7 @@ from itertools import groupby
 from redraft.cli import terminal
 from redraft.cli.views import render
 from redraft.domain import Document, KeyFact, KeyFacts, Span, Tree
-from redraft.packs.keyfacts import ALL, LEVELS, pruning
+from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
 from redraft.text.cleaning import one_line
 from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_said
 

@@ -83,9 +83,9 @@ def booookscore(summaries: str, annotations: str | None, **given: Any) -> int:
     judging = annotations is None or asked.typed(given, ("judge",))
     reading(summaries, quiet=quiet or not judging)
     require_agreement("redraft experiment booookscore")
-    from redraft.agreement.annotations import read_annotations, read_summaries
-    from redraft.experiments.booookscore.experiment import CoherenceDesign, measured
-    from redraft.experiments.booookscore.tables import EXPERIMENT
+    from redraft.lab.agreement.annotations import read_annotations, read_summaries
+    from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measured
+    from redraft.lab.experiments.booookscore.tables import EXPERIMENT
 
     named = given["judge"] if judging else ()
     judges = named or (() if annotations else ("extractive",))

@@ -55,8 +55,8 @@ used up. Repeat the command, with a higher limit, to go on.
 def chunk_size(sources: tuple[str, ...], **given: Any) -> int:
     """Let judges mark chunks of SOURCEs of several sizes: how well do they lend themselves to drawing key facts?"""
     reading(*sources, quiet=given["quiet"])
-    from redraft.experiments.chunk_size import EXPERIMENT, SizeDesign
-    from redraft.experiments.sources import documents_of
+    from redraft.lab.experiments.chunk_size import EXPERIMENT, SizeDesign
+    from redraft.lab.experiments.sources import documents_of
 
     sizes, how = _sizes(given["sizes"]), common.reading_of(given, given["judge"])
     design = SizeDesign(sizes=sizes, sample=given["chunks"], seed=given["seed"], **how)

@@ -13,7 +13,7 @@ from redraft.cli.sections import Section
 from redraft.errors import UsageError
 
 if TYPE_CHECKING:
-    from redraft.experiments.plan import NamedModel
+    from redraft.lab.experiments.plan import NamedModel
     from redraft.settings import JudgeConfig
 
 _DIFFERENT = ("strategy", "chunk_tokens", "words")
@@ -115,7 +115,7 @@ def judge(given: Mapping[str, Any], name: str) -> NamedModel:
 
 def _named(given: Mapping[str, Any], model: str) -> NamedModel:
     from redraft.cli import given as asked
-    from redraft.experiments.plan import NamedModel
+    from redraft.lab.experiments.plan import NamedModel
 
     return NamedModel(model, asked.settings({**given, "model": model}))
 

@@ -16,7 +16,7 @@ from redraft.errors import UsageError
 
 if TYPE_CHECKING:
     from redraft.domain import Document
-    from redraft.experiments.context.records import ContextDesign
+    from redraft.lab.experiments.context.records import ContextDesign
 
 _EPILOG = """\b
 Examples:
@@ -92,8 +92,8 @@ def context(sources: tuple[str, ...], **given: Any) -> int:
     what is lost and what is new is shown by place, beside what an even spread would give (traceability thesis).
     """
     reading(*sources, quiet=given["quiet"])
-    from redraft.experiments.context.tables import EXPERIMENT
-    from redraft.experiments.sources import documents_of
+    from redraft.lab.experiments.context.tables import EXPERIMENT
+    from redraft.lab.experiments.sources import documents_of
 
     documents = documents_of(sources)
     return delivery.carry_out(EXPERIMENT, documents, _design(given, documents), given)
@@ -101,7 +101,7 @@ def context(sources: tuple[str, ...], **given: Any) -> int:
 
 def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> ContextDesign:
     from redraft.cli import given as asked
-    from redraft.experiments.context.records import ContextDesign, read_steps
+    from redraft.lab.experiments.context.records import ContextDesign, read_steps
 
     if given["reference"] and len(documents) != 1:
         raise UsageError("--reference: one document has a reference, not several", hint="give one SOURCE")

@@ -17,7 +17,7 @@ from redraft.plugins import require_agreement
 
 if TYPE_CHECKING:
     from redraft.domain import Document
-    from redraft.experiments.grid.design import GridDesign
+    from redraft.lab.experiments.grid.design import GridDesign
 
 _EPILOG = """\b
 Examples:
@@ -81,8 +81,8 @@ def grid(sources: tuple[str, ...], **given: Any) -> int:
     """
     reading(*sources, quiet=given["quiet"])
     require_agreement("redraft experiment grid")
-    from redraft.experiments.grid.tables import EXPERIMENT
-    from redraft.experiments.sources import documents_of
+    from redraft.lab.experiments.grid.tables import EXPERIMENT
+    from redraft.lab.experiments.sources import documents_of
 
     documents = documents_of(sources)
     return delivery.carry_out(EXPERIMENT, documents, _design(given, documents), given)
@@ -90,8 +90,8 @@ def grid(sources: tuple[str, ...], **given: Any) -> int:
 
 def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> GridDesign:
     from redraft.cli import given as asked
-    from redraft.experiments.grid.design import GridDesign, contestants
-    from redraft.experiments.sources import read_ready
+    from redraft.lab.experiments.grid.design import GridDesign, contestants
+    from redraft.lab.experiments.sources import read_ready
 
     shared = common.alike(given)
     models = common.writers(shared)

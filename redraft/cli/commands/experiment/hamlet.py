@@ -14,7 +14,7 @@ from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 
 if TYPE_CHECKING:
-    from redraft.experiments.hamlet.experiment import HamletDesign
+    from redraft.lab.experiments.hamlet.experiment import HamletDesign
 
 
 _seed = "Choose other queries: a random one of each stretch, in place of that in its middle."
@@ -76,8 +76,8 @@ def hamlet(sources: tuple[str, ...], **given: Any) -> int:
     the query is from: recall and faithfulness by level, by perspective and by position (HAMLET).
     """
     reading(*sources, quiet=given["quiet"])
-    from redraft.experiments.hamlet.tables import EXPERIMENT
-    from redraft.experiments.sources import documents_of
+    from redraft.lab.experiments.hamlet.tables import EXPERIMENT
+    from redraft.lab.experiments.sources import documents_of
 
     documents = documents_of(sources)
     return delivery.carry_out(EXPERIMENT, documents, _design(given), given)
@@ -85,7 +85,7 @@ def hamlet(sources: tuple[str, ...], **given: Any) -> int:
 
 def _design(given: Mapping[str, Any]) -> HamletDesign:
     from redraft.cli import given as asked
-    from redraft.experiments.hamlet.experiment import HamletDesign
+    from redraft.lab.experiments.hamlet.experiment import HamletDesign
 
     return HamletDesign(
         models=common.writers(given),

@@ -16,7 +16,7 @@ from redraft.errors import UsageError
 
 if TYPE_CHECKING:
     from redraft.domain import Document
-    from redraft.experiments.longsumeval.records import LongSumEvalDesign
+    from redraft.lab.experiments.longsumeval.records import LongSumEvalDesign
 
 _EPILOG = """\b
 Examples:
@@ -85,16 +85,16 @@ def longsumeval(sources: tuple[str, ...], **given: Any) -> int:
     models' own, or those of --summaries.
     """
     reading(*sources, quiet=given["quiet"])
-    from redraft.experiments.longsumeval.tables import EXPERIMENT
-    from redraft.experiments.sources import documents_of
+    from redraft.lab.experiments.longsumeval.tables import EXPERIMENT
+    from redraft.lab.experiments.sources import documents_of
 
     documents = documents_of(sources)
     return delivery.carry_out(EXPERIMENT, documents, _design(given, documents), given)
 
 
 def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> LongSumEvalDesign:
-    from redraft.experiments.longsumeval.records import LongSumEvalDesign
-    from redraft.experiments.sources import read_ready
+    from redraft.lab.experiments.longsumeval.records import LongSumEvalDesign
+    from redraft.lab.experiments.sources import read_ready
     from redraft.settings import PolicyName
 
     writers = common.writers(given)

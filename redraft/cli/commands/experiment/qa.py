@@ -14,7 +14,7 @@ from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 
 if TYPE_CHECKING:
-    from redraft.experiments.qa.records import QaDesign
+    from redraft.lab.experiments.qa.records import QaDesign
 
 _EPILOG = """\b
 Examples:
@@ -98,16 +98,16 @@ def qa(sources: tuple[str, ...], **given: Any) -> int:
     a reason, and some without an answer. A model that has not read a paragraph yet does right to say so.
     """
     reading(*sources, quiet=given["quiet"])
-    from redraft.experiments.qa.tables import EXPERIMENT
-    from redraft.experiments.sources import documents_of
+    from redraft.lab.experiments.qa.tables import EXPERIMENT
+    from redraft.lab.experiments.sources import documents_of
 
     documents = documents_of(sources)
     return delivery.carry_out(EXPERIMENT, documents, _design(given), given)
 
 
 def _design(given: Mapping[str, Any]) -> QaDesign:
-    from redraft.experiments.context.records import read_steps
-    from redraft.experiments.qa.records import QaDesign
+    from redraft.lab.experiments.context.records import read_steps
+    from redraft.lab.experiments.qa.records import QaDesign
 
     writers = common.writers(given)
     return QaDesign(

@@ -31,8 +31,8 @@ def report(results: tuple[str, ...], output: str, quiet: bool) -> int:
     The page opens from a disk, without network.
     """
     from redraft.cli.output_files import check_output
-    from redraft.experiments.published import read_results
-    from redraft.pages.report import report_page
+    from redraft.lab.experiments.published import read_results
+    from redraft.report.pages.report import report_page
 
     target = None if output == "-" else output
     check_output(target)

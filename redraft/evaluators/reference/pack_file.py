@@ -1,0 +1,251 @@
+"""Packs as files: what stands in their JSON, and reading one that anybody may have written."""
+
+from __future__ import annotations
+
+import errno
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal, NoReturn
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from redraft.domain import Document, KeyFacts, Level, Pack, Perspective
+from redraft.errors import PackError
+from redraft.evaluators.reference.keyfacts import pruning
+from redraft.prompts.judging import Kind
+from redraft.questions import QuestionType, Third, TypedQuestions
+from redraft.sources import STDIN, read_file, read_stdin
+from redraft.text.cleaning import one_line
+from redraft.text.words import count_words
+
+FORMAT = "redraft-pack"
+OF_QUESTIONS, WITH_KEY_FACTS, WITH_TYPES = 1, 2, 3
+"""The versions of the format. A pack is of the first that has room for all of it: an older redraft reads that."""
+
+
+def pack_json(
+    document: Document, questions: Pack | None, keyfacts: KeyFacts | None, typed: TypedQuestions | None = None
+) -> dict[str, object]:
+    """A pack as it is exported: all that it takes to judge summaries of the document elsewhere."""
+    shown: dict[str, object] = {
+        "format": FORMAT,
+        "version": WITH_TYPES if typed else WITH_KEY_FACTS if keyfacts else OF_QUESTIONS,
+        "id": questions.id if questions else None,
+        "document": _about(document),
+        "model": questions.model if questions else None,
+        "prompt_hashes": dict(questions.prompt_hashes) if questions else {},
+        "questions": _dumped(questions)["questions"] if questions else [],
+        "missing": list(questions.missing) if questions else [],
+    }
+    if keyfacts:
+        shown["keyfacts"] = _alone(keyfacts)
+    if typed:
+        alone = _alone(typed)
+        asked = zip(alone["questions"], map(typed.third, typed.questions), strict=True)
+        shown["typed"] = alone | {"questions": [one | {"third": third} for one, third in asked]}
+    return shown
+
+
+def keyfacts_json(document: Document, keyfacts: KeyFacts) -> dict[str, object]:
+    """The contract of `keyfacts --json`."""
+    more = {"document": _about(document), "imported": keyfacts.imported, "pruning": pruning(keyfacts.trees)}
+    shown = _alone(keyfacts) | more
+    del shown["prompt_hashes"]
+    return shown
+
+
+def _alone(built: KeyFacts | TypedQuestions) -> dict[str, Any]:
+    """All of it but where it is from."""
+    return {name: value for name, value in _dumped(built).items() if name not in ("document", "imported")}
+
+
+def _dumped(built: Pack | KeyFacts | TypedQuestions) -> dict[str, Any]:
+    """It as JSON, under the names that its fields have there."""
+    shown: dict[str, Any] = TypeAdapter(type(built)).dump_python(built, mode="json", by_alias=True)
+    return shown
+
+
+def _about(document: Document) -> dict[str, object]:
+    return {"id": document.id, "title": document.title, "words": count_words(document.text)}
+
+
+AGAIN = "export it again with `redraft pack export`"
+# The key facts of a million tokens have about a third of this.
+_MOST_BYTES = 64_000_000
+_MOST_PARTS = 2_000_000
+
+
+def read_pack_file(source: str) -> bytes:
+    """The bytes of the file at `source`, or of standard input."""
+    try:
+        return read_stdin(_MOST_BYTES) if source == STDIN else read_file(Path(source).expanduser(), _MOST_BYTES)
+    except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise PackError("the file is too large for a pack", place=source, hint=AGAIN) from error
+        raise PackError(f"cannot be read: {error.strerror}", place=source, hint="check the path") from error
+
+
+Name = Annotated[str, Field(max_length=1000)]
+Words = Annotated[str, Field(max_length=10_000)]
+Key = Annotated[str, Field(max_length=100)]
+Place = Annotated[list[int], Field(min_length=2, max_length=2)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Hashes = Annotated[dict[str, Name], Field(max_length=100)]
+
+
+class _Part(BaseModel):
+    """A part of the file. What it may hold besides is for later versions to know."""
+
+    model_config = ConfigDict(strict=True, allow_inf_nan=False, defer_build=True)
+
+
+class GivenEvidence(_Part):
+    """Words of the document, and where they stand."""
+
+    text: Annotated[str, Field(max_length=100_000)]
+    span: Place | None
+
+
+class GivenQuestion(_Part):
+    """A question with the document's answer."""
+
+    rank: int
+    question: Words
+    kind: Kind
+    answer: Words
+    evidence: GivenEvidence
+    position: Share
+
+
+class GivenObjection(_Part):
+    """Why a fact was pruned."""
+
+    dimension: Literal["faithfulness", "objectivity", "significance", "orphaned", "unjudged"]
+    reason: Words
+
+
+class GivenFact(_Part):
+    """A key fact, also one that was pruned."""
+
+    id: int
+    level: Level
+    parent: int | None
+    fact: Words
+    evidence: GivenEvidence
+    pruned: Annotated[list[GivenObjection], Field(max_length=10)]
+
+
+class GivenTree(_Part):
+    """The key facts of one stretch from one perspective."""
+
+    chunk: Annotated[int, Field(ge=0)]
+    perspective: Perspective
+    span: Place
+    position: Share
+    query: Words
+    facts: Annotated[list[GivenFact], Field(min_length=1, max_length=5000, fail_fast=True)]
+
+
+class GivenKeyFacts(_Part):
+    """All trees of the document."""
+
+    id: Key
+    builder: Name
+    validator: Name
+    prompt_hashes: Hashes
+    trees: Annotated[list[GivenTree], Field(min_length=1, max_length=20_000, fail_fast=True)]
+    missing: Annotated[list[Words], Field(max_length=20_000, fail_fast=True)]
+
+
+class GivenTypedQuestion(_Part):
+    """A typed question with its reference answer, which has no words where there is none."""
+
+    rank: int
+    type: QuestionType
+    third: Third
+    question: Words
+    answer: Words
+    reason: Words
+    paragraph: Place
+
+
+class GivenTyped(_Part):
+    """All typed questions of the document."""
+
+    id: Key
+    model: Name
+    prompt_hashes: Hashes
+    end: int
+    questions: Annotated[list[GivenTypedQuestion], Field(min_length=1, max_length=10_000, fail_fast=True)]
+    missing: Annotated[list[Words], Field(max_length=20_000, fail_fast=True)]
+
+
+class _About(_Part):
+    id: Key
+    title: Words
+
+
+class GivenPack(_Part):
+    """The file as a whole; without questions it has no id and no model."""
+
+    format: Literal["redraft-pack"]
+    version: Annotated[int, Field(ge=OF_QUESTIONS)]
+    id: Key | None
+    document: _About
+    model: Name | None
+    prompt_hashes: Hashes
+    questions: Annotated[list[GivenQuestion], Field(max_length=1000, fail_fast=True)]
+    missing: Annotated[list[Words], Field(max_length=20_000, fail_fast=True)] = []
+    keyfacts: GivenKeyFacts | None = None
+    typed: GivenTyped | None = None
+
+
+def opened(data: bytes, place: str) -> object:
+    """The JSON of a file. Whether it has the shape of a pack is not looked into."""
+    # What it takes in memory goes with its parts rather than with its bytes.
+    if sum(map(data.count, (b"{", b"[", b","))) > _MOST_PARTS:
+        raise PackError("the file has too many parts for a pack", place=place, hint=AGAIN)
+    try:
+        return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise PackError(f"this is no JSON: {one_line(str(error), 200)}", place=place, hint=AGAIN) from error
+
+
+def names(content: object) -> tuple[str, str] | None:
+    """The id and the title of the document that a file says it is about, if it says so."""
+    document = content.get("document") if isinstance(content, dict) else None
+    if not isinstance(document, dict):
+        return None
+    key, title = document.get("id"), document.get("title")
+    return (key, title) if isinstance(key, str) and isinstance(title, str) else None
+
+
+def shaped(content: object, place: str) -> GivenPack:
+    """A file's content in the shape of a pack. Whether it is true of its document is not looked into."""
+    if isinstance(content, dict) and content.get("format") == FORMAT:
+        version = content.get("version")
+        if isinstance(version, int) and version > WITH_TYPES:
+            raise PackError(
+                f"the pack has version {version}, and this redraft reads versions up to {WITH_TYPES}",
+                place=place,
+                hint="update redraft",
+            )
+    try:
+        return GivenPack.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        what = one_line(f"{where}: {first['msg']}" if where else str(first["msg"]), 200)
+        raise PackError(f"this is no pack: {what}", place=place, hint=AGAIN) from error
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; a name that stands in it twice would mean one thing to us and another to somebody else."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return found
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number")

@@ -1,0 +1,390 @@
+"""Building a document's questions: asked stretch by stretch, then ranked so that every part is covered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import zip_longest
+from math import ceil, sqrt
+
+import numpy as np
+
+from redraft.agents.accounts import FIRST, Attempt, together
+from redraft.agents.evidence import EvidenceReader
+from redraft.agents.examiner import QUESTION, Examiner
+from redraft.agents.judge import Judge
+from redraft.domain import Chunk, Evidence, Pack, PackQuestion, Span, content_id
+from redraft.errors import RejectedRequest, ReplyError
+from redraft.evaluators.reference.keyfact_builder import Misses
+from redraft.events import Noted, Observer
+from redraft.prompts.judging import ASK_DOCUMENT, RANK_QUESTIONS, Candidate, DocumentQuestion
+from redraft.prompts.outlining import Outline, outline_text
+from redraft.text.chunks import MIN_BUDGET, chunk
+from redraft.text.cleaning import one_line
+from redraft.text.document_form import body_of
+from redraft.text.languages import language_of
+from redraft.text.retrieval import Ranker
+from redraft.text.sentences import halves
+from redraft.text.words import count_words
+
+_NEAREST = 2
+"""So many questions of the pack are taken to be about the same."""
+
+
+def cited_for(text: str, pack: Pack | None) -> tuple[Span, ...]:
+    """The places that those questions of a pack cite which have most to do with a question or a claim."""
+    if pack is None or not pack.questions:
+        return ()
+    scores = _ranker(pack.questions).scores(text)
+    order = [int(at) for at in np.argsort(-scores, kind="stable")[:_NEAREST] if scores[at] > 0]
+    spans = (pack.questions[at].evidence.span for at in order)
+    return tuple(dict.fromkeys(span for span in spans if span is not None))
+
+
+@lru_cache(maxsize=8)
+def _ranker(questions: tuple[PackQuestion, ...]) -> Ranker:
+    texts = [f"{one.text} {one.answer}" for one in questions]
+    return Ranker(texts, [language_of("\n".join(texts))] * len(texts))
+
+
+# As many as in the paper, for a document of up to so many tokens.
+_FEWEST, _MOST_AT_FIRST = 6, 12
+_AT_FIRST_TOKENS = 6_500
+_WORDS_A_QUESTION = 50
+UNRANKED = 3
+"""The questions of so few stretches need not be put in their order: each of them has its most important ones first."""
+# Of more stretches more are asked for than are kept, so that there is something to choose from.
+_SPARE = 1.25
+_MOST_RANKED = 120
+# As many as the window has room for that is taken for granted elsewhere too.
+_RANKED_AT_ONCE = 80
+_RANKED_TOKENS = 100
+# How much longer than its share a stretch may be, so that what is left over is no stretch by itself.
+_EVEN = 1.1
+_LONGEST_TEXT = 500
+# Among so many places in the document one from the right stretch is looked for, where no quote tells which it is.
+_PLACES = 12
+_PROMPT_TOKENS = 600
+# In a window of so many tokens an outline is in view beside a stretch and what comes back.
+_OUTLINE_WINDOW = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A question with where its answer stands, and which stretch it is from."""
+
+    asked: DocumentQuestion
+    evidence: Evidence
+    stretch: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """How many questions a pack has, which depends on the document and on these two alone."""
+
+    questions: int | tuple[int, int]
+    """The most of all; or from how many to how many are asked about each stretch, and all of them are kept."""
+    stretch: int
+    """The tokens of a stretch of the document that is asked about by itself, at most."""
+
+
+async def build_pack(
+    judge: Judge, desk: EvidenceReader, quantity: Quantity, observer: Observer, outline: Outline | None = None
+) -> Pack:
+    """Ask about the whole document, stretch by stretch, with the outline in view where there is one. What could not be
+    had is named."""
+    stretches = stretches_of(desk, quantity.stretch)
+    wanted = questions_wanted(desk, quantity)
+    misses, of = Misses(), len(stretches)
+    seen = _in_view(outline, desk, quantity)
+    counts = _counts(questions_each(desk, quantity, of), wanted, [one.tokens for one in stretches])
+    replies = await together(
+        _ask(judge, desk, stretch, count, of, misses, seen) for stretch, count in zip(stretches, counts, strict=True)
+    )
+    missing = tuple(trouble for _, troubles in replies for trouble in troubles)
+    for trouble in missing:
+        observer(Noted(trouble))
+    found = _trimmed([asked for asked, _ in replies], max(_MOST_RANKED, wanted))
+    if not found:
+        what = "not one question about the document came back"
+        raise misses.nothing(what, missing[0] if missing else "", desk.document.title)
+    order = await _ranked(judge, found, desk.window, seen) if len(stretches) > UNRANKED else _in_turn(found)
+    chosen = chosen_in(order, [f.stretch for f in found], wanted)
+    questions = tuple(_question(number, found[n], desk) for number, n in enumerate(chosen, 1))
+    hashes = {prompt.name: judge.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)}
+    document = desk.document.id
+    return Pack(pack_id(document, questions), document, judge.model.identity, hashes, questions, missing)
+
+
+def _in_view(outline: Outline | None, desk: EvidenceReader, quantity: Quantity) -> str | None:
+    """The outline as it stands in prompts; none where the window has no room for it, or where it is set how many
+    questions are asked about each stretch, which is a paper's procedure."""
+    return outline_text(outline) if outline is not None and shows_outline(desk, quantity) else None
+
+
+def shows_outline(desk: EvidenceReader, quantity: Quantity) -> bool:
+    """Whether questions are asked with an outline in view, where there is one."""
+    return desk.window >= _OUTLINE_WINDOW and isinstance(quantity.questions, int)
+
+
+def _counts(each: tuple[int, int], wanted: int, sizes: Sequence[int]) -> list[tuple[int, int]]:
+    """From how many to how many questions each stretch is asked for, by its share of the text: of a few stretches
+    together as many as are wanted."""
+    least, most = each
+    if least < most:
+        return [each] * len(sizes)
+    if len(sizes) > UNRANKED:
+        shares = [min(most, ceil(most * size / max(sizes))) for size in sizes]
+    else:
+        ends = [round(wanted * sum(sizes[: at + 1]) / sum(sizes)) for at in range(len(sizes))]
+        shares = [end - start for start, end in zip([0, *ends], ends, strict=False)]
+    return [(max(1, share), max(1, share)) for share in shares]
+
+
+def _in_turn(found: Sequence[_Found]) -> list[int]:
+    """The first question of every stretch, then the second, ...: each has the most important of its own first."""
+    stretches = sorted({f.stretch for f in found})
+    own = [[n for n, f in enumerate(found) if f.stretch == stretch] for stretch in stretches]
+    return [n for row in zip_longest(*own) for n in row if n is not None]
+
+
+async def _ranked(judge: Judge, found: Sequence[_Found], window: int, outline: str | None) -> list[int]:
+    """The places of the questions, the most important first. Of more than fit at once every group has questions from
+    all over the document, and what comes first in each of them comes first."""
+    groups = ceil(len(found) / ranked_at_once(window))
+    candidates = [Candidate(id=n + 1, question=f.asked.question, answer=f.asked.answer) for n, f in enumerate(found)]
+    label = "questions ranked"
+    orders = await together(
+        Examiner(judge).rank(
+            candidates[at::groups], f"{label}, part {at + 1}/{groups}" if groups > 1 else label, outline
+        )
+        for at in range(groups)
+    )
+    return [number - 1 for row in zip_longest(*orders) for number in row if number is not None]
+
+
+def ranked_at_once(window: int) -> int:
+    """How many questions are put in their order at once: the same in all but the smallest windows."""
+    return max(1, min(_RANKED_AT_ONCE, window // _RANKED_TOKENS))
+
+
+def pack_id(document: str, questions: Sequence[PackQuestion]) -> str:
+    """The same for the same questions about the same document."""
+    material = [document, *([q.text, q.kind, q.answer, q.evidence.text] for q in questions)]
+    return content_id(json.dumps(material, ensure_ascii=False))[:16]
+
+
+def pack_key(judge: Judge, desk: EvidenceReader, quantity: Quantity) -> str:
+    """The same for the same document, judge, prompts and quantity: a pack is built once for each.
+
+    Nothing of the judge's window is in it: whatever it can read at once, the same is asked about the same stretches.
+    """
+    hashes = [judge.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)]
+    asked = [quantity.questions, quantity.stretch]
+    material = [judge.model.identity, *judge.drawn, *hashes, *asked, desk.tokenizer.name]
+    return content_id(json.dumps(material))[:32]
+
+
+def stretches_of(desk: EvidenceReader, most: int) -> Sequence[Chunk]:
+    """The document in stretches of at most so many tokens, about as long as each other; whole where it has no more.
+
+    What surrounds the text, such as a list of references, is not asked about.
+    """
+    start, end = body_of(desk.document).span
+    left_out = (desk.text(Span(0, start)), desk.text(Span(end, len(desk.document.text))))
+    tokens = desk.document_tokens - sum(map(desk.tokenizer.count, left_out))
+    count = ceil(tokens / most)
+    # Each ends with a sentence, and so before its share is full.
+    share = most if count <= 1 else min(most, ceil(tokens / count * _EVEN))
+    return chunk(desk.document, desk.tokenizer, max(MIN_BUDGET, share), end, start=start)
+
+
+def questions_wanted(desk: EvidenceReader, quantity: Quantity) -> int:
+    """6 to 12 for a document of some pages; beyond that as many more as the root of its length, up to the limit.
+
+    Where it is set how many are asked about each stretch, all of these.
+    """
+    if not isinstance(quantity.questions, int):
+        return quantity.questions[1] * len(stretches_of(desk, quantity.stretch))
+    first = max(_FEWEST, min(_MOST_AT_FIRST, count_words(desk.document.text) // _WORDS_A_QUESTION))
+    grown = round(first * max(1.0, sqrt(desk.document_tokens / _AT_FIRST_TOKENS)))
+    return max(1, min(quantity.questions, grown))
+
+
+def questions_each(desk: EvidenceReader, quantity: Quantity, stretches: int) -> tuple[int, int]:
+    """From how many to how many questions are asked for about each stretch."""
+    if not isinstance(quantity.questions, int):
+        return quantity.questions
+    wanted = questions_wanted(desk, quantity)
+    spare = _SPARE if stretches > UNRANKED else 1.0
+    each = wanted if stretches == 1 else min(_MOST_AT_FIRST, ceil(spare * wanted / stretches))
+    return each, each
+
+
+def parts_of(desk: EvidenceReader, stretch: Chunk, count: int, outline: str | None = None) -> list[Span]:
+    """A stretch whole where a prompt has room for it beside so many questions that come back, or else in parts."""
+    around = _PROMPT_TOKENS + (desk.tokenizer.count(outline) if outline else 0)
+    room = max(desk.room, desk.window - count * QUESTION.tokens(desk.wording) - around)
+    if stretch.tokens <= room:
+        return [stretch.span]
+    start, end = stretch.span
+    own = replace(desk.document, text=desk.document.text[start:end], sections=(), marks=())
+    return [
+        Span(start + one.span.start, start + one.span.end) for one in chunk(own, desk.tokenizer, max(MIN_BUDGET, room))
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A stretch, or a part of it, that is asked about at once, and what it is called."""
+
+    span: Span
+    stretch: int
+    name: str
+
+    def divided(self, spans: Sequence[Span]) -> list[_Part]:
+        """Its parts by their own names; itself where it is the only one."""
+        if len(spans) == 1:
+            return [self]
+        return [_Part(span, self.stretch, f"{self.name}, part {at}") for at, span in enumerate(spans, 1)]
+
+
+async def _ask(
+    judge: Judge,
+    desk: EvidenceReader,
+    stretch: Chunk,
+    count: tuple[int, int],
+    stretches: int,
+    misses: Misses,
+    outline: str | None,
+) -> tuple[list[_Found], list[str]]:
+    """The questions about one stretch, and what went wrong. A stretch that the judge declines does not stop the others.
+
+    From a judge whose window has no room for it they are had part by part, and are no more for that.
+    """
+    whole = _Part(stretch.span, stretch.index, f"stretch {stretch.index + 1} of {stretches}")
+    parts = whole.divided([span for span in parts_of(desk, stretch, count[1], outline) if count_words(desk.text(span))])
+    return await _asked_of(_Asker(judge, desk, misses, outline), parts, count, FIRST)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asker:
+    """Who is asked, by which document, with what in view."""
+
+    judge: Judge
+    desk: EvidenceReader
+    misses: Misses
+    outline: str | None
+
+
+async def _asked_of(
+    asker: _Asker, parts: Sequence[_Part], count: tuple[int, int], attempt: Attempt
+) -> tuple[list[_Found], list[str]]:
+    """So many questions about some parts together: the first of each, then the second, ..."""
+    shares = [(_share(count[0], at, len(parts)), _share(count[1], at, len(parts))) for at in range(len(parts))]
+    replies = await together(_asked(asker, part, share, attempt) for part, share in zip(parts, shares, strict=True))
+    found: list[_Found] = []
+    for row in zip_longest(*(asked for asked, _ in replies)):
+        found += _spread([one for one in row if one is not None], count[1] - len(found))
+    return found, [trouble for _, troubles in replies for trouble in troubles]
+
+
+def _share(count: int, at: int, parts: int) -> int:
+    """How many of some questions one of the parts is asked for: one at least, as nobody knows what is in it."""
+    return max(1, (count + parts - 1 - at) // parts)
+
+
+async def _asked(
+    asker: _Asker, part: _Part, count: tuple[int, int], attempt: Attempt
+) -> tuple[list[_Found], list[str]]:
+    """The questions about a part; where the reply is cut off, half as many about each half of it, and those of the
+    reply only where they bring too few: asked about a half, a judge would ask the same."""
+    desk, roomier = asker.desk, attempt.roomier()
+    two = halves(desk.document.text, part.span) if roomier and count[1] > 1 else None
+    label = f"questions on {part.name}"
+    found: list[_Found] = []
+    try:
+        asked, cut = await Examiner(asker.judge).ask_document(
+            desk.text(part.span), count, label, attempt if two else None, asker.outline
+        )
+    except (ReplyError, RejectedRequest) as error:
+        asker.misses.note(error)
+        if not (two and roomier and isinstance(error, ReplyError) and error.wants_room):
+            return [], [f"no {label}: {error.message}"]
+        following = replace(attempt, loosely=attempt.loosely or error.loops) if error.fills_any_room else roomier
+    else:
+        found = [_Found(one, _evidence(one, desk, part.span), part.stretch) for one in asked]
+        if not (cut and two and roomier and len(found) < count[0]):
+            return found, []
+        following = roomier
+    more, troubles = await _asked_of(asker, part.divided(two), count, following)
+    return [*more, *found][: count[1]], troubles
+
+
+def _evidence(asked: DocumentQuestion, desk: EvidenceReader, within: Span) -> Evidence:
+    """Where the answer stands: the quote, or else the place in the stretch that is nearest to the question."""
+    quoted = desk.sentence(asked.quote, [within])
+    if quoted.span is not None:
+        return quoted
+    near = [
+        passage.span
+        for passage in desk.passages.nearest(f"{asked.question} {asked.answer}", _PLACES)
+        if passage.span.start in range(*within)
+    ]
+    return desk.place(near[0] if near else within)
+
+
+def _trimmed(asked: Sequence[Sequence[_Found]], most: int) -> list[_Found]:
+    """What will be ranked, stretch by stretch, each question once: the first of every stretch, then the second, ...
+
+    Where there is no room for one of every stretch, those that are left out lie between others.
+    """
+    seen: set[str] = set()
+    kept: list[_Found] = []
+    for row in zip_longest(*asked):
+        fresh: list[_Found] = []
+        for found in row:
+            if found is not None and (key := one_line(found.asked.question).casefold()) not in seen:
+                seen.add(key)
+                fresh.append(found)
+        kept += _spread(fresh, most - len(kept))
+    return sorted(kept, key=lambda found: found.stretch)
+
+
+def _spread(found: Sequence[_Found], most: int) -> list[_Found]:
+    """As many as may be, from the first to the last of them."""
+    room = min(most, len(found))
+    return [found[at * len(found) // room] for at in range(room)]
+
+
+def chosen_in(order: Sequence[int], parts: Sequence[int], wanted: int) -> list[int]:
+    """The `wanted` best in `order`, with at least one from every part where there is room for that.
+
+    Where there are more parts than room, neighbouring parts stand for each other.
+    """
+    count = max(parts, default=0) + 1
+    groups = [part * min(wanted, count) // count for part in parts]
+    chosen: set[int] = set()
+    represented: set[int] = set()
+    for n in order:
+        if groups[n] not in represented and len(chosen) < wanted:
+            represented.add(groups[n])
+            chosen.add(n)
+    for n in order:
+        if len(chosen) < wanted:
+            chosen.add(n)
+    return [n for n in order if n in chosen]
+
+
+def _question(number: int, found: _Found, desk: EvidenceReader) -> PackQuestion:
+    span = found.evidence.span
+    return PackQuestion(
+        id=number,
+        text=one_line(found.asked.question, _LONGEST_TEXT),
+        kind=found.asked.kind,
+        answer=one_line(found.asked.answer, _LONGEST_TEXT),
+        evidence=found.evidence,
+        position=span.start / len(desk.document.text) if span else 0.0,
+    )

@@ -1,0 +1,202 @@
+"""Building a document's typed questions: of each type about each third, every one made from a paragraph."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from redraft.agents.accounts import together
+from redraft.agents.evidence import EvidenceQuery, EvidenceReader
+from redraft.agents.examiner import Examiner
+from redraft.agents.judge import Judge
+from redraft.agents.questioner import Questioner
+from redraft.domain import Span, content_id
+from redraft.errors import RejectedRequest, ReplyError
+from redraft.evaluators.reference.keyfact_builder import Misses
+from redraft.events import Noted, Observer
+from redraft.prompts.judging import ANSWER_FROM_DOCUMENT
+from redraft.prompts.silence import is_answer
+from redraft.prompts.typed import ASK_TYPED, TypedReply, yes_or_no
+from redraft.questions import THIRDS, TYPES, QuestionType, Third, TypedQuestion, TypedQuestions, third_of
+from redraft.text.cleaning import one_line
+from redraft.text.sentences import paragraph_seams, sentences
+from redraft.text.words import count_words, words_key
+
+BUILDING = (ASK_TYPED, ANSWER_FROM_DOCUMENT)
+"""The prompts that typed questions depend on."""
+PER_THIRD = 1
+"""How many questions of each type are asked about each third, as in the thesis."""
+MOST_TRIES = 3
+"""Of so many paragraphs one is looked for that a question of the type can be made from."""
+# The words of a paragraph: lines of dialogue are taken together, and endless paragraphs cut.
+_FEWEST, _MOST = 40, 250
+# So many characters before a paragraph tell whom it means.
+_BEFORE = 800
+_LONGEST_TEXT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class TypedBuilder:
+    """Asks `each` question of every type about every third of a document up to `end`."""
+
+    judge: Judge
+    desk: EvidenceReader
+    end: int
+    each: int
+    observer: Observer
+
+    @property
+    def key(self) -> str:
+        """The same for the same judge, prompts, number and text: questions are made once for each."""
+        hashes = [self.judge.book.hash(prompt) for prompt in BUILDING]
+        material = [self.judge.model.identity, self.judge.sample, *self.judge.drawn, *hashes, self.each, self.end]
+        return content_id(json.dumps([*material, self.desk.name]))[:32]
+
+    async def build(self) -> TypedQuestions:
+        """All questions, in the order of their paragraphs. What could not be had is named, and stops nothing else."""
+        misses, document = Misses(), self.desk.document
+        wanted = slots(document.text, self.end, self.each)
+        made = await together(self._question(slot, misses) for slot in wanted)
+        troubles = [one for one in made if isinstance(one, str)]
+        found: dict[str, TypedQuestion] = {}
+        for slot, one in zip(wanted, made, strict=True):
+            if isinstance(one, TypedQuestion) and found.setdefault(words_key(one.text), one) is not one:
+                troubles += [f"no {slot.name}: it is one that there is already"]
+        if not found:
+            raise misses.nothing("not one typed question came back", troubles[0] if troubles else "", document.title)
+        for trouble in troubles:
+            self.observer(Noted(trouble))
+        questions = in_order(list(found.values()))
+        hashes = {prompt.name: self.judge.book.hash(prompt) for prompt in BUILDING}
+        key, by = typed_id(document.id, self.end, questions), self.judge.model.identity
+        return TypedQuestions(key, document.id, by, hashes, self.end, questions, tuple(troubles))
+
+    async def _question(self, slot: Slot, misses: Misses) -> TypedQuestion | str:
+        """The question for a slot, from the first of its paragraphs that one can be made from; or what went wrong."""
+        why = "there is no paragraph to ask about"
+        for at, paragraph in enumerate(slot.paragraphs, 1):
+            label = f"{slot.name}, paragraph {at} of {len(slot.paragraphs)}"
+            start = max(0, paragraph.start - _BEFORE)
+            before = self.desk.document.text[start : paragraph.start].partition(" ")[2] if start else ""
+            try:
+                asked = await Questioner(self.judge).ask(before, self.desk.text(paragraph), slot.type, label)
+                made = _made(asked, slot.type, paragraph)
+                if not count_words(made.text):
+                    why = "none came back"
+                    continue
+                flaw = flaw_of(made, self.desk.text(paragraph))
+                why = f"what came back {flaw}" if flaw else await self._answered(made)
+            except (ReplyError, RejectedRequest) as error:
+                misses.note(error)
+                why = error.message
+            else:
+                if not why:
+                    return made
+        return f"no {slot.name}: {why}"
+
+    async def _answered(self, made: TypedQuestion) -> str:
+        """What is wrong with a question that shall have no answer: the document has one, or nobody can tell."""
+        if made.is_answerable:
+            return ""
+        found = await Examiner(self.judge).answers_from_document([EvidenceQuery(made.text)], self.desk)
+        if not found.verdicts:
+            return "whether the document has an answer was not judged"
+        return "the document has an answer to it" if found.verdicts[0].answered else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A question that is wanted, and the paragraphs that it may be made from, the first before the others."""
+
+    third: Third
+    type: QuestionType
+    number: int
+    paragraphs: tuple[Span, ...]
+
+    @property
+    def name(self) -> str:
+        """What it is called: "abstractive question 1 about the middle"."""
+        return f"{self.type} question {self.number} about the {self.third}"
+
+
+def slots(text: str, end: int, each: int) -> list[Slot]:
+    """All questions that are wanted of a text up to `end`. Their paragraphs lie evenly over each third."""
+    known = paragraphs(text, end)
+    wanted = [(number, of_type) for number in range(1, each + 1) for of_type in TYPES]
+    found: list[Slot] = []
+    for third in THIRDS:
+        own = [one for one in known if third_of(one, end) == third]
+        for at, (number, of_type) in enumerate(wanted):
+            first = int((at + 0.5) * len(own) / len(wanted))
+            tried = tuple(own[(first + step) % len(own)] for step in range(min(MOST_TRIES, len(own))))
+            found.append(Slot(third, of_type, number, tried))
+    return found
+
+
+def paragraphs(text: str, end: int) -> list[Span]:
+    """The paragraphs of a text up to `end`: short ones that follow each other are one, and long ones several."""
+    seams = [0, *(seam for seam in paragraph_seams(text) if 0 < seam < end), end]
+    found: list[Span] = []
+    start = 0
+    for _, stop in pairwise(seams):
+        if count_words(text[start:stop]) >= _FEWEST:
+            found += _cut(text, Span(start, stop))
+            start = stop
+    return found or ([Span(0, end)] if count_words(text[:end]) else [])
+
+
+def _cut(text: str, whole: Span) -> Iterator[Span]:
+    """A paragraph of a sensible length, without the blanks around it, in parts that end with sentences."""
+    found = sentences(text, whole)
+    first, words = 0, 0
+    for at, one in enumerate(found):
+        words += count_words(text[one.start : one.end])
+        if words >= _MOST or at + 1 == len(found):
+            yield Span(found[first].start, one.end)
+            first, words = at + 1, 0
+
+
+def in_order(questions: Sequence[TypedQuestion]) -> tuple[TypedQuestion, ...]:
+    """The questions as their paragraphs follow each other, numbered from 1."""
+    ordered = sorted(questions, key=lambda one: (one.paragraph, TYPES.index(one.type), one.text))
+    return tuple(
+        TypedQuestion(number, one.type, one.text, one.answer, one.reason, one.paragraph)
+        for number, one in enumerate(ordered, 1)
+    )
+
+
+def typed_id(document: str, end: int, questions: Sequence[TypedQuestion]) -> str:
+    """The same for the same questions about the same text."""
+    material = [document, end, *([q.type, q.text, q.answer, q.reason, *q.paragraph] for q in questions)]
+    return content_id(json.dumps(material, ensure_ascii=False))[:16]
+
+
+def flaw_of(one: TypedQuestion, paragraph: str) -> str:
+    """Why it is no question of its type; nothing where it is one."""
+    if not count_words(one.text):
+        return "has no words"
+    if one.type == "unanswerable":
+        return "has an answer" if one.answer or one.reason else ""
+    if not count_words(one.answer):
+        return "has no answer"
+    if one.type == "binary":
+        if one.answer not in ("yes", "no"):
+            return "is answered with neither yes nor no"
+        return "" if count_words(one.reason) else "has no reason"
+    if one.reason:
+        return "has a reason, which only yes and no have"
+    stands = one.type != "extractive" or f" {words_key(one.answer)} " in f" {words_key(paragraph)} "
+    return "" if stands else "has an answer that does not stand in its paragraph"
+
+
+def _made(asked: TypedReply, of_type: QuestionType, paragraph: Span) -> TypedQuestion:
+    """The question of a reply. What its type has no use for is left out."""
+    answer = one_line(asked.answer, _LONGEST_TEXT)
+    answer = answer if is_answer(answer) else ""
+    reason = one_line(asked.reason, _LONGEST_TEXT)
+    if of_type == "binary":
+        answer = yes_or_no(answer) or answer
+    reason = reason if of_type == "binary" else ""
+    return TypedQuestion(0, of_type, one_line(asked.question, _LONGEST_TEXT), answer, reason, paragraph)

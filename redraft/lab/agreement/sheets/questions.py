@@ -1,0 +1,269 @@
+"""The rows of a sheet for people, how large a sample has to be, and opinions that were stored before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, sqrt
+from random import Random
+from statistics import NormalDist
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
+
+from redraft.agents.fact_checker import SUPPORTED
+from redraft.domain import Document, Evaluation, Finding, KeyFacts, Span, Tree, content_id
+from redraft.errors import RunError, UsageError
+from redraft.evaluators.base import statements_of
+from redraft.evaluators.bootstrap import Interval
+from redraft.evaluators.consensus import OPEN
+from redraft.evaluators.consistency import CONSISTENT, Consistency
+from redraft.evaluators.faithfulness import Faithfulness
+from redraft.evaluators.keyfact_recall import STATED, KeyfactRecall
+from redraft.report.history.results import Result, document_read, read_result
+from redraft.store.store import Store
+from redraft.text.passages import Passages, joined
+from redraft.text.tokens import tokenizer_named
+
+CONFIDENCE = 0.95
+MARGINS = (0.03, 0.05, 0.1)
+# A share of a half is the hardest to tell.
+_HALF = 0.5
+
+T = TypeVar("T")
+
+
+def drawn(everything: Sequence[T], size: int, seed: int) -> list[T]:
+    """So many at random, in their order; the same for the same seed."""
+    if size >= len(everything):
+        return list(everything)
+    return [everything[n] for n in sorted(Random(seed).sample(range(len(everything)), size))]
+
+
+def needed(population: int, margin: float, confidence: float = CONFIDENCE) -> int:
+    """How many of a population have to be looked at, so that a share is off by no more than a margin."""
+    z = _z(confidence)
+    of_many = z * z * _HALF * (1 - _HALF) / margin**2
+    # Half a thing cannot be looked at; what is over by the last bits is no other thing.
+    return min(population, ceil(round(of_many / (1 + (of_many - 1) / population), 6)))
+
+
+def margin_of(size: int, population: int, confidence: float = CONFIDENCE) -> float | None:
+    """By how much a share of a sample may be off; None of nothing, 0 where everything was looked at."""
+    if not size:
+        return None
+    z = _z(confidence)
+    left = (population - size) / (population - 1) if population > 1 else 0.0
+    return z * sqrt(_HALF * (1 - _HALF) / size * max(0.0, left))
+
+
+def share_of(part: int, whole: int) -> tuple[float | None, Interval | None]:
+    """A share with its interval (Wilson's); none of nothing."""
+    if not whole:
+        return None, None
+    share, z = part / whole, _z(CONFIDENCE)
+    middle, half = share + z * z / (2 * whole), z * sqrt(share * (1 - share) / whole + (z / (2 * whole)) ** 2)
+    low, high = ((middle + side) / (1 + z * z / whole) for side in (-half, half))
+    return share, Interval(low if part else 0.0, high if part < whole else 1.0)
+
+
+def _z(confidence: float) -> float:
+    """By how many standard deviations a normal figure may be off, with this confidence."""
+    return NormalDist().inv_cdf((1 + confidence) / 2)
+
+
+What = Literal["facts", "queries", "alignment", "verification", "claims"]
+KINDS: tuple[What, ...] = get_args(What)
+_LETTERS = 8
+# A spreadsheet cuts a cell that holds more.
+_LONGEST = 32_000
+_NEAREST = 2
+_BETWEEN = "\n[...]\n"
+
+ASKED: Mapping[What, str] = {
+    "facts": "Does the passage say this, without opinion, and does it matter for what the passage is about?",
+    "queries": "Do these facts answer the question, and would a reader of the passage ask it?",
+    "alignment": "Does the summary state this fact, if only in other words?",
+    "verification": "Does the document bear out all of this sentence?",
+    "claims": "Does the document bear out this answer to the question?",
+}
+"""What people are asked, to be answered by yes or no."""
+
+
+@dataclass(frozen=True, slots=True)
+class SheetRow:
+    """A row of a sheet: what people need to see, and what the judge has said of it."""
+
+    id: str
+    """The run, what it is about, and what stands for the words: the same whenever the run is read again."""
+    shown: Mapping[str, str]
+    said: bool | None
+    """Yes or no; None for what nobody has judged, such as a query."""
+    group: str
+    """How rows are counted apart: by the level of a fact, by the kind of an error."""
+
+
+def questions(store: Store, runs: Sequence[str], what: What) -> list[SheetRow]:
+    """All that may be asked about some runs, each thing once, in their order."""
+    found: dict[str, SheetRow] = {}
+    for key in runs:
+        result = read_result(store, key)
+        document = document_read(store, result.run)
+        for one in _READ[what](store, result, document):
+            found.setdefault(one.id, one)
+    if not found:
+        raise UsageError(
+            f"there is nothing to ask about {what} of {'these runs' if len(runs) > 1 else 'this run'}",
+            hint=_NEEDS[what],
+        )
+    return list(found.values())
+
+
+class Around:
+    """The passages of a document that people need to see beside what is said about it."""
+
+    def __init__(self, document: Document, tokenizer: str) -> None:
+        self._text = document.text
+        self._passages = Passages(document, tokenizer_named(tokenizer))
+
+    def passages(self, words: str, place: Sequence[int] | None) -> str:
+        """Those that hold the place that a verdict rests on, where it names one, and those nearest to some words.
+
+        The latter are there in any case, so that nobody can see from a sheet what was said.
+        """
+        found = {one.span for one in self._passages.nearest(words, _NEAREST)}
+        if place:
+            found |= {one.span for one in self._passages.holding(Span(place[0], place[1]))}
+        return _BETWEEN.join(self._text[span.start : span.end] for span in joined(found))
+
+
+def _question(
+    result: Result, what: What, said: bool | None, group: str, shown: Mapping[str, str], passages: str = ""
+) -> SheetRow:
+    words = content_id("\n".join(shown.values()))[:_LETTERS]
+    cut = {name: text[:_LONGEST] for name, text in {**shown, **({"passages": passages} if passages else {})}.items()}
+    return SheetRow(f"{result.run.id}/{what}/{words}", cut, said, group)
+
+
+def _facts(store: Store, result: Result, document: Document) -> Iterator[SheetRow]:
+    """Facts that were validated, those that passed and those that did not."""
+    for tree in _keyfacts(store, result).trees:
+        for fact in tree.facts:
+            shown = {**_place(document, tree), "fact": fact.text, "passage": _passage(document, tree)}
+            yield _question(result, "facts", fact.kept, fact.level, shown)
+
+
+def _queries(store: Store, result: Result, document: Document) -> Iterator[SheetRow]:
+    for tree in _keyfacts(store, result).trees:
+        if tree.query:
+            facts = "\n".join(f"- {fact.text}" for fact in tree.kept)
+            shown = {**_place(document, tree), "question": tree.query, "facts": facts}
+            shown["passage"] = _passage(document, tree)
+            yield _question(result, "queries", None, tree.perspective, shown)
+
+
+def _alignment(_: Store, result: Result, document: Document) -> Iterator[SheetRow]:
+    """Facts that a summary was held against."""
+    for fact in _judged(result, KeyfactRecall.name, "facts"):
+        shown = {"document": document.title, "fact": fact["fact"], "summary": result.summary or ""}
+        yield _question(result, "alignment", fact["verdict"] == STATED, fact["level"], shown)
+
+
+def _verification(_: Store, result: Result, document: Document) -> Iterator[SheetRow]:
+    """Sentences of a summary that were held against the document."""
+    statements = {one.id: one for one in statements_of(result.summary or "")}
+    around = Around(document, result.run.tokenizer)
+    for sentence in _judged(result, Faithfulness.name, "sentences"):
+        one = statements[sentence["id"]]
+        shown = {"document": document.title, "sentence before": one.before, "sentence": one.sentence}
+        right = sentence["verdict"] == SUPPORTED
+        passages = around.passages(f"{one.before} {one.sentence}", sentence.get("place"))
+        yield _question(result, "verification", right, "" if right else sentence["verdict"], shown, passages)
+
+
+def _claims(_: Store, result: Result, document: Document) -> Iterator[SheetRow]:
+    """What a summary claims, as questions with its own answers."""
+    statements = {one.id: one for one in statements_of(result.summary or "")}
+    around = Around(document, result.run.tokenizer)
+    for claim in _judged(result, Consistency.name, "claims"):
+        sentence = statements[claim["sentence"]].sentence
+        shown = {"document": document.title, "sentence": sentence}
+        shown |= {"question": claim["question"], "answer": claim["found"]}
+        right = claim["verdict"] == CONSISTENT
+        passages = around.passages(f"{claim['question']} {claim['found']} {sentence}", claim.get("place"))
+        yield _question(result, "claims", right, "" if right else claim["verdict"], shown, passages)
+
+
+def _judged(result: Result, metric: str, items: str) -> Iterator[Mapping[str, Any]]:
+    """The items of a metric on which there is a verdict."""
+    evaluation: Evaluation | None = result.evaluations.get(metric)
+    listed = evaluation.details.get(items) if evaluation else None
+    for one in listed if isinstance(listed, list) else ():
+        if one["verdict"] not in OPEN:
+            yield one
+
+
+def _keyfacts(store: Store, result: Result) -> KeyFacts:
+    """The key facts that a run has built, or that it judges by."""
+    judging = result.run.judging
+    recall = result.evaluations.get(KeyfactRecall.name)
+    key = (judging.keyfacts if judging else None) or (recall.details.get("keyfacts") if recall else None)
+    if not isinstance(key, str):
+        raise RunError(f"run {result.run.id} has no key facts", hint=_NEEDS["facts"])
+    return store.keyfacts.get(key)
+
+
+def _place(document: Document, tree: Tree) -> dict[str, str]:
+    return {"document": document.title, "perspective": tree.perspective}
+
+
+def _passage(document: Document, tree: Tree) -> str:
+    return document.text[tree.span.start : tree.span.end]
+
+
+_READ: Mapping[What, Callable[[Store, Result, Document], Iterator[SheetRow]]] = {
+    "facts": _facts,
+    "queries": _queries,
+    "alignment": _alignment,
+    "verification": _verification,
+    "claims": _claims,
+}
+_NEEDS: Mapping[What, str] = {
+    "facts": "name a run of `redraft keyfacts`, or one that was judged by keyfact_recall",
+    "queries": "name a run of `redraft keyfacts`, or one that was judged by keyfact_recall",
+    "alignment": "name a run that was judged by keyfact_recall",
+    "verification": "name a run that was judged by faithfulness",
+    "claims": "name a run that was judged by consistency",
+}
+
+
+class _Same(NamedTuple):
+    """How a finding of a metric and a row of a sheet are known to be about the same."""
+
+    metric: str
+    shown: tuple[str, ...]
+    found: Callable[[Finding], tuple[str, ...]]
+
+
+ABOUT: Mapping[What, _Same] = {
+    "claims": _Same(
+        Consistency.name, ("sentence", "question", "answer"), lambda one: (one.sentence, one.question, one.found)
+    ),
+    "verification": _Same(Faithfulness.name, ("sentence",), lambda one: (one.sentence,)),
+    "alignment": _Same(KeyfactRecall.name, ("fact",), lambda one: (one.expected,)),
+}
+"""The kinds of sheets that findings are about: by the metric that has found them."""
+
+
+def answers(store: Store, runs: Sequence[str], what: What, questions: Sequence[SheetRow]) -> dict[str, str]:
+    """By row of a sheet what a person has said of the finding behind it, where somebody has."""
+    if what not in ABOUT:
+        return {}
+    same, said = ABOUT[what], dict[tuple[str, tuple[str, ...]], str]()
+    for key in runs:
+        result = read_result(store, key)
+        opinions = store.opinions.of(result.run.id)
+        judged = result.evaluations.get(same.metric)
+        for one in judged.findings if judged and opinions else ():
+            if one.id in opinions:
+                said[result.run.id, same.found(one)] = "no" if opinions[one.id].agrees else "yes"
+    rows = ((one.id, (one.id.partition("/")[0], tuple(one.shown[name] for name in same.shown))) for one in questions)
+    return {row: said[about] for row, about in rows if about in said}

@@ -1,0 +1,257 @@
+"""A judge before the controls: every probe is a run like any other, and what it said is held against what it should."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import count
+from typing import Any
+
+from redraft.agents.accounts import together
+from redraft.domain import Document, Evaluation, Totals
+from redraft.errors import BudgetError, UsageError
+from redraft.evaluators.base import Evaluator
+from redraft.evaluators.catalog import BUILT_IN
+from redraft.events import PartDone, StageStarted
+from redraft.lab.doctor.controls import expected, probed
+from redraft.lab.doctor.expectations import ControlResult, Verdict
+from redraft.lab.doctor.probes import HOLLOW, SHUFFLED, SUMMARY, WRONG, Probe, in_summary, probes, texts
+from redraft.llm.base import Model
+from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
+from redraft.runs.model_pool import hire, located
+from redraft.runs.models import resolve
+from redraft.runs.prepare import RunSpec
+from redraft.runs.session import Session
+from redraft.settings import DraftConfig, Evaluate, JudgeConfig, ModelSettings
+from redraft.store.connection import off_loop
+
+DOCTOR = "doctor"
+"""What its runs are for, and the command that repeats them."""
+_TURNS = 3
+_ORDERED = frozenset(map(in_summary, (WRONG, HOLLOW, SHUFFLED)))
+_UNMADE = ControlResult("not made", "the budget was used up")
+
+
+@dataclass(frozen=True, slots=True)
+class Patient:
+    """A judge to be examined, by some metrics."""
+
+    judge: str
+    """Its name, or the identity of an object among the `objects`."""
+    metrics: tuple[Evaluator, ...]
+    settings: DraftConfig = field(default_factory=DraftConfig)
+    base_url: str | None = None
+    models: Mapping[str, ModelSettings] = field(default_factory=dict)
+    """What belongs to judges that have settings of their own, by name."""
+    objects: Mapping[str, Model] = field(default_factory=dict)
+    """The models that are handed over, by identity."""
+    own: tuple[Evaluator, ...] = ()
+    """Those of the metrics that are handed over."""
+
+    def order(self, sitting: ProbeRun) -> RunSpec:
+        """The order to judge a summary."""
+        judging = JudgeConfig(
+            judges=(self.judge,),
+            base_url=self.base_url,
+            models=dict(self.models),
+            metrics=tuple(one.name for one in sitting.metrics),
+            repeat=sitting.probe.repeat,
+        )
+        there = located(judging, self.settings, objects=self.objects)
+        return RunSpec(Evaluate(judging=there), given=sitting.probe.text, own=self.own, experiment=DOCTOR)
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeRun:
+    """A probe beside a document, and the metrics that judge it there."""
+
+    probe: Probe
+    document: Document
+    metrics: tuple[Evaluator, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One control of one metric, and what came of it."""
+
+    control: str
+    metric: str
+    should: str
+    heard: ControlResult
+    runs: tuple[str, ...] = ()
+    """The runs in which it was said."""
+
+    def to_json(self) -> dict[str, object]:
+        """A control in `doctor --json`."""
+        return {
+            "control": self.control,
+            "metric": self.metric,
+            "should": self.should,
+            "said": self.heard.said,
+            "verdict": self.heard.verdict,
+            "runs": list(self.runs),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CheckUp:
+    """What came of one judge."""
+
+    judge: str
+    checks: tuple[Check, ...]
+    usage: Totals
+
+    def count(self, verdict: Verdict) -> int:
+        """How many of the controls came to this."""
+        return sum(one.heard.verdict == verdict for one in self.checks)
+
+    def to_json(self) -> dict[str, object]:
+        """A judge in `doctor --json`."""
+        return {
+            "judge": self.judge,
+            "passed": self.count("pass"),
+            "failed": self.count("fail"),
+            "cannot_tell": self.count("cannot tell"),
+            "not_made": self.count("not made"),
+            "controls": [one.to_json() for one in self.checks],
+            "usage": asdict(self.usage),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What came of all judges."""
+
+    judges: tuple[CheckUp, ...]
+    stopped: BudgetError | None = None
+    """Why some controls were not made."""
+
+    def to_json(self) -> dict[str, object]:
+        """The contract of `doctor --json`."""
+        return {
+            "judges": [one.to_json() for one in self.judges],
+            "stopped": self.stopped.message if self.stopped else None,
+        }
+
+
+def check_aims(metrics: Sequence[Evaluator]) -> None:
+    """Refuse a metric of which nothing can be expected, or that asks no judge."""
+    for one in metrics:
+        why = (
+            "gives no score" if one.aim is None else "asks no judge" if one.name in BUILT_IN and not one.prompts else ""
+        )
+        if why:
+            there = ", ".join(name for name, known in BUILT_IN.items() if known.aim and known.prompts)
+            raise UsageError(
+                f"there are no controls for {one.name}, which {why}", hint=f"there are for {there}, and for your own"
+            )
+
+
+def sittings(metrics: Sequence[Evaluator]) -> list[ProbeRun]:
+    """All that has to be judged, what the others build on first.
+
+    The metrics of content share a document, since they judge by its pack. For the others each probe has a copy of its
+    own, told from the rest by blank lines at its end: what is said of a sentence in one probe is not to be remembered
+    in another, and key facts that were grown of the document are not to be asked about.
+    """
+    wanted, made = probed(metrics), list[ProbeRun]()
+    for lines, (name, probe) in enumerate(probes().items(), 1):
+        for content, blank in ((True, ""), (False, "\n" * lines)):
+            here = tuple(one for one in wanted.get(name, ()) if (one.aim == "content") == content)
+            if here:
+                text = texts().beside(probe.ordered) + blank
+                made.append(ProbeRun(probe, Document.from_text(text, texts().title), here))
+    return made
+
+
+async def examine_all(patients: Sequence[Patient], bench: ExperimentRunner) -> Examined:
+    """Examine judges one after the other, on one budget."""
+    for patient in patients:
+        # A name or a price that nobody knows is refused before anybody is asked.
+        order = patient.order(sittings(patient.metrics)[0])
+        hire(resolve(patient.settings), order.judging, bench.limits, bench.prices, objects=patient.objects)
+    return Examined(tuple([await examine(patient, bench) for patient in patients]), bench.stopped)
+
+
+async def examine(patient: Patient, bench: ExperimentRunner) -> CheckUp:
+    """Have a judge judge all probes, as far as the limits of the bench allow, and hold what it says against the truth.
+
+    What it has said before is not asked again. What ends any run, such as a provider that is not to be had, ends this.
+    """
+    check_aims(patient.metrics)
+    planned = sittings(patient.metrics)
+    bench.observer(StageStarted(f"controls for {patient.judge}", 0))
+    crowd, numbers = asyncio.Semaphore(bench.limits.at_once), count(1)
+
+    async def sat(sitting: ProbeRun) -> _Sat:
+        async with crowd:
+            done = await _sat(patient, sitting, bench)
+        metrics = ", ".join(one.name for one in sitting.metrics)
+        bench.observer(PartDone(f"{sitting.probe.name}: {metrics}", next(numbers), len(planned)))
+        return done
+
+    done: list[_Sat] = []
+    for turn in range(_TURNS):
+        done += await together(sat(one) for one in planned if _turn(one.probe.name) == turn)
+    return CheckUp(patient.judge, tuple(_checks(patient, done)), await off_loop(_usage, bench, done))
+
+
+def _turn(probe: str) -> int:
+    """When a probe has its turn. The first has the pack built by which the others are judged. A summary with an order
+    in it comes after the same without: what its sentences answer is remembered, and not to be known of the order.
+    """
+    return 0 if probe == SUMMARY else _TURNS - 1 if probe in _ORDERED else 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Sat:
+    """What came of a sitting, by metric; nothing where the budget was used up."""
+
+    probe: str
+    run: str | None
+    said: Mapping[str, Evaluation]
+
+
+async def _sat(patient: Patient, sitting: ProbeRun, bench: ExperimentRunner) -> _Sat:
+    watch = RunWatch(sitting.probe.name, bench.observer)
+    said: Mapping[str, Evaluation] = {}
+    if bench.stopped is None:
+        session = Session(
+            bench.store,
+            judges=tuple(patient.objects.values()),
+            metrics=patient.own,
+            limits=bench.limits,
+            prices=bench.prices,
+            observer=watch,
+            budget=bench.budget,
+        )
+        try:
+            async with session:
+                result = await session.begin_order(sitting.document, patient.settings, patient.order(sitting))
+            said = {metric.name: result.evaluations[metric.name] for metric in sitting.metrics}
+        except BudgetError as error:
+            bench.stopped = error
+    return _Sat(sitting.probe.name, watch.run, said)
+
+
+def _checks(patient: Patient, done: Sequence[_Sat]) -> list[Check]:
+    checks = []
+    for metric in patient.metrics:
+        said = {one.probe: one.said[metric.name] for one in done if metric.name in one.said}
+        runs = {one.probe: one.run for one in done if metric.name in one.said and one.run}
+        for control, expectation in expected(metric).items():
+            made = all(name in said for name in expectation.uses)
+            its = {name: said[name] for name in expectation.uses} if made else {}
+            heard = expectation.heard(its) if made else _UNMADE
+            where = tuple(runs[name] for name in expectation.uses if name in runs)
+            checks.append(Check(control, metric.name, expectation.should, heard, where))
+    return checks
+
+
+def _usage(bench: ExperimentRunner, done: Sequence[_Sat]) -> Totals:
+    """What all the runs used together. A figure that is not known of one of them is not known of all."""
+    used = [asdict(bench.store.calls.totals(one.run)) for one in done if one.run]
+    values = {name: [one[name] for one in used] for name in asdict(Totals())}
+    sums: dict[str, Any] = {name: None if None in found else sum(found) for name, found in values.items()}
+    return Totals(**sums)

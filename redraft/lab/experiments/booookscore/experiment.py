@@ -1,0 +1,378 @@
+"""The experiment on coherence: how far summaries confuse, by annotations or by judges, and what that comes to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from math import ceil
+
+from redraft.agents.accounts import together
+from redraft.agents.judge import Judge, batch_size, reply_tokens
+from redraft.agents.proofreader import CONFUSION, Confused, Proofreader, least_window
+from redraft.domain import Document, Evaluation, Totals, content_id
+from redraft.errors import BudgetError, UsageError
+from redraft.evaluators.base import statements_of
+from redraft.evaluators.booookscore import Booookscore, sentences_of
+from redraft.evaluators.forecast import A_NUMBER
+from redraft.evaluators.metric_info import LEAST_SHARE
+from redraft.events import StageStarted
+from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries
+from redraft.lab.agreement.sentence_match import place
+from redraft.lab.experiments.plan import JUDGING, JudgesDesign, PlanStep, Told, check_seats, step_of, table_of
+from redraft.lab.experiments.runner import GuardedStage, RunBatch, part_at_work
+from redraft.llm.base import Model
+from redraft.llm.prices import PriceTable
+from redraft.prompts.coherence import FIND_CONFUSION
+from redraft.prompts.judging import Statement
+from redraft.report.history.certificates import Certificate, certificate
+from redraft.report.reports.tables import Table
+from redraft.runs.experiment_runner import ExperimentRunner, Failure
+from redraft.runs.job import wording
+from redraft.runs.model_pool import located
+from redraft.runs.prepare import Prepared, RunSpec, prepare
+from redraft.settings import EXTRACTIVE, DraftConfig, ExperimentPart, JudgeConfig
+from redraft.text.cleaning import one_line
+from redraft.text.languages import language_of, reading
+from redraft.text.overlap import repeated
+from redraft.text.tokens import Tokenizer, tokenizer_named
+from redraft.text.words import count_words, units
+
+VOCABULARY = "cl100k_base"
+"""By which the paper counts tokens."""
+BOOOOKSCORE = "booookscore"
+"""What its runs are for, and the command that repeats them."""
+_TRIGRAM = 3
+_WINDOW, _WIDEST = 8192, 131_072
+_SHOWN = 60
+_IN_ENGLISH_ALONE = (
+    "the built-in model judges English only, and this is in another language ({}): name a language model as judge"
+    " (--judge openai:MODEL)"
+)
+_CANNOT_TELL = "the judge says that it cannot tell of some sentences"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One text of the file, measured."""
+
+    id: str
+    text: str
+    statements: tuple[Statement, ...]
+    """Its sentences, and its headings."""
+    sentences: tuple[Statement, ...]
+    """What is judged; nothing where the summary is empty."""
+    tokens: int
+    words: int
+    repeated_trigrams: float | None
+    """The share of its different trigrams that occur more than once."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemJudgment:
+    """What a system says of one summary."""
+
+    said: tuple[ConfusionVerdict, ...] = ()
+    """One verdict for each sentence that was judged."""
+    unjudged: int = 0
+    verdicts: Mapping[int, ConfusionVerdict] = field(default_factory=dict)
+    """By the number of the sentence, as far as that is known."""
+    failure: Failure | None = None
+    made: bool = True
+    """False where the budget was used up before."""
+
+    @property
+    def confused(self) -> int:
+        """How many sentences confuse."""
+        return sum(one.confusing for one in self.said)
+
+    @property
+    def score(self) -> float | None:
+        """Equation 1, over the sentences that were judged; None where none was.
+
+        Nor is there one where a judge fell short on most, or found faults alone: what it left open may be clear.
+        """
+        if not self.said:
+            return None
+        few = len(self.said) < LEAST_SHARE * (len(self.said) + self.unjudged)
+        if self.failure is not None and (few or self.confused == len(self.said)):
+            return None
+        return 1 - self.confused / len(self.said)
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """Whoever says which sentences confuse: a file of annotations, or a judge. Its readings are by summary."""
+
+    name: str
+    readings: Mapping[str, SystemJudgment]
+    aside: Mapping[str, int] = field(default_factory=dict)
+    """What of the annotations did not fit, and how often."""
+    usage: Totals | None = None
+    """What a judge used."""
+    run: str | None = None
+    certificate: Certificate | None = None
+    """What stands behind a judge's scores, of all summaries together."""
+
+
+@dataclass(frozen=True, slots=True)
+class CoherenceDesign(JudgesDesign):
+    """By whom summaries are judged, and how."""
+
+    batch: int = 10
+
+    def settings(self, judge: str) -> DraftConfig:
+        """How one judge reads the summaries."""
+        if judge in self.own:
+            its = self.own[judge]
+            window = {"context_tokens": self.window(judge) or _WINDOW}
+            named = {name: value for name, value in its.model_dump().items() if value is not None}
+            return DraftConfig.model_validate({**named, **window, "strategy": "given"})
+        return self.reading(judge, _WINDOW)
+
+    def window(self, judge: str) -> int | None:
+        """The window that is said to be a judge's."""
+        its = self.own.get(judge)
+        return self.context_tokens or (its.context_tokens if its else None)
+
+    def order(self, judge: str) -> RunSpec:
+        """The order to annotate."""
+        models = {judge: self.own[judge]} if judge in self.own else {}
+        judging = located(JudgeConfig(judges=(judge,), batch=self.batch, models=models), self.settings(judge))
+        return RunSpec(ExperimentPart(kind=BOOOOKSCORE, judging=judging), prompts=(FIND_CONFUSION,))
+
+
+@dataclass(frozen=True, slots=True)
+class CoherenceOutcome:
+    """All that came of the experiment."""
+
+    design: CoherenceDesign
+    file: Summaries
+    summaries: tuple[Summary, ...]
+    tokenizer: str
+    """By whose vocabulary tokens are counted."""
+    annotations: Annotations | None = None
+    systems: tuple[System, ...] = ()
+    """That of the annotations, where there are some, before those of the judges."""
+    stopped: BudgetError | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every judge has judged every sentence."""
+        open_ = any(one.unjudged for judge in self.judges for one in judge.readings.values())
+        return self.stopped is None and not open_
+
+    @property
+    def judges(self) -> tuple[System, ...]:
+        """The systems that are judges."""
+        return self.systems[1:] if self.annotations else self.systems
+
+
+def measured(file: Summaries, annotations: Annotations | None, design: CoherenceDesign) -> CoherenceOutcome:
+    """The summaries with their lengths, and what the annotations say of them where there are some. Nobody is asked."""
+    tokenizer = tokenizer_named(VOCABULARY)
+    with reading(_document(file)):
+        summaries = tuple(_measured(key, text, tokenizer) for key, text in file.texts.items())
+    systems = (_annotated(summaries, annotations),) if annotations else ()
+    return CoherenceOutcome(design, file, summaries, tokenizer.name, annotations, systems)
+
+
+def _measured(key: str, text: str, tokenizer: Tokenizer) -> Summary:
+    statements, trigrams = statements_of(text), repeated(units(text), _TRIGRAM)
+    tokens, words = tokenizer.count(text), count_words(text)
+    return Summary(key, text, statements, sentences_of(statements), tokens, words, trigrams)
+
+
+def _annotated(summaries: Sequence[Summary], annotations: Annotations) -> System:
+    """What annotations say of summaries; those of others are refused."""
+    entries = annotations.entries
+    if not any(summary.id in entries for summary in summaries):
+        raise UsageError(
+            f'the annotations have none of the ids of the summaries, such as "{one_line(summaries[0].id, _SHOWN)}"',
+            place=annotations.name,
+            hint="give the annotations of these summaries",
+        )
+    placed = {one.id: place(entries.get(one.id) or (), one.statements, every=annotations.every) for one in summaries}
+    known = [entry for one in summaries for entry in entries.get(one.id) or ()]
+    lost = sum(one.lost for one in placed.values())
+    if 2 * lost > len(known):
+        raise UsageError(
+            f"{lost} of {len(known)} annotated sentences are not in the summaries",
+            place=annotations.name,
+            hint="the annotations are of other summaries: give those of these",
+        )
+    unknown = [name for entry in known if entry.verdict for name in entry.verdict.unknown]
+    aside = {
+        "silent": sum(not entries.get(one.id) for one in summaries if one.sentences),
+        "textless": len(entries.keys() - {one.id for one in summaries}),
+        "lost": lost,
+        "elsewhere": sum(one.elsewhere for one in placed.values()),
+        "undecided": sum(one.undecided for one in placed.values()),
+        "unknown": len(unknown),
+    }
+    readings = {key: SystemJudgment(one.said, one.unjudged, one.verdicts) for key, one in placed.items()}
+    return System(annotations.name, readings, aside)
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationJudge:
+    """A judge with the file's texts before it, as a document that its run can be about."""
+
+    judge: str
+    prepared: Prepared
+    order: RunSpec
+
+
+async def judged(outcome: CoherenceOutcome, bench: ExperimentRunner) -> CoherenceOutcome:
+    """Have every sentence judged by every judge, as far as the limits allow. What fails is recorded."""
+    design, summaries = outcome.design, outcome.summaries
+    if not any(one.sentences for one in summaries):
+        raise UsageError("no summary has a sentence that could be judged", place=outcome.file.name)
+    seats = await asyncio.to_thread(seats_of, outcome)
+    bench.draw_on("booookscore", repr(design), *(seat.prepared.document.id for seat in seats))
+    for seat in seats:
+        bench.note(seat.prepared)
+        check_seats(bench, (seat.prepared.settings, seat.order.judging))
+        await bench.begun(seat.prepared.document, seat.prepared.settings, seat.order)
+    calls = sum(-(-len(one.sentences) // design.batch) for one in summaries)
+    bench.observer(StageStarted("annotations", calls * len(seats)))
+    batch = RunBatch(bench, len(seats) * len(summaries))
+    systems = await together(_system(seat, summaries, batch) for seat in seats)
+    return replace(outcome, systems=(*outcome.systems, *systems), stopped=bench.stopped)
+
+
+def seats_of(outcome: CoherenceOutcome) -> list[AnnotationJudge]:
+    """The judges, each at the same texts."""
+    document, judges = _document(outcome.file), outcome.design.judges
+    # Judges that are named twice are refused, before any of them has a run of its own.
+    named = JudgeConfig(judges=judges, base_url=outcome.design.base_url, models=dict(outcome.design.own))
+    located(named, outcome.design.settings(judges[0]))
+    return [_seat(judge, document, outcome) for judge in judges]
+
+
+def _document(file: Summaries) -> Document:
+    """The texts of a file as one, which tells the language of those that are too short to show any."""
+    text = "\n\n".join(file.texts.values())
+    return Document(content_id(text), file.name, text, source=file.name)
+
+
+def _seat(judge: str, document: Document, outcome: CoherenceOutcome) -> AnnotationJudge:
+    design, summaries = outcome.design, outcome.summaries
+    prepared = prepare(document, design.settings(judge))
+    least = least_window(prepared.book, prepared.tokenizer)
+    if (window := design.window(judge)) is None:
+        longest = max(prepared.tokenizer.count(one.text) for one in summaries)
+        needed = least + 2 * longest + design.batch * CONFUSION.tokens(wording(prepared))
+        settings = prepared.settings.model_copy(update={"context_tokens": _window(needed)})
+        prepared = replace(prepared, settings=settings)
+    elif judge != EXTRACTIVE and window < least:
+        raise UsageError(
+            f"the prompt does not fit into a window of {window:,} tokens",
+            hint=f"use --context-tokens {least} or more, or leave it out; or use --prompts simple, which is shorter",
+        )
+    return AnnotationJudge(judge, prepared, design.order(judge))
+
+
+def _window(needed: int) -> int:
+    """In large steps, because a verdict is remembered for the window in which it was given."""
+    window = _WINDOW
+    while window < min(needed, _WIDEST):
+        window *= 2
+    return window
+
+
+async def _system(seat: AnnotationJudge, summaries: Sequence[Summary], batch: RunBatch) -> System:
+    """What one judge says of the summaries, in a run of its own. What it has said before is remembered."""
+    bench, store = batch.bench, batch.bench.store
+    run = await bench.opened(seat.prepared, seat.order)
+    readings: list[SystemJudgment] = []
+    # One summary after the other: what is judged in part when the budget is used up, has no score.
+    places = asyncio.Semaphore(bench.limits.concurrency)
+
+    async def read(summary: Summary, proofreader: Proofreader) -> SystemJudgment:
+        async with places:
+            # Its sentences are read by the language of the whole of it, and that by what all texts of the file show.
+            whole = replace(Document.from_text(summary.text), language=language_of(summary.text))
+            with reading(whole):
+                said = await _read(summary, proofreader, bench)
+        batch.tell(f"{one_line(summary.id, _SHOWN)} by {seat.judge}")
+        return said
+
+    # What there is when the budget ends, is there.
+    with suppress(BudgetError):
+        async with part_at_work(run, seat.prepared, seat.order.judging, bench) as pool:
+            proofreader = _proofreader(seat, pool.judges[0].model, bench)
+            readings = await together(read(summary, proofreader) for summary in summaries)
+            if bench.stopped is not None and not all(one.made for one in readings):
+                raise bench.stopped
+    by_id = {summary.id: said for summary, said in zip(summaries, readings, strict=True)}
+    counts = (sum(len(one.said) for one in readings), sum(one.unjudged for one in readings))
+    behind = certificate(store, run, Evaluation(Booookscore.name, Booookscore.version, "scored", None, *counts))
+    return System(seat.judge, by_id, usage=store.calls.totals(run.id), run=run.id, certificate=behind)
+
+
+def _proofreader(seat: AnnotationJudge, model: Model, bench: ExperimentRunner) -> Proofreader:
+    prepared, order = seat.prepared, seat.order
+    assert order.judging is not None
+    window = prepared.settings.context_tokens
+    judge = Judge(
+        model,
+        prepared.book,
+        bench.store.judgments,
+        temperature=prepared.settings.temperature,
+        reply_tokens=reply_tokens(window),
+        wording=wording(prepared),
+        document=prepared.document.id,
+    )
+    return Proofreader(judge, prepared.tokenizer, window, order.judging.batch)
+
+
+async def _read(summary: Summary, proofreader: Proofreader, bench: ExperimentRunner) -> SystemJudgment:
+    whole = len(summary.sentences)
+    if not whole:
+        return SystemJudgment()
+    if not proofreader.judge.reads(language := language_of(summary.text)):
+        return SystemJudgment(unjudged=whole, failure=Failure(JUDGING, "unjudged", _IN_ENGLISH_ALONE.format(language)))
+    found = None
+    with GuardedStage(JUDGING, bench) as tried:
+        found = await proofreader.read(summary.text, summary.sentences)
+    if found is None:
+        return SystemJudgment(unjudged=whole, failure=tried.failure, made=tried.failure is not None)
+    verdicts = {summary.sentences[n].id: _verdict(one) for n, one in sorted(found.verdicts.items())}
+    short = whole - len(verdicts)
+    trouble = Failure(JUDGING, "unjudged", one_line(found.trouble or _CANNOT_TELL)) if short else None
+    return SystemJudgment(tuple(verdicts.values()), short, verdicts, trouble)
+
+
+def _verdict(one: Confused) -> ConfusionVerdict:
+    return ConfusionVerdict(bool(one.confusing), one.types, questions=one.questions)
+
+
+_ABOUT = (
+    "Each time is one summary before one judge. The first figures are what it comes to at most. The expected ones are a"
+    " rule of thumb: replies of 60 % of their room."
+)
+
+
+def plan_table(outcome: CoherenceOutcome, prices: PriceTable) -> Table:
+    """What there is to do, what it may cost, and what it will cost as a rule."""
+    seats = seats_of(outcome) if outcome.design.judges else []
+    return table_of([_step(seat, outcome) for seat in seats], _ABOUT, prices)
+
+
+def _step(seat: AnnotationJudge, outcome: CoherenceOutcome) -> PlanStep:
+    judged = [summary for summary in outcome.summaries if summary.sentences]
+    told = [_told(seat, summary, outcome.design.batch) for summary in judged]
+    return step_of(seat.prepared.document, JUDGING, seat.prepared.settings, len(judged), told)
+
+
+def _told(seat: AnnotationJudge, summary: Summary, batch: int) -> Told:
+    """Each call has the summary before it, as far as there is room for it, and so many of its sentences."""
+    prepared, sentences = seat.prepared, len(summary.sentences)
+    window, each = prepared.settings.context_tokens, CONFUSION.tokens(wording(prepared))
+    calls = ceil(sentences / min(batch, batch_size(reply_tokens(window), each)))
+    overhead = prepared.tokenizer.count(prepared.book.template(FIND_CONFUSION)) + A_NUMBER
+    text = prepared.tokenizer.count(summary.text)
+    prompt = calls * (overhead + min(text, window)) + text + sentences * A_NUMBER
+    return calls, prompt, sentences * each

@@ -1,0 +1,329 @@
+"""The tables of the experiment on coherence: scores, types, lengths, agreement, cost, what did not go smoothly."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from redraft.evaluators.booookscore import UNTYPED
+from redraft.evaluators.bootstrap import RESAMPLES, SEED, spread_of_mean
+from redraft.lab.agreement.annotations import ConfusionVerdict
+from redraft.lab.agreement.correlation import of_class
+from redraft.lab.agreement.people import cohens_kappa, equal_share
+from redraft.lab.experiments.booookscore.experiment import (
+    BOOOOKSCORE,
+    CoherenceOutcome,
+    Summary,
+    System,
+    SystemJudgment,
+    judged,
+    plan_table,
+)
+from redraft.lab.experiments.experiment import AGAIN, ENDS, Experiment, Row, table
+from redraft.lab.experiments.runner import plain_json
+from redraft.prompts.coherence import ERROR_TYPES
+from redraft.report.reports.tables import Table, figure, mean, plain, unmarked
+from redraft.store.connection import storable
+from redraft.text.tokens import ESTIMATE
+
+_OTHER = "another type"
+_MOST_SYSTEMS = 8
+_ASIDE = {
+    "textless": ("annotated summaries that the file of summaries does not have", "not at all"),
+    "elsewhere": ("annotated sentences that begin or end elsewhere than ours", "as they are annotated"),
+    "lost": ("annotated sentences that the summary does not have", "each for one that nothing else is said of"),
+    "undecided": ("entries that say of a sentence that it confuses and that it does not", "as not judged"),
+    "unknown": ("types that the paper does not have", f'as "{_OTHER}"'),
+}
+
+
+def _basis(systems: Sequence[System]) -> str:
+    readings = [one for system in systems for one in system.readings.values()]
+    scored, failed = sum(one.score is not None for one in readings), sum(one.failure is not None for one in readings)
+    failures = f" {failed} failed, wholly or in part;" if any(system.run for system in systems) else ""
+    open_ = sum(one.unjudged for one in readings)
+    said = f"{open_:,} sentences were not judged, and count for nothing" if open_ else "every sentence was judged"
+    return f"Rests on {scored} of {len(readings)} items, one summary before one system each;{failures} {said}."
+
+
+def _on_systems(outcome: CoherenceOutcome) -> str:
+    return _basis(outcome.systems)
+
+
+def _on_judges(outcome: CoherenceOutcome) -> str:
+    return _basis(outcome.judges)
+
+
+def _scores(system: System) -> list[float]:
+    return [score for one in system.readings.values() if (score := one.score) is not None]
+
+
+def _unjudged(system: System) -> int:
+    return sum(one.unjudged for one in system.readings.values())
+
+
+@table(
+    "scores",
+    "BooookScore (table 2)",
+    "The mean over summaries of the share of their judged sentences that do not confuse (equation 1): as BooookScore"
+    " from 0 to 100, as score from 0 to 1. The other figures from 0 to 1 are the standard deviation of that mean over"
+    f" {RESAMPLES:,} resamples of the summaries (appendix G), and the interval that holds 95 % of these.",
+    ("system", "BooookScore", "score", "sd", *ENDS, "summaries", "of", "sentences", "judged", "unjudged", "confused"),
+    _on_systems,
+)
+def score_table(outcome: CoherenceOutcome) -> Iterator[Row]:
+    """The score of each system."""
+    for system in outcome.systems:
+        scores, readings, unjudged = _scores(system), list(system.readings.values()), _unjudged(system)
+        score, spread = mean(scores), spread_of_mean(scores)
+        done = sum(len(one.said) for one in readings)
+        confused = sum(one.confused for one in readings) if done else None
+        between = (spread.sd, spread.low, spread.high) if spread else (None, None, None)
+        counts = (len(scores), len(readings), done + unjudged, done, unjudged, confused)
+        yield (system.name, _percent(score), score, *between, *counts)
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+@table(
+    "types",
+    "Types of confusion (table 1 and figure 4)",
+    "In how many sentences each occurs, and in how many of 100 that were judged. A sentence may have several.",
+    ("system", "type", "sentences", "% of sentences"),
+    _on_systems,
+)
+def type_table(outcome: CoherenceOutcome) -> Iterator[Row]:
+    """How often each type of confusion occurs."""
+    for system in outcome.systems:
+        said = [one for reading in system.readings.values() for one in reading.said]
+        for kind, number in _types(said, whole=True).items() if said else ():
+            yield (system.name, kind, number, 100 * number / len(said))
+
+
+def _types(said: Sequence[ConfusionVerdict], *, whole: bool) -> dict[str, int]:
+    """How many sentences have each type; the paper's types also where none has them, if all are wanted."""
+    confusing = [one for one in said if one.confusing]
+    found: Counter[str] = Counter(kind for one in confusing for kind in one.types)
+    found[_OTHER] = sum(bool(one.unknown) for one in confusing)
+    found[UNTYPED] = sum(not one.types and not one.unknown for one in confusing)
+    kinds = (*ERROR_TYPES, _OTHER, UNTYPED)
+    return {kind: found[kind] for kind in kinds if found[kind] or (whole and kind in ERROR_TYPES)}
+
+
+def _judgeable(outcome: CoherenceOutcome) -> list[Summary]:
+    return [one for one in outcome.summaries if one.sentences]
+
+
+def _how_long(outcome: CoherenceOutcome) -> str:
+    counted = "estimated, and rather too many" if outcome.tokenizer == ESTIMATE else "the paper's"
+    return (
+        "Means over summaries. Of a summary's different runs of three words and marks in lower case, repeated trigrams"
+        f" are the share that occurs more than once. Tokens are counted by {outcome.tokenizer}: {counted}."
+    )
+
+
+@table(
+    "lengths",
+    "Lengths and repetition (table 2)",
+    _how_long,
+    ("summaries", "tokens", "words", "sentences", "% repeated trigrams"),
+    lambda it: f"Rests on {len(_judgeable(it))} of {len(it.summaries)} summaries, all that have a sentence.",
+)
+def length_table(outcome: CoherenceOutcome) -> Iterator[Row]:
+    """How long the summaries are."""
+    known = _judgeable(outcome)
+    lengths = [(one.tokens, one.words, len(one.sentences)) for one in known]
+    means = [mean([one[at] for one in lengths]) for at in range(3)]
+    yield (len(known), *means, _percent(mean([one.repeated_trigrams for one in known])))
+
+
+@table(
+    "agreement",
+    "Judges beside the annotations",
+    "Over the sentences that both have judged: the share of equal verdicts, and Cohen's kappa; how many of the"
+    " sentences that confuse by the judge do so by the annotations (precision), and the other way round (recall).",
+    ("judge", "sentences", "equal", "kappa", "precision", "recall", "confused", "by the annotations"),
+    _on_judges,
+)
+def agreement_table(outcome: CoherenceOutcome) -> Iterator[Row]:
+    """How far each judge agrees with the annotations."""
+    for judge in outcome.judges:
+        pairs = [
+            (reading.verdicts[number].confusing, other.confusing)
+            for key, reading in outcome.systems[0].readings.items()
+            for number, other in judge.readings[key].verdicts.items()
+            if number in reading.verdicts
+        ]
+        if not pairs:
+            yield (judge.name, 0, None, None, None, None, 0, 0)
+            continue
+        theirs, ours = [one for one, _ in pairs], [other for _, other in pairs]
+        found, kappa = of_class(ours, theirs), cohens_kappa(theirs, ours)
+        counts = (found.precision, found.recall, sum(ours), found.there)
+        yield (judge.name, len(pairs), equal_share(pairs), kappa, *counts)
+
+
+@table(
+    "aside",
+    "What did not fit, and how it counts",
+    "Sentences are found by their words, whatever stands between these.",
+    ("file", "what", "how it counts", "number"),
+    lambda outcome: f"Rests on {len(outcome.summaries)} summaries.",
+)
+def aside_table(outcome: CoherenceOutcome) -> Iterator[Row]:
+    """What of the files did not fit together."""
+    if empty := len(outcome.summaries) - len(_judgeable(outcome)):
+        yield (outcome.file.name, "summaries without a sentence", "not at all: they have no score", empty)
+    if annotations := outcome.annotations:
+        aside = outcome.systems[0].aside
+        how = "not at all: they have no score" if annotations.every else "as without confusion"
+        noted = {"silent": ("summaries that the annotations list no sentence of", how), **_ASIDE}
+        yield from ((annotations.name, *text, aside[key]) for key, text in noted.items() if aside.get(key))
+
+
+@table(
+    "cost",
+    "What it took",
+    "Over all repetitions of the command. Answers from the cache cost nothing; where a price is not known, neither is"
+    " the cost. Of the prompt tokens the provider has read some from its own cache.",
+    ("judge", "sentences", "calls", "cached", "prompt tokens", "of them cached", "reply tokens", "USD"),
+    _on_judges,
+)
+def cost_table(outcome: CoherenceOutcome) -> Iterator[Row]:
+    """What each judge took."""
+    for judge in outcome.judges:
+        if used := judge.usage:
+            tokens = (used.prompt_tokens, used.cached_prompt_tokens, used.completion_tokens)
+            done = sum(len(one.said) for one in judge.readings.values())
+            yield (judge.name, done, used.calls, used.cached, *tokens, used.cost_usd)
+
+
+@table("failures", "What failed", AGAIN, ("judge", "code", "message", "summaries", "the first", "unjudged"), _on_judges)
+def failure_table(outcome: CoherenceOutcome) -> Iterator[Row]:
+    """What failed, and why: what failed alike in one line."""
+    alike: dict[tuple[str, str, str], list[tuple[str, int]]] = {}
+    for judge in outcome.judges:
+        for key, one in judge.readings.items():
+            if one.failure:
+                what = (judge.name, one.failure.code, one.failure.message)
+                alike.setdefault(what, []).append((key, one.unjudged))
+    for what, some in alike.items():
+        yield (*what, len(some), some[0][0], sum(open_ for _, open_ in some))
+
+
+def _tables(outcome: CoherenceOutcome) -> Iterator[Table]:
+    """Tables that this outcome cannot have anything in are left out."""
+    yield score_table(outcome)
+    yield type_table(outcome)
+    yield length_table(outcome)
+    if outcome.annotations and outcome.judges:
+        yield agreement_table(outcome)
+    if outcome.annotations or len(_judgeable(outcome)) < len(outcome.summaries):
+        yield aside_table(outcome)
+    if outcome.judges:
+        yield cost_table(outcome)
+        yield failure_table(outcome)
+
+
+def _settings(outcome: CoherenceOutcome) -> Mapping[str, object]:
+    annotations = outcome.annotations
+    return {
+        "summaries": outcome.file.name,
+        "annotations": annotations.name if annotations else None,
+        "format": _format(outcome) if annotations else None,
+        "judges": list(outcome.design.judges),
+        "certificates": [judge.certificate.to_json() for judge in outcome.judges if judge.certificate],
+        "batch": outcome.design.batch if outcome.judges else None,
+        "tokenizer": outcome.tokenizer,
+        "resamples": RESAMPLES,
+        "seed": SEED,
+    }
+
+
+def _about(outcome: CoherenceOutcome) -> Iterator[str]:
+    summaries, judges = outcome.summaries, outcome.judges
+    sentences = sum(len(one.sentences) for one in summaries)
+    yield f"summaries: {len(summaries)} of {plain(outcome.file.name)}, with {sentences:,} sentences"
+    if outcome.annotations:
+        yield f"annotations: {plain(outcome.annotations.name)}, which lists {_format(outcome)}"
+    if judges:
+        batch = outcome.design.batch
+        at_once = "one sentence" if batch == 1 else f"{batch} sentences"
+        yield f"judges: {', '.join(plain(judge.name) for judge in judges)}; {at_once} at once"
+    yield from (f"judged by {unmarked(judge.certificate.line())}" for judge in judges if judge.certificate)
+
+
+def _headline(outcome: CoherenceOutcome, _: Sequence[Table]) -> Iterator[str]:
+    """The score of each system, with its interval."""
+    for system in outcome.systems[:_MOST_SYSTEMS]:
+        scores, left = _scores(system), _unjudged(system)
+        spread = spread_of_mean(scores)
+        between = f" (95% from {100 * spread.low:.1f} to {100 * spread.high:.1f})" if spread else ""
+        yield (
+            f"{plain(system.name)}: BooookScore {figure(_percent(mean(scores)))}{between}, over {len(scores)} of"
+            f" {len(system.readings)} summaries{f'; {left:,} sentences were not judged' if left else ''}"
+        )
+    if (more := len(outcome.systems) - _MOST_SYSTEMS) > 0:
+        yield f"and {more} more"
+
+
+def _format(outcome: CoherenceOutcome) -> str:
+    assert outcome.annotations is not None
+    return "every sentence" if outcome.annotations.every else "the sentences that confuse"
+
+
+def _item(system: System, summary: Summary) -> dict[str, object]:
+    """One summary before one system."""
+    reading = system.readings[summary.id]
+    texts = {one.id: one.sentence for one in summary.sentences}
+    return {
+        "system": system.name,
+        "id": storable(summary.id),
+        "status": _status(summary, reading),
+        "score": reading.score,
+        "sentences": len(reading.said) + reading.unjudged,
+        "judged": len(reading.said),
+        "unjudged": reading.unjudged,
+        "confused": reading.confused,
+        "types": _types(reading.said, whole=False),
+        "tokens": summary.tokens,
+        "words": summary.words,
+        "repeated_trigrams": summary.repeated_trigrams,
+        "confusing": [
+            {"number": number, "sentence": texts[number], **_said(one)}
+            for number, one in reading.verdicts.items()
+            if one.confusing
+        ],
+        "failure": plain_json(reading.failure),
+    }
+
+
+def _said(one: ConfusionVerdict) -> dict[str, object]:
+    return {"types": [*one.types, *one.unknown], "questions": list(one.questions)}
+
+
+def _status(summary: Summary, reading: SystemJudgment) -> str:
+    if not summary.sentences:
+        return "not applicable"
+    if reading.said:
+        return "scored"
+    if reading.failure:
+        return "failed"
+    return "unjudged" if reading.made else "not made"
+
+
+EXPERIMENT: Experiment[CoherenceOutcome, CoherenceOutcome] = Experiment(
+    BOOOOKSCORE,
+    "BooookScore: how far summaries confuse their readers",
+    run=lambda _, measured, bench: judged(measured, bench),
+    plan=lambda _, measured, prices: plan_table(measured, prices),
+    is_some=lambda outcome: any(one.said for judge in outcome.judges for one in judge.readings.values()),
+    about=_about,
+    settings=_settings,
+    tables=_tables,
+    items=lambda outcome: [_item(system, one) for system in outcome.systems for one in outcome.summaries],
+    headline=_headline,
+)
+"""Its design is what a file of summaries holds, measured, with the annotations that there are."""

@@ -1,0 +1,369 @@
+"""The experiment on the size of chunks: judges mark chunks of several sizes (HAMLET, appendix)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from itertools import groupby
+from math import ceil
+from random import Random
+
+from redraft.agents.accounts import together
+from redraft.agents.fact_checker import MARKS_TOKENS, FactChecker
+from redraft.agents.judge import Judge
+from redraft.domain import Chunk, Document, Evaluation, Totals
+from redraft.errors import BudgetError, UsageError
+from redraft.events import StageStarted
+from redraft.lab.experiments.experiment import AGAIN, Experiment, Row, summed, table
+from redraft.lab.experiments.plan import JudgesDesign, PlanStep, check_seats, step_of, table_of
+from redraft.lab.experiments.runner import GuardedStage, RunBatch, by_status, failed, json_of, part_at_work, status_of
+from redraft.llm.prices import PriceTable
+from redraft.prompts.factual import JUDGE_CHUNK, ChunkMarks
+from redraft.report.history.certificates import Certificate, certificate
+from redraft.report.reports.tables import Table, figure, mean, plain, unmarked
+from redraft.runs.experiment_runner import ExperimentRunner, Failure
+from redraft.runs.model_pool import hire, located
+from redraft.runs.prepare import Prepared, RunSpec, prepare
+from redraft.settings import DraftConfig, ExperimentPart, JudgeConfig, Limits
+from redraft.text.words import count_words
+
+SIZES = (1024, 2048, 4096, 8192)
+"""The paper's."""
+MARKING = "marking"
+_MARKS, _VERSION = "chunk_marks", 1
+CHUNK_SIZE = "chunk-size"
+"""What its runs are for, and the command that repeats them."""
+# What the prompt says beside the chunk, the schema of the reply, and the reply.
+_BESIDE = 1536
+
+
+@dataclass(frozen=True, slots=True)
+class SizeDesign(JudgesDesign):
+    """Which sizes are compared, on how many chunks, and by whom."""
+
+    sizes: tuple[int, ...] = SIZES
+    sample: int = 100
+    """The most chunks of each size, over all documents."""
+    seed: int = 0
+
+    def settings(self, size: int) -> DraftConfig:
+        """How chunks of one size are made and marked."""
+        first, place = self.judges[0], {"model", "base_url", "key_env", "price"}
+        own = self.own[first].model_dump(include=place) if first in self.own else {}
+        return self.reading(first, self.window, chunk_tokens=size, **own)
+
+    def drawn(self, judge: str) -> float | None:
+        """The temperature of a judge: its own, or else that of the command."""
+        return self.own[judge].temperature if judge in self.own else self.temperature
+
+    @property
+    def window(self) -> int:
+        """The window that the largest chunk needs."""
+        return 1024 * ceil((max(self.sizes) + _BESIDE) / 1024)
+
+    def order(self) -> RunSpec:
+        """The order to mark chunks."""
+        judging = located(JudgeConfig(judges=self.judges, models=dict(self.own)), self.settings(self.sizes[0]))
+        return RunSpec(ExperimentPart(kind=CHUNK_SIZE, judging=judging), prompts=(JUDGE_CHUNK,))
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedChunk:
+    """One chunk before one judge. Neither marks nor a failure: the budget was used up before."""
+
+    document: str
+    title: str
+    size: int
+    chunk: int
+    tokens: int
+    judge: str
+    run: str
+    marks: ChunkMarks | None = None
+    failure: Failure | None = None
+
+    @property
+    def status(self) -> str:
+        """Whether it is `done`, has `failed`, or was `not made`."""
+        return status_of(self.failure, done=self.marks is not None)
+
+    def to_json(self) -> dict[str, object]:
+        """The record in `items.json`."""
+        return {**asdict(self), "marks": self.marks.model_dump() if self.marks else None}
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOutcome:
+    """All that came of the experiment."""
+
+    design: SizeDesign
+    documents: tuple[Document, ...]
+    marked: tuple[MarkedChunk, ...]
+    usage: tuple[tuple[int, Totals], ...]
+    """What each run used, with the size of its chunks."""
+    stopped: BudgetError | None = None
+    certificates: tuple[Certificate, ...] = ()
+    """What stands behind the marks of each judge who was asked."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every chunk was marked by every judge."""
+        return self.stopped is None and all(one.marks is not None for one in self.marked)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSample:
+    """The chosen chunks of one size of one document."""
+
+    size: int
+    prepared: Prepared
+    chunks: tuple[Chunk, ...]
+
+
+async def chunk_sizes(documents: Sequence[Document], design: SizeDesign, bench: ExperimentRunner) -> SizeOutcome:
+    """Have all chosen chunks marked, as far as the limits allow. What fails is recorded, and stops nothing else."""
+    if design.context_tokens is not None and design.context_tokens < design.window:
+        raise UsageError(
+            f"chunks of {max(design.sizes):,} tokens need a larger window than {design.context_tokens:,} tokens",
+            hint=f"use --context-tokens {design.window}, or leave it out; or use smaller --sizes",
+        )
+    bench.draw_on("chunk-size", repr(design), *(document.id for document in documents))
+    order = design.order()
+    batches = await asyncio.to_thread(batches_of, documents, design)
+    for batch in batches:
+        bench.note(batch.prepared)
+        check_seats(bench, (batch.prepared.settings, order.judging))
+        await bench.begun(batch.prepared.document, batch.prepared.settings, order)
+    bench.observer(StageStarted("chunks", len(design.judges) * sum(len(batch.chunks) for batch in batches)))
+    runs = RunBatch(bench, len(batches))
+
+    async def marked(batch: ChunkSample) -> tuple[list[MarkedChunk], Totals]:
+        done, run = await _marked(batch, order, design, bench)
+        runs.tell(f"{batch.prepared.document.title}, chunks of {batch.size} tokens")
+        return done, bench.store.calls.totals(run)
+
+    done = await together(marked(batch) for batch in batches)
+    usage = tuple((batch.size, used) for batch, (_, used) in zip(batches, done, strict=True))
+    found = tuple(one for some, _ in done for one in some)
+    behind = await asyncio.to_thread(_certificates, found, design, bench)
+    return SizeOutcome(design, tuple(documents), found, usage, bench.stopped, behind)
+
+
+def _certificates(
+    marked: Sequence[MarkedChunk], design: SizeDesign, bench: ExperimentRunner
+) -> tuple[Certificate, ...]:
+    """What stands behind the marks of each judge; of all runs the judges are the same, under the same prompts."""
+    found: list[Certificate] = []
+    for judge in design.judges:
+        own = [one for one in marked if one.judge == judge and (one.marks or one.failure)]
+        if own:
+            run = bench.store.runs.get(own[0].run)
+            assert run.judging is not None
+            alone = run.judging.model_copy(update={"judges": (judge,)})
+            done = sum(one.marks is not None for one in own)
+            counts = Evaluation(_MARKS, _VERSION, "scored", None, done, len(own) - done)
+            purpose = run.purpose.model_copy(update={"judging": alone})
+            found.append(certificate(bench.store, replace(run, purpose=purpose), counts))
+    return tuple(found)
+
+
+def batches_of(documents: Sequence[Document], design: SizeDesign) -> list[ChunkSample]:
+    """The chosen chunks: of each size a random sample of the chunks of all documents, the same for the same seed."""
+    batches: list[ChunkSample] = []
+    for size in design.sizes:
+        prepared = [prepare(document, design.settings(size)) for document in documents]
+        pool = [(number, chunk) for number, one in enumerate(prepared) for chunk in _whole(one, size)]
+        chosen = sorted(Random(f"{design.seed} {size}").sample(range(len(pool)), min(design.sample, len(pool))))
+        for number, one in enumerate(prepared):
+            if own := tuple(pool[at][1] for at in chosen if pool[at][0] == number):
+                batches.append(ChunkSample(size, one, own))
+    return batches
+
+
+def _whole(prepared: Prepared, size: int) -> list[Chunk]:
+    """The chunks with words, without the rest at the end where it is less than half a chunk."""
+    text = prepared.document.text
+    worded = [chunk for chunk in prepared.chunks if count_words(text[chunk.span.start : chunk.span.end])]
+    return [chunk for chunk in worded if 2 * chunk.tokens >= size or len(worded) == 1]
+
+
+async def _marked(
+    batch: ChunkSample, order: RunSpec, design: SizeDesign, bench: ExperimentRunner
+) -> tuple[list[MarkedChunk], str]:
+    """The marks of a batch, in a run of its own."""
+    run = await bench.opened(batch.prepared, order)
+    done: list[MarkedChunk] = []
+    # What there is when the budget ends, is there.
+    with suppress(BudgetError):
+        async with part_at_work(run, batch.prepared, order.judging, bench) as pool:
+            judges = {
+                name: Judge(one.model, one.book, bench.store.judgments, temperature=design.drawn(name))
+                for name, one in zip(design.judges, pool.judges, strict=True)
+            }
+            done = await together(
+                _mark(batch, chunk, name, judge, run.id, bench)
+                for chunk in batch.chunks
+                for name, judge in judges.items()
+            )
+            if bench.stopped is not None and any(one.marks is None for one in done):
+                raise bench.stopped
+    return done, run.id
+
+
+async def _mark(
+    batch: ChunkSample, chunk: Chunk, by: str, judge: Judge, run: str, bench: ExperimentRunner
+) -> MarkedChunk:
+    document, marks = batch.prepared.document, None
+    name = f"chunk {chunk.index + 1}/{len(batch.prepared.chunks)} of {batch.size} tokens"
+    with GuardedStage(MARKING, bench) as tried:
+        marks = await FactChecker(judge).mark(document.text[chunk.span.start : chunk.span.end], name)
+    head = (document.id, document.title, batch.size, chunk.index, chunk.tokens, by, run)
+    return MarkedChunk(*head, marks, tried.failure)
+
+
+_ABOUT = (
+    "Each time is one chunk before one judge. The first figures are what it comes to at most. The expected ones are a"
+    " rule of thumb: replies of 60 % of their room."
+)
+
+
+def plan_table(documents: Sequence[Document], design: SizeDesign, prices: PriceTable) -> Table:
+    """What there is to do, what it may cost, and what it will cost as a rule."""
+    steps = [step for batch in batches_of(documents, design) for step in _steps(batch, design, prices)]
+    return table_of(steps, _ABOUT, prices)
+
+
+def _steps(batch: ChunkSample, design: SizeDesign, prices: PriceTable) -> Iterator[PlanStep]:
+    """What every judge has to read of the chosen chunks of one size of one document."""
+    prepared, times = batch.prepared, len(batch.chunks)
+    overhead = prepared.tokenizer.count(prepared.book.template(JUDGE_CHUNK))
+    told = (times, times * overhead + sum(chunk.tokens for chunk in batch.chunks), times * MARKS_TOKENS)
+    for one in hire(prepared.settings, design.order().judging, Limits(), prices):
+        if one.role == "judge":
+            yield step_of(prepared.document, f"chunks of {batch.size} tokens", one.settings, times, [told])
+
+
+_DIMENSIONS = ("validity", "coherence", "cross_content", "major_facts", "connections")
+"""What chunks are marked in; the last two are counted."""
+_MARKS_OF_TABLES = tuple(name.replace("_", " ") for name in _DIMENSIONS)
+_MOST_SIZES = 8
+
+
+def _basis(outcome: SizeOutcome) -> str:
+    status = [one.status for one in outcome.marked]
+    return (
+        f"Rests on {status.count('done')} of {len(status)} items, one chunk before one judge each;"
+        f" {status.count('failed')} failed. A judge marks a chunk in every respect or not at all, so that no verdict is"
+        " open."
+    )
+
+
+@table(
+    "chunk_sizes",
+    "Marks of chunks by their size (HAMLET, table 9)",
+    "Means of the marks from 1 to 5 over chunks, over several judges the mean of their means of each chunk, and of the"
+    " facts and connections that they counted. The rest at a document's end is left out where it is less than half a"
+    " chunk.",
+    ("size", "judge", *_MARKS_OF_TABLES, "tokens", "chunks", "of", "failed"),
+    _basis,
+)
+def mark_table(outcome: SizeOutcome) -> Iterator[Row]:
+    """The marks of each size, by each judge and by all of them where there are several."""
+    judges = list(dict.fromkeys(one.judge for one in outcome.marked))
+    for size in outcome.design.sizes:
+        own = [one for one in outcome.marked if one.size == size]
+        for judge in judges:
+            by_it = [one for one in own if one.judge == judge]
+            yield (size, judge, *_means(by_it), *_rests(by_it))
+        if len(judges) > 1:
+            yield (size, "all judges", *_means(own), *_rests(own))
+
+
+def _chunks(marked: Sequence[MarkedChunk]) -> list[list[MarkedChunk]]:
+    ordered = sorted(marked, key=_place)
+    return [list(some) for _, some in groupby(ordered, key=_place)]
+
+
+def _place(one: MarkedChunk) -> tuple[str, int]:
+    return one.document, one.chunk
+
+
+def _means(marked: Sequence[MarkedChunk]) -> list[float | None]:
+    """The means over chunks of the means over judges."""
+    known = [marks for some in _chunks(marked) if (marks := [one.marks for one in some if one.marks])]
+    return [mean([mean([getattr(one, name) for one in marks]) for marks in known]) for name in _DIMENSIONS]
+
+
+def _rests(marked: Sequence[MarkedChunk]) -> Row:
+    """The mean tokens of the chunks that were marked, how many these are, of how many, and what failed."""
+    chunks = _chunks(marked)
+    known = sum(any(one.marks for one in some) for some in chunks)
+    tokens = mean([one.tokens for one in marked if one.marks])
+    return (tokens, known, len(chunks), sum(one.failure is not None for one in marked))
+
+
+@table(
+    "cost",
+    "What it took",
+    "By size, over all judges. Answers from the cache cost nothing; where a price is not known, neither is the cost.",
+    ("size", "marked", "calls", "cached", "prompt tokens", "reply tokens", "USD"),
+    _basis,
+)
+def cost_table(outcome: SizeOutcome) -> Iterator[Row]:
+    """What each size took."""
+    for size in outcome.design.sizes:
+        marked = sum(one.size == size and one.marks is not None for one in outcome.marked)
+        yield (size, marked, *summed(one for own, one in outcome.usage if own == size))
+
+
+@table("failures", "What failed", AGAIN, ("document", "size", "chunk", "judge", "code", "message"), _basis)
+def failure_table(outcome: SizeOutcome) -> Iterator[Row]:
+    """What failed, and why."""
+    for one in outcome.marked:
+        if one.failure:
+            yield (one.title, one.size, one.chunk, one.judge, *failed(one.failure)[1:])
+
+
+def _settings(outcome: SizeOutcome) -> Mapping[str, object]:
+    return {
+        **json_of(outcome.design, "judges sizes sample seed"),
+        "documents": [{"id": document.id, "title": document.title} for document in outcome.documents],
+        "certificates": [one.to_json() for one in outcome.certificates],
+    }
+
+
+def _counted(outcome: SizeOutcome) -> str:
+    return f"items: {len(outcome.marked)} (chunks × judges): {by_status(outcome.marked)}"
+
+
+def _headline(outcome: SizeOutcome, _: Sequence[Table]) -> Iterator[str]:
+    """The marks of each size, over all judges."""
+    for size in outcome.design.sizes[:_MOST_SIZES]:
+        found = _means([one for one in outcome.marked if one.size == size])
+        marks = zip(_MARKS_OF_TABLES, found, strict=True)
+        yield f"{size:,} tokens: " + ", ".join(f"{name} {figure(mark)}" for name, mark in marks)
+    yield _counted(outcome)
+
+
+def _about(outcome: SizeOutcome) -> Iterator[str]:
+    design = outcome.design
+    yield f"judges: {', '.join(plain(judge) for judge in design.judges)}"
+    yield from (f"marks are by {unmarked(one.line())}" for one in outcome.certificates)
+    yield f"documents: {', '.join(plain(document.title) for document in outcome.documents)}"
+    yield f"chunks: at most {design.sample} of each size, chosen with seed {design.seed}"
+    yield _counted(outcome)
+
+
+EXPERIMENT: Experiment[SizeDesign, SizeOutcome] = Experiment(
+    CHUNK_SIZE,
+    "How large a chunk has to be to draw key facts from it",
+    run=chunk_sizes,
+    plan=plan_table,
+    is_some=lambda outcome: any(one.marks for one in outcome.marked),
+    about=_about,
+    settings=_settings,
+    tables=lambda outcome: (mark_table(outcome), cost_table(outcome), failure_table(outcome)),
+    items=lambda outcome: [one.to_json() for one in outcome.marked],
+    headline=_headline,
+)

@@ -1,0 +1,192 @@
+"""The experiment on a growing span: one document, read further at each step, and what its summaries take from where."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from redraft.agents.accounts import together
+from redraft.domain import Document, Evaluation
+from redraft.errors import BudgetError, RedraftError
+from redraft.evaluators.faithfulness import Faithfulness
+from redraft.evaluators.keyfact_recall import KeyfactRecall
+from redraft.events import StageStarted
+from redraft.lab.experiments.context.facts import ALIGNMENT, judge_facts, named
+from redraft.lab.experiments.context.records import (
+    CONTEXT,
+    BaselineSummary,
+    ContextContestant,
+    ContextDesign,
+    ContextItem,
+    Course,
+    ReadingStep,
+    SummarySentencePlaces,
+)
+from redraft.lab.experiments.plan import DRAFTING
+from redraft.lab.experiments.runner import GuardedStage, RunBatch, used_by
+from redraft.report.history.certificates import Certificate, certificate
+from redraft.report.history.lineage import read_lineage
+from redraft.runs.experiment_runner import ExperimentRunner, failure
+from redraft.runs.prepare import RunSpec, prepare
+from redraft.store.connection import off_loop
+from redraft.store.store import Store
+from redraft.text.anchors import points_back
+from redraft.text.cleaning import one_line
+from redraft.text.embeddings import Encoder
+from redraft.text.languages import language_of, reading
+from redraft.text.origins import Origins
+from redraft.text.sentences import is_heading
+from redraft.text.words import count_words
+
+
+@dataclass(frozen=True, slots=True)
+class ContextOutcome:
+    """All that came of the experiment."""
+
+    design: ContextDesign
+    courses: tuple[Course, ...]
+    items: tuple[ContextItem, ...]
+    measure: str = ""
+    """By what facts were compared without a judge, and above which threshold they are the same."""
+    stopped: BudgetError | None = None
+    certificates: tuple[Certificate, ...] = ()
+    """What stands behind what is said of facts."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing failed and nothing is missing."""
+        done = all(item.status == "done" for item in self.items)
+        return self.stopped is None and done and not any(course.failures for course in self.courses)
+
+
+async def context(documents: Sequence[Document], design: ContextDesign, bench: ExperimentRunner) -> ContextOutcome:
+    """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
+    design.check(bench)
+    bench.draw_on(CONTEXT, repr(design), *(document.id for document in documents))
+    courses = [await asyncio.to_thread(_course, document, design) for document in documents]
+    todo = [
+        (document, course, contestant, step)
+        for document, course in zip(documents, courses, strict=True)
+        for contestant in design.contestants
+        for step in course.steps
+    ]
+    blank = await asyncio.to_thread(_planned, todo, design)
+    for document, course, contestant, step in todo:
+        await bench.known(document, design.drafting(contestant, course, step), RunSpec())
+    bench.observer(StageStarted("summaries of a growing span", len(todo)))
+    batch, encoder = RunBatch(bench, len(todo)), await asyncio.to_thread(design.encoder)
+
+    items = await together(
+        _drafted(document, course, item, design, encoder, batch)
+        for (document, course, _, _), item in zip(todo, blank, strict=True)
+    )
+    measure = ""
+    if design.facts:
+        bench.observer(StageStarted("facts of the summaries", 0))
+        found: list[ContextItem] = []
+        for at, document in enumerate(documents):
+            own = [item for item in items if item.document == document.id]
+            courses[at], own = await judge_facts(document, courses[at], own, design, bench)
+            found += own
+        items = found
+        likeness = design.likeness(documents[0])
+        measure = f"{likeness.name} above {design.least(likeness):g}"
+    behind = await asyncio.to_thread(_certificates, courses, items, bench)
+    return ContextOutcome(design, tuple(courses), tuple(items), measure, bench.stopped, behind)
+
+
+def _certificates(
+    courses: Sequence[Course], items: Sequence[ContextItem], bench: ExperimentRunner
+) -> tuple[Certificate, ...]:
+    """All facts are judged by one judge, under the same prompts: those of two metrics."""
+    run = next((bench.store.runs.get(course.run) for course in courses if course.run), None)
+    facts = [fact for item in items for fact in item.facts or ()]
+    if run is None or not facts:
+        return ()
+    aligned = [one for item in items for by in item.compared if by.measure == ALIGNMENT for one in by.kept + by.known]
+    said = {KeyfactRecall: aligned, Faithfulness: [fact.supported for fact in facts if fact.place is not None]}
+    return tuple(
+        certificate(
+            bench.store,
+            run,
+            Evaluation(metric.name, metric.version, "scored", None, len(some) - some.count(None), some.count(None)),
+        )
+        for metric, some in said.items()
+    )
+
+
+def _course(document: Document, design: ContextDesign) -> Course:
+    course = design.course(document)
+    if not design.reference:
+        return course
+    told = reference_told(document, design.reference, design.encoder())
+    return replace(course, reference=BaselineSummary(count_words(design.reference), told, len(document.text)))
+
+
+def reference_told(document: Document, text: str, encoder: Encoder | None) -> tuple[SummarySentencePlaces, ...]:
+    """The sentences of somebody else's summary, with their places in the document."""
+    found: list[SummarySentencePlaces] = []
+    with reading(document):
+        traced, language = Origins([document.text], encoder).trace(text), language_of(text)
+    for one in traced:
+        said = one_line(text[one.span.start : one.span.end])
+        if not is_heading(said):
+            before = found[-1].text if found and points_back(said, language) else ""
+            places = tuple((link.span, link.weight) for link in one.links)
+            found.append(SummarySentencePlaces(len(found) + 1, said, before, places))
+    return tuple(found)
+
+
+def _planned(
+    todo: Sequence[tuple[Document, Course, ContextContestant, ReadingStep]], design: ContextDesign
+) -> list[ContextItem]:
+    """The items before anything is done. Where none of them can be, that is said before anything is paid for."""
+    items: list[ContextItem] = []
+    refused: list[RedraftError] = []
+    for document, course, contestant, step in todo:
+        item = ContextItem(document.id, document.title, len(document.text), contestant, step, len(document.text))
+        try:
+            prepared = prepare(document, design.drafting(contestant, course, step))
+            items.append(replace(item, end=prepared.chunks[-1].span.end))
+        except RedraftError as error:
+            refused.append(error)
+            items.append(replace(item, failure=failure(DRAFTING, error)))
+    if len(refused) == len(items):
+        raise refused[0]
+    return items
+
+
+async def _drafted(
+    document: Document,
+    course: Course,
+    item: ContextItem,
+    design: ContextDesign,
+    encoder: Encoder | None,
+    batch: RunBatch,
+) -> ContextItem:
+    """The item with its summary, sentence by sentence."""
+    if item.failure is None:
+        settings, bench = design.drafting(item.contestant, course, item.step), batch.bench
+        async with batch.places:
+            made = await batch.quietly(DRAFTING, named(item), document, settings, RunSpec(experiment=CONTEXT))
+            item = replace(item, run=made.run, usage=used_by(bench, made.run), failure=made.failure)
+            if (result := made.result) is not None:
+                with GuardedStage(DRAFTING) as tried:
+                    told = await off_loop(read_told, bench.store, result.run.id, encoder)
+                    words = result.draft.words if result.draft else None
+                    item = replace(item, told=told, words=words, gaps=len(result.gaps))
+                item = replace(item, failure=tried.failure)
+    batch.tell(f"{item.title}, {named(item)}: {item.status}")
+    return item
+
+
+def read_told(store: Store, run: str, encoder: Encoder | None) -> tuple[SummarySentencePlaces, ...]:
+    """The sentences of a run's summary with their places, by the map that lineage has; headings are none."""
+    found: list[SummarySentencePlaces] = []
+    for one in read_lineage(store, run, encoder=encoder).sentences:
+        if not is_heading(one.text):
+            before = found[-1].text if found and points_back(one.text) else ""
+            places = tuple((origin.span, origin.weight) for origin in one.mapped)
+            found.append(SummarySentencePlaces(len(found) + 1, one.text, before, places))
+    return tuple(found)

@@ -1,0 +1,355 @@
+"""The facts of all summaries of one document: taken apart, compared step by step, and what became of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import NamedTuple, TypeVar
+
+from redraft.agents.accounts import together
+from redraft.agents.evidence import EvidenceReader
+from redraft.agents.fact_checker import SUPPORTED, FactChecker
+from redraft.agents.splitter import Splitter
+from redraft.domain import Document, Span
+from redraft.errors import BudgetError
+from redraft.evaluators.metric_info import LEAST_SHARE
+from redraft.lab.experiments.context.records import (
+    AtomicFact,
+    BaselineSummary,
+    ContextDesign,
+    ContextItem,
+    Course,
+    FactComparison,
+    SummarySentencePlaces,
+    series,
+)
+from redraft.lab.experiments.runner import GuardedStage, judge_of, part_at_work, used_by
+from redraft.prompts.judging import Statement
+from redraft.runs.experiment_runner import ExperimentRunner, Failure
+from redraft.runs.job import desk_of
+from redraft.runs.prepare import prepare
+from redraft.text.likeness import Likeness
+
+T = TypeVar("T")
+FACTS = "facts"
+ALIGNMENT = "alignment"
+"""The measure of whoever is asked whether one summary states the facts of another."""
+# What is read around the place that a fact was traced to.
+_BESIDE = 1
+
+
+@dataclass(slots=True)
+class Bureau:
+    """Whoever takes the summaries of one document apart, and what went wrong with that."""
+
+    document: Document
+    splitter: Splitter
+    desk: EvidenceReader
+    likeness: Likeness
+    least: float
+    bench: ExperimentRunner
+    failures: dict[str, Failure] = field(default_factory=dict)
+
+    async def tried(self, what: str, asked: Awaitable[T], otherwise: T) -> T:
+        """What comes of asking; what fails is noted, and stops nothing else."""
+        found = otherwise
+        with GuardedStage(FACTS, self.bench) as tried:
+            found = await asked
+        if tried.failure:
+            self.failures[what] = tried.failure
+        return found
+
+    async def split(
+        self, texts: Sequence[Sequence[SummarySentencePlaces]], name: str
+    ) -> list[tuple[tuple[AtomicFact, ...], int]]:
+        """The facts of each of some summaries, and how many of its sentences nobody has taken apart. A sentence that
+        several of them have is asked about once."""
+        found = await self.splitter.split(_statements([one for told in texts for one in told]))
+        if found.trouble:
+            self.failures[name] = Failure(FACTS, "unjudged", found.trouble)
+        made: list[tuple[tuple[AtomicFact, ...], int]] = []
+        first = 0
+        for told in texts:
+            known = {at: found.verdicts[first + at] for at in range(len(told)) if first + at in found.verdicts}
+            facts = (
+                AtomicFact(text, told[at].number, told[at].places[0][0] if told[at].places else None)
+                for at, one in sorted(known.items())
+                for text in one.facts
+            )
+            made.append((tuple(facts), len(told) - len(known)))
+            first += len(told)
+        return made
+
+    async def stated(
+        self, facts: Sequence[AtomicFact], told: Sequence[SummarySentencePlaces]
+    ) -> tuple[bool | None, ...]:
+        """Whether a summary states each of some facts, by the alignment prompt."""
+        if not facts or not told:
+            return (False,) * len(facts)
+        found = await FactChecker(self.splitter.judge).align(_statements(told), [one.text for one in facts], self.desk)
+        return tuple(found.verdicts[n].stated if n in found.verdicts else None for n in range(len(facts)))
+
+    def alike(
+        self, ones: Sequence[AtomicFact], others: Sequence[AtomicFact], *, whole: bool
+    ) -> tuple[bool | None, ...]:
+        """Whether each of some facts is among others, by the measure of likeness. Where these are not the `whole` of
+        their summary, nobody can tell that one is not."""
+        return tuple(True if best > self.least else False if whole else None for best in self.best(ones, others))
+
+    def best(self, ones: Sequence[AtomicFact], others: Sequence[AtomicFact]) -> list[float]:
+        """How like each of some facts is to that of others which is most like it."""
+        if not ones or not others:
+            return [0.0] * len(ones)
+        found = self.likeness.between([one.text for one in ones], [one.text for one in others])
+        return [float(row.max()) for row in found]
+
+    async def verified(self, facts: Sequence[AtomicFact]) -> list[AtomicFact]:
+        """The facts with what their places say of them."""
+        placed = [n for n, one in enumerate(facts) if one.place is not None]
+        places = [self._around(one.place) for one in facts if one.place is not None]
+        found = await self.splitter.verify([facts[n].text for n in placed], places, self.desk)
+        done = list(facts)
+        for at, one in found.verdicts.items():
+            supported = one.category == SUPPORTED
+            category = "" if supported else str(one.category)
+            done[placed[at]] = replace(done[placed[at]], supported=supported, category=category)
+        return done
+
+    def _around(self, place: Span) -> Span:
+        near = self.desk.passages.around(place, _BESIDE)
+        return Span(near[0].span.start, near[-1].span.end) if near else place
+
+
+def _statements(told: Sequence[SummarySentencePlaces]) -> list[Statement]:
+    return [Statement(id=n, before=one.before, sentence=one.text) for n, one in enumerate(told, 1)]
+
+
+async def judge_facts(
+    document: Document, course: Course, items: Sequence[ContextItem], design: ContextDesign, bench: ExperimentRunner
+) -> tuple[Course, list[ContextItem]]:
+    """The items of a document with their facts, judged in one run of its own. What was said before is remembered."""
+    order = design.order()
+    prepared = await asyncio.to_thread(prepare, document, design.judging())
+    bench.note(prepared)
+    run = await bench.opened(prepared, order)
+    judged, failures = list(items), dict[str, Failure]()
+    # What there is when the budget ends, is there.
+    with suppress(BudgetError):
+        async with part_at_work(run, prepared, order.judging, bench) as pool:
+            worker = pool.judges[0]
+            judge = judge_of(replace(worker, book=prepared.book, settings=prepared.settings), prepared, bench)
+            desk = desk_of(prepared, [worker.settings], design.encoder())
+            likeness = design.likeness(document)
+            bureau = Bureau(document, Splitter(judge), desk, likeness, design.least(likeness), bench, failures)
+            course = await _with_reference(course, bureau)
+            judged = await _all(judged, course, bureau)
+            if bench.stopped is not None:
+                raise bench.stopped
+    return replace(course, run=run.id, usage=used_by(bench, run.id), failures=failures), judged
+
+
+async def _with_reference(course: Course, bureau: Bureau) -> Course:
+    if course.reference is None:
+        return course
+    reference: BaselineSummary = course.reference
+    nothing: list[tuple[tuple[AtomicFact, ...], int]] = []
+    found = await bureau.tried("the reference", bureau.split([reference.told], "the reference"), nothing)
+    return replace(course, reference=replace(reference, facts=found[0][0] if found else None))
+
+
+async def _all(items: Sequence[ContextItem], course: Course, bureau: Bureau) -> list[ContextItem]:
+    """One contestant after the other, as far as the budget goes."""
+    done: list[ContextItem] = []
+    for group in series(items):
+        name = f"{group[0].contestant.name}: "
+        there = [item for item in group if item.told is not None]
+        for work, what in ((_split, "taking apart"), (_verified, "verification")):
+            if bureau.bench.stopped is None:
+                there = await bureau.tried(name + what, work(there, bureau, name + what), there)
+        whole = sorted([*there, *(item for item in group if item.told is None)], key=lambda item: item.step.number)
+        before = {now.step.number: then for then, now in pairwise(whole)}
+        done += await together(_held(item, before.get(item.step.number), course, bureau) for item in whole)
+    return done
+
+
+async def _split(items: Sequence[ContextItem], bureau: Bureau, name: str) -> list[ContextItem]:
+    found = await bureau.split([item.told or () for item in items], name)
+    return [replace(item, facts=facts, unsplit=left) for item, (facts, left) in zip(items, found, strict=True)]
+
+
+async def _verified(items: Sequence[ContextItem], bureau: Bureau, name: str) -> list[ContextItem]:  # noqa: ARG001  (as its neighbour)
+    found = iter(await bureau.verified([one for item in items for one in item.facts or ()]))
+    return [
+        item if item.facts is None else replace(item, facts=tuple(next(found) for _ in item.facts)) for item in items
+    ]
+
+
+async def _held(item: ContextItem, before: ContextItem | None, course: Course, bureau: Bureau) -> ContextItem:
+    """The item with its facts held against those of the reference, and of the step before."""
+    if item.facts is None or bureau.bench.stopped is not None:
+        return item
+    if course.reference and course.reference.facts:
+        held = _beside(item.facts, course.reference.facts, course.reference.told, bureau)
+        item = replace(item, facts=await bureau.tried(f"{named(item)}: reference", held, item.facts))
+    if before is not None and before.facts is not None:
+        compared = _compared(item, before, bureau)
+        item = replace(item, compared=await bureau.tried(f"{named(item)}: comparison", compared, ()))
+    return item
+
+
+async def _beside(
+    facts: tuple[AtomicFact, ...], others: Sequence[AtomicFact], told: Sequence[SummarySentencePlaces], bureau: Bureau
+) -> tuple[AtomicFact, ...]:
+    likes, stated = bureau.best(facts, others), await bureau.stated(facts, told)
+    both = zip(facts, likes, stated, strict=True)
+    return tuple(replace(one, likeness=like, in_reference=said) for one, like, said in both)
+
+
+async def _compared(item: ContextItem, before: ContextItem, bureau: Bureau) -> tuple[FactComparison, ...]:
+    """Both directions, by likeness and by asking."""
+    now, then = item.facts or (), before.facts or ()
+    kept = bureau.alike(then, now, whole=not item.unsplit)
+    known = bureau.alike(now, then, whole=not before.unsplit)
+    by_likeness = FactComparison(bureau.likeness.name, bureau.least, kept, known)
+    kept, known = await together([bureau.stated(then, item.told or ()), bureau.stated(now, before.told or ())])
+    return by_likeness, FactComparison(ALIGNMENT, None, kept, known)
+
+
+def named(item: ContextItem) -> str:
+    """What an item is called in messages."""
+    return f"{item.contestant.name}, step {item.step.number}"
+
+
+Stretch = tuple[float, float]
+"""A part of a document, from 0 to 1."""
+ANYWHERE, ADDED, NOWHERE = "anywhere", "added", "nowhere"
+THIRDS = ("beginning", "middle", "end")
+ALL_STEPS = "all steps"
+REFERENCE = "reference"
+PLACES = ("1st", "2nd", "3rd")
+"""The thirds of what was read, as tables call them."""
+FATES = ("matching", "lost", "new")
+SECTIONS = (ANYWHERE, *THIRDS, ADDED, NOWHERE)
+
+
+class FactCounts(NamedTuple):
+    """How many facts of this step were known before, how many of those before are lost, how many are new."""
+
+    matching: float
+    lost: float
+    new: float
+
+    @property
+    def shares(self) -> list[float | None]:
+        """Of all of them together."""
+        whole = sum(self)
+        return [one / whole if whole else None for one in self]
+
+
+class FactChange(NamedTuple):
+    """What was found in one section, what an even spread would give, and how many facts nobody can tell of."""
+
+    found: FactCounts
+    kept: int
+    """The facts of the step before that are there again: as many as match, seen from the other side."""
+    unjudged: int
+    expected: FactCounts | None
+    """None of facts that come from nowhere."""
+
+    @property
+    def shares(self) -> list[float | None]:
+        """Which shares match, are lost, and are new; None where there is no verdict on half of the facts."""
+        judged = self.found.matching + self.found.new + self.found.lost + self.kept
+        return self.found.shares if judged >= LEAST_SHARE * (judged + self.unjudged) else [None] * len(self.found)
+
+
+def overlap(one: Stretch, other: Stretch) -> float:
+    """How much of the document is in both."""
+    return max(0.0, min(one[1], other[1]) - max(one[0], other[0]))
+
+
+def thirds(end: float) -> list[Stretch]:
+    """The thirds of what is read until `end`."""
+    return [(end * at / 3, end * (at + 1) / 3) for at in range(3)]
+
+
+def expected_thirds(end: float) -> list[float]:
+    """Which share of a summary of what is read until `end` comes from each third of the whole, if it is even."""
+    return [overlap((0.0, end), third) / end for third in thirds(1.0)]
+
+
+def changes(item: ContextItem, before: ContextItem, compared: FactComparison) -> dict[str, FactChange]:
+    """The change from the step before, by section."""
+    assert item.facts is not None
+    assert before.facts is not None
+    now = _judged(item.facts, compared.known, item.length)
+    then = _judged(before.facts, compared.kept, before.length)
+    open_ = [*_open(item.facts, compared.known, item.length), *_open(before.facts, compared.kept, before.length)]
+    end, old = item.read, before.read
+    parts: dict[str, Stretch] = dict(zip(THIRDS, thirds(end), strict=True))
+    parts |= {ADDED: (old, end)}
+    placed = sum(at is not None for at, _ in now), sum(at is not None for at, _ in then)
+    found = {ANYWHERE: _change(now, then, open_, _expected((0.0, end), *placed, old, end))}
+    for name, part in parts.items():
+        found[name] = _change(
+            [one for one in now if _within(one[0], part, end)],
+            [one for one in then if _within(one[0], part, end)],
+            [at for at in open_ if _within(at, part, end)],
+            _expected(part, *placed, old, end),
+        )
+    found[NOWHERE] = _change(
+        [one for one in now if one[0] is None],
+        [one for one in then if one[0] is None],
+        [at for at in open_ if at is None],
+        None,
+    )
+    return found
+
+
+def _judged(facts: Sequence[AtomicFact], said: Sequence[bool | None], length: int) -> list[tuple[float | None, bool]]:
+    return [(fact.at(length), one) for fact, one in zip(facts, said, strict=True) if one is not None]
+
+
+def _open(facts: Sequence[AtomicFact], said: Sequence[bool | None], length: int) -> list[float | None]:
+    return [fact.at(length) for fact, one in zip(facts, said, strict=True) if one is None]
+
+
+def _change(
+    now: Sequence[tuple[float | None, bool]],
+    then: Sequence[tuple[float | None, bool]],
+    open_: Sequence[float | None],
+    expected: FactCounts | None,
+) -> FactChange:
+    known, kept = sum(one for _, one in now), sum(one for _, one in then)
+    return FactChange(FactCounts(known, len(then) - kept, len(now) - known), kept, len(open_), expected)
+
+
+def _within(at: float | None, part: Stretch, end: float) -> bool:
+    """Whether a place is in a part; what is at the very end of what is read is in its last part."""
+    return at is not None and (part[0] <= at < part[1] or (at >= end == part[1]))
+
+
+def _expected(part: Stretch, now: int, then: int, old: float, end: float) -> FactCounts:
+    """Of facts that are spread evenly over what is read.
+
+    The new ones are those of what was added. As large a share of those before gives way to them, wherever it is.
+    """
+    in_old = overlap(part, (0.0, old))
+    return FactCounts(
+        now * in_old / end, then * (end - old) / end * in_old / old, now * overlap(part, (old, end)) / end
+    )
+
+
+def total(found: Iterable[FactChange]) -> FactChange:
+    """Several changes together."""
+    some = list(found)
+    expected = [one.expected for one in some if one.expected is not None]
+    kept, unjudged = sum(one.kept for one in some), sum(one.unjudged for one in some)
+    return FactChange(_sum([one.found for one in some]), kept, unjudged, _sum(expected) if expected else None)
+
+
+def _sum(some: Sequence[FactCounts]) -> FactCounts:
+    return FactCounts(*(sum(column) for column in zip(*some, strict=True))) if some else FactCounts(0, 0, 0)

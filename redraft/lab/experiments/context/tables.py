@@ -1,0 +1,477 @@
+"""Tables of facts: what became of them from step to step, by section, how far they are borne out, by contestant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+from redraft.evaluators.faithfulness import Faithfulness
+from redraft.evaluators.keyfact_recall import KeyfactRecall
+from redraft.evaluators.metric_info import LEAST_SHARE
+from redraft.evaluators.position import BINS
+from redraft.lab.experiments.context.experiment import ContextOutcome, context
+from redraft.lab.experiments.context.facts import (
+    ALIGNMENT,
+    ALL_STEPS,
+    ANYWHERE,
+    FATES,
+    NOWHERE,
+    PLACES,
+    REFERENCE,
+    SECTIONS,
+    THIRDS,
+    FactChange,
+    changes,
+    expected_thirds,
+    thirds,
+    total,
+)
+from redraft.lab.experiments.context.planning import plan_table
+from redraft.lab.experiments.context.records import (
+    CONTEXT,
+    LOWER,
+    UPPER,
+    AtomicFact,
+    ContextContestant,
+    ContextDesign,
+    ContextItem,
+    Course,
+    contestants_of,
+    half_of,
+    series,
+    with_before,
+)
+from redraft.lab.experiments.experiment import AGAIN, Experiment, Record, Row, number, records_of, summed, table
+from redraft.lab.experiments.pooled import COLUMNS, Both, difference, how
+from redraft.lab.experiments.runner import by_status, failed
+from redraft.report.reports.tables import Cell, Table, mean, plain, unmarked
+from redraft.text.positions import POINTS, Mass, bins, density, shares, spread, spread_by_chance
+
+VERIFICATION = "verification"
+Share = tuple[float, float]
+"""A part of a whole."""
+Kind = tuple[str, str]
+"""What is looked at, and by which measure."""
+_EXPECTED = tuple(f"expected {fate}" for fate in FATES)
+_ACCURACY = ("facts", "supported", "verified", "unjudged", "likeness", "in reference", "aligned")
+
+
+def compared(items: Sequence[ContextItem]) -> Iterator[tuple[ContextItem, str, Mapping[str, FactChange]]]:
+    """Each pair of neighbouring steps by each measure."""
+    for item, before in with_before(items):
+        for by in item.compared if before else ():
+            assert before is not None
+            yield item, by.measure, changes(item, before, by)
+
+
+def fact_basis(items: Sequence[ContextItem], measure: str) -> str:
+    """What the tables of facts rest on."""
+    known = [item for item in items if item.facts is not None]
+    facts, unsplit = sum(len(item.facts or ()) for item in known), sum(item.unsplit for item in known)
+    sentences = sum(len(item.told or ()) for item in known)
+    return (
+        f"Rests on {facts} facts of {len(known)} of {len(items)} summaries; {unsplit} of {sentences} sentences were not"
+        f" taken apart. Likeness: {measure}; alignment: a judge says whether the other summary states the fact."
+    )
+
+
+@table(
+    "fact_changes",
+    "Facts that match, are lost, or are new, from one step to the next",
+    "Matching are the facts of this step that were there at the step before, new are the others; lost are those of the"
+    " step before that are gone, and kept those of them that are not: as many as match, seen from the other side."
+    " Sections are thirds of what is read at this step, and what was added to it. Expected is what as many facts with a"
+    " place would give that are spread evenly over what is read: new in what was added alone, and as large a share of"
+    " those before lost.",
+    ("document", "contestant", "measure", "step", "until", "section", *FATES, "kept", "unjudged", *_EXPECTED),
+    fact_basis,
+)
+def changes_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
+    """What became of facts at each step, by section."""
+    for item, by, found in compared(items):
+        for section in SECTIONS:
+            change = found[section]
+            head = (item.title, item.contestant.name, by, item.step.number, item.step.tokens, section)
+            expected = change.expected or (None, None, None)
+            yield (*head, *change.found, change.kept, change.unjudged, *expected)
+
+
+@table(
+    "fact_shares",
+    "Which shares of the facts match, are lost, or are new",
+    "Of all that match, are lost or are new, over all steps but the first, and over either half of the steps. There are"
+    " no shares without a verdict on half of the facts.",
+    ("contestant", "measure", "steps", "section", *FATES, *_EXPECTED, "facts", "unjudged"),
+    fact_basis,
+)
+def shares_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
+    """The shares of the three fates over all steps, and half against half."""
+    known = list(compared(items))
+    for contestant in contestants_of(items):
+        for by in dict.fromkeys(one for _, one, _ in known):
+            own = [(item, found) for item, one, found in known if item.contestant == contestant and one == by]
+            for part in (ALL_STEPS, LOWER, UPPER):
+                chosen = [found for item, found in own if part in (ALL_STEPS, half_of(item, items))]
+                for section in SECTIONS:
+                    sums = total(found[section] for found in chosen)
+                    expected = sums.expected.shares if sums.expected else [None] * 3
+                    counts = (sum(sums.found), sums.unjudged)
+                    yield (contestant.name, by, part, section, *sums.shares, *expected, *counts)
+
+
+@table(
+    "fact_accuracy",
+    "How far facts are borne out, by thirds of what was read",
+    "Supported is the share of the facts with a verdict that the place bears out to which their sentence was traced,"
+    " with the passages beside it. Likeness is the mean of each fact's to the fact of the reference that is most like"
+    " it, and in the reference the share that it states, by the alignment prompt. Unjudged are facts without a verdict"
+    " of their place, those from no place among them. What rests on verdicts on fewer than half of the facts that could"
+    " have one is not shown.",
+    ("contestant", "section", *_ACCURACY),
+    fact_basis,
+)
+def accuracy_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
+    """How far facts are borne out, by where they are."""
+    for contestant in contestants_of(items):
+        own = [item for item in items if item.contestant == contestant]
+        placed = [(_section(fact, item), fact) for item in own for fact in item.facts or ()]
+        for section in (ANYWHERE, *THIRDS, NOWHERE):
+            facts = [fact for where, fact in placed if section in (ANYWHERE, where)]
+            yield (contestant.name, section, *_accuracy(facts))
+
+
+@table(
+    "fact_accuracy_steps",
+    "How far facts are borne out, step by step",
+    "As in the table by thirds, for each summary.",
+    ("document", "contestant", "step", "until", *_ACCURACY),
+    fact_basis,
+)
+def accuracy_steps_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
+    """How far the facts of each summary are borne out."""
+    for item in items:
+        if item.facts is not None:
+            yield (item.title, item.contestant.name, item.step.number, item.step.tokens, *_accuracy(item.facts))
+
+
+def _accuracy(facts: Sequence[AtomicFact]) -> Row:
+    verified = [float(one.supported) for one in facts if one.supported is not None]
+    aligned = [float(one.in_reference) for one in facts if one.in_reference is not None]
+    likeness = mean([one.likeness for one in facts])
+    placed, unjudged = sum(one.place is not None for one in facts), len(facts) - len(verified)
+    supported = _enough(verified, placed)
+    return (len(facts), supported, len(verified), unjudged, likeness, _enough(aligned, len(facts)), len(aligned))
+
+
+def _enough(verdicts: Sequence[float], items: int) -> float | None:
+    """The mean of verdicts on half of the items or more."""
+    return mean(verdicts) if len(verdicts) >= LEAST_SHARE * items else None
+
+
+def _section(fact: AtomicFact, item: ContextItem) -> str:
+    """In which third of what was read a fact is."""
+    at = fact.at(item.length)
+    if at is None:
+        return NOWHERE
+    parts = zip(THIRDS, thirds(item.read), strict=True)
+    return next((name for name, (_, end) in parts if at < end), THIRDS[-1])
+
+
+@table(
+    "fact_differences",
+    "Paired differences of facts between contestants",
+    "The share of the first contestant less that of the second, each pooled over the steps of the documents at which"
+    " both have one: of facts that match, are lost or are new there; of those that their places bear out; and of those"
+    f" that the reference states. Likeness is the mean to the nearest fact of the reference. {how('steps')}",
+    ("first", "second", "figure", "measure", *COLUMNS, "steps", "documents", "drawn"),
+    fact_basis,
+)
+def difference_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
+    """Every two contestants beside each other, at the steps at which both can be told."""
+    known = {contestant: _shares(items, contestant) for contestant in contestants_of(items)}
+    for first, second in combinations(known, 2):
+        for kind, of_first in known[first].items():
+            of_second = known[second].get(kind, {})
+            pairs = [Both(place[0], share, of_second[place]) for place, share in of_first.items() if place in of_second]
+            yield (first.name, second.name, *kind, *difference(pairs, "steps"))
+
+
+def _shares(items: Sequence[ContextItem], contestant: ContextContestant) -> dict[Kind, dict[tuple[str, int], Share]]:
+    """By figure and measure, what a contestant has at each step of each document."""
+    own = [item for item in items if item.contestant == contestant]
+    found: dict[Kind, dict[tuple[str, int], Share]] = {}
+    for item, by, sections in compared(own):
+        change = sections[ANYWHERE]
+        if None not in change.shares:
+            for fate, part in zip(FATES, change.found, strict=True):
+                share = (float(part), float(sum(change.found)))
+                found.setdefault((fate, by), {})[item.document, item.step.number] = share
+    for item in own:
+        for kind, share in _verdicts(item.facts or ()):
+            found.setdefault(kind, {})[item.document, item.step.number] = share
+    return found
+
+
+def _verdicts(facts: Sequence[AtomicFact]) -> Iterator[tuple[Kind, Share]]:
+    """How many are borne out, stated by the reference and like it, where there are verdicts on half of them."""
+    placed = sum(fact.place is not None for fact in facts)
+    said = (
+        (("supported", VERIFICATION), [fact.supported for fact in facts], placed),
+        (("in reference", ALIGNMENT), [fact.in_reference for fact in facts], len(facts)),
+        (("likeness", "reference"), [fact.likeness for fact in facts], len(facts)),
+    )
+    for kind, values, whole in said:
+        known = [float(one) for one in values if one is not None]
+        if known and len(known) >= LEAST_SHARE * whole:
+            yield kind, (sum(known), float(len(known)))
+
+
+# So many contestants have their lines among those that matter.
+_MOST = 3
+# What is done with facts, by the metric that does the same.
+_LIKE = {
+    KeyfactRecall.name: f"aligned as by {KeyfactRecall.name}",
+    Faithfulness.name: f"verified as sentences are by {Faithfulness.name}",
+}
+
+
+def _basis(courses: Sequence[Course], items: Sequence[ContextItem]) -> str:  # noqa: ARG001 - as its tables
+    """What the tables of positions rest on."""
+    done = [item for item in items if item.told is not None]
+    lost = sum(item.failure is not None for item in items)
+    told, located = sum(len(item.told or ()) for item in done), sum(len(item.located) for item in done)
+    return (
+        f"Rests on {len(done)} of {len(items)} summaries; {lost} failed. {told - located} of {told} sentences come from"
+        " no place, and are in no share."
+    )
+
+
+def _shares_of_tables(found: Sequence[Mass]) -> list[Cell]:
+    return list(shares(found, bins(3))) if found else [None] * 3
+
+
+def _of_references(courses: Sequence[Course]) -> list[Mass]:
+    known = [course.reference for course in courses if course.reference]
+    return [mass for reference in known for one in reference.told for mass in one.masses(reference.length)]
+
+
+def _masses(items: Sequence[ContextItem], contestant: ContextContestant, part: str) -> list[Mass]:
+    chosen = [item for item in items if item.contestant == contestant and part in (ALL_STEPS, half_of(item, items))]
+    return [mass for item in chosen for mass in item.masses(of_read=True)]
+
+
+@table(
+    "position_halves",
+    "Thirds of what was read, and their change from the lower to the upper half of the steps (thesis, table 6.1)",
+    "Shares of all located sentences of a contestant's summaries, over all steps and documents, over the first half of"
+    " each document's steps (of thirteen, six), and over the rest. Change is that of the share, in % of it: 50 means"
+    " half as much again. The reference is of the whole document.",
+    (
+        *("contestant", *PLACES, *(f"lower {place}" for place in PLACES), *(f"upper {place}" for place in PLACES)),
+        *(*(f"change {place} (%)" for place in PLACES), "summaries", "of"),
+    ),
+    _basis,
+)
+def halves_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Iterator[Row]:
+    """Of all steps of a contestant, the shares of thirds, and how they change from the lower to the upper half."""
+    for contestant in contestants_of(items):
+        whole, lower, upper = (
+            _shares_of_tables(_masses(items, contestant, part)) for part in (ALL_STEPS, LOWER, UPPER)
+        )
+        own = [item for item in items if item.contestant == contestant]
+        changes = [_change(one, other) for one, other in zip(lower, upper, strict=True)]
+        done = sum(item.told is not None for item in own)
+        yield (contestant.name, *whole, *lower, *upper, *changes, done, len(own))
+    if found := _of_references(courses):
+        known = sum(1 for course in courses if course.reference)
+        yield (REFERENCE, *_shares_of_tables(found), *[None] * 9, known, known)
+
+
+def _change(lower: Cell, upper: Cell) -> float | None:
+    """By how many percent of itself a share grows; None for one that was nothing."""
+    if not isinstance(lower, float) or not isinstance(upper, float) or not lower:
+        return None
+    return 100 * (upper - lower) / lower
+
+
+@table(
+    "positions",
+    "Where each summary comes from",
+    "Shares of the sentences by thirds of what was read, where an even spread has a third in each, and by thirds of the"
+    " whole document, beside what an even spread over what was read has in them. A sentence from several places is"
+    " parted among them by weight. Spread is the entropy over tenths of what was read, or as many parts as there are"
+    " sentences, against that of an even spread; by chance is what as many sentences from anywhere would have.",
+    (
+        *("document", "contestant", "step", "until", "read", "words", "sentences", "located"),
+        *(f"{kind} {place}" for kind in ("read", "whole", "expected") for place in PLACES),
+        *("spread", "by chance"),
+    ),
+    _basis,
+)
+def positions_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Iterator[Row]:
+    """Each summary, and the reference."""
+    for item in items:
+        head = (item.title, item.contestant.name, item.step.number, item.step.tokens, item.read, item.words)
+        if item.told is None:
+            yield (*head, None, None, *[None] * 6, *expected_thirds(item.read), None, None)
+        else:
+            of_read, told = item.masses(of_read=True), (len(item.told), len(item.located))
+            yield (*head, *told, *_placed(len(item.located), of_read, item.masses(), item.read))
+    for course in courses:
+        if (it := course.reference) is not None:
+            found, count = _of_references([course]), sum(1 for one in it.told if one.places)
+            known = (len(it.told), count, *_placed(count, found, found, 1.0))
+            yield (course.title, REFERENCE, None, None, 1.0, it.words, *known)
+
+
+def _placed(count: int, of_read: Sequence[Mass], of_whole: Sequence[Mass], read: float) -> Row:
+    parts = min(count, BINS)
+    spreads = (spread(of_read, parts), spread_by_chance(count, parts))
+    return (*_shares_of_tables(of_read), *_shares_of_tables(of_whole), *expected_thirds(read), *spreads)
+
+
+@table(
+    "position_densities",
+    "From where in what was read the summaries come (thesis, figure 6.1)",
+    "Density along what was read, from its beginning (0) to its end (100), over all steps and over either half of them;"
+    " 1 is an even spread.",
+    ("contestant", "steps", "place (%)", "density"),
+    _basis,
+)
+def densities_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Iterator[Row]:
+    """The curves, point by point."""
+    curves = {
+        (contestant.name, part): _masses(items, contestant, part)
+        for contestant in contestants_of(items)
+        for part in (ALL_STEPS, LOWER, UPPER)
+    }
+    for who, found in {**curves, (REFERENCE, ALL_STEPS): _of_references(courses)}.items():
+        for at, height in enumerate(density(found)):
+            yield (*who, round(100 * (at + 0.5) / POINTS, 2), height)
+
+
+@table(
+    "cost",
+    "What it took",
+    "Drafting by contestant, and judging the facts of all of them. Answers from the cache cost nothing; where a price"
+    " is not known, neither is the cost.",
+    ("document", "work", "calls", "cached", "prompt tokens", "reply tokens", "USD"),
+    lambda it: f"Rests on {sum(one.usage is not None for one in it.items)} of {len(it.items)} summaries.",
+)
+def cost_table(outcome: ContextOutcome) -> Iterator[Row]:
+    """What drafting and judging took."""
+    for group in series(outcome.items):
+        yield (group[0].title, group[0].contestant.name, *summed(item.usage for item in group))
+    for course in outcome.courses:
+        if course.usage:
+            yield (course.title, "facts", *summed([course.usage]))
+
+
+@table(
+    "failures",
+    "What failed",
+    AGAIN,
+    ("document", "what", "step", "stage", "code", "message"),
+    lambda outcome: f"Rests on {len(outcome.items)} summaries.",
+)
+def failure_table(outcome: ContextOutcome) -> Iterator[Row]:
+    """What failed."""
+    for item in outcome.items:
+        if item.failure:
+            yield (item.title, item.contestant.name, item.step.number, *failed(item.failure))
+    for course in outcome.courses:
+        for what, lost in course.failures.items():
+            yield (course.title, what, None, *failed(lost))
+
+
+def _tables(outcome: ContextOutcome) -> Iterator[Table]:
+    courses, items, measure = outcome.courses, outcome.items, outcome.measure
+    yield halves_table(courses, items)
+    yield positions_table(courses, items)
+    yield densities_table(courses, items)
+    if outcome.design.facts:
+        for of_facts in (shares_table, changes_table, accuracy_table, accuracy_steps_table):
+            yield of_facts(items, measure)
+        if len(outcome.design.contestants) > 1:
+            yield difference_table(items, measure)
+    yield cost_table(outcome)
+    yield failure_table(outcome)
+
+
+def _settings(outcome: ContextOutcome) -> Mapping[str, object]:
+    design = outcome.design
+    return {
+        "models": [one.name for one in design.models],
+        "strategies": list(design.strategies),
+        "judge": design.judge.name if design.facts else None,
+        "measure": outcome.measure,
+        "embeddings": design.embeddings,
+        "drafting": {one.name: one.to_json() for one in design.models},
+        "documents": [course.to_json() for course in outcome.courses],
+        "certificates": [one.to_json() for one in outcome.certificates],
+    }
+
+
+def _about(outcome: ContextOutcome) -> Iterator[str]:
+    design, courses = outcome.design, outcome.courses
+    yield f"contestants: {'; '.join(plain(one.name) for one in design.contestants)}"
+    for course in courses:
+        steps = f"{len(course.steps)} steps up to {course.steps[-1].tokens:,} tokens"
+        yield f"{plain(course.title)}: {steps}, summaries of at most {course.words} words"
+    yield from (f"note: {plain(course.title)} {course.note}" for course in courses if course.note)
+    yield _counted(outcome)
+    yield "tokens are counted by each model's own vocabulary; a step ends with the last sentence that is whole by then"
+    if design.facts:
+        yield f"facts: taken apart and judged by {plain(design.judge.name)}; the same is {plain(outcome.measure)}"
+    yield from (f"facts are {_LIKE[one.metric]}, judged by {unmarked(one.line())}" for one in outcome.certificates)
+
+
+def _counted(outcome: ContextOutcome) -> str:
+    return f"summaries: {len(outcome.items)} (contestants × steps): {by_status(outcome.items)}"
+
+
+def _headline(outcome: ContextOutcome, tables: Sequence[Table]) -> Iterator[str]:
+    """By contestant its thirds with their change, and what became of its facts; what is missing."""
+    records = {table.name: records_of(table) for table in tables}
+    contestants = outcome.design.contestants
+    shown = [one.name for one in contestants[:_MOST]]
+    for one in records["position_halves"]:
+        if one["contestant"] in (*shown, REFERENCE):
+            change = " / ".join(_signed(one[f"change {place} (%)"]) for place in PLACES)
+            later = "" if one["contestant"] == REFERENCE else f", later steps {change}"
+            yield f"{plain(str(one['contestant']))}: sentences by thirds {_percents(one, PLACES)}{later}"
+    for one in records.get("fact_shares", ()):
+        whole = (one["steps"], one["section"], one["measure"]) == (ALL_STEPS, ANYWHERE, ALIGNMENT)
+        if one["contestant"] in shown and whole and one["facts"]:
+            even = _percents(one, [f"expected {fate}" for fate in FATES])
+            yield (
+                f"{plain(str(one['contestant']))}: facts matching, lost, new {_percents(one, FATES)} by"
+                f" {plain(str(one['measure']))}; an even spread has {even}"
+            )
+    if (more := len(contestants) - _MOST) > 0:
+        yield f"and {more} more contestants"
+    yield _counted(outcome)
+
+
+def _percents(one: Record, names: Sequence[str]) -> str:
+    values = [number(one[name]) for name in names]
+    return " / ".join("–" if value is None else f"{100 * value:.0f}" for value in values) + " %"
+
+
+def _signed(cell: Cell) -> str:
+    value = number(cell)
+    return "–" if value is None else f"{round(value):+d} %" if round(value) else "0 %"
+
+
+EXPERIMENT: Experiment[ContextDesign, ContextOutcome] = Experiment(
+    CONTEXT,
+    "One document, read further step by step: where summaries come from, and what becomes of their facts",
+    run=context,
+    plan=plan_table,
+    is_some=lambda outcome: any(item.status == "done" for item in outcome.items),
+    about=_about,
+    settings=_settings,
+    tables=_tables,
+    items=lambda outcome: [one for item, before in with_before(outcome.items) for one in item.to_json(before)],
+    headline=_headline,
+)

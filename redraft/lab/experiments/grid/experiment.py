@@ -1,0 +1,351 @@
+"""The grid: models, strategies and summaries that are there, on documents, by metrics and by preference.
+
+On one document a judge takes one summary after the other, so that what two summaries share is asked once; documents
+and judges go side by side.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from redraft.agents.accounts import together
+from redraft.domain import Document, Evaluation
+from redraft.evaluators.catalog import metrics
+from redraft.evaluators.metric_info import PREFERENCE
+from redraft.events import StageStarted
+from redraft.lab.experiments.grid.design import GRID, GridDesign, GridSystem, Yardsticks
+from redraft.lab.experiments.grid.records import (
+    GridJudgment,
+    GridOutcome,
+    GridPreference,
+    GridScore,
+    GridSummary,
+    Lengths,
+    UnjudgedDocument,
+    votes_of,
+)
+from redraft.lab.experiments.plan import (
+    BUILT,
+    DRAFTING,
+    JUDGING,
+    USUAL_ROUNDS,
+    NamedModel,
+    PlanStep,
+    Told,
+    a_text,
+    step_of,
+    table_of,
+    told,
+)
+from redraft.lab.experiments.runner import JudgingPack, RunBatch, refuse_if_none_fits, taken_by, yardstick
+from redraft.llm.prices import PriceTable
+from redraft.prompts.coherence import ASPECTS
+from redraft.report.reports.tables import Table
+from redraft.runs.experiment_runner import ExperimentRunner, Failure
+from redraft.runs.forecast import forecast
+from redraft.runs.prepare import RunSpec, check_judging, prepare
+from redraft.settings import STATISTICS, DraftConfig, Evaluate, Refine
+from redraft.store.store import Store
+
+_TRIGRAMS = "3"
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """One document at work, and what its summaries are judged by."""
+
+    document: Document
+    yardstick: JudgingPack
+
+    @property
+    def yardsticks(self) -> Yardsticks:
+        """The ids of what its summaries are judged by."""
+        return Yardsticks(**self.yardstick.by)
+
+
+async def grid(documents: Sequence[Document], design: GridDesign, bench: ExperimentRunner) -> GridOutcome:
+    """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
+    design.check(bench)
+    bench.draw_on(GRID, repr(design), *(document.id for document in documents))
+    await asyncio.to_thread(_check_plans, documents, design, bench.store)
+    batch = RunBatch(bench, _parts(documents, design))
+    bench.observer(StageStarted("summaries and verdicts", 0))
+    done = await together(_on_document(document, design, batch) for document in documents)
+    judged = [one for _, found, _ in done for one in found]
+    preferred = [one for _, _, found in done for one in found]
+    built = [run for place, _, _ in done for run in place.yardstick.runs]
+    by_judge = {
+        seat.name: [one.run for one in judged if one.judge == seat.name and one.run]
+        + [one.run for one in preferred if one.judge == seat.name and one.run]
+        for seat in design.judges
+    }
+    made = [one.summary.run for one in judged if one.summary.run]
+    return GridOutcome(
+        design,
+        tuple((document.id, document.title) for document in documents),
+        tuple(judged),
+        tuple(preferred),
+        tuple(
+            UnjudgedDocument(place.document.id, place.document.title, lost.stage, lost)
+            for place, _, _ in done
+            for lost in place.yardstick.failures
+        ),
+        await taken_by(bench, built) if built else None,
+        {name: await taken_by(bench, runs) for name, runs in by_judge.items()},
+        await taken_by(bench, [*built, *made, *(run for runs in by_judge.values() for run in runs)]),
+        bench.stopped,
+    )
+
+
+def _parts(documents: Sequence[Document], design: GridDesign) -> int:
+    """How many runs there are to be made, for those who watch."""
+    drafted = sum(one.settings is not None for one in design.contestants)
+    ready = sum(len(texts) for of_one in design.ready.systems.values() for texts in of_one.values())
+    judges, pairs = len(design.judges), len(design.pairs) if design.prefers else 0
+    each = len(design.needs) + drafted * (1 + judges) + pairs * judges
+    return each * len(documents) + ready * judges
+
+
+def _check_plans(documents: Sequence[Document], design: GridDesign, store: Store) -> None:
+    """Where nobody could summarize any of the documents, or a judge cannot do its work, say so before anything is paid
+    for."""
+    for seat in design.judges:
+        prepared = prepare(documents[0], design.seated(seat))
+        check_judging(design.verdict(seat, "", Yardsticks(), design.metrics), prepared, store)
+    drafting = [one for one in design.contestants if one.settings is not None and one.refines is None]
+    plans = [partial(prepare, document, design.drafting(one)) for document in documents for one in drafting]
+    refuse_if_none_fits(plans)
+
+
+async def _on_document(
+    document: Document, design: GridDesign, batch: RunBatch
+) -> tuple[_Place, list[GridJudgment], list[GridPreference]]:
+    """All that comes of one document."""
+    by = await yardstick(document, design.needs, design.judging, design.builder, design.building, batch)
+    place = _Place(document, by)
+    summaries = await _summaries(place, design, batch)
+    judged = await together(_judged(place, summaries, seat, design, batch) for seat in design.judges)
+    preferred: list[list[GridPreference]] = []
+    if design.prefers:
+        preferred = await together(_preferred(place, summaries, seat, design, batch) for seat in design.judges)
+    return place, [one for some in judged for one in some], [one for some in preferred for one in some]
+
+
+async def _summaries(place: _Place, design: GridDesign, batch: RunBatch) -> list[GridSummary]:
+    """The summaries of a document in the order of the contestants. Drafts are refined one after the other, since their
+    first drafts have much in common."""
+    plain = [one for one in design.contestants if one.settings is not None and one.refines is None]
+    drafts = await together(_drafted(place.document, one, design, batch) for one in plain)
+    known = {one.name: [draft] for one, draft in zip(plain, drafts, strict=True)}
+    for one in design.contestants:
+        if one.refines is not None:
+            (draft,) = known[one.refines]
+            known[one.name] = [await _refined(place, one, draft, design, batch)]
+        elif one.settings is None:
+            known[one.name] = _ready(place.document, one, design)
+    return [summary for one in design.contestants for summary in known[one.name]]
+
+
+def _ready(document: Document, one: GridSystem, design: GridDesign) -> list[GridSummary]:
+    """The summaries that are there; a hole where there is none of this document."""
+    texts = design.ready.systems[one.name].get(document.id, ())
+    if not texts:
+        lost = Failure("summaries", "missing", "it has no summary of this document")
+        return [GridSummary(document.id, document.title, one.name, failure=lost)]
+    return [GridSummary(document.id, document.title, one.name, n, text) for n, text in enumerate(texts, 1)]
+
+
+async def _drafted(document: Document, one: GridSystem, design: GridDesign, batch: RunBatch) -> GridSummary:
+    made = await batch.made(
+        DRAFTING, f"{document.title} by {one.name}", document, design.drafting(one), RunSpec(experiment=GRID)
+    )
+    summary = GridSummary(document.id, document.title, one.name, run=made.run, failure=made.failure)
+    if made.result is None:
+        return replace(summary, made=made.failure is not None)
+    result = made.result
+    taken, words = await taken_by(batch.bench, [result.run.id]), result.settings.words
+    return replace(summary, text=result.summary or "", limit=words, gaps=len(result.gaps), taken=taken)
+
+
+async def _refined(
+    place: _Place, one: GridSystem, draft: GridSummary, design: GridDesign, batch: RunBatch
+) -> GridSummary:
+    """A draft refined within the limit that it was made for; where there is none, neither is it refined."""
+    document = place.document
+    summary = GridSummary(
+        document.id, document.title, one.name, gaps=draft.gaps, failure=draft.failure, made=draft.made
+    )
+    if draft.text is None:
+        return summary
+    settings = design.drafting(one).model_copy(update={"strategy": "given", "words": draft.limit})
+    order = design.refining(one, draft.text, place.yardsticks)
+    made = await batch.made("refining", f"{document.title} by {one.name}", document, settings, order)
+    summary = replace(summary, run=made.run, failure=made.failure)
+    if made.result is None:
+        return replace(summary, made=made.failure is not None)
+    taken = await taken_by(batch.bench, [run for run in (draft.run, made.run) if run])
+    return replace(summary, text=made.result.summary or "", limit=draft.limit, taken=taken)
+
+
+async def _judged(
+    place: _Place, summaries: Sequence[GridSummary], seat: NamedModel, design: GridDesign, batch: RunBatch
+) -> list[GridJudgment]:
+    """What one judge says of every summary of a document."""
+    lost = [one.name for one in metrics(design.metrics) if one.needs in place.yardstick.lacking]
+    scored = [name for name in design.metrics if name not in lost]
+    reason = "there is nothing to judge it by: see what failed"
+    unmeasured = {name: GridScore("failed", reason=reason) for name in lost} if place.yardstick.failures else {}
+    return [await _verdict(place, one, seat, scored, unmeasured, design, batch) for one in summaries]
+
+
+async def _verdict(
+    place: _Place,
+    summary: GridSummary,
+    seat: NamedModel,
+    scored: Sequence[str],
+    unmeasured: Mapping[str, GridScore],
+    design: GridDesign,
+    batch: RunBatch,
+) -> GridJudgment:
+    empty = GridJudgment(summary, seat.name)
+    if summary.text is None:
+        return empty
+    name = f"{place.document.title} by {summary.contestant}, judged by {seat.name}"
+    order = design.verdict(seat, summary.text, place.yardsticks, scored)
+    settings = design.seated(seat).model_copy(update={"strategy": "given", "words": None})
+    made = await batch.made(JUDGING, name, place.document, settings, order)
+    if made.result is None:
+        return replace(empty, run=made.run, failure=made.failure)
+    found = made.result.evaluations
+    scores = {one: GridScore.of(found[one]) if one in found else unmeasured[one] for one in design.metrics
+              if one in found or one in unmeasured}  # fmt: skip
+    return replace(empty, run=made.run, scores=scores, lengths=_lengths(found.get(STATISTICS)))
+
+
+def _lengths(found: Evaluation | None) -> Lengths:
+    """The figures of the statistics that the paper's table has."""
+    if found is None or found.outcome != "measured":
+        return Lengths()
+    details: Mapping[str, Any] = found.details
+    return Lengths(
+        details["summary"]["tokens"], details["novel_ngrams"][_TRIGRAMS], details["repeated_ngrams"][_TRIGRAMS]
+    )
+
+
+async def _preferred(
+    place: _Place, summaries: Sequence[GridSummary], seat: NamedModel, design: GridDesign, batch: RunBatch
+) -> list[GridPreference]:
+    """Which of two summaries of a document a judge prefers, pair by pair; of several by one contestant the first."""
+    texts = {one.contestant: one for one in reversed(summaries)}
+    return [await _preference(place, texts[a], texts[b], seat, design, batch) for a, b in design.pairs]
+
+
+async def _preference(
+    place: _Place, one: GridSummary, other: GridSummary, seat: NamedModel, design: GridDesign, batch: RunBatch
+) -> GridPreference:
+    document = place.document
+    pair = GridPreference(document.id, document.title, one.contestant, other.contestant, seat.name)
+    if not one.text or not other.text:
+        return replace(pair, made=False)
+    name = f"{document.title}: {one.contestant} or {other.contestant}, by {seat.name}"
+    order = design.comparing(seat, one.text, other.text)
+    settings = design.seated(seat).model_copy(update={"strategy": "given", "words": None})
+    made = await batch.made("preference", name, document, settings, order)
+    if made.result is None:
+        return replace(pair, run=made.run, failure=made.failure, made=made.failure is not None)
+    found = made.result.evaluations[PREFERENCE]
+    same = bool(found.details["same"])
+    return replace(pair, run=made.run, votes=votes_of(found.details, ASPECTS), same=same)
+
+
+_ABOUT = (
+    "The first figures are what it comes to at most, where every draft is as long as it may be and every revision is"
+    " made. The expected ones are a rule of thumb: replies of 60 % of their room, and one revision."
+)
+
+
+def plan_table(documents: Sequence[Document], design: GridDesign, prices: PriceTable) -> Table:
+    """What there is to do, what it may cost, and what it will cost as a rule."""
+    return table_of([step for document in documents for step in _steps(document, design)], _ABOUT, prices)
+
+
+def _steps(document: Document, design: GridDesign) -> Iterator[PlanStep]:
+    first = design.builder
+    for part in design.needs:
+        stages = forecast(prepare(document, first), design.building(part)).stages
+        yield step_of(document, f"building {part}", first, 1, told(stages))
+    words: dict[str, int] = {}
+    for one in design.contestants:
+        if one.settings is not None:
+            prepared = prepare(document, design.drafting(one))
+            words[one.name] = prepared.plan.words
+            if one.refines is None:
+                it = prepared.plan
+                drafted = [(it.calls, it.prompt_tokens, it.completion_tokens)]
+                yield step_of(document, f"{DRAFTING} {one.name}", prepared.settings, 1, drafted)
+            else:
+                yield from _refining(document, one, design, words[one.name])
+    yield from _verdicts(document, design, words)
+
+
+def _refining(document: Document, one: GridSystem, design: GridDesign, words: int) -> Iterator[PlanStep]:
+    """The revisions by the contestant, and the verdicts of the first judge between them."""
+    settings = design.drafting(one).model_copy(update={"strategy": "given", "words": words})
+    most = design.refining(one, a_text(words), Yardsticks())
+    assert isinstance(most.purpose, Refine)
+    fewer = most.purpose.refinement.model_copy(update={"rounds": min(USUAL_ROUNDS, most.purpose.refinement.rounds)})
+    usual = replace(most, purpose=most.purpose.model_copy(update={"refinement": fewer}))
+    prepared = prepare(document, settings, given=most.given)
+    for by, model in (("writer", settings), ("judge", design.seated(design.judges[0]))):
+        stages, likely = (
+            told(
+                stage
+                for stage in forecast(prepared, order).stages
+                if (stage.by == "writer") is (by == "writer") and stage.name not in BUILT
+            )
+            for order in (most, usual)
+        )
+        yield step_of(document, f"refining {one.name}: {by}", model, 1, stages, likely)
+
+
+def _verdicts(document: Document, design: GridDesign, words: dict[str, int]) -> Iterator[PlanStep]:
+    """What every judge reads of every contestant; of summaries that are there as many as there are."""
+    for seat in design.judges:
+        settings = design.seated(seat).model_copy(update={"strategy": "given", "words": None})
+        for one in design.contestants:
+            texts = [a_text(words[one.name])] if one.settings else list(_ready_of_planning(document, one, design))
+            stages: list[Told] = []
+            for text in texts:
+                order = design.verdict(seat, text, Yardsticks(), design.metrics)
+                assert isinstance(order.purpose, Evaluate)
+                found = forecast(prepare(document, settings, given=text), order).stages
+                stages += told(it for it in found if it.name not in BUILT)
+            yield step_of(document, f"{JUDGING} {one.name} by {seat.name}", settings, len(texts), stages)
+        if design.prefers:
+            yield _preferences(document, design, words, settings, seat)
+
+
+def _preferences(
+    document: Document, design: GridDesign, words: dict[str, int], settings: DraftConfig, seat: NamedModel
+) -> PlanStep:
+    stages: list[Told] = []
+    by_name = {one.name: one for one in design.contestants}
+    for first, second in design.pairs:
+        texts = [_text(document, by_name[name], design, words) for name in (first, second)]
+        if all(texts):
+            # Two texts that are not written yet are as long as one another, and yet not the same.
+            order = design.comparing(seat, texts[0], f"{texts[1]} -")
+            stages += told(forecast(prepare(document, settings, given=texts[0]), order).stages)
+    return step_of(document, f"preferences by {seat.name}", settings, len(design.pairs), stages)
+
+
+def _text(document: Document, one: GridSystem, design: GridDesign, words: dict[str, int]) -> str:
+    return a_text(words[one.name]) if one.settings else next(iter(_ready_of_planning(document, one, design)), "")
+
+
+def _ready_of_planning(document: Document, one: GridSystem, design: GridDesign) -> Sequence[str]:
+    return design.ready.systems[one.name].get(document.id, ())

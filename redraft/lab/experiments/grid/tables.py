@@ -1,0 +1,441 @@
+"""The tables of a grid: scores, configurations and preferences (BooookScore, tables 2 and 4), judges, cost; report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import fmean
+from typing import TypeVar
+
+from redraft.domain import Totals
+from redraft.evaluators.metric_info import NOT_QUALITY
+from redraft.lab.agreement.correlation import tau_b
+from redraft.lab.agreement.people import cohens_kappa, equal_share, krippendorffs_alpha
+from redraft.lab.experiments.experiment import (
+    AGAIN,
+    ENDS,
+    INTERVAL,
+    Experiment,
+    Row,
+    averaged,
+    by_document,
+    deviation,
+    ends,
+    summed,
+    table,
+    tokens_and_price,
+)
+from redraft.lab.experiments.grid.design import GRID, GridDesign, GridSystem
+from redraft.lab.experiments.grid.experiment import grid, plan_table
+from redraft.lab.experiments.grid.records import AspectVotes, GridJudgment, GridOutcome, GridPreference
+from redraft.lab.experiments.runner import failed
+from redraft.prompts.coherence import ASPECTS, Aspect
+from redraft.report.reports.tables import Table, figure, mean, plain
+from redraft.settings import EXTRACTIVE
+
+ALL_JUDGES, _ALL = "mean of judges", "all"
+COUNTS = ("summaries", "of", "failed", "unjudged")
+"""The columns that say what a row rests on: summaries with a score, of how many, and verdicts that were not given."""
+_READY = "ready-made"
+# What is less than that is no difference at three digits.
+_SEEN = 0.0005
+_INTERVAL = INTERVAL.format(", each with all of its summaries", "documents ")
+_TAKEN = ("calls", "prompt_tokens", "completion_tokens")
+_WORTH = {"a": 1.0, "b": -1.0, "tie": 0.0}
+_MOST_LINES = 8
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class GridSeries:
+    """What one judge says of one contestant by one metric."""
+
+    judged: Sequence[GridJudgment]
+    metric: str
+
+    @property
+    def scores(self) -> list[tuple[str, float]]:
+        """With its document one for each summary that has a score."""
+        return [(one.summary.document, score) for one in self.judged if (score := one.score(self.metric)) is not None]
+
+    @property
+    def counts(self) -> Row:
+        """The cells of the columns `COUNTS`."""
+        known = [found for one in self.judged if (found := one.scores.get(self.metric)) is not None]
+        lost = sum(bool(one.summary.failure or one.failure) or self._failed(one) for one in self.judged)
+        return (len(self.scores), len(self.judged), lost, sum(one.unjudged for one in known))
+
+    def _failed(self, one: GridJudgment) -> bool:
+        found = one.scores.get(self.metric)
+        return found is not None and found.outcome == "failed"
+
+
+def _series(outcome: GridOutcome, contestant: str, judge: str, metric: str) -> GridSeries:
+    return GridSeries(outcome.of(contestant, judge), metric)
+
+
+def scores_of(outcome: GridOutcome, contestant: str, judge: str, metric: str) -> Mapping[str, float]:
+    """By document the score of a contestant; of all judges their mean, where each of them gives one."""
+    if judge != ALL_JUDGES:
+        return by_document(_series(outcome, contestant, judge, metric).scores)
+    each = [scores_of(outcome, contestant, one, metric) for one in outcome.judges]
+    shared = [one for one, _ in outcome.documents if all(one in of_one for of_one in each)]
+    return {document: fmean(of_one[document] for of_one in each) for document in shared}
+
+
+def _judges(outcome: GridOutcome) -> list[str]:
+    """Each judge, and all together where there are several."""
+    return [*outcome.judges, *([ALL_JUDGES] if len(outcome.judges) > 1 else [])]
+
+
+def basis(outcome: GridOutcome) -> str:
+    """What the tables rest on, in a sentence or two."""
+    summaries, judged = outcome.summaries, outcome.judged
+    there = sum(one.text is not None for one in summaries)
+    status = [one.status for one in judged]
+    open_ = sum(measured.unjudged for one in judged for measured in one.scores.values())
+    given = sum(measured.judged for one in judged for measured in one.scores.values())
+    return (
+        f"Rests on {there} of {len(summaries)} summaries of {len(outcome.documents)}"
+        f" document{'s' * (len(outcome.documents) != 1)}, {status.count('done')} of {len(judged)} judged in full;"
+        f" {status.count('failed')} failed; {open_:,} of {open_ + given:,} verdicts were not given."
+    )
+
+
+def _taken(outcome: GridOutcome, one: GridSystem) -> list[Totals]:
+    """What its summaries took; nothing is known of those that were there already."""
+    return [it.taken for it in outcome.summaries if it.contestant == one.name and it.taken is not None]
+
+
+@table(
+    "scores",
+    "Scores by contestant",
+    f"The mean over documents; of several summaries of one document their mean counts. {_INTERVAL} sd is the standard"
+    " deviation of the summaries' own scores. The tokens that a model reads and writes for a summary, and the USD that"
+    " it costs, are means over summaries, as if nothing had been known before.",
+    ("metric", "contestant", "judge", "score", *ENDS, "sd", "documents", *COUNTS, "tokens each", "USD each"),
+    basis,
+)
+def score_table(outcome: GridOutcome) -> Iterator[Row]:
+    """What each contestant comes to by each metric and each judge."""
+    for metric in outcome.design.metrics:
+        for one in outcome.contestants:
+            for judge in outcome.judges:
+                found = _series(outcome, one.name, judge, metric)
+                values, spread = list(by_document(found.scores).values()), deviation([it for _, it in found.scores])
+                cells = (mean(values), *ends(values), spread, len(values))
+                yield (metric, one.name, judge, *cells, *found.counts, *tokens_and_price(_taken(outcome, one)))
+
+
+@table(
+    "configurations",
+    "Configurations (BooookScore, table 2)",
+    lambda outcome: (
+        "Means over documents for scores, over summaries for the rest."
+        + ("" if len(outcome.judges) == 1 else " Scores are the mean of the judges, where all give one.")
+        + " Of a summary's different trigrams those are novel that the document does not have, and those repeated that"
+        " occur more than once."
+    ),
+    lambda outcome: (
+        *("contestant", "model", "strategy", "chunk tokens", "word limit", *outcome.design.metrics),
+        *("words", "tokens", "% novel trigrams", "% repeated trigrams", "summaries", "of"),
+    ),
+    basis,
+)
+def configuration_table(outcome: GridOutcome) -> Iterator[Row]:
+    """What each configuration comes to, with lengths, novelty and repetition."""
+    for one in outcome.contestants:
+        judged = outcome.of(one.name, outcome.judges[0])
+        there = [it for it in judged if it.summary.text is not None]
+        trigrams = [[it.lengths.novel_trigrams for it in there], [it.lengths.repeated_trigrams for it in there]]
+        yield (
+            *(*_configured(one), *_mean_scores(outcome, one)),
+            *(mean([it.summary.words for it in there]), mean([it.lengths.tokens for it in there])),
+            *(None if (share := mean(some)) is None else 100 * share for some in trigrams),
+            *(len(there), len(judged)),
+        )
+
+
+def _mean_scores(outcome: GridOutcome, one: GridSystem) -> list[float | None]:
+    """By metric the score of a contestant, of all judges together."""
+    judge = _judges(outcome)[-1]
+    return [mean([*scores_of(outcome, one.name, judge, metric).values()]) for metric in outcome.design.metrics]
+
+
+def _configured(one: GridSystem) -> Row:
+    if (it := one.settings) is None:
+        return (one.name, _READY, None, None, None)
+    strategy = it.strategy if one.refines is None else f"{it.strategy}, refined"
+    return (one.name, one.model, strategy, None if it.strategy == "direct" else it.chunk_tokens, it.words)
+
+
+@table(
+    "differences",
+    "Paired differences",
+    "The score of the first less that of the second on the same document, the mean over documents that both have a"
+    f" score on. {_INTERVAL} higher, lower and equal are how many documents the first does better, worse or as well on;"
+    " left out are those without a score of one of the two.",
+    ("metric", "first", "second", "judge", "difference", *ENDS, "documents", "higher", "lower", "equal", "left out"),
+    basis,
+)
+def difference_table(outcome: GridOutcome) -> Iterator[Row]:
+    """What two contestants differ by, document by document."""
+    for metric in outcome.design.metrics:
+        for first, second in outcome.design.pairs:
+            for judge in _judges(outcome):
+                mine, other = (scores_of(outcome, name, judge, metric) for name in (first, second))
+                found = [mine[one] - other[one] for one, _ in outcome.documents if one in mine and one in other]
+                higher, lower = sum(one >= _SEEN for one in found), sum(one <= -_SEEN for one in found)
+                counts = (len(found), higher, lower, len(found) - higher - lower, len(outcome.documents) - len(found))
+                yield (metric, first, second, judge, mean(found), *ends(found), *counts)
+
+
+@table(
+    "summaries",
+    "Summary by summary",
+    "A dash is what has no score: the summary was not made, a judge could not tell, or something failed.",
+    lambda outcome: ("document", "contestant", "number", "judge", "status", "words", *outcome.design.metrics),
+    basis,
+)
+def summary_table(outcome: GridOutcome) -> Iterator[Row]:
+    """Every summary with its scores, and the holes where there is none."""
+    for document, title in outcome.labels.items():
+        for one in outcome.judged:
+            if (it := one.summary).document == document:
+                scores = (one.score(metric) for metric in outcome.design.metrics)
+                yield (title, it.contestant, it.number, one.judge, one.status, it.words, *scores)
+
+
+@table(
+    "preferences",
+    "Preferences (BooookScore, table 4)",
+    "Every judge is asked about each pair twice, with either summary in the first place. The shares are of the pairs"
+    " with a verdict. Among the ties are those that lean to one summary, which one order names, and those in which the"
+    " order decides, since each order names another. balance is the share of the first less that of the second, with"
+    " the interval that holds 95 % of resamples of the documents. Of cannot tell the judge gave no verdict in both"
+    " orders; two summaries that are one text are a tie that nobody was asked about.",
+    ("first", "second", "judge", "aspect", "first %", "second %", "tie %", "balance", *ENDS, "verdicts", "for first",
+     "for second", "ties", "lean to first", "lean to second", "order decides", "same text", "cannot tell", "failed",
+     "of"),
+    basis,
+)  # fmt: skip
+def preference_table(outcome: GridOutcome) -> Iterator[Row]:
+    """How often which of two is preferred, in what."""
+    for first, second in outcome.design.pairs:
+        for judge in outcome.judges:
+            pairs = [one for one in outcome.preferred if (one.first, one.second, one.judge) == (first, second, judge)]
+            for aspect in ASPECTS:
+                yield (first, second, judge, aspect, *_shares(pairs, aspect))
+
+
+def _shares(pairs: Sequence[GridPreference], aspect: Aspect) -> Row:
+    votes = [one.votes[aspect] for one in pairs if aspect in one.votes]
+    said = [sum(vote.winner == winner for vote in votes) for winner in _WORTH]
+    worth, status = [_WORTH[vote.winner] for vote in votes], [one.status for one in pairs]
+    return (
+        *(100 * number / len(votes) if votes else None for number in said),
+        *(mean(worth), *ends(worth), len(votes), *said, *_ties(votes), sum(one.same for one in pairs)),
+        *(status.count("done") - len(votes), status.count("failed"), len(pairs)),
+    )
+
+
+def _ties(votes: Sequence[AspectVotes]) -> tuple[int, int, int]:
+    leaning = [vote.leaning for vote in votes]
+    return leaning.count("a"), leaning.count("b"), sum(vote.order_decides for vote in votes)
+
+
+@table(
+    "judges",
+    "How far the judges agree",
+    "Of scores over the summaries that both judges score: the mean of the first judge's less the second's, Kendall's"
+    " tau-b, and Krippendorff's alpha for intervals. Of preferences over the pairs on which both have a verdict: the"
+    " share of equal verdicts, Cohen's kappa, and Krippendorff's alpha for names. The rows of all judges have alpha,"
+    " over what two of them have judged at least.",
+    ("of", "judge", "other judge", "items", "difference", "tau-b", "equal", "kappa", "alpha"),
+    basis,
+)
+def agreement_table(outcome: GridOutcome) -> Iterator[Row]:
+    """How far several judges agree, in scores and in preferences."""
+    for metric in outcome.design.metrics:
+        told = {judge: _scores(outcome, judge, metric) for judge in outcome.judges}
+        for one, other in combinations(outcome.judges, 2):
+            pairs = _shared(told[one], told[other])
+            yield (metric, one, other, len(pairs), *_of_scores(pairs))
+        yield from _of_all(metric, list(told.values()), nominal=False)
+    for aspect in ASPECTS if outcome.design.prefers else ():
+        said = {judge: _winners(outcome, judge, aspect) for judge in outcome.judges}
+        for one, other in combinations(outcome.judges, 2):
+            both = _shared(said[one], said[other])
+            yield (f"preference: {aspect}", one, other, len(both), *_of_votes(both))
+        yield from _of_all(f"preference: {aspect}", list(said.values()), nominal=True)
+
+
+def _scores(outcome: GridOutcome, judge: str, metric: str) -> dict[object, float]:
+    judged = [one for one in outcome.judged if one.judge == judge]
+    return {one.summary.key: score for one in judged if (score := one.score(metric)) is not None}
+
+
+def _winners(outcome: GridOutcome, judge: str, aspect: Aspect) -> dict[object, str]:
+    """What a judge says of the pairs that somebody had to be asked about."""
+    said = [one for one in outcome.preferred if one.judge == judge and aspect in one.votes and not one.same]
+    return {(one.document, one.first, one.second): one.votes[aspect].winner for one in said}
+
+
+def _shared(one: Mapping[object, T], other: Mapping[object, T]) -> list[tuple[T, T]]:
+    return [(value, other[key]) for key, value in one.items() if key in other]
+
+
+def _of_scores(pairs: Sequence[tuple[float, float]]) -> Row:
+    if not pairs:
+        return (None, None, None, None, None)
+    one, other = zip(*pairs, strict=True)
+    apart = fmean(a - b for a, b in pairs)
+    return (apart, tau_b(one, other), None, None, krippendorffs_alpha(pairs, "interval"))
+
+
+def _of_votes(pairs: Sequence[tuple[str, str]]) -> Row:
+    one, other = [a for a, _ in pairs], [b for _, b in pairs]
+    return (None, None, equal_share(pairs), cohens_kappa(one, other), krippendorffs_alpha(pairs))
+
+
+def _of_all(what: str, told: Sequence[Mapping[object, float | str]], *, nominal: bool) -> Iterator[Row]:
+    """Alpha over all judges, where there are more than the two of a row above."""
+    if len(told) > 2:
+        keys = dict.fromkeys(key for of_one in told for key in of_one)
+        rated = [[of_one.get(key) for of_one in told] for key in keys]
+        items = sum(sum(value is not None for value in row) > 1 for row in rated)
+        equal = equal_share(rated) if nominal else None
+        alpha = krippendorffs_alpha(rated, "nominal" if nominal else "interval")
+        yield (what, _ALL, _ALL, items, None, None, equal, None, alpha)
+
+
+@table(
+    "cost",
+    "What it takes",
+    "What a summary takes by itself, as if nothing had been known before: the means of one summary, then the sums. A"
+    " refined one has its first draft in it, and the verdicts that it was refined by. Verdicts on what two summaries"
+    " share are asked once. Prices are in USD; where one is not known, neither is the cost.",
+    ("what", "summaries", "calls each", "prompt tokens each", "reply tokens each", "USD each", "calls",
+     "prompt tokens", "reply tokens", "USD"),
+    basis,
+)  # fmt: skip
+def cost_table(outcome: GridOutcome) -> Iterator[Row]:
+    """What a summary of each contestant takes, and what judging it took."""
+    for one in outcome.contestants:
+        if one.settings is not None:
+            own = _taken(outcome, one)
+            yield (f"summaries by {one.name}", len(own), *averaged(own, _TAKEN), *summed(own, _TAKEN))
+    others = {"what summaries are judged by": outcome.built} if outcome.built is not None else {}
+    others |= {f"verdicts by {judge}": taken for judge, taken in outcome.judging.items()}
+    for what, taken in {**others, "all, each answer once": outcome.whole}.items():
+        yield (what, None, None, None, None, None, *summed([taken], _TAKEN))
+
+
+def _failure_basis(outcome: GridOutcome) -> str:
+    status = [one.status for one in outcome.judged] + [one.status for one in outcome.preferred]
+    return f"{basis(outcome)} {status.count('not made')} were not made."
+
+
+@table(
+    "failures",
+    "What failed",
+    f"{AGAIN} A metric without a score has failed where too few verdicts were given.",
+    ("document", "contestant", "judge", "stage", "code", "message"),
+    _failure_basis,
+)
+def failure_table(outcome: GridOutcome) -> Iterator[Row]:
+    """What failed, and why: all of a summary before a judge, or one metric."""
+    for trouble in outcome.troubles:
+        yield (trouble.title, "", "", trouble.part, *failed(trouble.failure)[1:])
+    for it in outcome.summaries:
+        if it.failure is not None:
+            yield (it.title, it.contestant, "", *failed(it.failure))
+    for one in outcome.judged:
+        who = (one.summary.title, one.summary.contestant, one.judge)
+        if one.failure is not None:
+            yield (*who, *failed(one.failure))
+        for metric, found in one.scores.items():
+            if found.outcome == "failed":
+                yield (*who, metric, "no score", found.reason)
+    for pair in outcome.preferred:
+        if pair.failure is not None:
+            yield (pair.title, f"{pair.first} or {pair.second}", pair.judge, *failed(pair.failure))
+
+
+def _tables(outcome: GridOutcome) -> Iterable[Table]:
+    """Tables that it cannot have anything in are left out."""
+    design = outcome.design
+    tables = [score_table(outcome), configuration_table(outcome)]
+    tables += [difference_table(outcome)] if design.pairs else []
+    tables += [preference_table(outcome)] if design.prefers and design.pairs else []
+    tables += [agreement_table(outcome)] if len(outcome.judges) > 1 else []
+    return [*tables, summary_table(outcome), cost_table(outcome), failure_table(outcome)]
+
+
+def _settings(outcome: GridOutcome) -> Mapping[str, object]:
+    design, hidden = outcome.design, {"base_url", "key_env", "price"}
+    return {
+        "contestants": [
+            {
+                "name": one.name,
+                "refines": one.refines,
+                "settings": one.settings.model_dump(mode="json", exclude=hidden) if one.settings else None,
+            }
+            for one in design.contestants
+        ],
+        "judges": outcome.judges,
+        "metrics": list(design.metrics),
+        "judging": design.judging.model_dump(mode="json", exclude={"judges", "models", "base_url"}),
+        "refinement": design.refinement.model_dump(mode="json") if design.refinement else None,
+        "preference": design.prefers,
+        "against": design.against,
+        "documents": [{"id": document, "title": title} for document, title in outcome.documents],
+    }
+
+
+def _about(outcome: GridOutcome) -> Iterator[str]:
+    design = outcome.design
+    yield f"contestants: {'; '.join(plain(one.name) for one in design.contestants)}"
+    yield f"judges: {', '.join(map(plain, outcome.judges))}{_partial(design)}"
+    if EXTRACTIVE in {one.name for one in design.judges} & {one.model for one in design.contestants}:
+        yield NOT_QUALITY
+    yield f"documents: {', '.join(plain(title) for _, title in outcome.documents)}"
+    yield f"metrics: {', '.join(design.metrics)}"
+    if design.refinement is not None:
+        goals = ", ".join(f"{metric} {least:g}" for metric, least in design.refinement.goals.items())
+        yield f"refined: for {goals}, in at most {design.refinement.rounds} rounds ({design.refinement.policy})"
+    if strangers := design.ready.strangers:
+        yield f"ready-made summaries of documents that do not take part: {strangers}"
+    yield basis(outcome)
+
+
+def _partial(design: GridDesign) -> str:
+    """Which judges have summaries of their own before them: whoever judges these is not impartial."""
+    own = {one.model for one in design.contestants if one.settings}
+    both = [plain(seat.name) for seat in design.judges if seat.name in own]
+    return f"; {', '.join(both)} judge{'s' * (len(both) == 1)} summaries of its own too" if both else ""
+
+
+def _headline(outcome: GridOutcome, _: Sequence[Table]) -> Iterator[str]:
+    """The score of each contestant by each metric, and what is missing."""
+    for one in outcome.contestants[:_MOST_LINES]:
+        scores = zip(outcome.design.metrics, _mean_scores(outcome, one), strict=True)
+        yield f"{plain(one.name)}: {', '.join(f'{metric} {figure(score)}' for metric, score in scores)}"
+    if (more := len(outcome.contestants) - _MOST_LINES) > 0:
+        yield f"and {more} more contestants"
+    yield basis(outcome)
+
+
+EXPERIMENT: Experiment[GridDesign, GridOutcome] = Experiment(
+    GRID,
+    "Grid: contestants on documents, by metrics",
+    run=grid,
+    plan=plan_table,
+    is_some=lambda outcome: any(found.score is not None for one in outcome.judged for found in one.scores.values()),
+    about=_about,
+    settings=_settings,
+    tables=_tables,
+    items=lambda outcome: [one.to_json() for one in outcome.judged] + [one.to_json() for one in outcome.preferred],
+    headline=_headline,
+)

@@ -1,0 +1,441 @@
+"""The HAMLET experiment: models answer the queries of key-fact trees, and judges check the answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from random import Random
+from typing import Any, NamedTuple, get_args
+
+from redraft.agents.accounts import together
+from redraft.domain import Document, Evaluation, KeyFacts, Outcome, Perspective, Totals, Tree
+from redraft.errors import BudgetError
+from redraft.evaluators.consensus import total
+from redraft.evaluators.faithfulness import Faithfulness
+from redraft.evaluators.keyfact_recall import KeyfactRecall
+from redraft.evaluators.reference.keyfacts import ALL, LEVELS, bin_of, share, trees_for
+from redraft.events import StageStarted
+from redraft.lab.experiments.plan import (
+    DRAFTING,
+    JUDGING,
+    NamedModel,
+    PlanStep,
+    check_seats,
+    judged_by,
+    keyed,
+    seated,
+    step_of,
+    table_of,
+    told,
+)
+from redraft.lab.experiments.runner import MadeRun, RunBatch, json_of, refuse_if_none_fits, status_of, used_by
+from redraft.llm.prices import PriceTable
+from redraft.report.history.certificates import Certificate, certificate
+from redraft.report.reports.tables import Table
+from redraft.runs.experiment_runner import ExperimentRunner, Failure
+from redraft.runs.forecast import forecast
+from redraft.runs.model_pool import hire, located, under_settings
+from redraft.runs.models import resolve, tokenizer_of
+from redraft.runs.prepare import RunSpec, prepare
+from redraft.settings import BuildKeyfacts, DraftConfig, Evaluate, JudgeConfig, Limits, ModelSettings, PerspectiveName
+from redraft.text.cleaning import one_line
+
+KEYFACTS = "key facts"
+WHOLE = "whole"
+LEVEL_COLUMNS, LEVEL_KEYS = (*LEVELS, WHOLE), (*LEVELS, ALL)
+"""The levels of facts and all of them together, as tables and as metrics have it."""
+FIFTHS = tuple(bin_of((n + 0.5) / 5) for n in range(5))
+
+
+class PooledShare(NamedTuple):
+    """How many of how many; where judges differ on an item, a part of it counts."""
+
+    part: float
+    whole: int
+
+    @property
+    def value(self) -> float | None:
+        """Equations 1 and 2; None where there is nothing to have a part of."""
+        return share(self.part, self.whole)
+
+
+@dataclass(frozen=True, slots=True)
+class HamletScore:
+    """What one metric says of one summary, as numbers that can be added up."""
+
+    outcome: Outcome
+    score: float | None = None
+    levels: Mapping[str, PooledShare] = field(default_factory=dict)
+    """By level of the key facts, and over all."""
+    unjudged: int = 0
+    errors: Mapping[str, int] = field(default_factory=dict)
+    """By category the sentences that are not faithful."""
+
+
+@dataclass(frozen=True, slots=True)
+class HamletItem:
+    """One query put to one model, and what came of it. None is what there is not, or not yet."""
+
+    document: str
+    title: str
+    chunk: int
+    position: float
+    perspective: Perspective
+    query: str
+    model: str
+    runs: Mapping[str, str] = field(default_factory=dict)
+    """By stage the run in which it was done."""
+    usage: Mapping[str, Totals] = field(default_factory=dict)
+    """By stage what was asked and paid."""
+    words: int | None = None
+    gaps: int = 0
+    """Chunks of the document that the summary leaves out, because the model could not summarize them."""
+    recall: HamletScore | None = None
+    faithfulness: HamletScore | None = None
+    failure: Failure | None = None
+
+    @property
+    def bin(self) -> str:
+        """In which fifth of the document the facts are."""
+        return bin_of(self.position)
+
+    @property
+    def status(self) -> str:
+        """Whether it is `done`, has `failed`, or was `not made`."""
+        return status_of(self.failure, done=self.faithfulness is not None)
+
+    def to_json(self) -> dict[str, object]:
+        """The record in `items.json`."""
+        return json_of(
+            self,
+            "document title chunk position bin perspective query model status runs words gaps keyfact_recall:"
+            " faithfulness: usage failure",
+            keyfact_recall=_measured_json(self.recall),
+            faithfulness=_measured_json(self.faithfulness),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class HamletSubject:
+    """A document of an experiment, with its key facts once it has them, and what was used to find them."""
+
+    document: Document
+    tokens: int = 0
+    keyfacts: KeyFacts | None = None
+    run: str | None = None
+    usage: Totals | None = None
+    failure: Failure | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """The document as programs read it."""
+        return json_of(
+            self,
+            "id=document.id title=document.title tokens: keyfacts: missing: run usage failure",
+            tokens=self.tokens or None,
+            keyfacts=self.keyfacts.id if self.keyfacts else None,
+            missing=list(self.keyfacts.missing) if self.keyfacts else [],
+        )
+
+
+def item_of(document: Document, tree: Tree, model: str) -> HamletItem:
+    """An item that nothing has been done about yet."""
+    return HamletItem(document.id, document.title, tree.chunk, tree.position, tree.perspective, tree.query, model)
+
+
+def judged(item: HamletItem, evaluations: Mapping[str, Evaluation]) -> HamletItem:
+    """The item with what the metrics say of its summary. A metric that failed makes the item one that failed."""
+    recall, faithfulness = evaluations[KeyfactRecall.name], evaluations[Faithfulness.name]
+    failed = next((one for one in (recall, faithfulness) if one.outcome == "failed"), None)
+    # Where the facts could not be aligned, nobody knows which of them the sentences carry: only the whole is known.
+    levels = _levels(faithfulness, "faithful")
+    if faithfulness.score is not None:
+        levels[ALL] = PooledShare(total([round(faithfulness.score * faithfulness.judged, 9)]), faithfulness.judged)
+    return replace(
+        item,
+        recall=_measured(recall, _levels(recall, "stated")),
+        faithfulness=_measured(faithfulness, levels),
+        failure=Failure(JUDGING, "judging", f"{failed.metric}: {one_line(failed.reason)}") if failed else None,
+    )
+
+
+def _measured(evaluation: Evaluation, levels: Mapping[str, PooledShare]) -> HamletScore:
+    details: Mapping[str, Any] = evaluation.details
+    errors = dict(details.get("errors") or {}) if evaluation.outcome == "scored" else {}
+    return HamletScore(evaluation.outcome, evaluation.score, levels, evaluation.unjudged, errors)
+
+
+def _levels(evaluation: Evaluation, counted: str) -> dict[str, PooledShare]:
+    details: Mapping[str, Any] = evaluation.details
+    found = details.get("by_level") or {}
+    return {
+        level: PooledShare(one[counted], one["judged"])
+        for level, one in found.items()
+        if evaluation.outcome == "scored"
+    }
+
+
+def _measured_json(measured: HamletScore | None) -> dict[str, object] | None:
+    if measured is None:
+        return None
+    levels = {level: {"value": one.value, **one._asdict()} for level, one in measured.levels.items()}
+    return json_of(measured, "outcome score unjudged levels: errors", levels=levels)
+
+
+HAMLET = "hamlet"
+"""What its runs are for, and the command that repeats them."""
+QUERY = "How do the people of this part of the book stand to each other, and what comes of it in the end?"
+"""As long as the queries of trees are, and in their place where there are none yet."""
+# So that of two that are equally near it is the first, whatever the last bits say.
+_DECIMALS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class HamletDesign:
+    """What the experiment compares, and how: everything but the documents and the limits."""
+
+    models: tuple[NamedModel, ...]
+    judge: NamedModel
+    validator: str | None = None
+    own: Mapping[str, ModelSettings] = field(default_factory=dict)
+    """What the settings file has under the validator's name."""
+    perspective: PerspectiveName = "both"
+    queries: int | None = None
+    """How many queries are asked about each document; without a number, all."""
+    seed: int | None = None
+
+    @property
+    def perspectives(self) -> tuple[Perspective, ...]:
+        """From which perspectives there are queries."""
+        return get_args(Perspective) if self.perspective == "both" else (self.perspective,)
+
+    def trees(self, keyfacts: KeyFacts) -> list[Tree]:
+        """The trees whose queries are asked."""
+        return asked_trees(keyfacts, self.perspectives, self.queries, self.seed)
+
+    def drafting(self, model: str, query: str) -> DraftConfig:
+        """How a model answers a query."""
+        settings = seated(model, self.models).settings
+        return keyed(settings.model_copy(update={"query": query}), self._everyone)
+
+    def judging(self, query: str | None = None) -> DraftConfig:
+        """Who judges, and by which query."""
+        return keyed(self.judge.settings.model_copy(update={"query": query}), self._everyone)
+
+    @property
+    def _everyone(self) -> list[DraftConfig]:
+        return [one.settings for one in (*self.models, self.judge)]
+
+    def building(self) -> RunSpec:
+        """The order to find a document's key facts."""
+        judging = JudgeConfig(perspective=self.perspective, validator=self.validator, models=dict(self.own))
+        return RunSpec(BuildKeyfacts(judging=self._seated(judging)), experiment=HAMLET)
+
+    def verdict(self, keyfacts: str, summary: str) -> RunSpec:
+        """The order to judge a summary."""
+        metrics = ("keyfact_recall", "faithfulness")
+        judging = JudgeConfig(metrics=metrics, keyfacts=keyfacts, perspective=self.perspective, evidence="whole")
+        return RunSpec(Evaluate(judging=self._seated(judging)), given=summary, experiment=HAMLET)
+
+    def _seated(self, judging: JudgeConfig) -> JudgeConfig:
+        """The judging by the judge, with everybody's address."""
+        return located(judged_by(judging, self.judge.name, self.judging()), self.judging())
+
+    def check(self, bench: ExperimentRunner) -> None:
+        """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""
+        check_seats(bench, *((self.drafting(one.name, ""), None) for one in self.models))
+        check_seats(bench, (self.judging(), self.building().judging))
+
+
+def asked_trees(
+    found: KeyFacts, perspectives: Sequence[Perspective], count: int | None = None, seed: int | None = None
+) -> list[Tree]:
+    """The trees whose queries are asked, in the order of the document; the same for the same arguments.
+
+    The document is cut into `count` equal stretches, and each stretch asks what is nearest to its middle, or with a
+    `seed` to a random place in it, the perspectives taking turns.
+    """
+    # Of two trees with the same query only the first is ever judged by.
+    trees = [tree for tree in found.trees if tree.query and trees_for(found, tree.query, perspectives) == (tree,)]
+    if count is None or count >= len(trees):
+        return trees
+    random = Random(seed)
+    left = list(range(len(trees)))
+    for turn in range(count):
+        place = (turn + (0.5 if seed is None else random.random())) / count
+        wanted = perspectives[turn % len(perspectives)]
+        distances = {n: round(abs(trees[n].position - place), _DECIMALS) for n in left}
+        left.remove(min(left, key=lambda n: (trees[n].perspective != wanted, distances[n], n)))
+    return [tree for n, tree in enumerate(trees) if n not in left]
+
+
+@dataclass(frozen=True, slots=True)
+class HamletOutcome:
+    """All that came of the experiment."""
+
+    design: HamletDesign
+    subjects: tuple[HamletSubject, ...]
+    items: tuple[HamletItem, ...]
+    stopped: BudgetError | None = None
+    certificates: tuple[Certificate, ...] = ()
+    """What stands behind the scores, of all items together."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing failed and nothing is missing."""
+        return self.stopped is None and all(item.status == "done" for item in self.items) and not self.lost
+
+    @property
+    def lost(self) -> tuple[HamletSubject, ...]:
+        """The documents without key facts."""
+        return tuple(subject for subject in self.subjects if subject.keyfacts is None)
+
+
+async def hamlet(documents: Sequence[Document], design: HamletDesign, bench: ExperimentRunner) -> HamletOutcome:
+    """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
+    design.check(bench)
+    bench.draw_on(HAMLET, repr(design), *(document.id for document in documents))
+    plans = [partial(prepare, one, design.drafting(model.name, QUERY)) for one in documents for model in design.models]
+    await asyncio.to_thread(refuse_if_none_fits, plans)
+    await _count_what_is_known(documents, design, bench)
+    bench.observer(StageStarted("key facts", 0))
+    subjects = await together(_subject(document, design, bench) for document in documents)
+    items = [
+        (subject, item_of(subject.document, tree, one.name))
+        for subject in subjects
+        if subject.keyfacts
+        for tree in design.trees(subject.keyfacts)
+        for one in design.models
+    ]
+    bench.observer(StageStarted("summaries and verdicts", 0))
+    batch = RunBatch(bench, len(items))
+    done = await together(_item(subject, item, design, batch) for subject, item in items)
+    behind = await asyncio.to_thread(_certificates, done, bench)
+    return HamletOutcome(design, tuple(subjects), tuple(done), bench.stopped, behind)
+
+
+def _certificates(items: Sequence[HamletItem], bench: ExperimentRunner) -> tuple[Certificate, ...]:
+    """What stands behind the scores: all of them are by one judge, under the same prompts."""
+    judged = [item for item in items if item.recall is not None and item.faithfulness is not None]
+    if not judged:
+        return ()
+    run = bench.store.runs.get(judged[0].runs[JUDGING])
+    measured = {KeyfactRecall: [item.recall for item in judged], Faithfulness: [item.faithfulness for item in judged]}
+    return tuple(
+        certificate(bench.store, run, Evaluation(metric.name, metric.version, "scored", None, *_counted(some)))
+        for metric, some in measured.items()
+    )
+
+
+def _counted(some: Sequence[HamletScore | None]) -> tuple[int, int]:
+    """How many verdicts were given, and how many were not."""
+    known = [one for one in some if one is not None]
+    return sum(one.levels[ALL].whole for one in known if ALL in one.levels), sum(one.unjudged for one in known)
+
+
+async def _count_what_is_known(documents: Sequence[Document], design: HamletDesign, bench: ExperimentRunner) -> None:
+    """Find all that was done before, so that it counts before anything more is spent."""
+    for document in documents:
+        keyfacts = bench.store.keyfacts.imported(document.id)
+        if keyfacts is None:
+            run = await bench.known(document, design.judging(), design.building())
+            found = run.judging.keyfacts if run and run.judging else None
+            keyfacts = bench.store.keyfacts.get(found) if found else None
+        for tree in design.trees(keyfacts) if keyfacts else ():
+            for one in design.models:
+                drafted = await bench.known(document, design.drafting(one.name, tree.query), RunSpec())
+                if keyfacts and drafted and drafted.status == "done" and drafted.draft:
+                    summary = bench.store.runs.draft(drafted.draft).text
+                    await bench.known(document, design.judging(tree.query), design.verdict(keyfacts.id, summary))
+
+
+async def _subject(document: Document, design: HamletDesign, bench: ExperimentRunner) -> HamletSubject:
+    """The document with its key facts: imported, found before, or found now."""
+    tokenizer, _ = tokenizer_of(design.judging())
+    subject = HamletSubject(document, await asyncio.to_thread(tokenizer.count, document.text))
+    if imported := bench.store.keyfacts.imported(document.id):
+        return replace(subject, keyfacts=imported)
+    batch = RunBatch(bench, 0)
+    made = await batch.quietly(KEYFACTS, document.title, document, design.judging(), design.building())
+    subject = replace(subject, run=made.run, usage=used_by(bench, made.run), failure=made.failure)
+    if made.result is None:
+        return subject
+    assert made.result.run.judging is not None
+    assert made.result.run.judging.keyfacts is not None
+    return replace(subject, keyfacts=bench.store.keyfacts.get(made.result.run.judging.keyfacts))
+
+
+async def _item(subject: HamletSubject, item: HamletItem, design: HamletDesign, batch: RunBatch) -> HamletItem:
+    """The item with what came of it."""
+    async with batch.places:
+        done = await _done(subject, item, design, batch)
+    batch.tell(f"{item.title}, {_name(item)}: {done.status}")
+    return done
+
+
+async def _done(subject: HamletSubject, item: HamletItem, design: HamletDesign, batch: RunBatch) -> HamletItem:
+    assert subject.keyfacts is not None
+    document, drafting = subject.document, design.drafting(item.model, item.query)
+    made = await batch.quietly(DRAFTING, _name(item), document, drafting, RunSpec(experiment=HAMLET))
+    item = _noted(item, DRAFTING, made, batch.bench)
+    if (drafted := made.result) is None:
+        return item
+    item = replace(item, gaps=len(drafted.gaps), words=drafted.draft.words if drafted.draft else None)
+    order = design.verdict(subject.keyfacts.id, drafted.summary or "")
+    made = await batch.quietly(JUDGING, _name(item), document, design.judging(item.query), order)
+    item = _noted(item, JUDGING, made, batch.bench)
+    return judged(item, made.result.evaluations) if made.result else item
+
+
+def _noted(item: HamletItem, stage: str, made: MadeRun, bench: ExperimentRunner) -> HamletItem:
+    """The item with the run of a stage, what it used, and why it failed."""
+    item, used = replace(item, failure=made.failure), used_by(bench, made.run)
+    if made.run is None or used is None:
+        return item
+    return replace(item, runs={**item.runs, stage: made.run}, usage={**item.usage, stage: used})
+
+
+def _name(item: HamletItem) -> str:
+    return f"chunk {item.chunk + 1} {item.perspective} by {item.model}"
+
+
+_TREES = "finding key facts"
+_VERDICTS = ("keyfact_recall", "faithfulness")
+
+
+def plan_table(documents: Sequence[Document], design: HamletDesign, prices: PriceTable) -> Table:
+    """What there is to do, and what it may cost."""
+    about = (
+        "Each item is one query put to one model. How many key facts there are, and how many sentences an answer has,"
+        " is not known before: validation and judging come to about so much, the rest to so much at most. Expected"
+        " are replies of 60 % of their room."
+    )
+    return table_of([step for document in documents for step in _steps(document, design)], about, prices)
+
+
+def _steps(document: Document, design: HamletDesign) -> Iterator[PlanStep]:
+    order = design.building()
+    grown = forecast(prepare(document, design.judging()), order)
+    trees = next(stage.calls for stage in grown.stages if stage.name == _TREES)
+    pool = under_settings(hire(resolve(design.judging()), order.judging, Limits(), None))
+    judge = pool["judge"]
+    for settings, by in ((judge, "judge"), (pool["validator"], "validator")):
+        found = told(stage for stage in grown.stages if stage.by == by)
+        name = KEYFACTS if by == "judge" else f"{KEYFACTS}: validation"
+        yield step_of(document, name, settings, 1, found)
+    queries = min(design.queries or trees, trees)
+    verdict = Evaluate(judging=JudgeConfig(metrics=_VERDICTS, perspective=design.perspective, evidence="whole"))
+    for one in design.models:
+        prepared = prepare(document, design.drafting(one.name, QUERY))
+        it, times = prepared.plan, queries
+        yield step_of(
+            document,
+            DRAFTING,
+            prepared.settings,
+            times,
+            times * [(it.calls, it.prompt_tokens, it.completion_tokens)],
+        )
+        stages = forecast(prepared, RunSpec(verdict)).stages
+        verdicts = told(stage for stage in stages if stage.name in _VERDICTS)
+        yield step_of(document, f"{JUDGING} {one.name}", judge, times, times * verdicts)

@@ -1,0 +1,521 @@
+"""The tables of HAMLET (4 to 8, 12 to 14, section 5.2 and appendix C), what it takes, and the report around them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import StatisticsError, correlation
+from typing import Literal
+
+from redraft.domain import KeyFact, Perspective, Totals, Tree
+from redraft.evaluators.metric_info import NONE
+from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ORPHANED, UNJUDGED, share
+from redraft.lab.experiments.experiment import AGAIN, Experiment, Row, averaged, number, summed, table, tokens_and_price
+from redraft.lab.experiments.hamlet.experiment import (
+    FIFTHS,
+    HAMLET,
+    KEYFACTS,
+    LEVEL_COLUMNS,
+    LEVEL_KEYS,
+    WHOLE,
+    HamletDesign,
+    HamletItem,
+    HamletOutcome,
+    HamletScore,
+    HamletSubject,
+    PooledShare,
+    hamlet,
+    plan_table,
+)
+from redraft.lab.experiments.plan import DRAFTING, JUDGING
+from redraft.lab.experiments.pooled import COLUMNS, Both, difference, how
+from redraft.lab.experiments.runner import by_status, failed, json_of
+from redraft.report.reports.tables import Table, figure, mean, plain, unmarked
+
+EVERYWHERE = "all"
+MODELS_MEAN, ALL_MODELS = "mean of models", "all models"
+COUNTS = ("items", "of", "failed", "unjudged")
+"""The columns that say what a row rests on: items that were scored, of how many, and verdicts that were not given."""
+_CARRIED = (*LEVELS, NONE, ALL)
+_EXTRINSIC, _INTRINSIC = "out_of_article", ("relation", "entity", "sentence")
+_DIMENSIONS = ("faithfulness", "objectivity", "significance", ORPHANED, UNJUDGED)
+_FEWEST_PAIRS = 3
+_MOST_MODELS = 6
+Metric = Literal["recall", "faithfulness"]
+
+
+def _measured(item: HamletItem, metric: Metric) -> HamletScore | None:
+    """What a metric says of an item, where it says something."""
+    found = item.recall if metric == "recall" else item.faithfulness
+    return found if found is not None and found.score is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class HamletTally:
+    """Some items, seen through one metric."""
+
+    items: Sequence[HamletItem]
+    metric: Metric
+
+    @property
+    def measured(self) -> list[HamletScore]:
+        """What the metric says, where it says something."""
+        return [found for item in self.items if (found := _measured(item, self.metric)) is not None]
+
+    @property
+    def failed(self) -> int:
+        """How many items have failed."""
+        return sum(item.failure is not None for item in self.items)
+
+    @property
+    def unjudged(self) -> int:
+        """How many verdicts were not given."""
+        return sum(one.unjudged for one in self.measured)
+
+    @property
+    def counts(self) -> Row:
+        """The cells of the columns `COUNTS`."""
+        return (len(self.measured), len(self.items), self.failed, self.unjudged)
+
+    def share(self, level: str) -> PooledShare:
+        """Equation 1 or 2 over all the facts, or the sentences, of these items together."""
+        shares = [one.levels[level] for one in self.measured if level in one.levels]
+        return PooledShare(sum(share.part for share in shares), sum(share.whole for share in shares))
+
+    def values(self, levels: Iterable[str]) -> list[float | None]:
+        """The shares by level."""
+        return [self.share(level).value for level in levels]
+
+    def of(self, model: str = ALL_MODELS, fifth: str = EVERYWHERE) -> HamletTally:
+        """Those of one model, of one fifth of the documents; all of them for what is about all models."""
+        every = model in (ALL_MODELS, MODELS_MEAN)
+        chosen = [item for item in self.items if (every or item.model == model) and fifth in (EVERYWHERE, item.bin)]
+        return HamletTally(chosen, self.metric)
+
+    @property
+    def by_perspective(self) -> Iterator[tuple[Perspective, HamletTally]]:
+        """Those of each perspective that there is."""
+        for perspective in sorted({item.perspective for item in self.items}):
+            yield (
+                perspective,
+                HamletTally([item for item in self.items if item.perspective == perspective], self.metric),
+            )
+
+    @property
+    def models(self) -> list[str]:
+        """The models, in the order in which they were named."""
+        return list(dict.fromkeys(item.model for item in self.items))
+
+    def with_all(self, name: str) -> list[str]:
+        """The models, and under a name all together where there are several."""
+        return [*self.models, *([name] if len(self.models) > 1 else [])]
+
+    def figures(self, model: str, values: Callable[[HamletTally], list[float | None]]) -> list[float | None]:
+        """The values of a model; of the mean of models, the means of theirs."""
+        if model != MODELS_MEAN or not self.items:
+            return values(self.of(model))
+        return [mean(column) for column in zip(*(values(self.of(one)) for one in self.models), strict=True)]
+
+    @property
+    def basis(self) -> str:
+        """What a table rests on, in a sentence or two."""
+        scored, asked = len(self.measured), len(self.items)
+        silent = sum(item.failure is None for item in self.items) - scored
+        verdicts = self.share(ALL).whole + self.unjudged
+        left = f", {silent} without a score" if silent > 0 else ""
+        return (
+            f"Rests on {scored} of {asked} item{'s' * (asked != 1)}; {self.failed} failed{left};"
+            f" {self.unjudged} of {verdicts} verdicts were not given."
+        )
+
+
+def _recall(items: Sequence[HamletItem]) -> HamletTally:
+    return HamletTally(items, "recall")
+
+
+def _faithfulness(items: Sequence[HamletItem]) -> HamletTally:
+    return HamletTally(items, "faithfulness")
+
+
+def _on_recall(items: Sequence[HamletItem]) -> str:
+    return _recall(items).basis
+
+
+def _on_faithfulness(items: Sequence[HamletItem]) -> str:
+    return _faithfulness(items).basis
+
+
+@table(
+    "summaries",
+    "Recall and faithfulness by summary (HAMLET, table 7)",
+    "The mean over summaries of each summary's own recall and faithfulness, and the mean of the two. What a summary"
+    " takes is what drafting it takes on average; where a price is not known, neither is the cost.",
+    ("model", "recall", "faithfulness", "mean", "words", "tokens each", "USD each", "for recall", "for faithfulness",
+     "of", *COUNTS[2:]),
+    lambda items: f"Recall: {_on_recall(items)} Faithfulness: {_on_faithfulness(items)}",
+)  # fmt: skip
+def summary_table(items: Sequence[HamletItem]) -> Iterator[Row]:
+    """What each model's summaries come to on average."""
+    for model in _recall(items).models:
+        stated, borne = _recall(items).of(model), _faithfulness(items).of(model)
+        scores = [mean([one.score for one in tally.measured]) for tally in (stated, borne)]
+        both = mean(scores) if None not in scores else None
+        taken = tokens_and_price([one.usage.get(DRAFTING) for one in stated.items])
+        counts = (len(stated.measured), len(borne.measured), len(stated.items), stated.failed)
+        words = mean([item.words for item in stated.items])
+        yield (model, *scores, both, words, *taken, *counts, stated.unjudged + borne.unjudged)
+
+
+@table(
+    "recall",
+    "Recall by perspective, model, position and level (HAMLET, table 13)",
+    "The share of the key facts that the summaries state (equation 1), pooled over the facts of all the summaries of a"
+    " row; the position is that of the facts in their document. The mean of models gives each model the same weight.",
+    ("perspective", "model", "position", *LEVEL_COLUMNS, "facts", *COUNTS),
+    _on_recall,
+)
+def recall_table(items: Sequence[HamletItem]) -> Iterator[Row]:
+    """Recall by where the facts are."""
+    for perspective, own in _recall(items).by_perspective:
+        for model in _recall(items).with_all(MODELS_MEAN):
+            for place in (*FIFTHS, EVERYWHERE):
+                there = own.of(fifth=place)
+                values, found = there.figures(model, lambda some: some.values(LEVEL_KEYS)), there.of(model)
+                yield (perspective, model, place, *values, found.share(ALL).whole, *found.counts)
+
+
+@table(
+    "gaps",
+    "Recall gap between positions (HAMLET, table 4)",
+    "The recall of the best fifth of the documents less that of the worst, each pooled over its facts: the smaller, the"
+    " less it matters where something stands. Fifths without facts do not count; there is no gap where fewer than two"
+    " have any.",
+    ("perspective", "model", *LEVEL_COLUMNS, *COUNTS),
+    _on_recall,
+)
+def gap_table(items: Sequence[HamletItem]) -> Iterator[Row]:
+    """How far recall depends on where in the document the facts are."""
+    for perspective, own in _recall(items).by_perspective:
+        for model in own.with_all(MODELS_MEAN):
+            yield (perspective, model, *own.figures(model, _gaps), *own.of(model).counts)
+
+
+def _gaps(tally: HamletTally) -> list[float | None]:
+    fifths = [tally.of(fifth=fifth).values(LEVEL_KEYS) for fifth in FIFTHS]
+    known = [[value for value in level if value is not None] for level in zip(*fifths, strict=True)]
+    return [max(values) - min(values) if len(values) > 1 else None for values in known]
+
+
+@table(
+    "faithfulness",
+    "Faithfulness by the level of the facts that a sentence carries (HAMLET, table 5)",
+    "The share of the sentences that the chunk bears out (equation 2), pooled over the sentences of all the summaries"
+    " of a row. A sentence that carries facts of several levels counts in each of them; none are those that carry no"
+    " key fact.",
+    ("perspective", "model", *_CARRIED, "sentences", *COUNTS),
+    _on_faithfulness,
+)
+def faithfulness_table(items: Sequence[HamletItem]) -> Iterator[Row]:
+    """Faithfulness by what sentences carry."""
+    for perspective, own in _faithfulness(items).by_perspective:
+        for model in own.with_all(MODELS_MEAN):
+            values, found = own.figures(model, lambda some: some.values(_CARRIED)), own.of(model)
+            yield (perspective, model, *values, found.share(ALL).whole, *found.counts)
+
+
+@table(
+    "errors",
+    "Kinds of unfaithful sentences (HAMLET, tables 12 and 14)",
+    "Sentences that the chunk does not bear out, pooled over summaries. Extrinsic is what the chunk does not speak of"
+    " (out of article), intrinsic what it says otherwise: as to a relation, an entity, or all of the sentence.",
+    ("model", "error", "sentences", "of all errors", "of intrinsic errors", *COUNTS),
+    _on_faithfulness,
+)
+def error_table(items: Sequence[HamletItem]) -> Iterator[Row]:
+    """What is wrong with the sentences that are not faithful."""
+    tally = _faithfulness(items)
+    for model in tally.with_all(ALL_MODELS):
+        group = tally.of(model)
+        for row in _error_rows(group):
+            yield (model, *(row if group.measured else (row[0], None, None, None)), *group.counts)
+
+
+def _error_rows(tally: HamletTally) -> Iterator[Row]:
+    counts = sum((Counter(one.errors) for one in tally.measured), Counter[str]())
+    every, intrinsic, extrinsic = counts.total(), sum(counts[kind] for kind in _INTRINSIC), counts[_EXTRINSIC]
+    yield ("extrinsic", extrinsic, share(extrinsic, every), None)
+    yield ("intrinsic", intrinsic, share(intrinsic, every), share(intrinsic, intrinsic))
+    for kind in _INTRINSIC:
+        yield (f"intrinsic: {kind}", counts[kind], share(counts[kind], every), share(counts[kind], intrinsic))
+    if disputed := every - intrinsic - extrinsic:
+        yield ("judges disagree", disputed, share(disputed, every), None)
+
+
+@table(
+    "length",
+    "Length of the summary and recall (HAMLET, section 5.2)",
+    "Pearson's correlation of the words of a summary with its own recall, each summary one pair; a summary whose tree"
+    " has no fact of a level is left out there.",
+    ("model", "level", "correlation", "note", "summaries", *COUNTS),
+    _on_recall,
+)
+def length_table(items: Sequence[HamletItem]) -> Iterator[Row]:
+    """Whether longer summaries state more."""
+    tally = _recall(items)
+    for name in (ALL_MODELS, *(tally.models if len(tally.models) > 1 else ())):
+        group = tally.of(name)
+        for column, level in zip(LEVEL_COLUMNS, LEVEL_KEYS, strict=True):
+            value, pairs, why = _correlation(group.items, level)
+            yield (name, column, value, why, pairs, *group.counts)
+
+
+def _correlation(items: Sequence[HamletItem], level: str) -> tuple[float | None, int, str]:
+    """Pearson's coefficient, over how many summaries; without one, why."""
+    pairs = [
+        (item.words, value)
+        for item in items
+        if item.recall and item.words is not None and level in item.recall.levels
+        if (value := item.recall.levels[level].value) is not None
+    ]
+    if len(pairs) < _FEWEST_PAIRS:
+        return None, len(pairs), f"n/a: fewer than {_FEWEST_PAIRS} summaries"
+    lengths, recalls = zip(*pairs, strict=True)
+    try:
+        return correlation(lengths, recalls), len(pairs), ""
+    except StatisticsError:
+        same = "lengths" if len(set(lengths)) == 1 else "recalls"
+        return None, len(pairs), f"n/a: all {same} are the same"
+
+
+@table(
+    "differences",
+    "Differences between models by level (HAMLET, table 6)",
+    "The recall, or faithfulness, of the first model less that of the second, each pooled over the facts, or sentences,"
+    f" of the queries on which both have a score; sentences of the level none carry no key fact. {how('queries')}",
+    ("first", "second", "metric", "level", *COLUMNS, "queries", "documents", "drawn"),
+    _on_recall,
+)
+def difference_table(items: Sequence[HamletItem]) -> Iterator[Row]:
+    """Every two models beside each other, over the queries that both have answered and were judged on."""
+    metrics: tuple[tuple[Metric, Sequence[str]], ...] = (("recall", LEVEL_KEYS), ("faithfulness", _CARRIED))
+    for first, second in combinations(_recall(items).models, 2):
+        for metric, levels in metrics:
+            pairs = _pairs(items, first, second, metric)
+            for level in levels:
+                found = [_both(pair, metric, level) for pair in pairs]
+                yield (first, second, metric, level, *difference(found, "queries"))
+
+
+def _pairs(items: Sequence[HamletItem], first: str, second: str, metric: Metric) -> list[tuple[HamletItem, HamletItem]]:
+    """The queries on which both have a score."""
+    told: dict[tuple[object, ...], dict[str, HamletItem]] = {}
+    for item in items:
+        if item.model in (first, second) and _measured(item, metric) is not None:
+            told.setdefault((item.document, item.chunk, item.perspective, item.query), {})[item.model] = item
+    return [(both[first], both[second]) for both in told.values() if len(both) > 1]
+
+
+def _both(pair: tuple[HamletItem, HamletItem], metric: Metric, level: str) -> Both:
+    shares = [found.levels.get(level) if (found := _measured(item, metric)) else None for item in pair]
+    first, second = ((float(one.part), float(one.whole)) if one else (0.0, 0.0) for one in shares)
+    return Both(pair[0].document, first, second)
+
+
+def _documents(subjects: Sequence[HamletSubject]) -> str:
+    known = [subject.keyfacts for subject in subjects if subject.keyfacts]
+    failed = sum(subject.failure is not None for subject in subjects)
+    unjudged = sum(_objected(fact, UNJUDGED) for found in known for tree in found.trees for fact in tree.facts)
+    missing = sum(len(found.missing) for found in known)
+    return (
+        f"Rests on {len(known)} of {len(subjects)} document{'s' * (len(subjects) != 1)}; {failed} failed;"
+        f" {unjudged} facts without a verdict; {missing} parts of trees that could not be had."
+    )
+
+
+def _objected(fact: KeyFact, dimension: str) -> bool:
+    return any(one.dimension == dimension for one in fact.objections)
+
+
+def _trees(subjects: Iterable[HamletSubject], perspectives: Sequence[Perspective]) -> list[Tree]:
+    trees = [tree for subject in subjects if subject.keyfacts for tree in subject.keyfacts.trees]
+    return [tree for tree in trees if tree.perspective in perspectives]
+
+
+@table(
+    "sizes",
+    "Documents and their trees (HAMLET, table 8)",
+    "Key facts that passed validation. A document has at most one tree for each chunk and perspective; queries are the"
+    " trees that one came back for.",
+    ("document", "perspective", "tokens", "trees", "queries", *LEVELS, "facts", "unjudged"),
+    lambda subjects, _: _documents(subjects),
+)
+def size_table(subjects: Sequence[HamletSubject], perspectives: Sequence[Perspective]) -> Iterator[Row]:
+    """How many facts the documents have."""
+    known = [subject for subject in subjects if subject.keyfacts]
+    for subject in known:
+        for perspective in perspectives:
+            yield (subject.document.title, perspective, subject.tokens, *_sizes([subject], perspective))
+    for perspective in perspectives if len(known) > 1 else ():
+        total = (sum(subject.tokens for subject in known), *_sizes(known, perspective))
+        yield ("total", perspective, *total)
+        yield ("mean", perspective, *(number / len(known) for number in total))
+
+
+def _sizes(subjects: Sequence[HamletSubject], perspective: Perspective) -> tuple[int, ...]:
+    trees = _trees(subjects, (perspective,))
+    kept = [fact for tree in trees for fact in tree.kept]
+    levels = Counter(fact.level for fact in kept)
+    unjudged = sum(_objected(fact, UNJUDGED) for tree in trees for fact in tree.facts)
+    queries = sum(bool(tree.query) for tree in trees)
+    return (len(trees), queries, *(levels[level] for level in LEVELS), len(kept), unjudged)
+
+
+@table(
+    "pruning",
+    "Key facts that did not pass validation (HAMLET, appendix C)",
+    "Pooled over the facts of all documents. A fact may fail in several dimensions; one that hangs from a pruned fact"
+    " is orphaned, and one that nobody gave a verdict on is unjudged.",
+    ("perspective", "level", "found", "pruned", "share", *_DIMENSIONS),
+    lambda subjects, _: _documents(subjects),
+)
+def pruning_table(subjects: Sequence[HamletSubject], perspectives: Sequence[Perspective]) -> Iterator[Row]:
+    """How many facts did not pass validation, and why."""
+    groups: dict[str, Sequence[Perspective]] = {one: (one,) for one in perspectives}
+    for name, chosen in (groups | ({"both": perspectives} if len(groups) > 1 else {})).items():
+        facts = [fact for tree in _trees(subjects, chosen) for fact in tree.facts]
+        for level in LEVEL_KEYS:
+            found = [fact for fact in facts if level in (fact.level, ALL)]
+            gone = sum(not fact.kept for fact in found)
+            reasons = [sum(_objected(fact, dimension) for fact in found) for dimension in _DIMENSIONS]
+            yield (name, level, len(found), gone, share(gone, len(found)), *reasons)
+
+
+def _cost_basis(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]) -> str:
+    done, failed = (sum(item.status == status for item in items) for status in ("done", "failed"))
+    return f"{_documents(subjects)} Rests on {done} of {len(items)} items; {failed} failed."
+
+
+@table(
+    "cost",
+    "What it takes",
+    "Means for one document (key facts), or for one summary that was drafted and judged; and all that was paid for,"
+    " what failed included. Answers from the cache cost nothing and are counted apart; where a price is not known,"
+    " neither is the cost.",
+    ("step", "summaries by", "done", "calls", "cached", "prompt tokens", "reply tokens", "USD", "all calls", "all USD"),
+    _cost_basis,
+)
+def cost_table(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]) -> Iterator[Row]:
+    """What each step takes, by itself and in all."""
+    found = [subject.usage for subject in subjects if subject.keyfacts]
+    yield (KEYFACTS, "", *_cost(found, [one.usage for one in subjects]))
+    for stage in (DRAFTING, JUDGING):
+        for model in _recall(items).models:
+            own = [item for item in items if item.model == model]
+            done = [item.usage.get(stage) for item in own if item.status == "done"]
+            yield (stage, model, *_cost(done, [item.usage.get(stage) for item in own]))
+    paid = [one.usage for one in subjects] + [one for item in items for one in item.usage.values()]
+    yield ("total", "", None, *_cost([], paid)[1:])
+
+
+def _cost(done: Sequence[Totals | None], paid: Sequence[Totals | None]) -> Row:
+    return (sum(one is not None for one in done), *averaged(done), *summed(paid, ("calls",)))
+
+
+def _failure_basis(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]) -> str:
+    failed, missing = (sum(item.status == status for item in items) for status in ("failed", "not made"))
+    return f"{_documents(subjects)} {failed} of {len(items)} items failed; {missing} were not made."
+
+
+@table(
+    "failures",
+    "What failed",
+    AGAIN,
+    ("document", "chunk", "perspective", "model", "stage", "code", "message"),
+    _failure_basis,
+)
+def failure_table(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]) -> Iterator[Row]:
+    """What failed, and why."""
+    for subject in subjects:
+        if subject.failure:
+            yield (subject.document.title, None, None, "", *failed(subject.failure))
+    for item in items:
+        if item.failure:
+            yield (item.title, item.chunk, item.perspective, item.model, *failed(item.failure))
+
+
+def _tables(outcome: HamletOutcome) -> Iterator[Table]:
+    subjects, items, perspectives = outcome.subjects, outcome.items, outcome.design.perspectives
+    for of_items in (summary_table, recall_table, gap_table, faithfulness_table, error_table, length_table):
+        yield of_items(items)
+    yield cost_table(subjects, items)
+    yield size_table(subjects, perspectives)
+    yield pruning_table(subjects, perspectives)
+    if len(outcome.design.models) > 1:
+        yield difference_table(items)
+    yield failure_table(subjects, items)
+
+
+def _settings(outcome: HamletOutcome) -> Mapping[str, object]:
+    design = outcome.design
+    keys = "models: judge=judge.name validator perspective queries seed"
+    return {
+        **json_of(design, keys, models=[one.name for one in design.models]),
+        "drafting": {one.name: one.to_json() for one in design.models},
+        "documents": [subject.to_json() for subject in outcome.subjects],
+        "certificates": [one.to_json() for one in outcome.certificates],
+    }
+
+
+def _headline(outcome: HamletOutcome, tables: Sequence[Table]) -> Iterator[str]:
+    """By model how much of the key facts its summaries keep, and how much of them is borne out; what is missing."""
+    recall, gaps = _recall(outcome.items), next(one for one in tables if one.name == "gaps")
+    for model in recall.models[:_MOST_MODELS]:
+        by_place = [number(row[gaps.columns.index(WHOLE)]) for row in gaps.rows if row[1] == model]
+        gap = max((one for one in by_place if one is not None), default=None)
+        stated, borne = (tally.of(model).share(ALL) for tally in (recall, _faithfulness(outcome.items)))
+        yield (
+            f"{plain(model)}: recall {figure(stated.value)} of {stated.whole:,} key facts, faithful"
+            f" {figure(borne.value)} of {borne.whole:,} sentences, largest gap between fifths {figure(gap)}"
+        )
+    if (more := len(recall.models) - _MOST_MODELS) > 0:
+        yield f"and {more} more models"
+    yield _counted(outcome)
+
+
+def _counted(outcome: HamletOutcome) -> str:
+    return f"items: {len(outcome.items)} (queries × models): {by_status(outcome.items)}"
+
+
+def _about(outcome: HamletOutcome) -> Iterator[str]:
+    design, settings = outcome.design, outcome.design.models[0].settings
+    yield f"models: {', '.join(plain(one.name) for one in design.models)}"
+    yield f"judge: {plain(design.judge.name)}; key facts validated by {plain(design.validator or design.judge.name)}"
+    yield from (f"{one.metric} is judged by {unmarked(one.line())}" for one in outcome.certificates)
+    yield f"documents: {', '.join(plain(subject.document.title) for subject in outcome.subjects)}"
+    limit = f"at most {settings.words} words" if settings.words else "as long as suits the document"
+    yield f"summaries: {settings.strategy}, {limit}, each of the whole document and answering one query"
+    yield _counted(outcome)
+    if lost := len(outcome.lost):
+        yield f"without key facts, and so without items: {lost} of {len(outcome.subjects)} documents"
+    if gaps := sum(item.gaps > 0 for item in outcome.items):
+        yield f"summaries that leave out chunks that their model could not summarize: {gaps}"
+    yield (
+        "in every row: the items that it rests on, of how many, how many failed, and verdicts that were not given"
+        " (unjudged); – is what was not measured"
+    )
+
+
+EXPERIMENT: Experiment[HamletDesign, HamletOutcome] = Experiment(
+    HAMLET,
+    "HAMLET: recall and faithfulness by level, perspective and position",
+    run=hamlet,
+    plan=plan_table,
+    is_some=lambda outcome: any(item.status == "done" for item in outcome.items),
+    about=_about,
+    settings=_settings,
+    tables=_tables,
+    items=lambda outcome: [item.to_json() for item in outcome.items],
+    headline=_headline,
+)

@@ -1,0 +1,482 @@
+"""The pictures of experiments: which table is drawn how. A stored table is drawn as one that was made just now."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from redraft.evaluators.metric_info import LEAST_SHARE
+from redraft.evaluators.reference.keyfacts import ALL
+from redraft.lab.experiments.context.facts import ALL_STEPS, ANYWHERE, FATES, PLACES, REFERENCE
+from redraft.lab.experiments.experiment import Record, different, melted, number, records_of
+from redraft.lab.experiments.hamlet.experiment import FIFTHS, LEVEL_COLUMNS, WHOLE
+from redraft.report.plots.costs import CostPoint, ScoreAgainstCost
+from redraft.report.plots.curves import Curve, CurvePoint, Densities, Trend, Trends
+from redraft.report.plots.differences import Differences, PlottedDifference
+from redraft.report.plots.grids import Grid, Grids
+from redraft.report.plots.parts import DocumentPart, Parts
+from redraft.report.plots.picture import Plot
+from redraft.report.plots.shares import ShareBar, Shares
+from redraft.report.reports.tables import Cell, Table
+
+Draw = Callable[[Table], Mapping[str, Plot]]
+"""Draws the pictures of a table, each under the name of its file. What it needs stands in the cells."""
+Records = Sequence[Record]
+
+_NO_NAME = re.compile(r"[^\w-]+")
+# Pictures of more pairs than that, of more lines in one, and of more documents, say less than the table does.
+_MOST_PAIRS, _MOST_LINES, _MOST_DOCUMENTS = 10, 8, 8
+_INTERVAL = ("95% from", "95% to")
+_SHARE = (0, 1)
+_RIGHT = "the share of questions done right by"
+# The last of the marks of chunks are counted.
+_COUNTED = 2
+
+
+# How records are drawn, whatever they are of.
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """A picture of shades: a panel for each cell of one column of a table, in it a row for each of another and a column
+    for each of a third, with the numbers of a fourth."""
+
+    name: str
+    panel: str
+    row: str
+    column: str
+    value: str
+    said: tuple[str, str, str, str]
+    """What rows, columns and numbers are, and the title."""
+    melt: Callable[[Table], Sequence[str]] | None = None
+    """The columns that are a `column` each, with their cells as `value`."""
+    one_panel: str = ""
+    """The name of the only panel, in place of those of a column."""
+    panels: str = "{}"
+
+    def __call__(self, table: Table) -> dict[str, Plot]:
+        """The picture of a table."""
+        if self.melt is None:
+            return {self.name: self.of(records_of(table))}
+        columns = self.melt(table)
+        return {self.name: self.of(melted(table, columns), columns)}
+
+    def of(self, records: Records, heads: Sequence[Cell] = ()) -> Grids:
+        """The picture of some records, with columns of these names, or of those that the records have."""
+        if self.one_panel:
+            records = [{**one, self.panel: self.one_panel} for one in records]
+        each, rows = different(records, self.panel), different(records, self.row)
+        columns = heads or different(records, self.column)
+        places = (self.panel, self.row, self.column)
+        known = {tuple(one[place] for place in places): number(one[self.value]) for one in reversed(records)}
+        grids = [
+            Grid(self.panels.format(name), [[known.get((name, one, other)) for other in columns] for one in rows])
+            for name in each
+        ]
+        return Grids(grids, [str(one) for one in rows], [_head(one) for one in columns], *self.said)
+
+
+def _head(cell: Cell) -> str:
+    return f"{cell:,}" if isinstance(cell, int) else str(cell)
+
+
+def lines(
+    records: Records, who: Sequence[str], x: str, y: str, said: tuple[str, str, str], ends: Sequence[float] = ()
+) -> Trends:
+    """A line for each who records are of, over the numbers of one column, with the intervals that there are. `said` are
+    the names of both axes, and the title."""
+    found: dict[str, list[CurvePoint]] = {}
+    for one in records:
+        if (at := number(one[x])) is not None:
+            found.setdefault(_joined(who, one), []).append(CurvePoint(at, number(one[y]), *_between(one)))
+    return Trends([Trend(*one) for one in found.items()], *said, ends=ends)
+
+
+def gaps(records: Records, what: Sequence[str], value: str, of: str, said: tuple[str, str, str, str]) -> Differences:
+    """A mark for each record, with its interval and how many it rests on. `said` are who is first and second, the
+    measure, and the title."""
+    marks = [
+        PlottedDifference(_joined(what, one), number(one[value]), *_between(one), int(number(one[of]) or 0))
+        for one in records
+    ]
+    return Differences(marks, *said)
+
+
+@dataclass(frozen=True, slots=True)
+class PairwiseDifferences:
+    """By how much each two contestants differ in what some columns name, with intervals: a picture for each two."""
+
+    name: str
+    what: Sequence[str]
+    value: str
+    of: str
+    measure: str
+    judge: int | None = None
+    """Whose records these are, of several judges: the first (0), or all of them together (-1)."""
+
+    def __call__(self, table: Table) -> dict[str, Plot]:
+        """The pictures of a table."""
+        drawn: dict[str, Plot] = {}
+        records = records_of(table)
+        if self.judge is not None:
+            records = _of_judge(records, self.judge)
+        both = dict.fromkeys((str(one["first"]), str(one["second"])) for one in records)
+        for at, (first, second) in enumerate(list(both)[:_MOST_PAIRS], 1):
+            own = [one for one in records if (one["first"], one["second"]) == (first, second)]
+            if any(number(one[self.value]) is not None for one in own):
+                said = (first, second, self.measure, f"{first} beside {second}")
+                drawn[f"{self.name}_{at}"] = gaps(own, self.what, self.value, self.of, said)
+        return drawn
+
+
+def _between(one: Record) -> tuple[float | None, float | None]:
+    return number(one.get(_INTERVAL[0])), number(one.get(_INTERVAL[1]))
+
+
+def _joined(names: Sequence[str], one: Record) -> str:
+    return ", ".join(str(one[name]) for name in names)
+
+
+def against_cost(records: Records, who: str, score: str, metric: str) -> ScoreAgainstCost | None:
+    """The scores of contestants against what a summary of theirs costs, in tokens where none has a price; None where
+    none takes anything, or none has a score."""
+    column = "USD each" if any(number(one["USD each"]) for one in records) else "tokens each"
+    if not any(number(one[column]) for one in records) or all(number(one[score]) is None for one in records):
+        return None
+    marks = [CostPoint(str(one[who]), number(one[column]), number(one[score]), *_between(one)) for one in records]
+    dollars, tokens = "cost of a summary, in US dollars", "tokens of a summary, since none of it has a price"
+    return ScoreAgainstCost(marks, metric, dollars if column == "USD each" else tokens, f"{metric} against cost")
+
+
+def only(records: Records, **wanted: Cell) -> list[Record]:
+    """The records that have these cells."""
+    return [one for one in records if all(one[name] == cell for name, cell in wanted.items())]
+
+
+def _of_judge(records: Records, at: int = 0) -> list[Record]:
+    """The records of the first judge that there is, or of another."""
+    return only(records, judge=different(records, "judge")[at]) if records else []
+
+
+def _file(name: str) -> str:
+    return _NO_NAME.sub("_", name)
+
+
+# Which table is drawn how.
+
+
+def _risk(table: Table) -> dict[str, Plot]:
+    """How often each judge is wrong on the summaries of which it judges the most, on more of them, on all."""
+    known = {
+        (one["judge"], number(one["coverage"])): one
+        for one in records_of(table)
+        if number(one["coverage"]) is not None and number(one["risk"]) is not None
+    }
+    ordered = [known[key] for key in sorted(known, key=lambda key: key[1] or 0.0)]
+    by_judge = [one for judge in different(records_of(table), "judge") for one in only(ordered, judge=judge)]
+    axes = ("coverage: share of the summaries that are judged", "risk: share of these that are judged wrongly")
+    return {"risk": lines(by_judge, ["judge"], "coverage", "risk", (*axes, "Mistakes on how much is judged"))}
+
+
+def _systems(table: Table) -> dict[str, Plot]:
+    """The score of each system, with its interval, and with what was not judged."""
+    parts = []
+    for one in records_of(table):
+        judged, unjudged = (int(number(one[name]) or 0) for name in ("judged", "unjudged"))
+        parts.append(DocumentPart(str(one["system"]), number(one["score"]), judged, unjudged, *_between(one)))
+    return {"scores": Parts(parts, "share of sentences that do not confuse", "BooookScore by system")}
+
+
+def _recall(table: Table) -> dict[str, Plot]:
+    """By perspective how much each model keeps of each fifth of the documents; level by level as lines (figure 3)."""
+    about = ("model", "place in the document", "recall of key facts", "Recall by place")
+    drawn = Heat("recall_by_place", "perspective", "model", "position", WHOLE, about)(table)
+    records = records_of(table)
+    # Drawn in the middle of the fifth.
+    middles = {fifth: 100 * (n + 0.5) / len(FIFTHS) for n, fifth in enumerate(FIFTHS)}
+    placed = [{**one, "place": middles.get(str(one["position"]))} for one in records]
+    for perspective in different(records, "perspective"):
+        for level in LEVEL_COLUMNS:
+            title = f"Recall by place, {perspective} key facts: {level}"
+            own = only(placed, perspective=perspective)
+            said = ("place in the document, in %", "recall", title)
+            drawn[f"recall_{perspective}_{level}"] = lines(own, ["model"], "place", level, said, ends=_SHARE)
+    return drawn
+
+
+def _errors(table: Table) -> dict[str, Plot]:
+    """Of what kinds the unfaithful sentences of each model are."""
+    records = [{**one, "error": str(one["error"]).removeprefix("intrinsic: ")} for one in records_of(table)]
+    said = "kind of error, intrinsic ones by what they are about"
+    about = ("model", said, "the share of a model's unfaithful sentences", "Kinds of unfaithful sentences")
+    every = "of all unfaithful sentences"
+    return {"errors": Heat("errors", "", "model", "error", "of all errors", about, one_panel=every).of(records)}
+
+
+def _model_costs(table: Table) -> dict[str, Plot]:
+    """Recall and faithfulness of each model against what its summaries cost."""
+    plots = {metric: against_cost(records_of(table), "model", metric, metric) for metric in ("recall", "faithfulness")}
+    return {f"cost_{metric}": plot for metric, plot in plots.items() if plot}
+
+
+def _grid_scores(table: Table) -> dict[str, Plot]:
+    """All scores at a glance, and each metric against what a summary costs."""
+    records, about = records_of(table), ("contestant", "metric", "mean score", "Scores by contestant")
+    drawn = Heat("scores", "judge", "contestant", "metric", "score", about, panels="judged by {}")(table)
+    for metric in different(records, "metric"):
+        own = only(_of_judge(records), metric=metric)
+        if plot := against_cost(own, "contestant", "score", str(metric)):
+            drawn[f"cost_{_file(str(metric))}"] = plot
+    return drawn
+
+
+def _summaries(table: Table) -> dict[str, Plot]:
+    """The score of every contestant on every document, by metric, with the holes where there is none."""
+    records = _of_judge(records_of(table))
+    judged = f"Scores by document, judged by {records[0]['judge']}" if records else "Scores"
+    metrics = table.columns[table.columns.index("words") + 1 :]
+    long = [{**one, "metric": metric, "score": one[metric]} for metric in metrics for one in records]
+    about = ("document", "contestant", "score", judged)
+    return {"documents": Heat("documents", "metric", "document", "contestant", "score", about).of(long)}
+
+
+def _rounds(table: Table) -> dict[str, Plot]:
+    """By metric where drafts stand after each round."""
+    drawn: dict[str, Plot] = {}
+    records = _with_ways(table)
+    for metric in different(records, "metric"):
+        own = only(records, metric=metric)
+        shown = different(own, "")[:_MOST_LINES]
+        own = [one for one in own if one[""] in shown]
+        said = ("round", f"mean {metric} of the best drafts", f"{metric} by round")
+        drawn[f"rounds_{_file(str(metric))}"] = lines(own, [""], "round", "score", said)
+    return drawn
+
+
+def _gains(table: Table) -> dict[str, Plot]:
+    """What refining gains, on all summaries and on those that begin low."""
+    drawn: dict[str, Plot] = {}
+    records = _with_ways(table)
+    for at, way in enumerate(different(records, "")[:_MOST_LINES], 1):
+        said = ("refined", "first drafts", "score", f"What refining gains: {way}" if way else "What refining gains")
+        drawn[f"gains_{at}"] = gaps(only(records, **{"": way}), ["metric", "subset"], "gain", "documents", said)
+    return drawn
+
+
+def _with_ways(table: Table) -> Records:
+    """The records with whose drafts are refined by whom and how, as far as there are several."""
+    records = records_of(table)
+    names = ("drafts by", "refined by", "thresholds", "order")
+    several = [name for name in names if len(different(records, name)) > 1]
+    said = ("; ".join(dict.fromkeys(str(one[name]) for name in several)) for one in records)
+    return [{**one, "": way or one["order"]} for one, way in zip(records, said, strict=True)]
+
+
+def _by_length(name: str, row: str, third: str) -> Draw:
+    """Declare a picture of the accuracy of each model by a third of something, and by how much was read."""
+    title = f"Accuracy by third of {third} and length"
+    heat = Heat(name, "model", row, "tokens", "accuracy", ("third", "tokens read", _RIGHT, title))
+
+    def draw(table: Table) -> dict[str, Plot]:
+        known = [one for one in records_of(table) if one["tokens"] is not None]
+        drawn: dict[str, Plot] = {name: heat.of([one for one in known if one[row] != ALL])}
+        if whole := [one for one in known if one[row] == ALL]:
+            said = ("tokens read", "accuracy", "Accuracy by length of what was read")
+            drawn["accuracy_by_length"] = lines(whole, ["model"], "tokens", "accuracy", said, ends=_SHARE)
+        return drawn
+
+    return draw
+
+
+def _between_models(table: Table) -> dict[str, Plot]:
+    """For each pair of models how much better the first one does, of all questions and by type."""
+    records = records_of(table)
+    both = dict.fromkeys((str(one["first"]), str(one["second"])) for one in records)
+    drawn: dict[str, Plot] = {}
+    for count, (first, second) in enumerate(both, 1):
+        own = only(records, first=first, second=second)
+        said = (first, second, "accuracy", f"Accuracy: {first} and {second}")
+        name = "differences" if len(both) == 1 else f"differences_{count}"
+        drawn[name] = gaps(own, ["type"], "difference", "questions", said)
+    return drawn
+
+
+def _position_curves(table: Table) -> dict[str, Plot]:
+    """The curves of all contestants over all steps, with that of the reference."""
+    records = records_of(table)
+    curves = {
+        str(who): Curve(str(who), [number(one["density"]) for one in only(records, contestant=who, steps=ALL_STEPS)])
+        for who in different(records, "contestant")
+    }
+    reference = curves.pop(REFERENCE, None)
+    title = "From where in what was read the summaries come"
+    return {"position_densities": Densities(list(curves.values()), reference, title, "what was read")}
+
+
+def _position_shares(table: Table) -> dict[str, Plot]:
+    """The thirds of all contestants, with those of the halves of their steps."""
+    splits: list[ShareBar] = []
+    for one in records_of(table):
+        for part in ("", "lower ", "upper "):
+            found = [number(one[f"{part}{third}"]) for third in PLACES]
+            if part == "" or any(share is not None for share in found):
+                splits.append(ShareBar(f"{part}half of its steps" if part else str(one["contestant"]), found))
+    return {"position_halves": Shares(splits, title="Which third of what was read the summaries come from")}
+
+
+def _fact_shares(table: Table) -> dict[str, Plot]:
+    """What became of the facts in each section, beside an even spread: a picture for each contestant and measure."""
+    drawn: dict[str, Plot] = {}
+    records = only(records_of(table), steps=ALL_STEPS)
+    about = (
+        "Each bar is all facts of a section that match, are lost or are new from one step to the next; under it what an"
+        " even spread over what was read would give."
+    )
+    for who in different(records, "contestant"):
+        for measure in different(records_of(table), "measure"):
+            own = only(records, contestant=who, measure=measure)
+            if splits := list(_splits(own)):
+                drawn[f"fact_shares_{len(drawn) + 1}"] = Shares(
+                    splits, FATES, f"Facts by {measure}: {who}", even=False, measure="share of facts, in %", about=about
+                )
+    return drawn
+
+
+def _splits(records: Records) -> Iterator[ShareBar]:
+    for one in records:
+        for label, kind in (("", ""), (", even spread", "expected ")):
+            cells = [one[f"{kind}{fate}"] for fate in FATES]
+            if None not in cells:
+                yield ShareBar(f"{one['section']}{label}", [number(cell) for cell in cells])
+
+
+def _fact_changes(table: Table) -> dict[str, Plot]:
+    """Which share of a summary's facts was there at the step before, by tokens read."""
+    records = [{**one, "": _known(one)} for one in only(records_of(table), section=ANYWHERE)]
+    said = ("share of its facts that was there before", "How much each summary keeps of the one before")
+    return _by_document("fact_changes", records, ["contestant", "measure"], "", said)
+
+
+def _known(one: Record) -> float | None:
+    """The share of a summary's facts that was there before; None without a verdict on half of those compared."""
+    names = ("matching", "new", "lost", "kept", "unjudged")
+    matching, new, lost, kept, open_ = (number(one[name]) or 0.0 for name in names)
+    judged = matching + new + lost + kept
+    return matching / (matching + new) if matching + new and judged >= LEAST_SHARE * (judged + open_) else None
+
+
+def _fact_accuracy(table: Table) -> dict[str, Plot]:
+    """Which share of the facts their places bear out, by tokens read."""
+    said = ("share of facts that are supported", "How many facts their places bear out")
+    return _by_document("fact_accuracy_steps", records_of(table), ["contestant"], "supported", said)
+
+
+def _by_document(
+    name: str, records: Records, who: Sequence[str], value: str, names: tuple[str, str]
+) -> dict[str, Plot]:
+    """A picture for each document, of the first of them where there are many: the table has all."""
+    shared, title = names
+    documents = different([one for one in records if number(one["until"]) is not None], "document")
+    drawn: dict[str, Plot] = {}
+    for at, document in enumerate(documents[:_MOST_DOCUMENTS], 1):
+        said = ("tokens read", shared, title if len(documents) == 1 else f"{title}: {document}")
+        plot = lines(only(records, document=document), who, "until", value, said, ends=_SHARE)
+        drawn[name if len(documents) == 1 else f"{name}_{at}"] = plot
+    return drawn
+
+
+def _several(*draws: Draw) -> Draw:
+    """Several pictures of one table."""
+    return lambda table: {name: plot for draw in draws for name, plot in draw(table).items()}
+
+
+def _marks(table: Table) -> Sequence[str]:
+    """The columns of what chunks are marked in."""
+    return table.columns[table.columns.index("judge") + 1 : table.columns.index("tokens") - _COUNTED]
+
+
+def _counts(table: Table) -> Sequence[str]:
+    """The columns of what is counted in chunks."""
+    end = table.columns.index("tokens")
+    return table.columns[end - _COUNTED : end]
+
+
+def _carried(table: Table) -> Sequence[str]:
+    """The levels of the facts that sentences carry."""
+    return table.columns[table.columns.index("model") + 1 : table.columns.index(ALL) + 1]
+
+
+DRAWN: Mapping[tuple[str, str], Draw] = {
+    ("agree", "risk"): _risk,
+    ("booookscore", "scores"): _systems,
+    ("booookscore", "types"): Heat(
+        *("types", "", "type", "system", "% of sentences"),
+        ("type", "system", "how many of 100 sentences have it", "Types of confusion"),
+        one_panel="of 100 sentences that were judged",
+    ),
+    ("chunk-size", "chunk_sizes"): _several(
+        Heat(
+            *("marks_by_size", "judge", "size", "column", "value"),
+            ("tokens of a chunk", "mark", "a mean mark from 1 to 5", "Marks by size"),
+            _marks,
+        ),
+        Heat(
+            *("counts_by_size", "judge", "size", "column", "value"),
+            ("tokens of a chunk", "what is counted", "a mean number in a chunk", "Facts and connections by size"),
+            _counts,
+        ),
+    ),
+    ("context", "fact_accuracy_steps"): _fact_accuracy,
+    ("context", "fact_changes"): _fact_changes,
+    ("context", "fact_differences"): PairwiseDifferences(
+        "fact_differences", ["figure", "measure"], "difference", "steps", "share"
+    ),
+    ("context", "fact_shares"): _fact_shares,
+    ("context", "position_densities"): _position_curves,
+    ("context", "position_halves"): _position_shares,
+    ("grid", "differences"): PairwiseDifferences(
+        "differences", ["metric"], "difference", "documents", "score", judge=-1
+    ),
+    ("grid", "preferences"): PairwiseDifferences(
+        "preferences", ["aspect"], "balance", "verdicts", "the shares that prefer them", judge=0
+    ),
+    ("grid", "scores"): _grid_scores,
+    ("grid", "summaries"): _summaries,
+    ("hamlet", "differences"): PairwiseDifferences(
+        "differences", ["metric", "level"], "difference", "queries", "share"
+    ),
+    ("hamlet", "errors"): _errors,
+    ("hamlet", "faithfulness"): Heat(
+        *("faithfulness", "perspective", "model", "column", "value"),
+        ("model", "level of the facts that sentences carry", "the share of faithful sentences", "Faithfulness"),
+        _carried,
+    ),
+    ("hamlet", "gaps"): Heat(
+        *("gaps", "perspective", "model", "column", "value"),
+        ("model", "level of the facts", "the recall of the best fifth less that of the worst", "Position gaps"),
+        lambda _: LEVEL_COLUMNS,
+    ),
+    ("hamlet", "recall"): _recall,
+    ("hamlet", "summaries"): _model_costs,
+    ("longsumeval", "gains"): _gains,
+    ("longsumeval", "rounds"): _rounds,
+    ("qa", "differences"): _between_models,
+    ("qa", "place_and_length"): _by_length("accuracy_by_place_and_length", "third read", "what was read"),
+    ("qa", "third_and_length"): _by_length("accuracy_by_third_and_length", "third", "the document"),
+    ("qa", "type_and_third"): Heat(
+        *("accuracy_by_type_and_third", "model", "type", "third", "accuracy"),
+        ("type of question", "third of the document", _RIGHT, "Accuracy by type and third of the document"),
+    ),
+}
+"""By the names of an experiment and of one of its tables."""
+
+
+def drawn(experiment: str, tables: Iterable[Table]) -> dict[str, Plot]:
+    """The pictures of the tables of an experiment, by the names of their files."""
+    return {
+        name: plot
+        for table in tables
+        if (draw := DRAWN.get((experiment, table.name))) is not None
+        for name, plot in draw(table).items()
+    }

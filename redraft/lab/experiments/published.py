@@ -1,0 +1,129 @@
+"""Results of experiments as they were stored, by us or by anybody: read, checked, and ready to be shown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, PlainValidator, ValidationError, model_validator
+
+from redraft.errors import UsageError
+from redraft.lab.experiments.pictures import drawn
+from redraft.report.pages.report import Results, ShownTable
+from redraft.report.plots.picture import Plot
+from redraft.report.reports.tables import Cell, Table, without_marks
+from redraft.sources import MOST_BYTES, read_file
+from redraft.text.cleaning import one_line
+
+TABLES = "tables.json"
+_HINT = "write results with redraft experiment NAME -o DIR"
+_LARGEST = 2**63
+_UNDRAWN = "There is no picture: this table has another form than the one that its picture is drawn from."
+
+
+def _cell(value: object) -> Cell:
+    if isinstance(value, bool) or not isinstance(value, str | int | float | None):
+        raise ValueError("a text, a number or null was expected")
+    if isinstance(value, int | float) and (not math.isfinite(value) or abs(value) >= _LARGEST):
+        raise ValueError("the number is too large, or none")
+    return value
+
+
+def _said(text: str) -> str:
+    """What is written for Markdown, as a page says it."""
+    return without_marks(one_line(text))
+
+
+def _harmless(cell: Cell) -> Cell:
+    return one_line(cell) if isinstance(cell, str) else cell
+
+
+class StoredTable(BaseModel):
+    """A table as it is stored, each row by its columns' names."""
+
+    model_config = ConfigDict(strict=True)
+    name: str
+    title: str = ""
+    caption: str = ""
+    basis: str = ""
+    columns: tuple[str, ...]
+    rows: tuple[dict[str, Annotated[Cell, PlainValidator(_cell)]], ...]
+
+    @model_validator(mode="after")
+    def _fits(self) -> StoredTable:
+        if len({*self.columns}) < len(self.columns):
+            raise ValueError("two columns have the same name")
+        for number, row in enumerate(self.rows):
+            if unknown := row.keys() - {*self.columns}:
+                raise ValueError(f"row {number} has {sorted(unknown)[0]!r}, which is no column")
+        return self
+
+    def table(self) -> Table:
+        """The table; a cell that a row does not have was not measured."""
+        rows = tuple(tuple(_harmless(row.get(name)) for name in self.columns) for row in self.rows)
+        name, title, caption, basis = map(_said, (self.name, self.title or self.name, self.caption, self.basis))
+        return Table(name, title, caption, basis, tuple(map(one_line, self.columns)), rows)
+
+
+class StoredResults(BaseModel):
+    """What `tables.json` has; older ones have no title, and what `--json` prints has items, which are left out."""
+
+    model_config = ConfigDict(strict=True)
+    experiment: str = ""
+    title: str = ""
+    about: tuple[str, ...] = ()
+    headline: tuple[str, ...] = ()
+    settings: dict[str, Any] = {}
+    tables: tuple[StoredTable, ...]
+
+
+def read_results(places: Iterable[str]) -> list[Results]:
+    """The results at some places: a folder with `tables.json`, a folder of such folders, or the file itself."""
+    return [read_file_of_results(file, called) for place in places for file, called in _files(place)]
+
+
+def _files(place: str) -> Iterator[tuple[Path, str]]:
+    """The files with results at a place, each with what to call it."""
+    path = Path(place).expanduser()
+    if not path.is_dir():
+        yield path, place
+        return
+    found = [one / TABLES for one in (path, *sorted(one for one in path.iterdir() if one.is_dir()))]
+    there = [one for one in found if one.is_file()]
+    if not there:
+        raise UsageError(f"there is no {TABLES} in it, nor in a folder in it", place=place, hint=_HINT)
+    for one in there:
+        yield one, place if one.parent == path else f"{place.rstrip('/')}/{one.parent.name}"
+
+
+def read_file_of_results(path: Path, called: str) -> Results:
+    """The results in a file. What is wrong with it is said with the file and the field."""
+    try:
+        stored = StoredResults.model_validate_json(read_file(path, MOST_BYTES))
+    except OSError as error:
+        raise UsageError(f"it cannot be read: {error.strerror}", place=str(path), hint=_HINT) from error
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        field = ".".join(map(str, first["loc"]))
+        said = first["msg"].removeprefix("Value error, ")
+        raise UsageError(
+            f"these are no results of an experiment: {f'{field}: ' if field else ''}{said[:1].lower()}{said[1:]}",
+            place=str(path),
+            hint=_HINT,
+        ) from error
+    tables = tuple(_shown(stored.experiment, one.table()) for one in stored.tables)
+    title = _said(stored.title or stored.experiment or called)
+    about, headline = tuple(map(_said, stored.about)), tuple(map(_said, stored.headline))
+    return Results(one_line(stored.experiment), one_line(called), title, about, headline, stored.settings, tables)
+
+
+def _shown(experiment: str, table: Table) -> ShownTable:
+    try:
+        plots: tuple[Plot, ...] = tuple(drawn(experiment, [table]).values())
+        for plot in plots:
+            plot.picture()
+    except Exception:  # noqa: BLE001 - it is anybody's table, and whatever it lacks, it can be read without a picture
+        return ShownTable(table, undrawn=_UNDRAWN)
+    return ShownTable(table, plots)

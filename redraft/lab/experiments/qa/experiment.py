@@ -1,0 +1,357 @@
+"""The experiment on questions: models answer typed questions about a document of which they read more and more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from math import ceil
+from typing import Any
+
+from redraft.agents.accounts import together
+from redraft.agents.judge import Judge, batch_size, reply_tokens
+from redraft.agents.questioner import ANSWER, QUESTION, VERDICT, JudgedAnswer, Questioner
+from redraft.agents.token_budget import USUAL
+from redraft.domain import Document, Usage
+from redraft.errors import BudgetError, PlanError
+from redraft.evaluators.reference.typed import MOST_TRIES, TypedBuilder
+from redraft.events import Noted, StageStarted
+from redraft.lab.experiments.context.records import ReadingStep
+from redraft.lab.experiments.plan import DRAFTING, USUAL_REPLY, cost_of
+from redraft.lab.experiments.qa.records import (
+    ANSWERS,
+    DIRECT,
+    QA,
+    QUESTIONS,
+    VERDICTS,
+    QaCell,
+    QaDesign,
+    QaItem,
+    QaSubject,
+    items_of,
+)
+from redraft.lab.experiments.runner import GuardedStage, RunBatch, judge_of, part_at_work, refuse_if_none_fits, used_by
+from redraft.llm.prices import PriceTable
+from redraft.prompts.contract import Prompt
+from redraft.prompts.judging import ANSWER_FROM_DOCUMENT
+from redraft.prompts.typed import ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS, AnswerPair
+from redraft.questions import THIRDS, TYPES, TypedQuestions
+from redraft.report.reports.tables import Cell, Table
+from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
+from redraft.runs.job import desk_of
+from redraft.runs.model_pool import ModelPool
+from redraft.runs.prepare import Prepared, RunSpec, prepare
+from redraft.settings import DraftConfig
+from redraft.store.connection import off_loop
+from redraft.store.runs import Run
+from redraft.text.chunks import beginning
+from redraft.text.languages import reading
+
+
+@dataclass(frozen=True, slots=True)
+class QaOutcome:
+    """All that came of the experiment."""
+
+    design: QaDesign
+    subjects: tuple[QaSubject, ...]
+    cells: tuple[QaCell, ...]
+    items: tuple[QaItem, ...]
+    stopped: BudgetError | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing failed and nothing is missing."""
+        made = all(cell.status == "done" for cell in self.cells)
+        return self.stopped is None and made and not any(subject.failures for subject in self.subjects)
+
+
+async def qa(documents: Sequence[Document], design: QaDesign, bench: ExperimentRunner) -> QaOutcome:
+    """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
+    await asyncio.to_thread(design.check, bench)
+    bench.draw_on(QA, repr(design), *(document.id for document in documents))
+    plans = [partial(_first_step, one, named.name, design) for one in documents for named in design.contestants]
+    await asyncio.to_thread(refuse_if_none_fits, plans)
+    for document in documents:
+        await bench.begun(document, design.judging(), design.building())
+    bench.observer(StageStarted("typed questions", 0))
+    subjects = await together(_subject(document, design, bench) for document in documents)
+    bench.observer(StageStarted("answers", 0))
+    wanted = [
+        (subject, QaCell(subject.document.id, one.name, step))
+        for subject in subjects
+        if subject.questions
+        for one in design.contestants
+        for step in subject.steps
+    ]
+    await _count_what_is_known(wanted, design, bench)
+    batch = RunBatch(bench, len(wanted))
+    cells = await together(_answered(subject, cell, design, batch) for subject, cell in wanted)
+    bench.observer(StageStarted("verdicts", 0))
+    judged = await together(
+        _judged(subject, [cell for cell in cells if cell.document == subject.document.id], design, bench)
+        for subject in subjects
+    )
+    found = tuple(item for _, items in judged for item in items)
+    return QaOutcome(design, tuple(subject for subject, _ in judged), tuple(cells), found, bench.stopped)
+
+
+def _first_step(document: Document, name: str, design: QaDesign) -> Prepared:
+    return design.prepared(document, name, design.course(document)[1][0])
+
+
+async def _count_what_is_known(
+    wanted: Sequence[tuple[QaSubject, QaCell]], design: QaDesign, bench: ExperimentRunner
+) -> None:
+    """Find all that was done before, so that it counts before anything more is spent."""
+    for subject, cell in wanted:
+        if subject.questions:
+            order = design.answers(subject.questions.id)
+            settings = design.answering(cell.model, cell.step)
+            await bench.begun(subject.document, settings, order)
+            if settings.strategy != DIRECT:
+                await bench.known(subject.document, settings, RunSpec())
+    for subject in {id(subject): subject for subject, _ in wanted}.values():
+        if subject.questions:
+            await bench.begun(subject.document, design.judging(), design.verdicts(subject.questions.id))
+
+
+@asynccontextmanager
+async def _at_work(
+    document: Document, settings: DraftConfig, order: RunSpec, bench: ExperimentRunner
+) -> AsyncIterator[tuple[Run, Prepared, ModelPool]]:
+    """A run of a part of the experiment with whoever works on it, found again or begun. Replies that were given before
+    come from the cache."""
+    prepared = await asyncio.to_thread(prepare, document, settings)
+    if bench.stopped is not None and await bench.begun(document, prepared.settings, order) is None:
+        raise bench.stopped
+    run = await bench.opened(prepared, order)
+    async with part_at_work(run, prepared, None, bench) as pool:
+        yield run, prepared, pool
+
+
+async def _subject(document: Document, design: QaDesign, bench: ExperimentRunner) -> QaSubject:
+    """The document with its questions: imported, asked before, or asked now."""
+    tokens, steps, said = await asyncio.to_thread(design.course, document)
+    if said:
+        bench.observer(Noted(f"{document.title} {said}"))
+    subject = QaSubject(document, tokens, steps)
+    if imported := bench.store.typed.imported(document.id):
+        return replace(subject, questions=imported)
+    with GuardedStage(QUESTIONS) as tried:
+        async with _at_work(document, design.judging(), design.building(), bench) as (run, prepared, pool):
+            subject = replace(subject, runs={QUESTIONS: run.id})
+            questions = await _questions(judge_of(pool.writer, prepared, bench), prepared, steps, design, bench)
+            subject = replace(subject, questions=questions)
+    subject = replace(subject, failures=(tried.failure,) if tried.failure else ())
+    return _used(subject, bench)
+
+
+async def _questions(
+    judge: Judge, prepared: Prepared, steps: Sequence[ReadingStep], design: QaDesign, bench: ExperimentRunner
+) -> TypedQuestions:
+    """Those that were asked before, or those that are asked now about all that any step reads."""
+    document, until = prepared.document, steps[-1].until
+    end = len(document.text)
+    if until is not None:
+        end = await asyncio.to_thread(beginning, document.text, prepared.tokenizer, until)
+    desk = desk_of(prepared, [prepared.settings])
+    builder = TypedBuilder(judge, desk, end, design.per_third, bench.observer)
+    if known := await off_loop(bench.store.typed.find, document.id, builder.key):
+        return known
+    built = await builder.build()
+    await off_loop(bench.store.typed.add, built, builder.key)
+    return await off_loop(bench.store.typed.find, document.id, builder.key) or built
+
+
+async def _answered(subject: QaSubject, cell: QaCell, design: QaDesign, batch: RunBatch) -> QaCell:
+    """The cell with its answers."""
+    async with batch.places:
+        done = await _in_its_turn(subject, cell, design, batch.bench)
+    batch.tell(f"{subject.document.title}, {cell.model}, {cell.step.tokens:,} tokens: {done.status}")
+    return done
+
+
+async def _in_its_turn(subject: QaSubject, cell: QaCell, design: QaDesign, bench: ExperimentRunner) -> QaCell:
+    assert subject.questions is not None
+    questions, settings = subject.questions.questions, design.answering(cell.model, cell.step)
+    order, document = design.answers(subject.questions.id), subject.document
+    watch = RunWatch(f"{document.title}, {cell.model}", bench.observer)
+    with GuardedStage(ANSWERS) as tried:
+        read = await asyncio.to_thread(design.prepared, document, cell.model, cell.step)
+        cell = replace(cell, end=read.chunks[-1].span.end)
+        text = document.text[: cell.end]
+        if settings.strategy != DIRECT:
+            tried.stage = DRAFTING
+            text = (await bench.made(document, settings, RunSpec(experiment=QA), watch)).summary or ""
+            tried.stage = ANSWERS
+        async with _at_work(document, settings, order, bench) as (run, prepared, pool):
+            cell, judge = replace(cell, run=run.id), judge_of(pool.writer, prepared, bench)
+            label = f"after {cell.step.tokens} tokens"
+            said = await Questioner(judge).answer(text, [one.text for one in questions], design.at_once, label)
+        responses = {questions[n].id: one for n, one in sorted(said.verdicts.items())}
+        cell = replace(cell, responses=responses, trouble=said.trouble, done=True)
+    used, drafted = used_by(bench, cell.run), used_by(bench, watch.run)
+    return replace(cell, usage=used, draft=watch.run, drafting=drafted, failure=tried.failure)
+
+
+async def _judged(
+    subject: QaSubject, cells: Sequence[QaCell], design: QaDesign, bench: ExperimentRunner
+) -> tuple[QaSubject, list[QaItem]]:
+    """The items of a document with their verdicts, all models' and steps' together, and how alike answers are."""
+    similar = design.measure()
+    with reading(subject.document):
+        items = [item.compared(similar) for cell in cells for item in items_of(subject, cell)]
+    pairs = [(at, item.pair) for at, item in enumerate(items) if item.pair]
+    if not pairs or subject.questions is None:
+        return subject, items
+    order = design.verdicts(subject.questions.id)
+    with GuardedStage(VERDICTS) as tried:
+        async with _at_work(subject.document, design.judging(), order, bench) as (run, prepared, pool):
+            subject = replace(subject, runs={**subject.runs, VERDICTS: run.id})
+            verdicts = await _verdicts(judge_of(pool.writer, prepared, bench), [one for _, one in pairs], subject)
+        for n, (at, _) in enumerate(pairs):
+            items[at] = replace(items[at], verdict=verdicts.get(n))
+    subject = replace(subject, failures=(*subject.failures, *([tried.failure] if tried.failure else ())))
+    return _used(subject, bench), items
+
+
+async def _verdicts(judge: Judge, pairs: Sequence[AnswerPair], subject: QaSubject) -> dict[int, JudgedAnswer]:
+    return (await Questioner(judge).verdicts(pairs, subject.document)).verdicts
+
+
+def _used(subject: QaSubject, bench: ExperimentRunner) -> QaSubject:
+    return replace(subject, usage={stage: bench.store.calls.totals(run) for stage, run in subject.runs.items()})
+
+
+# As a rule: the tokens of a question with its answer, of an answer, of a verdict, and of a paragraph with what stands
+# before it. Looking for the answer to a question that shall have none takes a second look.
+_QUESTION, _ANSWER, _VERDICT, _PARAGRAPH, _LOOKS = 80, 40, 35, 400, 2
+# The share of a window that passages take.
+_EVIDENCE = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """One stage of one model: what it comes to as a rule, and at most."""
+
+    stage: str
+    settings: DraftConfig
+    calls: tuple[int, int]
+    usual: Usage
+    most: Usage
+
+    def row(self, title: str, prices: PriceTable) -> tuple[Cell, ...]:
+        """The cells of its line."""
+        (calls, most), usual, bound = self.calls, self.usual, self.most
+        costs = (
+            cost_of(self.settings, calls, usual, prices, USUAL_REPLY),
+            cost_of(self.settings, most, bound, prices),
+        )
+        tokens = (usual.prompt_tokens, bound.prompt_tokens, usual.completion_tokens, bound.completion_tokens)
+        return (title, self.stage, self.settings.model, calls, most, *tokens, *costs)
+
+
+def plan_table(documents: Sequence[Document], design: QaDesign, prices: PriceTable) -> Table:
+    """What there is to do, and what it costs as a rule and at most."""
+    rows: list[tuple[Cell, ...]] = []
+    unfit: list[str] = []
+    for document in documents:
+        rows += [work.row(document.title, prices) for work in _works(document, design, unfit)]
+    numbers = list(zip(*(row[3:] for row in rows), strict=True))
+    sums: list[Cell] = [_sum(column) for column in numbers]
+    return Table(
+        "plan",
+        "What it comes to",
+        "As a rule, and at most: when every question is tried on three paragraphs, every reply fills its room, every"
+        " answer has to be judged, and everything is asked twice because of replies that cannot be read. Prices are in"
+        " USD.",
+        "Nothing was asked and nothing stored; what is known already costs nothing."
+        + (f" Without room, and left out: {'; '.join(unfit)}." if unfit else ""),
+        (
+            *("document", "stage", "model", "calls", "calls at most", "prompt tokens", "prompt tokens at most"),
+            *("reply tokens", "reply tokens at most", "USD", "USD at most"),
+        ),
+        (*rows, ("total", "", "", *sums)),
+    )
+
+
+def _sum(column: Sequence[Cell]) -> Cell:
+    known = [one for one in column if isinstance(one, int | float)]
+    return sum(known) if len(known) == len(column) else None
+
+
+def _works(document: Document, design: QaDesign, unfit: list[str]) -> Iterator[_Work]:
+    judging = prepare(document, design.judging())
+    questions = design.per_third * len(THIRDS) * len(TYPES)
+    yield _asking(judging, questions)
+    _, steps, _ = design.course(document)
+    put = 0
+    for one in design.contestants:
+        cells: list[Prepared] = []
+        for step in steps:
+            try:
+                cells.append(design.prepared(document, one.name, step))
+            except PlanError:
+                unfit.append(f"{one.name} at {step.tokens:,} tokens of {document.title}")
+        if cells:
+            put += questions * len(cells)
+            before = [design.before(one.name, cell) for cell in cells]
+            answering = _answering(cells, before, questions, design.at_once)
+            if one.strategy == DIRECT:
+                yield answering
+            else:
+                yield replace(_drafting(cells), stage=f"{DRAFTING}, {one.strategy}")
+                yield replace(answering, stage=f"{ANSWERS}, {one.strategy}")
+    yield _judging(judging, put)
+
+
+def _asking(judging: Prepared, questions: int) -> _Work:
+    """A question from each of its paragraphs, and of each type one that shall have no answer looked for."""
+    checked = questions // len(TYPES)
+    looked = int(judging.settings.context_tokens * _EVIDENCE) + _overhead(judging, ANSWER_FROM_DOCUMENT)
+    ask, check = _overhead(judging, ASK_TYPED) + _PARAGRAPH, min(looked, judging.plan.document_tokens + looked // 2)
+    calls = questions + checked * _LOOKS
+    usual = Usage(questions * ask + checked * _LOOKS * check, questions * _QUESTION + checked * _LOOKS * _ANSWER)
+    room = questions * QUESTION.tokens(USUAL) + checked * _LOOKS * ANSWER.tokens(USUAL)
+    most = Usage(2 * MOST_TRIES * usual.prompt_tokens, 2 * MOST_TRIES * room)
+    return _Work(QUESTIONS, judging.settings, (calls, 2 * MOST_TRIES * calls), usual, most)
+
+
+def _drafting(cells: Sequence[Prepared]) -> _Work:
+    """A summary at every step, from which questions are answered."""
+    calls, prompt = sum(one.plan.calls for one in cells), sum(one.plan.prompt_tokens for one in cells)
+    replies = sum(one.plan.completion_tokens for one in cells)
+    usual = Usage(prompt, ceil(USUAL_REPLY * replies))
+    return _Work(DRAFTING, cells[0].settings, (calls, calls), usual, Usage(prompt, replies))
+
+
+def _answering(cells: Sequence[Prepared], before: Sequence[int], questions: int, at_once: int) -> _Work:
+    """Every question at every step, so many at once, with so many tokens before whoever answers."""
+    calls = ceil(questions / at_once)
+    read = sum(before) + sum(_overhead(one, ANSWER_QUESTIONS) for one in cells)
+    prompt, replies = calls * read + len(cells) * questions * _ANSWER, len(cells) * questions
+    usual = Usage(prompt, replies * _ANSWER)
+    most = Usage(2 * prompt, 2 * replies * ANSWER.tokens(USUAL))
+    return _Work(ANSWERS, cells[0].settings, (len(cells) * calls, 2 * len(cells) * calls), usual, most)
+
+
+def _judging(judging: Prepared, put: int) -> _Work:
+    """As a rule half of all that was put is answered by something that was not judged before."""
+    batch = batch_size(reply_tokens(judging.settings.context_tokens), VERDICT.tokens(USUAL))
+    half, overhead = ceil(put / 2), _overhead(judging, JUDGE_ANSWERS)
+    calls, most = ceil(half / batch), 2 * ceil(put / batch)
+    usual = Usage(calls * overhead + half * 3 * _ANSWER, half * _VERDICT)
+    return _Work(
+        VERDICTS,
+        judging.settings,
+        (calls, most),
+        usual,
+        Usage(most * overhead + 2 * put * 3 * ANSWER.tokens(USUAL), 2 * put * VERDICT.tokens(USUAL)),
+    )
+
+
+def _overhead(prepared: Prepared, prompt: Prompt[Any, Any]) -> int:
+    """The tokens of a prompt's own words."""
+    return prepared.tokenizer.count(prepared.book.template(prompt))

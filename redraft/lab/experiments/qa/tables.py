@@ -1,0 +1,496 @@
+"""The tables of questions (thesis, table 6.2): accuracy by type, place, length and model, abstention, cost; report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise, product
+from statistics import fmean
+from typing import NamedTuple
+
+from redraft.domain import Totals
+from redraft.evaluators.reference.keyfacts import share
+from redraft.lab.agreement.people import cohens_kappa
+from redraft.lab.experiments.experiment import AGAIN, ENDS, Experiment, Row, ends, number, summed, table
+from redraft.lab.experiments.plan import DRAFTING
+from redraft.lab.experiments.pooled import interval_of_share
+from redraft.lab.experiments.qa.experiment import QaOutcome, plan_table, qa
+from redraft.lab.experiments.qa.records import (
+    ANSWERS,
+    DIRECT,
+    QA,
+    QUESTIONS,
+    VERDICTS,
+    QaCell,
+    QaDesign,
+    QaItem,
+    QaSubject,
+)
+from redraft.lab.experiments.runner import by_status, failed, json_of, plain_json
+from redraft.questions import THIRDS, TYPES
+from redraft.report.reports.tables import Table, figure, mean, plain
+
+ALL = "all"
+COUNTS = ("accuracy", *ENDS, "right", "judged", "unjudged", "no answer", "of", "similarity")
+"""The columns of an accuracy, and of what it rests on."""
+_MOST_LENGTHS, _MOST_MODELS, _DIGITS = 13, 4, 6
+_HOW = (
+    "The share of questions that a model did right by, of those whose paragraph it has read as a whole: a right answer"
+    " by the judge, the right one of yes and no, or saying that there is no answer where there is none. Intervals of"
+    " 95 % are by bootstrap over questions; fewer than five have none. Similarity is the mean, of what was answered, to"
+    " the reference."
+)
+_LONG = f"{_HOW} Tokens are the mean of steps of about that length."
+
+
+class Length(NamedTuple):
+    """About so many tokens that were read, and the steps that read them, each of a document."""
+
+    tokens: int
+    steps: frozenset[tuple[str, int]]
+
+
+def lengths(read: Mapping[tuple[str, int], int]) -> list[Length]:
+    """The steps of documents by how many tokens each reads. A short document has other steps than a long one: what lies
+    nearest to each other is put together until there are as few lengths as the thesis has steps."""
+    groups = [[step for step, own in read.items() if own == tokens] for tokens in sorted({*read.values()})]
+    while len(groups) > _MOST_LENGTHS:
+        spans = [read[after[-1]] - read[before[0]] for before, after in pairwise(groups)]
+        at = spans.index(min(spans))
+        groups[at : at + 2] = [groups[at] + groups[at + 1]]
+    return [Length(round(fmean(read[step] for step in group)), frozenset(group)) for group in groups]
+
+
+@dataclass(frozen=True, slots=True)
+class QaTally:
+    """Some questions, as they were put to models."""
+
+    items: Sequence[QaItem]
+
+    @property
+    def models(self) -> list[str]:
+        """The models, in the order in which they were named."""
+        return list(dict.fromkeys(item.model for item in self.items))
+
+    @property
+    def lengths(self) -> list[Length]:
+        """How much was read."""
+        return lengths({(item.document, item.step): item.tokens for item in self.items})
+
+    def only(
+        self,
+        *,
+        model: str = ALL,
+        of_type: str = ALL,
+        third: str = ALL,
+        third_read: str = ALL,
+        length: Length | None = None,
+    ) -> QaTally:
+        """Those of one model, type, third of the text asked about, third of what was read, length of that."""
+        return QaTally(
+            [
+                item
+                for item in self.items
+                if model in (ALL, item.model)
+                and of_type in (ALL, item.question.type)
+                and third in (ALL, item.third)
+                and third_read in (ALL, item.third_read)
+                and (length is None or (item.document, item.step) in length.steps)
+            ]
+        )
+
+    @property
+    def read(self) -> QaTally:
+        """Those whose paragraph was read: they alone say how well a model answers."""
+        return QaTally([item for item in self.items if item.place == "read"])
+
+    @property
+    def counts(self) -> Row:
+        """The cells of the columns `COUNTS`."""
+        known = [item.correct for item in self.items if item.correct is not None]
+        silent, spread = self.silent, interval_of_share(self._by_question())
+        return (
+            mean([float(one) for one in known]),
+            *((round(spread.low, _DIGITS), round(spread.high, _DIGITS)) if spread else (None, None)),
+            *(sum(known), len(known), len(self.items) - len(known) - silent, silent, len(self.items)),
+            mean([item.similarity for item in self.items]),
+        )
+
+    @property
+    def silent(self) -> int:
+        """How many have no answer."""
+        return sum(item.response is None for item in self.items)
+
+    def _by_question(self) -> list[tuple[float, float]]:
+        """Of each question how often it was done right by, and of how often that is known: a question that many steps
+        have read counts as often as in the accuracy itself."""
+        found: dict[tuple[str, int], list[bool]] = {}
+        for item in self.items:
+            if item.correct is not None:
+                found.setdefault(item.name, []).append(item.correct)
+        return [(sum(one), len(one)) for one in found.values()]
+
+
+def _basis(items: Sequence[QaItem]) -> str:
+    """What a table of accuracy rests on, in a sentence or two."""
+    read, cut = QaTally(items).read, sum(one.place == "cut" for one in items)
+    unjudged = sum(one.correct is None and one.response is not None for one in read.items)
+    return (
+        f"Rests on {len(read.items)} of {len(items)} questions put, those whose paragraph was read; of these"
+        f" {unjudged} are unjudged. Of all, {QaTally(items).silent} have no answer, and {cut} were left out because a"
+        " step ends within their paragraph."
+    )
+
+
+def _accuracy(
+    name: str,
+    title: str,
+    caption: str,
+    by: Sequence[str],
+    types: Sequence[str] = (ALL,),
+    thirds: Sequence[str] = (ALL,),
+) -> Callable[[Sequence[QaItem]], Table]:
+    """A table of the accuracy of each model, by what some columns name."""
+
+    @table(name, title, caption, ("model", *by, *COUNTS), _basis)
+    def declared(items: Sequence[QaItem]) -> Iterator[Row]:
+        tally = QaTally(items)
+        steps = tally.lengths if "tokens" in by else [None]
+        for model, of_type, length, third in product(tally.models, types, steps, thirds):
+            place = "third_read" if "third read" in by else "third"
+            own = tally.read.only(model=model, of_type=of_type, length=length, **{place: third})
+            cells = {"type": of_type, "tokens": length.tokens if length else None, "third": third, "third read": third}
+            yield (model, *(cells[column] for column in by), *own.counts)
+
+    return declared
+
+
+accuracy_table = _accuracy("accuracy", "Accuracy by type", _HOW, ["type"], (*TYPES, ALL))
+third_table = _accuracy(
+    "type_and_third",
+    "Accuracy by type and third of the document (thesis, table 6.2)",
+    _HOW,
+    ["type", "third"],
+    (*TYPES, ALL),
+    THIRDS,
+)
+length_table = _accuracy(
+    "third_and_length",
+    "Accuracy by length of what was read, and third of the document",
+    _LONG,
+    ["tokens", "third"],
+    thirds=(*THIRDS, ALL),
+)
+place_table = _accuracy(
+    "place_and_length",
+    "Accuracy by length of what was read, and third of what was read",
+    _LONG,
+    ["tokens", "third read"],
+    thirds=THIRDS,
+)
+"""The same by the third of what was read: at each step others are in its middle."""
+
+
+@table(
+    "differences",
+    "Paired differences between models",
+    "The mean over questions of how much oftener the first model did right by a question than the second, at the steps"
+    " at which there is a verdict on both. Intervals of 95 % are by bootstrap over questions; fewer than five have"
+    " none.",
+    ("first", "second", "type", "difference", *ENDS, "questions"),
+    _basis,
+)
+def difference_table(items: Sequence[QaItem]) -> Iterator[Row]:
+    """How much better one model does than another by the same questions after the same steps."""
+    tally = QaTally(items)
+    for first, second in combinations(tally.models, 2):
+        for of_type in (ALL, *TYPES):
+            read = tally.read.only(of_type=of_type)
+            found = paired(read.only(model=first).items, read.only(model=second).items)
+            yield (first, second, of_type, mean(found), *ends(found), len(found))
+
+
+def paired(first: Sequence[QaItem], second: Sequence[QaItem]) -> list[float]:
+    """For each question the mean difference over the steps at which both models have a verdict."""
+    others = {(item.name, item.step): item.correct for item in second}
+    found: dict[tuple[str, int], list[float]] = {}
+    for item in first:
+        other = others.get((item.name, item.step))
+        if item.correct is not None and other is not None:
+            found.setdefault(item.name, []).append(float(item.correct) - float(other))
+    return [sum(one) / len(one) for one in found.values()]
+
+
+def _asked(items: Sequence[QaItem]) -> str:
+    silent = QaTally(items).silent
+    return f"{silent} of {len(items)} questions put have no answer: they failed, were not made, or nothing was said."
+
+
+@table(
+    "reading",
+    "Answers before and after the paragraph was read",
+    "Questions that have an answer. A right answer before its paragraph was read was guessed, known from elsewhere, or"
+    " told elsewhere in the document; the share is of the answers with a verdict.",
+    ("model", "paragraph", "questions", "right", "wrong", "unjudged", "abstained", "no answer", "share right"),
+    _asked,
+)
+def reading_table(items: Sequence[QaItem]) -> Iterator[Row]:
+    """What models say to questions that have an answer, before they have read it and after."""
+    for model in QaTally(items).models:
+        for place, name in (("ahead", "not read yet"), ("read", "read")):
+            own = [one for one in items if one.model == model and one.place == place and one.question.is_answerable]
+            said = Counter(one.answered_right for one in own if one.given)
+            right, wrong, abstained = said[True], said[False], sum(one.abstained is True for one in own)
+            counts = (len(own), right, wrong, said[None], abstained, QaTally(own).silent)
+            yield (model, name, *counts, share(right, right + wrong))
+
+
+_ABSTENTION: Mapping[str, Callable[[QaItem], bool]] = {
+    "no answer in the document": lambda one: not one.question.is_answerable,
+    "not read yet": lambda one: one.question.is_answerable and one.place == "ahead",
+    "read": lambda one: one.question.is_answerable and one.place == "read",
+    ALL: lambda one: one.place != "cut" or not one.question.is_answerable,
+}
+
+
+@table(
+    "abstention",
+    "Abstention",
+    "Right: it said that there is no answer, where there is none in the document or its paragraph was not read yet."
+    " Missed: it answered all the same. Wrong: it said so of a question whose answer it had read. The share is of those"
+    " of which it should have said so. Refusals in other words count as abstention.",
+    ("model", "answer", "right", "missed", "wrong", "of", "no answer", "share right"),
+    _asked,
+)
+def abstention_table(items: Sequence[QaItem]) -> Iterator[Row]:
+    """Whether models say that there is no answer where there is none, and only there."""
+    for model in QaTally(items).models:
+        for name, belongs in _ABSTENTION.items():
+            own = [one for one in items if one.model == model and one.place and belongs(one)]
+            told = Counter((bool(one.should_abstain), bool(one.abstained)) for one in own if one.response)
+            right, missed, wrong = told[True, True], told[True, False], told[False, True]
+            counts = (right, missed, wrong, told.total(), len(own) - told.total())
+            yield (model, name, *counts, share(right, right + missed))
+
+
+@table(
+    "yes_no",
+    "Yes and no, and the reasons given",
+    "Questions of yes or no that were answered after their paragraph was read. Whether yes or no is right needs no"
+    " judge; whether the reason is, is the judge's verdict. A reason that was not given has none.",
+    ("model", "yes or no", "reason right", "reason wrong", "reason without verdict", "of"),
+    lambda items: _asked([one for one in items if one.question.type == "binary"]),
+)
+def yes_no_table(items: Sequence[QaItem]) -> Iterator[Row]:
+    """Yes and no apart from their reasons."""
+    for model in QaTally(items).models:
+        own = [one for one in QaTally(items).read.only(model=model, of_type="binary").items if one.given]
+        for said, right in (("right", True), ("wrong", False)):
+            reasons = Counter(one.judged_right for one in own if one.yes_no is right)
+            yield (model, said, reasons[True], reasons[False], reasons[None], reasons.total())
+
+
+@table(
+    "agreement",
+    "Similarity and verdict beside each other",
+    lambda _, threshold, measure: (
+        f"Answers, and reasons of yes and no, that have both. Alike is what has a similarity ({measure}) of more than"
+        f" {threshold} to the reference. Kappa is Cohen's."
+    ),
+    ("model", "alike and right", "alike, not right", "right, not alike", "neither", "of", "equal", "kappa"),
+    lambda items, *_: _asked(items),
+)
+def agreement_table(items: Sequence[QaItem], threshold: float, measure: str) -> Iterator[Row]:  # noqa: ARG001 - said above
+    """Whether the judge calls right what is alike."""
+    for model in (*QaTally(items).models, ALL):
+        pairs = [
+            (one.similarity > threshold, one.judged_right)
+            for one in QaTally(items).only(model=model).items
+            if one.similarity is not None and one.judged_right is not None
+        ]
+        found = Counter(pairs)
+        both, neither = found[True, True], found[False, False]
+        kappa = cohens_kappa([one for one, _ in pairs], [other for _, other in pairs]) if pairs else None
+        counts = (both, found[True, False], found[False, True], neither, len(pairs))
+        yield (model, *counts, share(both + neither, len(pairs)), kappa)
+
+
+def _missing(subjects: Iterable[QaSubject]) -> list[str]:
+    return [one for subject in subjects if subject.questions for one in subject.questions.missing]
+
+
+@table(
+    "questions",
+    "Questions by type and third",
+    lambda subjects: (
+        "Each was made from one paragraph of its third. What could not be had:"
+        f" {'; '.join(_missing(subjects)) or 'nothing'}."
+    ),
+    ("document", "type", *THIRDS),
+    lambda subjects: (
+        f"{sum(subject.questions is None for subject in subjects)} of {len(subjects)} documents have no questions."
+    ),
+)
+def question_table(subjects: Sequence[QaSubject]) -> Iterator[Row]:
+    """Which questions there are."""
+    for subject in subjects:
+        asked = subject.questions
+        found = Counter((one.type, asked.third(one)) for one in asked.questions) if asked else Counter()
+        for of in TYPES:
+            yield (subject.document.title, of, *(found[of, third] for third in THIRDS))
+
+
+@table(
+    "cost",
+    "What it took",
+    "All that was paid for, what failed included. Answers from the cache cost nothing and are counted apart; where a"
+    " price is not known, neither is the cost.",
+    ("stage", "by", "tokens read", "calls", "cached", "prompt tokens", "reply tokens", "USD"),
+    lambda _, cells: (
+        f"{sum(one.status == 'done' for one in cells)} of {len(cells)} times that a model was asked about a document"
+        " are done."
+    ),
+)
+def cost_table(subjects: Sequence[QaSubject], cells: Sequence[QaCell]) -> Iterator[Row]:
+    """What each stage took."""
+    everything: list[Totals] = []
+    for *head, some in _spent(subjects, cells):
+        everything += some
+        yield (*head, *summed(some))
+    yield ("total", "", None, *summed(everything))
+
+
+def _spent(
+    subjects: Sequence[QaSubject], cells: Sequence[QaCell]
+) -> Iterator[tuple[str, str, int | None, list[Totals]]]:
+    """Stage, model and length with what was used there."""
+    yield (QUESTIONS, "the judge", None, [one.usage[QUESTIONS] for one in subjects if QUESTIONS in one.usage])
+    for model in dict.fromkeys(cell.model for cell in cells):
+        for length in lengths({(cell.document, cell.step.number): cell.step.tokens for cell in cells}):
+            own = [one for one in cells if one.model == model and (one.document, one.step.number) in length.steps]
+            if drafts := [one.drafting for one in own if one.drafting]:
+                yield (DRAFTING, model, length.tokens, drafts)
+            yield (ANSWERS, model, length.tokens, [one.usage for one in own if one.usage])
+    yield (VERDICTS, "the judge", None, [one.usage[VERDICTS] for one in subjects if VERDICTS in one.usage])
+
+
+@table(
+    "failures",
+    "What failed",
+    AGAIN,
+    ("document", "by", "tokens read", "stage", "code", "message"),
+    lambda _, cells: (
+        f"{sum(one.failure is not None for one in cells)} of {len(cells)} times that a model was asked about a document"
+        f" failed; {sum(one.status == 'not made' for one in cells)} were not made."
+    ),
+)
+def failure_table(subjects: Sequence[QaSubject], cells: Sequence[QaCell]) -> Iterator[Row]:
+    """What failed, and why; with what models passed over."""
+    titles = {one.document.id: one.document.title for one in subjects}
+    for subject in subjects:
+        for lost in subject.failures:
+            yield (subject.document.title, "the judge", None, *failed(lost))
+    for one in cells:
+        where = (titles[one.document], one.model, one.step.tokens)
+        if one.failure:
+            yield (*where, *failed(one.failure))
+        elif one.trouble:
+            yield (*where, ANSWERS, "passed over", one.trouble)
+
+
+def _tables(outcome: QaOutcome) -> Iterator[Table]:
+    subjects, cells, items = outcome.subjects, outcome.cells, outcome.items
+    accuracies = (accuracy_table, third_table, length_table, place_table)
+    for of_items in (*accuracies, reading_table, abstention_table, yes_no_table):
+        yield of_items(items)
+    yield agreement_table(items, outcome.design.threshold, _measure(outcome))
+    yield difference_table(items)
+    yield question_table(subjects)
+    yield cost_table(subjects, cells)
+    yield failure_table(subjects, cells)
+
+
+def _settings(outcome: QaOutcome) -> Mapping[str, object]:
+    design = outcome.design
+    keys = "models: strategies words judge=judge.name steps: per_third at_once similarity threshold embeddings"
+    return {
+        **json_of(design, keys, models=[one.name for one in design.models], steps=plain_json(design.steps) or None),
+        "answering": {one.name: one.to_json() for one in design.models},
+        "documents": [subject.to_json() for subject in outcome.subjects],
+    }
+
+
+def _measure(outcome: QaOutcome) -> str:
+    design = outcome.design
+    return f"{design.similarity}, {design.embeddings}" if design.embeddings else design.similarity
+
+
+def _headline(outcome: QaOutcome, tables: Sequence[Table]) -> Iterator[str]:
+    """By model how often it did right by what it had read, and by what it could not know; what is missing."""
+    tally = QaTally(outcome.items)
+    for model in tally.models[:_MOST_MODELS]:
+        own = tally.only(model=model)
+        accuracy, low, high, right, judged, *_ = own.read.counts
+        thirds = ", ".join(f"{third} {_figure(own.read.only(third=third).counts[0])}" for third in THIRDS)
+        told = [one for one in own.items if one.should_abstain and one.response]
+        abstained = sum(bool(one.abstained) for one in told)
+        yield (
+            f"{plain(model)}: accuracy {_figure(accuracy)}{_between(low, high)} ({right} of {judged}; {thirds});"
+            f" abstained rightly {figure(share(abstained, len(told)))} ({abstained} of {len(told)})"
+        )
+    if (more := len(tally.models) - _MOST_MODELS) > 0:
+        yield f"and {more} more models"
+    differences = next(one for one in tables if one.name == "differences")
+    for first, second, of_type, difference, low, high, questions in differences.rows[:1]:
+        yield f"{first} minus {second}: {_figure(difference)}{_between(low, high)}, {of_type} {questions} questions"
+    yield _counted(outcome)
+    if missing := len(_missing(outcome.subjects)):
+        yield f"questions that could not be had: {missing}"
+
+
+def _figure(cell: str | float | None) -> str:
+    return figure(number(cell))
+
+
+def _between(low: str | float | None, high: str | float | None) -> str:
+    return f" [{_figure(low)}, {_figure(high)}]" if low is not None else ""
+
+
+def _counted(outcome: QaOutcome) -> str:
+    items = outcome.items
+    unjudged = sum(item.pair is not None and item.judged_right is None for item in items)
+    return (
+        f"questions put: {len(items)}, {QaTally(items).silent} without an answer; {unjudged} answers without a verdict"
+    )
+
+
+def _about(outcome: QaOutcome) -> Iterator[str]:
+    design, judge = outcome.design, outcome.design.judge.name
+    sources = ("all that is read" if one == DIRECT else f"their {one} summary of that" for one in design.strategies)
+    yield f"models: {', '.join(plain(one.name) for one in design.models)}"
+    yield f"from what they answer: {', '.join(sources)}"
+    itself = " (one of the models that are judged)" if judge in [one.name for one in design.models] else ""
+    yield f"questions and verdicts by {plain(judge)}{itself}"
+    for subject in outcome.subjects:
+        asked = len(subject.questions.questions) if subject.questions else 0
+        steps = ", ".join(f"{step.tokens:,}" for step in subject.steps)
+        yield f"{plain(subject.document.title)}: {asked} questions, read up to {steps} tokens"
+    yield f"similarity: {_measure(outcome)}, alike above {design.threshold}; questions asked at once: {design.at_once}"
+    yield f"models × steps × documents: {len(outcome.cells)} ({by_status(outcome.cells)})"
+    yield _counted(outcome)
+    yield "– is what was not measured"
+
+
+EXPERIMENT: Experiment[QaDesign, QaOutcome] = Experiment(
+    QA,
+    "Questions: accuracy by type, place and length",
+    run=qa,
+    plan=plan_table,
+    is_some=lambda outcome: any(cell.status == "done" for cell in outcome.cells),
+    about=_about,
+    settings=_settings,
+    tables=_tables,
+    items=lambda outcome: [item.to_json() for item in outcome.items],
+    headline=_headline,
+)

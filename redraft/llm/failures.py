@@ -1,0 +1,236 @@
+"""What a provider's exceptions mean to us: wait, try again, do without a feature, or give up."""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from traceback import walk_tb
+from typing import Any
+
+from redraft.domain import Usage
+from redraft.errors import (
+    CapabilityError,
+    ModelError,
+    ProviderError,
+    RateLimited,
+    RefusedReply,
+    RejectedRequest,
+    TimedOut,
+    TransientError,
+    Unreached,
+    UsageError,
+)
+from redraft.llm.addresses import plain_address
+from redraft.llm.secrets import REDACTED, without
+
+_SECRET = re.compile(r"\b(?:sk|key|pk|rk)-[A-Za-z0-9_\-*.]{6,}|(?i:bearer)\s+\S+|(?<=//)[^/@\s]+:[^/@\s]+@")
+_WIDTH = 300
+# A provider that wants to be left alone for longer than this has not asked us to wait, but to stop.
+_LONGEST_WAIT = 3600.0
+_FEATURES = {
+    "maxItems": re.compile(r"max_?items", re.IGNORECASE),
+    "enum": re.compile(r"\benums?\b", re.IGNORECASE),
+    "json_schema": re.compile(r"response_format|json_schema", re.IGNORECASE),
+    "tools": re.compile(r"\btools?\b|tool_choice|function", re.IGNORECASE),
+    # Some take only one of the two, and it is the temperature that prompts set.
+    "top_p": re.compile(r"\btop_?p\b", re.IGNORECASE),
+    "temperature": re.compile(r"temperature", re.IGNORECASE),
+    "max_completion_tokens": re.compile(r"max_completion_tokens", re.IGNORECASE),
+}
+_TOO_LONG = re.compile(r"context.{0,20}(length|window|size)|too many tokens|maximum.{0,20}tokens", re.IGNORECASE)
+_FILTERED = re.compile(r"content.?(filter|policy|management)|responsible.?ai|moderation", re.IGNORECASE)
+_ARGUMENTS = re.compile(r"\barguments?\b")
+# Whose code stands between us and an OpenAI-compatible server.
+_CLIENTS = frozenset({"langchain_core", "langchain_openai", "openai", "httpx", "httpx2", "pydantic"})
+_LOST = frozenset({"TransportError", "APIConnectionError", "ClientConnectionError"})
+_UNREACHED = frozenset({"ConnectError", "ConnectTimeout", "ClientConnectorError"})
+_LATE = frozenset({"TimeoutError", "ReadTimeout", "WriteTimeout", "APITimeoutError", "ReadTimeoutError"})
+_NO_CREDIT = "the account has no credit left; add some, then resume the run"
+
+
+def redact(message: str, secrets: Sequence[str] = ()) -> str:
+    """The message, without `secrets` and what looks like one, on one line of sane length."""
+    line = " ".join(_SECRET.sub(REDACTED, without(message, tuple(secrets))).split())
+    return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
+
+
+def translate(
+    error: Exception,
+    used: frozenset[str],
+    secrets: Sequence[str] = (),
+    *,
+    speaks_openai: bool = False,
+    address: str = "",
+) -> ModelError:
+    """Our error for whatever a chat model raises. `used` names the features that the request relied on.
+
+    An error of the program, ours or the chat model's, is none that passes: it is named, and not tried again.
+    """
+    if (ours := next((one for one in _causes(error) if isinstance(one, ModelError)), None)) is not None:
+        return ours
+    message = redact(str(error) or type(error).__name__, secrets)
+    status = status_of(error)
+    if status is not None and status >= 300:
+        return _of_status(status, error, message, used)
+    if _is_connection_trouble(error):
+        cause = redact(str(error.__cause__), secrets) if error.__cause__ else ""
+        names = {type(one).__name__ for one in _causes(error)}
+        said = f"{message} {f'({cause})' if cause and cause not in message else ''}".strip()
+        if names & _UNREACHED:
+            said = f"nothing answers at {redact(address, secrets)}: {said}" if address else said
+            return Unreached(said, hint="`redraft models` shows what answers, and where")
+        return (TimedOut if names & _LATE else TransientError)(said)
+    if status is not None or (speaks_openai and _is_no_completion(error)):
+        return TransientError(f"the server's answer is not a chat completion ({type(error).__name__}: {message})")
+    where = _where(error)
+    return ModelError(
+        f"{type(error).__name__}: {message}{f' ({where})' if where else ''}",
+        hint="the chat model's own program gave up on it; mend what the message names, then resume the run",
+    )
+
+
+def _is_no_completion(error: Exception) -> bool:
+    """Whether LangChain's or OpenAI's own code could not read what a 200 held: no choices, a proxy's HTML page.
+
+    They say so by whatever Python raises at that point, as a program does that is wrong: what tells them apart is who
+    raised it, and that arguments which do not fit a function have not come from a server.
+    """
+    if not isinstance(error, (IndexError, KeyError, TypeError, AttributeError, ValueError)):
+        return False
+    if isinstance(error, TypeError) and _ARGUMENTS.search(str(error)):
+        return False
+    raised_at = _raised_at(error)
+    return raised_at is not None and raised_at[0].partition(".")[0] in _CLIENTS
+
+
+def _where(error: Exception) -> str:
+    """The file and line that raised an error, where the error has been raised at all."""
+    raised_at = _raised_at(error)
+    return f"{Path(raised_at[1]).name}, line {raised_at[2]}" if raised_at else ""
+
+
+def _raised_at(error: Exception) -> tuple[str, str, int] | None:
+    """The module, file and line of whoever raised an error, or had Python's own library raise it."""
+    places = [
+        (str(frame.f_globals.get("__name__", "")), frame.f_code.co_filename, line)
+        for frame, line in walk_tb(error.__traceback__)
+    ]
+    theirs = (place for place in reversed(places) if place[0].partition(".")[0] not in sys.stdlib_module_names)
+    return next(theirs, None)
+
+
+def _of_status(status: int, error: Exception, message: str, used: frozenset[str]) -> ModelError:
+    if status < 400:
+        return _redirected(status, error)
+    if status == 429 or (status in (503, 529) and _retry_after(error) is not None):
+        return _too_many(error, message)
+    if status in (400, 404, 413, 422, 501) and (known := _known_complaint(message, used)):
+        return known
+    if status in (401, 403):
+        if status == 403 and _FILTERED.search(message):
+            return _filtered(message)
+        return ProviderError(message, hint="check the API key and what it may use")
+    if status == 402:
+        return ProviderError(message, hint=_NO_CREDIT)
+    if status == 404:
+        return ProviderError(message, hint="check the model's name and the base URL")
+    if status in (400, 413, 422):
+        # It may be this one request, so it does not speak for the others.
+        return RejectedRequest(message, hint="the provider refuses the request; see its message")
+    if status >= 500 or status in (408, 409, 425):
+        return TransientError(f"HTTP {status}: {message}")
+    return ProviderError(f"HTTP {status}: {message}", hint="check the model's name and the base URL")
+
+
+def _redirected(status: int, error: Exception) -> ProviderError:
+    """For a server that sends us on: the document and the key go to the address that was chosen, or nowhere."""
+    headers: Any = next((found for one in _causes(error) if (found := _of_response(one, "headers"))), {})
+    try:
+        elsewhere = plain_address(str(headers.get("location") or ""))
+    except UsageError:
+        elsewhere = "another address"
+    return ProviderError(
+        f"HTTP {status}: the server redirects to {elsewhere}, where nothing is sent",
+        hint="if that is where the model is, give that address as the base URL",
+    )
+
+
+def _too_many(error: Exception, message: str) -> ModelError:
+    if "insufficient_quota" in f"{error} {getattr(error, 'body', '')}":
+        return ProviderError(message, hint=_NO_CREDIT)
+    wait = _retry_after(error)
+    if wait is not None and wait > _LONGEST_WAIT:
+        return ProviderError(
+            message, hint=f"the provider asks to wait for {wait / 3600:.1f} hours; resume the run then"
+        )
+    return RateLimited(message, retry_after=wait)
+
+
+def _known_complaint(message: str, used: frozenset[str]) -> ModelError | None:
+    if _TOO_LONG.search(message):
+        return RejectedRequest(message, hint="use smaller --chunk-tokens and --context-tokens", too_long=True)
+    for feature, pattern in _FEATURES.items():
+        if feature in used and pattern.search(message):
+            return CapabilityError(f"{feature}: {message}")
+    return _filtered(message) if _FILTERED.search(message) else None
+
+
+def _filtered(message: str) -> RefusedReply:
+    return RefusedReply(message, text="", usage=Usage(), finish_reason="content_filter")
+
+
+def status_of(error: Exception) -> int | None:
+    """The HTTP status, wherever a provider's exception has it: on itself, on its response, or on what caused it."""
+    for one in _causes(error):
+        for value in (
+            *(getattr(one, name, None) for name in ("status_code", "code")),
+            _of_response(one, "status_code"),
+        ):
+            if isinstance(value, int) and 100 <= value < 600:
+                return value
+    return None
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _of_response(error: BaseException, name: str) -> Any:
+    return getattr(getattr(error, "response", None), name, None)
+
+
+def _retry_after(error: Exception) -> float | None:
+    """Seconds from `retry-after-ms` or `retry-after`, which may be a date; nonsense counts as not given."""
+    headers: Any = next((found for one in _causes(error) if (found := _of_response(one, "headers"))), {})
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        given = str(headers.get(name) or "")
+        try:
+            seconds = float(given) * scale
+        except ValueError:
+            seconds = _seconds_until(given)
+        if 0 <= seconds < float("inf"):
+            return seconds
+    return None
+
+
+def _seconds_until(date: str) -> float:
+    try:
+        return max(0.0, parsedate_to_datetime(date).timestamp() - time.time())
+    except (ValueError, TypeError):
+        return float("nan")
+
+
+def _is_connection_trouble(error: Exception) -> bool:
+    for one in _causes(error):
+        # The HTTP libraries under the various SDKs share these names, and no base class.
+        names = {kind.__name__ for kind in type(one).__mro__}
+        # A file that is not there is no matter of a connection.
+        if (isinstance(one, OSError) and one.filename is None) or names & _LOST:
+            return True
+    return False

@@ -1,0 +1,79 @@
+"""LangSmith, which environment variables alone would switch on: nothing goes there unless somebody has said so here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
+from langchain_core.runnables.config import RunnableConfig, var_child_runnable_config
+from langchain_core.tracers.context import tracing_v2_callback_var
+from langchain_core.tracers.langchain import LangChainTracer
+from langsmith.run_helpers import get_tracing_context, tracing_context
+from langsmith.utils import get_env_var, get_tracer_project
+
+from redraft.errors import UsageError
+from redraft.llm.addresses import plain_address
+
+_DEFAULT_ENDPOINT = "https://api.smith.langchain.com"
+# LangChain refuses every call while one of these is set and its present tracing is off.
+_OF_THE_FIRST_VERSION = ("LANGCHAIN_TRACING", "LANGCHAIN_HANDLER")
+_traced: ContextVar[bool] = ContextVar("redraft_traced", default=False)
+
+
+def is_traced() -> bool:
+    """Whether somebody further out has said that what happens here may be sent to LangSmith."""
+    return _traced.get()
+
+
+@contextmanager
+def tracing(traced: bool) -> Iterator[None]:
+    """Within it everything is sent to LangSmith, or nothing, whatever the environment and the callers have switched on.
+
+    A tracer that a caller of ours has attached to its own work is no leave to send what we read and write; all other
+    callbacks stay as they are.
+    """
+    outer = get_tracing_context()
+    said = _traced.set(traced)
+    tracer = tracing_v2_callback_var.set(tracing_v2_callback_var.get() if traced else None)
+    config = var_child_runnable_config.get()
+    kept = var_child_runnable_config.set(config if traced or not config else _without_tracers(config))
+    if not traced:
+        for name in _OF_THE_FIRST_VERSION:
+            os.environ.pop(name, None)
+    try:
+        with tracing_context(**{**outer, "enabled": True}) if traced else tracing_context(enabled=False, parent=False):
+            yield
+    finally:
+        var_child_runnable_config.reset(kept)
+        tracing_v2_callback_var.reset(tracer)
+        _traced.reset(said)
+
+
+def destination() -> str:
+    """Where traces go: the address, without credentials, and the project."""
+    try:
+        address = plain_address(get_env_var("ENDPOINT") or _DEFAULT_ENDPOINT)
+    except UsageError:
+        address = "the address in LANGSMITH_ENDPOINT"
+    if get_env_var("RUNS_ENDPOINTS"):
+        address = "the addresses in LANGSMITH_RUNS_ENDPOINTS"
+    return f"{address}, project {get_tracer_project()}"
+
+
+def _without_tracers(config: RunnableConfig) -> RunnableConfig:
+    """The callers' configuration with all of their callbacks but those that send to LangSmith."""
+    callbacks = config.get("callbacks")
+    if isinstance(callbacks, BaseCallbackManager):
+        callbacks = callbacks.copy()
+        callbacks.handlers = _kept(callbacks.handlers)
+        callbacks.inheritable_handlers = _kept(callbacks.inheritable_handlers)
+    elif callbacks:
+        callbacks = _kept(callbacks)
+    return {**config, "callbacks": callbacks}
+
+
+def _kept(handlers: list[BaseCallbackHandler]) -> list[BaseCallbackHandler]:
+    return [one for one in handlers if not isinstance(one, LangChainTracer)]

@@ -1,0 +1,106 @@
+"""`openai:NAME`: models behind the OpenAI chat-completions protocol, OpenAI's own and everybody else's."""
+
+from __future__ import annotations
+
+import ssl
+import warnings
+from contextlib import AsyncExitStack
+from functools import cache
+from typing import Any
+
+import httpx2
+import openai
+from langchain_core.outputs import ChatResult
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+from typing_extensions import override
+
+from redraft.llm.chat import ChatModel
+from redraft.llm.envelope import ODD, mended
+from redraft.llm.http_client import bound
+from redraft.llm.jobs.office import JobTransport, Office, shared_office
+from redraft.llm.jobs.wanted import ByJob
+from redraft.llm.reasoning import THOUGHTS
+from redraft.llm.structured_output import modes_for
+from redraft.settings import ReplyForm
+
+
+class _ChatOpenAI(ChatOpenAI):
+    """LangChain's, which reads a reply whatever a server gets wrong around it, and keeps thoughts that come apart."""
+
+    @override
+    def _create_chat_result(
+        self, response: dict[str, Any] | openai.BaseModel, generation_info: dict[str, Any] | None = None
+    ) -> ChatResult:
+        told: Any = response
+        sent = told.model_dump(warnings=False) if isinstance(told, openai.BaseModel) else told
+        if not isinstance(sent, dict):
+            return super()._create_chat_result(response, generation_info)
+        kept, odd = mended(sent)
+        result = super()._create_chat_result(kept, generation_info)
+        for made, choice in zip(result.generations, kept["choices"], strict=True):
+            message = choice["message"]
+            thoughts = {name: message[name] for name in THOUGHTS if isinstance(message.get(name), str)}
+            made.message.additional_kwargs.update(thoughts)
+            made.message.response_metadata[ODD] = odd
+        return result
+
+
+@cache
+def _tls() -> ssl.SSLContext:
+    """Whom to believe that they are who they are. To read that takes longer than the rest of opening a model."""
+    return httpx2.create_ssl_context()
+
+
+def _client(seconds: float) -> httpx2.AsyncClient:
+    return openai.DefaultAsyncHttpx2Client(timeout=seconds, follow_redirects=False, verify=_tls())
+
+
+def open_openai(
+    name: str,
+    url: str,
+    *,
+    key: str,
+    seconds: float,
+    closing: AsyncExitStack,
+    replies: ReplyForm | None = None,
+    reasoning: int | None = None,
+    by_job: ByJob | None = None,
+) -> ChatModel:
+    """A model at `url`. The HTTP client belongs to the running event loop and is closed with `closing`.
+
+    With `by_job` its requests go out in jobs, which take as long as they take.
+    """
+    # LangChain's advice on refused schemas is for callers of its readers, and we go without a schema by ourselves.
+    warnings.filterwarnings("ignore", message="This model does not support OpenAI's|Invalid schema for OpenAI's")
+    if by_job:
+
+        def office() -> Office:
+            return Office(openai.AsyncOpenAI(base_url=url, api_key=key, http_client=_client(seconds)), url, by_job.jobs)
+
+        transport = JobTransport(shared_office((name, url, key, by_job.jobs), office, by_job.note, closing))
+        client = openai.DefaultAsyncHttpx2Client(transport=transport, timeout=None)
+    else:
+        client = _client(seconds)
+    bound(client)
+    closing.push_async_callback(client.aclose)
+    chat = _ChatOpenAI(
+        model=name,
+        base_url=url,
+        api_key=SecretStr(key),
+        http_async_client=client,
+        # Else LangChain warns that a proxy of the environment is not used, which by our client it is.
+        http_socket_options=(),
+        timeout=None if by_job else seconds,
+        max_retries=0,
+        use_responses_api=False,
+    )
+    modes = modes_for(replies, speaks_openai=True)
+    return ChatModel(
+        chat,
+        identity=f"openai:{name}@{url}",
+        modes=modes,
+        reasoning_reserve=reasoning,
+        seconds=None if by_job else seconds,
+        ahead=not by_job,
+    )

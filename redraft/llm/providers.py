@@ -1,0 +1,108 @@
+"""`PROVIDER:NAME` for the providers that LangChain knows, and `NAME:REST` for the models that other packages bring."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+
+from langchain.chat_models import init_chat_model
+from langchain.chat_models.base import _BUILTIN_PROVIDERS
+from langchain_core.language_models import BaseChatModel
+from pydantic import ValidationError
+
+from redraft import plugins
+from redraft.errors import RedraftError, UsageError
+from redraft.llm.base import Model
+from redraft.llm.chat import ChatModel, traits_of, wrapped
+from redraft.llm.failures import redact
+from redraft.llm.http_client import stay_where_they_are
+from redraft.llm.secrets import environment_keys
+from redraft.llm.structured_output import modes_for
+from redraft.settings import DraftConfig
+
+
+def providers() -> tuple[str, ...]:
+    """Those that LangChain knows, installed or not; `openai` is built in."""
+    return tuple(sorted(name for name in _BUILTIN_PROVIDERS if name != "openai"))
+
+
+def check_provider(provider: str, model: str) -> None:
+    """Refuse a model whose provider's package is not installed."""
+    module = _BUILTIN_PROVIDERS[provider][0].partition(".")[0]
+    if find_spec(module) is None:
+        package = module.replace("_", "-")
+        raise UsageError(f"{model} needs the package {package}", hint=f"pip install {package}")
+
+
+def open_provided(settings: DraftConfig, *, seconds: float) -> ChatModel:
+    """The model that the settings name, by LangChain. Its key comes from the provider's own environment variable."""
+    provider, _, name = settings.model.partition(":")
+    first = _initialized(settings.model, provider, name)
+    # Only now is it known which class it is, and what that class can be told.
+    given: dict[str, Any] = {}
+    if _declares(first, "max_retries"):
+        # Tries are counted, recorded and paid for where the calls are.
+        given["max_retries"] = 0
+    if settings.base_url:
+        if not _declares(first, "base_url"):
+            raise UsageError(f"{settings.model} takes no base URL", hint="leave out --base-url")
+        given["base_url"] = settings.base_url
+    chat = _initialized(settings.model, provider, name, **given) if given else first
+    stay_where_they_are(chat)
+    return _asked(chat, settings, seconds)
+
+
+def open_plugged(settings: DraftConfig, *, seconds: float) -> Model:
+    """The model that a package's own factory makes of what follows its name, and of the settings."""
+    name, _, rest = settings.model.partition(":")
+    factory = plugins.load("models", name)
+    try:
+        made = factory(rest, settings)
+    except RedraftError:
+        raise
+    except Exception as error:
+        raise _not_opened(settings.model, error) from error
+    if isinstance(made, BaseChatModel):
+        return _asked(made, settings, seconds)
+    return wrapped(made)
+
+
+def _asked(chat: BaseChatModel, settings: DraftConfig, seconds: float) -> ChatModel:
+    modes = modes_for(settings.replies, speaks_openai=traits_of(chat).speaks_openai)
+    return ChatModel(
+        chat,
+        identity=_identity(settings.model, chat),
+        modes=modes,
+        reasoning_reserve=settings.reasoning_tokens,
+        seconds=seconds,
+    )
+
+
+def _identity(model: str, chat: BaseChatModel) -> str:
+    address = traits_of(chat).address
+    return f"{model}@{address}" if address else model
+
+
+def _initialized(model: str, provider: str, name: str, **given: Any) -> BaseChatModel:
+    try:
+        chat: BaseChatModel = init_chat_model(name, model_provider=provider, **given)
+    except Exception as error:  # noqa: BLE001
+        raise _not_opened(model, error) from None
+    return chat
+
+
+def _not_opened(model: str, error: Exception) -> UsageError:
+    # What pydantic quotes of its input may be a key.
+    said = "; ".join(item["msg"] for item in error.errors()) if isinstance(error, ValidationError) else str(error)
+    if isinstance(error, ImportError) and error.__cause__:
+        # LangChain says the same of a package that is not there and of one that lacks another.
+        said = str(error.__cause__)
+    return UsageError(
+        f"{model} cannot be opened: {type(error).__name__}: {redact(said, environment_keys())}",
+        hint="see the message; a provider's key is taken from its own environment variable",
+    )
+
+
+def _declares(chat: BaseChatModel, keyword: str) -> bool:
+    fields = type(chat).model_fields
+    return keyword in fields or any(field.alias == keyword for field in fields.values())

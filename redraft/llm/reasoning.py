@@ -1,0 +1,152 @@
+"""Room to think: what a model writes to itself before its reply is billed with it, and counts against its limit.
+
+How much that is depends on the model and on what it is asked. So there is a start, by the model's name; then what
+earlier replies have taken, as the provider reports it or as it can be made out; and where a thought did not come to its
+end there is twice the room.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+from redraft.domain import Usage
+from redraft.errors import CutThought
+from redraft.llm.base import Request
+from redraft.llm.reply_reader import without_thoughts
+
+if TYPE_CHECKING:
+    from langchain_core.messages import AIMessage
+
+START = 8_192
+"""The room for a model that is known to think, until more is known of it."""
+MOST = 32_768
+"""More than this nobody is given unasked."""
+THOUGHTS = ("reasoning_content", "reasoning")
+"""What servers call the thoughts that they hand over apart from a reply."""
+_LEAST = 1_024
+# A thought may be half as long again as the longest before it.
+_SLACK = 1.5
+# Where a window has no room for so much, it may have room for a quarter of it; for less than this there is no use.
+_SHARE, _FEWEST = 4, 512
+_CHARACTERS_A_TOKEN = 4
+
+_BEFORE, _AFTER = r"(?<![a-z0-9])", r"(?![a-z0-9])"
+_THINKS = re.compile(
+    rf"{_BEFORE}(?:o[134]{_AFTER}|gpt-5|gpt-oss|deepseek-r\d|deepseek-reasoner|r1-distill|r1{_AFTER}|qwq|qvq"
+    r"|qwen-?3|gemini-(?:2\.5|[3-9])|magistral|glm-(?:4\.[5-9]|[5-9]|z1)|kimi-k2\.[5-9]|minimax-m\d|grok-(?:3-mini|[4-9])"
+    rf"|exaone-deep|hunyuan-(?:a13b|t1)|seed-oss|smollm3|(?:thinking|think|reasoner|reasoning){_AFTER})"
+)
+# Of some families there are models that answer at once.
+_ANSWERS = re.compile(
+    rf"gpt-5[\d.]*-chat|{_BEFORE}(?:instruct|coder|non-?(?:thinking|reasoning)|no-?think(?:ing)?){_AFTER}"
+)
+_OPENAI = re.compile(rf"(?:o[134]{_AFTER}|gpt-5(?![\d.]*-chat))")
+
+
+def usual_room(name: str) -> int:
+    """The room that a model of this name is given at first; 0 for one that is not known to think unasked."""
+    known = _last_part(name)
+    return START if _THINKS.search(known) and not _ANSWERS.search(known) else 0
+
+
+def refuses_drawing(name: str) -> bool:
+    """Whether it is one of OpenAI's models that think, to which neither a temperature nor `top_p` can be given."""
+    return bool(_OPENAI.match(_last_part(name)))
+
+
+def _last_part(name: str) -> str:
+    """A model's own name: a proxy puts its provider before it."""
+    return name.casefold().rpartition("/")[2]
+
+
+class ThinkingRoom:
+    """The room that one model has to think in each call. What is `given` holds; otherwise it grows with the need."""
+
+    def __init__(self, start: int, given: int | None = None) -> None:
+        self._start = start
+        self._given = given
+        self._small: dict[Hashable, int] = {}
+        self._ceiling: int | None = None
+        self.thought = 0
+        """The longest thought that is known of, in tokens."""
+
+    @property
+    def tokens(self) -> int:
+        """The room that a call is given."""
+        if self._given is not None:
+            return self._given
+        room = max(self._start, _room_for(self.thought))
+        return room if self._ceiling is None else min(room, self._ceiling)
+
+    def learn(self, thought: int) -> None:
+        """Take note of a thought of so many tokens."""
+        self.thought = max(self.thought, thought)
+
+    def within(self, request: Request[Any, Any]) -> int:
+        """The room for one request: no more than is booked, or than it was refused with."""
+        room = min(self.tokens, self._small.get(_which(request), self.tokens))
+        limit = request.sampling.max_tokens
+        return room if limit is None or request.most_tokens is None else max(0, min(room, request.most_tokens - limit))
+
+    def cut(self, request: Request[Any, Any], room: int, text: str, usage: Usage) -> CutThought:
+        """What to say of a reply whose thoughts were not at their end after so much room."""
+        more = min(self.tokens, self._small.get(_which(request), self.tokens)) > room
+        return CutThought(
+            f"the reply ended within its thoughts, for which {room:,} tokens were not enough (--reasoning-tokens)",
+            text=text,
+            usage=usage,
+            place=request.label,
+            hint=f"give the model more room with --reasoning-tokens {max(_LEAST, 2 * room)}, or turn its thinking off",
+            retryable=more,
+        )
+
+    def refused(self, request: Request[Any, Any], room: int) -> bool:
+        """Take note that a window has no place for a request with so much room; whether less is to be tried."""
+        if not room:
+            # It is the request that is too long, whatever comes after it.
+            self._small.pop(_which(request), None)
+            return False
+        self._small[_which(request)] = room // _SHARE if room // _SHARE >= _FEWEST else 0
+        return True
+
+    def accepted(self, request: Request[Any, Any]) -> None:
+        """Take note that there was place for it: others are not asked with more than had to be taken back."""
+        if (room := self._small.pop(_which(request), None)) is not None:
+            self._ceiling = min(room, MOST if self._ceiling is None else self._ceiling)
+
+
+def _which(request: Request[Any, Any]) -> Hashable:
+    return request.text, request.sampling
+
+
+def _room_for(thought: int) -> int:
+    """The room for thoughts of which one has had so many tokens, in doublings."""
+    room = _LEAST if thought else 0
+    while room < thought * _SLACK and room < MOST:
+        room *= 2
+    return room
+
+
+def thought_tokens(message: AIMessage, text: str, usage: Usage) -> int:
+    """The tokens of what a model has thought before a reply: as they are reported, or in proportion to the words."""
+    if usage.reasoning_tokens:
+        return usage.reasoning_tokens
+    said = len(without_thoughts(text))
+    thought = len(_apart(message)) + len(text.strip()) - said
+    if thought <= 0:
+        return 0
+    whole = usage.completion_tokens if usage.reported else (said + thought) // _CHARACTERS_A_TOKEN
+    return max(1, round(whole * thought / (said + thought)))
+
+
+def _apart(message: AIMessage) -> str:
+    """The thoughts that a server hands over apart from the reply."""
+    kept = [message.additional_kwargs.get(name) for name in THOUGHTS]
+    blocks: list[Any] = message.content if isinstance(message.content, list) else []
+    kept += [block.get(block["type"]) for block in blocks if isinstance(block, dict) and block.get("type") in _BLOCKS]
+    return max((one for one in kept if isinstance(one, str)), key=len, default="")
+
+
+_BLOCKS = ("thinking", "reasoning", "reasoning_content")

@@ -1,0 +1,403 @@
+"""Wraps a model so that nothing is paid for twice and nothing is lost: cache, ledger, budget, limiter, retries."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any, cast
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from pydantic import BaseModel
+
+from redraft.domain import Usage
+from redraft.errors import (
+    CapabilityError,
+    ModelError,
+    ProviderError,
+    RateLimited,
+    RedraftError,
+    RejectedRequest,
+    ReplyError,
+    StoreError,
+    TimedOut,
+    Unreached,
+    UnreadableReply,
+)
+from redraft.events import CallAnswered, CallFailed, CallStarted, Noted, Observer, unobserved
+from redraft.llm import structured_output
+from redraft.llm.base import Complaint, Model, Reply, Request, Sampling, Thinker
+from redraft.llm.budget import Budget
+from redraft.llm.envelope import counted
+from redraft.llm.jobs.wanted import ATTEMPT
+from redraft.llm.prices import FREE
+from redraft.llm.rate_limiter import Limiter
+from redraft.llm.retry import Patience, Tries
+from redraft.llm.secrets import environment_keys, without
+from redraft.llm.structured_output import bytes_beside, bytes_of, most_tokens_of
+from redraft.prompts.book import PromptBook
+from redraft.prompts.contract import Given_, Value_
+from redraft.prompts.tags import Tags, Wire
+from redraft.settings import Price
+from redraft.store.bookings import AskedElsewhereError, Booking
+from redraft.store.calls import GATHERED, OK, SENT, Call
+from redraft.store.connection import off_loop
+from redraft.store.documents import now
+from redraft.store.jobs import attempt_of
+from redraft.store.models import ModelCapabilities
+from redraft.store.store import Store
+from redraft.text.languages import is_foreign
+from redraft.text.tokens import Tokenizer
+
+_BYTES_A_TOKEN_AS_A_RULE = 4
+# The most that chat templates put around a message or two, and what they and redraft say to ask for a form. Providers
+# name up to 530 tokens for their own words about tools.
+_FRAME_TOKENS = 256
+_TOOL_TOKENS = 1_024
+_LOOK_AGAIN = 0.2
+# What ends a call so was never generated, or never sent.
+_UNBILLED = (RateLimited, CapabilityError, RejectedRequest, ProviderError, Unreached)
+
+
+# The requests on their way, of all the runs of an event loop.
+_flights: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[str, asyncio.Lock]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """Leave to make one attempt: when it had its place, when it goes out, the bytes that do, the attempt as it is on
+    record, and the most completion tokens that it is booked at."""
+
+    began: float
+    sent: float
+    size: int
+    booking: Booking
+    call: Call
+    most_out: int
+
+
+class RecordedModel:
+    """Any model, remembered. One request is made once, however often and from however many tasks it is asked."""
+
+    def __init__(
+        self,
+        inner: Model,
+        *,
+        book: PromptBook,
+        store: Store,
+        limiter: Limiter,
+        run: str | None = None,
+        budget: Budget | None = None,
+        price: Price | None = FREE,
+        tokenizer: Tokenizer | None = None,
+        top_p: float | None = None,
+        max_tokens: int | None = None,
+        in_jobs: bool = False,
+        observer: Observer = unobserved,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        language: str = "",
+    ) -> None:
+        """`tokenizer` counts as the provider does; without one a text has as many tokens as it can have at most.
+
+        `top_p` and the most tokens of a reply, `max_tokens`, hold for every request. `language` is the document's, or
+        those of several, for a model that goes by it though no prompt says it. With `in_jobs` a request may be with the
+        provider already, as an attempt of an earlier process.
+        """
+        self.identity = inner.identity
+        self._inner = inner
+        self._book = book
+        self._store = store
+        self._limiter = limiter
+        self._run = run
+        self._budget = budget or Budget(max_calls=None, max_cost=None)
+        self._price = price
+        self._tokenizer = tokenizer
+        self._top_p = top_p
+        self._max_tokens = max_tokens
+        self._in_jobs = in_jobs
+        self._observer = observer
+        self._pause = pause
+        self._language = language if any(map(is_foreign, language.split(", "))) else ""
+        self._capabilities: ModelCapabilities | None = None
+        self._patience = Patience()
+        self._odd: set[str] = set()
+        self._hopeless: RedraftError | None = None
+        """What stands against every further request, the provider or a full disk: those that wait are not sent."""
+
+    def most_tokens(self, sampling: Sampling) -> int:
+        """As the model beneath has it."""
+        return self._inner.most_tokens(sampling)
+
+    async def withdraw(self, request: Request[Any, Any], reason: str) -> None:
+        """The reply to a request stays on record as refused, and is in the cache no more."""
+        await off_loop(self._store.calls.withdraw, self._key(self._filled(request)), reason)
+
+    def _filled(self, request: Request[Given_, Value_]) -> Request[Given_, Value_]:
+        """The request as it goes out, and is known by."""
+        return replace(request, text=self._book.render(request.prompt, request.given), sampling=self._drawn(request))
+
+    async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
+        """The cached reply, or one from the model that is stored before it is returned."""
+        request = self._filled(request)
+        key = self._key(request)
+        # One task at a time asks the same, in whichever run; those behind it find the answer in the cache.
+        flights = _flights.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
+        alone = flights.get(key) or asyncio.Lock()
+        flights[key] = alone
+        async with alone:
+            return await self._cached(request, key) or await self._asked(request, key, bytes_of(request.text))
+
+    def _drawn(self, request: Request[Any, Any]) -> Sampling:
+        """How the reply is drawn, within what holds for every request."""
+        sampling = request.sampling
+        limits = [most for most in (sampling.max_tokens, self._max_tokens) if most is not None]
+        return replace(sampling, top_p=sampling.top_p or self._top_p, max_tokens=min(limits, default=None))
+
+    async def _learn(self, mode: str | None) -> None:
+        """Remember a way of asking that works, for the next run."""
+        if mode is not None and self._capabilities is not None and mode != self._capabilities.mode:
+            self._capabilities = replace(self._capabilities, mode=mode)
+            await off_loop(self._store.capabilities.learn_mode, self.identity, mode)
+
+    def _key(self, request: Request[Any, Any]) -> str:
+        sampling = request.sampling
+        material: list[object] = [
+            self.identity,
+            request.prompt.name,
+            request.text,
+            structured_output.whole(request) or "text",
+            sampling.temperature,
+            sampling.max_tokens,
+            sampling.sample,
+            sampling.top_p,
+            self._language,
+        ]
+        if request.complaint is not None:
+            material += [request.complaint.reply, request.complaint.reason]
+        return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()
+
+    async def _cached(self, request: Request[Given_, Value_], key: str) -> Reply[Value_] | None:
+        answer = await off_loop(self._store.calls.find, key, self._run)
+        if answer is None:
+            return None
+        shape = request.prompt.returns
+        wire = Wire(Tags(request.given))
+        value = shape.model_validate_json(answer.text, context=wire) if issubclass(shape, BaseModel) else answer.text
+        self._tell(request, answer.usage, 0.0, cached=True)
+        return Reply(
+            cast(Value_, value), answer.text, answer.usage, answer.finish_reason, cached=True, repaired=answer.repaired
+        )
+
+    async def _asked(self, request: Request[Given_, Value_], key: str, size: int) -> Reply[Value_]:
+        """Ask until there is an answer or no hope of one. A reply that cannot be read is repaired once,
+        and once more where it was asked for in another way."""
+        request = replace(request, mode=(await self._met()).mode)
+        tries = Tries(self._patience, structured=request.prompt.returns is not str)
+        attempt = await off_loop(self._store.jobs.last_attempt, key) if self._in_jobs else 1
+        since = time.monotonic()
+        while True:
+            try:
+                async with self._turn(request, key, attempt, size + bytes_beside(request), since) as turn:
+                    try:
+                        return await self._attempt(request, turn)
+                    except ModelError as error:
+                        failure = error
+                        failure.place = failure.place or request.label
+            except AskedElsewhereError:
+                if (reply := await self._answered_elsewhere(request, key)) is not None:
+                    return reply
+                continue
+            attempt += 1
+            wait = tries.pause(failure, repaired=request.complaint is not None)
+            failure = failure if wait is not None else tries.ended_by(failure)
+            self._observer(CallFailed(request.label, failure.message, wait, self.identity, request.prompt.name))
+            if wait is None:
+                raise failure
+            if isinstance(failure, UnreadableReply):
+                request = replace(request, complaint=Complaint.about(failure.text, failure.message))
+            if wait:
+                await self._pause(wait)
+            since = time.monotonic()
+
+    async def _met(self) -> ModelCapabilities:
+        """What earlier runs have learned of the model, as it was known when this run began. The model is told of it."""
+        if self._capabilities is None:
+            self._capabilities = await off_loop(self._store.capabilities.known, self.identity)
+            if isinstance(self._inner, Thinker):
+                self._inner.expect(self._capabilities.reasoning_tokens or 0)
+        return self._capabilities
+
+    async def _remember(self, thought_before: int) -> None:
+        """Keep what was learned of the model since."""
+        if isinstance(self._inner, Thinker) and self._inner.thought > thought_before:
+            await off_loop(self._store.capabilities.learn_reasoning, self.identity, self._inner.thought)
+
+    async def _answered_elsewhere(self, request: Request[Given_, Value_], key: str) -> Reply[Value_] | None:
+        """The answer to the same request of another process, which is paid for once; None where it brought none."""
+        while await off_loop(self._store.bookings.is_sent_elsewhere, key, self._run):  # noqa: ASYNC110
+            await asyncio.sleep(_LOOK_AGAIN)
+        return await self._cached(request, key)
+
+    @asynccontextmanager
+    async def _turn(
+        self, request: Request[Any, Any], key: str, attempt: int, size: int, since: float
+    ) -> AsyncIterator[_Turn]:
+        """Wait until it is the request's turn and the budget has room for it; it waits since a moment already."""
+        tokens = size // _BYTES_A_TOKEN_AS_A_RULE + (request.sampling.max_tokens or 0)
+        most_in = self._most_in(request) if self._tokenizer is None else await off_loop(self._most_in, request)
+        most_out = self._inner.most_tokens(request.sampling)
+        async with self._limiter.slot(tokens) as began:
+            # Now it starts, as the ledger has it: what only waits is not under way.
+            call = self._blank(request, key, attempt, Usage(most_in, most_out))
+            prompt = max(1, min(most_in, size // _BYTES_A_TOKEN_AS_A_RULE))
+            call = replace(call, lost_tokens=prompt + self._room(request.sampling, most_out))
+            async with self._budget.booked(self._store.bookings, call) as booking:
+                if self._hopeless is not None:
+                    raise self._hopeless
+                sent = time.monotonic()
+                yield _Turn(began, sent, size, booking, replace(call, waited=sent - since), most_out)
+
+    async def _attempt(self, request: Request[Given_, Value_], turn: _Turn) -> Reply[Value_]:
+        self._observer(CallStarted(request.label, self.identity, request.prompt.name, turn.call.waited))
+        turn.booking.sent = True
+        ATTEMPT.set(attempt_of(turn.call.key, turn.call.attempt))
+        thought = self._inner.thought if isinstance(self._inner, Thinker) else 0
+        try:
+            reply = await self._inner.ask(replace(request, most_tokens=turn.most_out))
+        except (Exception, asyncio.CancelledError) as error:
+            await self._failed(error, turn)
+            await self._remember(thought)
+            raise
+        await self._remember(thought)
+        call = self._charged(turn, reply.usage, reply.text)
+        value, text = reply.value, reply.text
+        if isinstance(value, BaseModel):
+            # With tags, as the request has them: the same words about items of other numbers are the same request.
+            text = value.model_dump_json(by_alias=True, round_trip=True, context=Wire(Tags(request.given)))
+        odd = "; ".join(reply.odd)
+        await self._keep(
+            turn, replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason, error=odd[:500])
+        )
+        await self._learn(reply.mode)
+        self._answered()
+        self._note(reply.odd)
+        self._tell(request, call.usage, call.cost_usd, cached=False)
+        return replace(reply, repaired=request.complaint is not None)
+
+    def _tell(self, request: Request[Any, Any], usage: Usage, cost: float | None, *, cached: bool) -> None:
+        name = request.prompt.name
+        self._observer(CallAnswered(request.label, usage, cost, cached=cached, model=self.identity, prompt=name))
+
+    def _note(self, odd: tuple[str, ...]) -> None:
+        """Say what is odd in what replies come in, each thing once."""
+        for one in odd:
+            if one not in self._odd:
+                self._odd.add(one)
+                self._observer(Noted(f"{self.identity}: {one}", everywhere=True))
+
+    def _answered(self) -> None:
+        """Take note that the model answers."""
+        self._limiter.answered()
+        self._patience.answered()
+
+    async def _failed(self, error: BaseException, turn: _Turn) -> None:
+        """Record an attempt that brought no value. What nobody has said the cost of stays booked at its most."""
+        if isinstance(error, ModelError):
+            # A model that another package brings may say whatever it likes.
+            error.message = without(error.message, environment_keys())
+        code = _code(error)
+        call = replace(turn.call, seconds=time.monotonic() - turn.sent)
+        if isinstance(error, ReplyError):
+            call = self._charged(turn, error.usage, error.text)
+            call = replace(call, reply=error.text, finish_reason=error.finish_reason)
+            self._answered()
+        elif isinstance(error, _UNBILLED):
+            call = replace(call, lost_tokens=0, booked_usd=0.0)
+        if isinstance(error, RateLimited):
+            self._limiter.turned_away(turn.began, error.retry_after)
+        elif isinstance(error, TimedOut):
+            # A server that answers a few at a time lets the others wait.
+            self._limiter.turned_away(turn.began, None)
+        elif isinstance(error, ProviderError):
+            self._hopeless = error
+        elif isinstance(error, asyncio.CancelledError):
+            self._observer(CallFailed(call.label, code, None, self.identity, call.prompt))
+        await self._keep(turn, replace(call, outcome=code, error=_said(error)))
+
+    async def _keep(self, turn: _Turn, call: Call) -> None:
+        """Store what came of a call. What has been paid for is stored even when the run is being stopped."""
+        try:
+            await off_loop(self._store.bookings.settle, turn.booking, call)
+        except StoreError as error:
+            self._hopeless = error
+            raise
+
+    def _blank(self, request: Request[Any, Any], key: str, attempt: int, most: Usage) -> Call:
+        """An attempt as it is booked: at the most that it can cost."""
+        sampling = request.sampling
+        return Call(
+            run=self._run,
+            key=key,
+            model=self.identity,
+            prompt=request.prompt.name,
+            prompt_hash=self._book.hash(request.prompt),
+            label=request.label,
+            sample=sampling.sample,
+            temperature=sampling.temperature,
+            max_tokens=sampling.max_tokens,
+            attempt=attempt,
+            outcome=SENT,
+            started=now(),
+            seconds=0.0,
+            error=GATHERED if self._in_jobs else "",
+            usage=Usage(reported=False),
+            booked_usd=self._cost(most),
+        )
+
+    def _charged(self, turn: _Turn, usage: Usage, text: str) -> Call:
+        """The attempt with what it used. Where the provider does not say, that is worked out from the sizes of what
+        went to and fro, and the cost is the most that it can be."""
+        usage = counted(usage)
+        cost = self._cost(usage) if usage.reported else turn.call.booked_usd
+        if not usage.reported:
+            prompt, reply = turn.size // _BYTES_A_TOKEN_AS_A_RULE, bytes_of(text) // _BYTES_A_TOKEN_AS_A_RULE
+            usage = Usage(prompt, reply, reported=False)
+        seconds = time.monotonic() - turn.sent
+        return replace(turn.call, usage=usage, cost_usd=cost, booked_usd=cost, lost_tokens=0, seconds=seconds)
+
+    def _cost(self, usage: Usage) -> float | None:
+        return None if self._price is None else self._price.of(usage)
+
+    def _room(self, sampling: Sampling, most_out: int) -> int:
+        """What a reply that is lost counts: the limit that it was asked for with, and a thought as long as the longest
+        so far. Where no limit was asked for, the most that it can have been."""
+        if sampling.max_tokens is None:
+            return most_out
+        thought = self._inner.thought if isinstance(self._inner, Thinker) else 0
+        return min(most_out, sampling.max_tokens + thought)
+
+    def _most_in(self, request: Request[Any, Any]) -> int:
+        """The most tokens that what goes out may have."""
+        count = most_tokens_of if self._tokenizer is None else self._tokenizer.count
+        schema = structured_output.longest(request)
+        tokens = _FRAME_TOKENS + count(request.text)
+        if schema:
+            tokens += _TOOL_TOKENS + 2 * count(schema)
+        if (complaint := request.complaint) is not None:
+            tokens += _FRAME_TOKENS + count(complaint.reply) + count(complaint.reason) + count(schema)
+        return tokens
+
+
+def _code(error: BaseException) -> str:
+    if isinstance(error, asyncio.CancelledError):
+        return "cancelled"
+    return error.code if isinstance(error, ModelError) else "bug"
+
+
+def _said(error: BaseException) -> str:
+    # Whoever cancels may say so with any object: LangGraph has one of its own.
+    return "" if isinstance(error, asyncio.CancelledError) else str(error)[:500]

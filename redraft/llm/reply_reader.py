@@ -1,0 +1,405 @@
+"""Reading a structured reply out of what a model wrote around it, its thoughts included."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from redraft.llm.reply_forms import BrokenOffError, Loose, NoJsonError, ReplyShape
+from redraft.patterns import pattern
+from redraft.prompts.tags import Tags, Wire
+
+_NAMES = "think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratchpad|seed:think"
+# The signs that models of various families put around their thoughts.
+_OPENINGS = (
+    rf"<(?:{_NAMES})>",
+    r"\[think(?:ing)?\]",
+    r"<\|begin_of_thought\|>",
+    r"<\|START_THINKING\|>",
+    r"◁think▷",
+    r"<unused94>",
+)
+_CLOSINGS = (
+    rf"</(?:{_NAMES})>",
+    r"\[/think(?:ing)?\]",
+    r"<\|end_of_thought\|>",
+    r"<\|END_THINKING\|>",
+    r"◁/think▷",
+    r"<unused95>",
+)
+OPENING = pattern("|".join(_OPENINGS), re.IGNORECASE)
+"""Where thoughts begin."""
+CLOSING = pattern("|".join(_CLOSINGS), re.IGNORECASE)
+"""Where they end."""
+_LINE_OPENING = pattern(rf"^[ \t]*(?:{'|'.join(_OPENINGS)})", re.IGNORECASE | re.MULTILINE)
+
+# gpt-oss speaks in channels, of which one is for the reader; a server may have taken the signs away and left the names.
+_CHANNEL = pattern(r"<\|channel\|>([^<]{0,200})(?:<\|constrain\|>[^<]{0,50})?<\|message\|>")
+_END_OF_CHANNEL = pattern(r"<\|(?:end|return|call|start|channel)\|>")
+_BARE_CHANNELS = pattern(r"analysis(?=[A-Z\s\"'{\[]).*assistant\s*final", re.DOTALL)
+
+_SHORT = 60
+"""The most words of a reply that declines and says nothing else."""
+_AFRAID = (
+    r"(?:(?:(?:i['’]?m|i am|we['’]?re|we are)\s+)?(?:(?:very|really|so|truly)\s+)?(?:sorry|afraid)|(?:my\s+)?apologies"
+    r"|(?:i|we) (?:must |do )?apologi[sz]e)"
+)
+_CANNOT = (
+    r"(?:can(?:['’]?t|not| not)|could(?:n['’]t| not)|won['’]?t|will not|(?:am|['’]?m) (?:not able|unable)"
+    r"|(?:must |have to |need to )?decline|do(?: not|n['’]t) feel comfortable)"
+)
+_DEED = (
+    r"(?:(?:help|assist)(?: you)? with (?:that|this|your|the|it)|comply with"
+    r"|(?:do|fulfill?|answer|continue with) (?:that|this)|(?:fulfill?|decline) (?:the|your) request"
+    r"|(?:summari[sz]e|process|engage with|work with) (?:this|that|the|such|it)"
+    r"|(?:provide|create|produce|generate|write|share|give(?: you)?) (?:a |an |the |any |this |that |such )?"
+    r"(?:summary|summaries|content|text|material|information|response)|to (?:this|that|your) request)"
+)
+_DECLINING = (
+    rf"{_AFRAID}[\s,.!;:—–-]*(?:but\s+|that\s+)?(?:as an ai\b[^.]{{0,30}}?)?\b(?:i|we)\s*{_CANNOT}\b",
+    r"(?:unfortunately,?\s+|as an ai(?: (?:language )?model| assistant)?,?\s+)?"
+    rf"(?:i|we)\s*{_CANNOT}\b.{{0,30}}\b{_DEED}\b",
+    r"(?:i|we) (?:must|have to|need to) (?:respectfully |politely )?decline\b",
+    r"(?:es tut mir leid|tut mir leid|leider)\b.{0,40}\b(?:kann|darf|können|möchte)\b.{0,80}\b(?:nicht|keine?n?)\b",
+    r"(?:je suis (?:vraiment )?désolée?|désolée?|je regrette)\b.{0,20}\bje ne (?:peux|puis)\b.{0,10}\bpas\b",
+    r"(?:lo siento|lo lamento|perdón)\b.{0,20}\bno puedo\b",
+    r"(?:mi dispiace|sono spiacente|spiacente)\b.{0,20}\bnon posso\b",
+    r"(?:desculpe|sinto muito|lamento)\b.{0,20}\bnão posso\b",
+    r"(?:извините|простите|к сожалению|прошу прощения)\b.{0,20}\bне (?:могу|можем)\b",
+    r"(?:很?抱歉|对不起|對不起)[，,。 ]*(?:但)?我(?:无法|不能|無法)",
+    r"(?:申し訳(?:ありません|ございません)|すみません|ごめんなさい).{0,40}(?:できません|できかねます|お手伝いできない)",
+)
+# What begins a request, what is asked for, and the word by which it is asked for: "Please send me the text".
+_REQUESTS = (
+    (
+        r"please|kindly|(?:could|can|would|will) you|(?:i|we)(?:['’]d| would) be (?:happy|glad)|it (?:looks|seems"
+        r"|appears)|(?:i|we) (?:do(?:n['’]t| not)|can(?:['’]t|not)) (?:see|find)|there (?:is|seems to be) no|no (?:text"
+        r"|document|excerpt|summary)|unfortunately|sure|of course|certainly|hello|hi|thank(?:s| you)",
+        r"(?:text|document|excerpt|passage|summary|article|content|material|file)s?",
+        r"(?:please|kindly|you)\s+(?:please\s+)?(?:provide|send|share|paste|upload|give|supply|include|attach)",
+    ),
+    (
+        r"bitte|(?:(?:könnten|können) sie|(?:könntest|kannst) du)\b(?=[^.!]*\?)|(?:gerne?|natürlich)(?=[,.!])",
+        r"(?:text|dokument|auszug|zusammenfassung|artikel)(?:s|es|e)?",
+        r"(?:senden?|schicken?|sende|schick|teilen?|geben?|gib|übermitteln?|einfügen|fügen|hochladen|laden|stellen"
+        r"|bereitstellen)",
+    ),
+    (
+        r"veuillez|(?:pourriez|pouvez)[- ]vous|(?:pourrais|peux)-tu|merci de|s['’]il (?:vous|te) plaît"
+        r"|bien sûr(?= ?[,.!])",
+        r"(?:textes?|documents?|extraits?|résumés?|articles?)",
+        r"(?:(?:me )?fournir|envoyer|partager|coller|transmettre|joindre|communiquer|envoyez|envoie|fournissez)",
+    ),
+    (
+        r"por favor|(?:podrías?|podría|puedes?)\b(?=[^.!]*\?)|claro(?=[,.!])",
+        r"(?:textos?|documentos?|fragmentos?|res[uú]men(?:es)?|artículos?)",
+        r"(?:proporci[oó]n|env[ií]|compart|pega|peg[au]|facilit|adjunt)\w*",
+    ),
+    (
+        r"per favore|(?:potresti|potrebbe|puoi|può)\b(?=[^.!]*\?)|si prega|certo(?=[,.!])",
+        r"(?:testo|testi|document[oi]|estratt[oi]|riassunt[oi]|bran[oi]|articol[oi])",
+        r"(?:forni|invi|condivid|incoll|mand|alleg)\w*",
+    ),
+    (
+        r"por favor|(?:você )?(?:poderia|pode)\b(?=[^.!]*\?)|claro(?=[,.!])",
+        r"(?:textos?|documentos?|trechos?|resumos?|artigos?)",
+        r"(?:forne[cç]|envi|compartilh|partilh|cole|mand|anex)\w*",
+    ),
+    (
+        r"пожалуйста|(?:не )?(?:могли|можете|могли бы)(?: бы)? вы|вы (?:не )?могли бы|конечно(?=[,.!])",
+        r"(?:текст|документ|отрыв|резюме|пересказ|статью|стать[ия])\w*",
+        r"(?:при(?:шлите|слать|шли)|предостав|отправ|встав|подел|загруз)\w*",
+    ),
+)
+_ASKING = (
+    *(
+        rf"(?=(?:{start})(?!\w))(?=.{{0,160}}\b{thing}\b)(?=.{{0,250}}?\b{giving}\b)"
+        for start, thing, giving in _REQUESTS
+    ),
+    r"(?:好的[，,。！ ]*)?(?:请|請|麻烦)(?:您|你)?(?:先)?(?:提供|发送|發送|给出|分享|粘贴|上传).{0,20}"
+    r"(?:文本|文档|文件|内容|原文|文章|摘要)",
+    r".{0,30}(?:テキスト|文書|文章|本文|資料|要約|原稿)を(?:ご)?(?:提供|送|お送り|共有|貼り付け|入力|教え).{0,12}"
+    r"(?:ください|下さい|いただけ|もらえ)",
+)
+_REFUSAL = pattern(rf"[\s\"'“‘*_¿]*(?:{'|'.join((*_DECLINING, *_ASKING))})", re.IGNORECASE | re.DOTALL)
+
+
+def final_channel(text: str) -> str:
+    """What is said in the channel that is for the reader, where a text has channels; nothing where it has none such."""
+    sections = list(_CHANNEL.finditer(text))
+    if not sections:
+        bare = _BARE_CHANNELS.match(text.lstrip())
+        return text.lstrip()[bare.end() :] if bare else text
+    answers = [one for one in sections if one[1].strip().startswith("final") or "to=functions" in one[1]]
+    if not answers:
+        return ""
+    end = _END_OF_CHANNEL.search(text, answers[-1].end())
+    return text[answers[-1].end() : end.start() if end else len(text)]
+
+
+def without_thoughts(text: str) -> str:
+    """The prose of a reply, without the thinking around it. Thinking without an end leaves no reply."""
+    text = final_channel(text).strip()
+    while OPENING.match(text):
+        closing = CLOSING.search(text)
+        if closing is None:
+            return ""
+        text = text[closing.end() :].strip()
+    # Some servers keep the opening sign to themselves.
+    alone = None if text.startswith(("{", "[")) or OPENING.search(text) else CLOSING.search(text)
+    if alone:
+        return text[alone.end() :].strip()
+    # In the midst of a line a sign is a word of the text.
+    while opening := _LINE_OPENING.search(text):
+        closing = CLOSING.search(text, opening.end())
+        if closing is None:
+            return ""
+        text = text[: opening.start()] + text[closing.end() :]
+    return text.strip()
+
+
+def declines(text: str) -> bool:
+    """Whether a text is nothing but the words by which a model says that it will not write it, or asks for material."""
+    return len(text.split()) <= _SHORT and bool(_REFUSAL.match(text))
+
+
+T = TypeVar("T", bound=BaseModel)
+
+_START = pattern(rf"(?P<thought>{OPENING.pattern})|(?P<thought_ends>{CLOSING.pattern})|[{{\[]", re.IGNORECASE)
+# The beginning of an object, or of a list of them: no word of a text looks so. A text may end right there.
+_OBJECT = pattern(r"\{\s*(?:[\"'}]|\Z)|\[\s*(?:\{|\Z)")
+_KEY = pattern(r"\{\s*[\"'](\w+)[\"']\s*:")
+# By these words a model takes back what it has said before.
+_FINAL = pattern(
+    r"\bfinal\b|\bfinally\b|\bwait\b|\bcorrect(?:ed|ion)\b|\brevised\b|\bactually\b|\binstead\b|\bupdated?\b|\bsorry\b"
+    r"|\boops\b|\bmistake\b|\bendgültig|\bkorrigiert|\bkorrektur|\bdéfinitive|\bcorrig|\bdefinitiv|\bисправлен|\bокончательн"
+    r"|最终|更正|最終|訂正",
+    re.IGNORECASE,
+)
+# How a list of entries begins, by itself or as the one field of an object.
+_LIST = pattern(r"""(?:\{\s*["']?[\w -]+["']?\s*:\s*)?\[(?=\s*\{)""")
+_NEXT = pattern(r"\s*,?\s*(?=\{)")
+_MAX_STARTS = 200
+_MAX_COMPLAINT = 600
+_STRANGERS = "it names none of the items: every id is to be copied to the letter from the item it belongs to"
+# An entry that cannot be read.
+_LOST = pattern(r"\{[^{}]*\}")
+# What may stand between entries of one reply: marks of a list, a fence, and words that say of which item the next is.
+_BETWEEN = pattern(
+    rf"(?:{_LOST.pattern}|\{{(?![^{{}}]*\}})|[}}\s,;|*\-–—#>.`\"':()\[\]\d]"
+    r"|\b(?:jsonl?|question|pair|sentence|fact|item|entry|id|number|for|and|then|next|[bcdfghjkmnpqrtvwx]{4,6})\b)*",
+    re.IGNORECASE,
+)
+
+
+class NoValueError(ValueError):
+    """The text holds no value of the wanted shape; the message is fit to send back to the model."""
+
+    def __init__(self, complaint: str, *, formless: bool = True, nameless: bool = False) -> None:
+        super().__init__(complaint)
+        self.nameless = nameless
+        """Whether it could be read but for the items, of which none is named."""
+        self.formless = formless
+        """Whether it is not even of that form, as it would be from a server that keeps a model to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found(Generic[T]):
+    """A value in a reply, and the words between it and the one before."""
+
+    value: T
+    before: str
+
+
+def read_value(text: str, shape: type[T], given: BaseModel | None = None) -> T:
+    """The JSON value in `text` that fits `shape`, and names items of what was `given`: bare, fenced or within prose.
+
+    It is brought into its form where it is certain what it means; an entry that cannot be read is left out, with all
+    that is said of the same item. Of several values the last counts where the words before it say so, or where it
+    leaves standing what the others say. Where two are at odds, neither is believed.
+    """
+    tags = Tags(given) if given is not None else None
+    form = ReplyShape(shape, tags)
+    failure = NoValueError("the reply holds no JSON object")
+    found = list[_Found[T]]()
+    for candidate, before in _joined(_candidates(final_channel(text), form), form):
+        try:
+            wire = Wire(tags) if tags else None
+            folded, trouble = form.without_unreadable(form.certain(form.folded(candidate)))
+            value = shape.model_validate_json(json.dumps(folded), context=wire)
+        except ValidationError as error:
+            failure = NoValueError(
+                _complaint(error), formless=any(one["type"] != "value_error" for one in error.errors())
+            )
+            continue
+        except (ValueError, RecursionError):
+            failure = NoValueError("the reply is nested too deeply")
+            continue
+        if wire and form.is_nameless(value, wire):
+            complaint = _complaint(trouble) if trouble else _STRANGERS
+            failure = NoValueError(complaint, formless=False, nameless=True)
+            continue
+        found.append(_Found(value, before))
+    if not found:
+        raise failure
+    settled = max((place for place, one in enumerate(found) if _FINAL.search(one.before)), default=0)
+    if any(_at_odds(one.value, found[-1].value) for one in found[settled:]):
+        raise NoValueError("the reply holds two answers that differ")
+    return _continued(found[settled:], form)
+
+
+def whole_entries(text: str, shape: type[T], given: BaseModel) -> T | None:
+    """What a reply says that breaks off within its list: the entries before that, each of which is about an item of its
+    own, or counts by itself; None where there is no such entry, or the reply is no such list.
+    """
+    tags = Tags(given)
+    form, wire = ReplyShape(shape, tags), Wire(tags)
+    said = without_thoughts(final_channel(text))
+    first = _OBJECT.search(said)
+    begins = _LIST.match(said, first.start()) if first and form.is_severable else None
+    if begins is None:
+        return None
+    loose, at = Loose(said), begins.end()
+    entries: list[object] = []
+    try:
+        loose.value(begins.start())
+    except BrokenOffError:
+        pass
+    except NoJsonError:
+        return None
+    else:
+        # What breaks off is something that was said after it.
+        return None
+    with suppress(BrokenOffError, NoJsonError):
+        while found := _NEXT.match(said, at):
+            value, at = loose.value(found.end())
+            entries.append(value)
+    folded, _ = form.without_unreadable(form.folded(entries))
+    try:
+        value = shape.model_validate_json(json.dumps(folded), context=wire) if entries else None
+    except ValueError:
+        return None
+    return None if value is None or form.is_nameless(value, wire) else value
+
+
+def is_exact(text: str, shape: object) -> bool:
+    """Whether a reply is in its form to the letter, and nothing else: as only a server that keeps to it makes sure."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(shape, type) and issubclass(shape, BaseModel) and ReplyShape(shape).is_exact(value)
+
+
+def _joined(candidates: Sequence[tuple[object, str]], form: ReplyShape) -> Iterator[tuple[object, str]]:
+    """The values with entries that follow one another as one list, as where each has a line of its own."""
+    entries: list[object] = []
+    words = ""
+    for value, before in candidates:
+        goes_on = bool(entries) and form.is_entry(value) and bool(_BETWEEN.fullmatch(before))
+        if entries and not goes_on:
+            yield entries, words
+            entries = []
+        if not form.is_entry(value):
+            yield value, before
+            continue
+        words = words if goes_on else before
+        # What cannot be read was said all the same, of whichever item it names.
+        entries += [form.unreadable(lost) for lost in _LOST.findall(before)]
+        entries.append(value)
+    if entries:
+        yield entries, words
+
+
+def _continued(found: Sequence[_Found[T]], form: ReplyShape) -> T:
+    """The last value, with the entries of those before it that it goes on from: no word stands between them."""
+    last, name = found[-1], form.entries
+    said: list[Any] = list(getattr(last.value, name)) if name else []
+    if not (said and isinstance(said[0], BaseModel)):
+        return last.value
+    for one, after in zip(reversed(found[:-1]), reversed(found[1:]), strict=True):
+        if not _BETWEEN.fullmatch(after.before):
+            break
+        said = [entry for entry in getattr(one.value, name) if entry not in said] + said
+    return last.value.model_copy(update={name: said})
+
+
+def _candidates(text: str, form: ReplyShape) -> list[tuple[object, str]]:
+    """The whole JSON values outside of thoughts, each with the words before it."""
+    found: list[tuple[object, str]] = []
+    at = said_to = tries = 0
+    lost = False
+    loose = Loose(text)
+    while start := _START.search(text, at):
+        if start["thought"]:
+            closing = CLOSING.search(text, start.end())
+            if closing is None:
+                # Whatever stands before is the beginning of an answer that was thought better of.
+                raise NoValueError("the reply ends within its thoughts", formless=False)
+            at = said_to = closing.end()
+            continue
+        if start["thought_ends"]:
+            # Some servers keep the opening sign to themselves.
+            found.clear()
+            at = said_to = start.end()
+            continue
+        tries += 1
+        if tries > _MAX_STARTS:
+            break
+        read = _read_at(loose, start.start(), first=not found)
+        if read is None:
+            lost = lost or ((key := _KEY.match(text, start.start())) is not None and form.is_of_a_tree(key[1]))
+            at = start.end()
+            continue
+        value, at = read
+        # Beside a part of a tree that cannot be read the others are not the tree.
+        if form.may_be(value) and not (lost and form.is_entry(value)):
+            found.append((value, text[said_to : start.start()]))
+            said_to = at
+    return found
+
+
+def _read_at(loose: Loose, start: int, *, first: bool) -> tuple[object, int] | None:
+    """The value that begins there, and where it ends; None where none does."""
+    try:
+        return loose.value(start)
+    except BrokenOffError:
+        if first or _OBJECT.match(loose.text, start):
+            # What is whole inside a value that breaks off is a part of the answer, and not the answer.
+            raise NoValueError("the reply breaks off within its JSON") from None
+    except NoJsonError:
+        pass
+    return None
+
+
+def _at_odds(one: BaseModel, other: BaseModel) -> bool:
+    """Whether two values speak differently of an item of which both speak; or differ, where they speak of none."""
+    first, second = one.model_dump(mode="json"), other.model_dump(mode="json")
+    if first == second:
+        return False
+    ours, theirs = _entries(first), _entries(second)
+    if not ours and not theirs:
+        return True
+    return any(ours[key] != theirs[key] for key in ours.keys() & theirs.keys())
+
+
+def _entries(value: dict[str, Any]) -> dict[tuple[str, int], object]:
+    """The entries of a reply by the item that they name."""
+    return {
+        (name, one["id"]): one
+        for name, entries in value.items()
+        if isinstance(entries, list)
+        for one in entries
+        if isinstance(one, dict) and "id" in one
+    }
+
+
+def _complaint(error: ValidationError) -> str:
+    lines = [f"{'.'.join(str(part) for part in item['loc']) or 'the value'}: {item['msg']}" for item in error.errors()]
+    return "; ".join(lines)[:_MAX_COMPLAINT]

@@ -1,0 +1,183 @@
+"""Puts a dossier together. It only reads, but keeps links between texts that nobody has looked up before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+
+from redraft.domain import Document
+from redraft.errors import RunError
+from redraft.evaluators.panel import withdrawn
+from redraft.report.dossier.contents import (
+    DocumentEntry,
+    Dossier,
+    FindingEntry,
+    Places,
+    RoundEntry,
+    RunEntry,
+    Withdrawn,
+)
+from redraft.report.dossier.findings import FindingRecord, positions, sentence_numbers, sentences
+from redraft.report.dossier.judged import calls, chapters, items, pieces, prompts, scores, trees
+from redraft.report.history.lineage import Lineage, read_lineage
+from redraft.report.history.results import Result, document_read
+from redraft.report.history.trace import RunTrace, Turn, read_trace
+from redraft.settings import FIGURES
+from redraft.store.store import Store
+from redraft.text.cleaning import clean, one_line, scrubbed, scrubbed_all
+from redraft.text.embeddings import Encoder
+from redraft.text.languages import primary, reading
+from redraft.text.words import count_words
+
+_WITHOUT_DRAFT = ("pack", "keyfacts", "compare", "lineage")
+
+
+def read_dossier(store: Store, key: str, *, source: bool = True, encoder: Encoder | None = None) -> Dossier:
+    """Everything there is to look at in a run, by its id or the beginning of it.
+
+    Without `source` the document's text is left out, but for what is cited. Raises a `RunError` where there is no such
+    run, or where it is of a kind that makes no summary.
+    """
+    trace = read_trace(store, key)
+    result = trace.result
+    if result.run.kind in _WITHOUT_DRAFT:
+        raise RunError(
+            f"run {result.run.id} made no summary: it is of the kind {result.run.kind}",
+            hint=f"redraft show {result.run.id}",
+        )
+    document = document_read(store, result.run)
+    lineage = read_lineage(store, result.run.id, encoder=encoder) if result.draft else None
+    with reading(document):
+        return _put_together(store, trace, document, lineage, source=source)
+
+
+def _put_together(
+    store: Store, trace: RunTrace, document: Document, lineage: Lineage | None, *, source: bool
+) -> Dossier:
+    result, places = trace.result, Places(document)
+    record = FindingRecord(trace, sentence_numbers(lineage) if lineage else {}, places)
+    told = tuple(sentences(lineage, places, record.entries)) if lineage else ()
+    return Dossier(
+        holds=_holds(document, source=source),
+        run=_run(trace),
+        document=DocumentEntry(
+            id=document.id,
+            title=one_line(document.title),
+            characters=len(document.text),
+            words=count_words(document.text),
+            sections=tuple(
+                {"title": one_line(one.title), "level": one.level, "start": one.span.start, "end": one.span.end}
+                for one in document.sections
+            ),
+            text=document.text if source else None,
+            language=primary(document.language),
+        ),
+        draft=result.run.draft,
+        summary=lineage.text if lineage else None,
+        words=result.draft.words if result.draft else 0,
+        sentences=told,
+        findings=record.entries,
+        scores=tuple(scores(result)),
+        rounds=tuple(_rounds(trace, record)),
+        compared=scrubbed(one_line(result.compared.said)) if result.compared else "",
+        items=tuple(items(store, result, places)),
+        trees=tuple(trees(store, result, places)),
+        positions=positions(lineage) if lineage and any(one.sources for one in told) else None,
+        chapters=tuple(chapters(result)),
+        pieces=tuple(pieces(store, result, places)),
+        calls=tuple(calls(store, result.run.id)),
+        prompts=tuple(prompts(store, result)),
+        left_out=tuple(_left_out(result, record.entries, source=source)),
+    )
+
+
+def _holds(document: Document, *, source: bool) -> str:
+    length = f"{len(document.text):,} characters"
+    if source:
+        return f"It contains the whole text of the document, {length}."
+    return (
+        f"Of the document's text, {length}, it contains only the passages that it cites, and what was drafted from it."
+    )
+
+
+def _run(trace: RunTrace) -> RunEntry:
+    result, run = trace.result, trace.run
+    return RunEntry(
+        id=run.id,
+        kind=run.kind,
+        status=result.status,
+        stopped=run.stop_reason or "",
+        why=clean(run.why),
+        error=scrubbed((run.error or {}).get("message", "")),
+        parent=run.parent,
+        model=scrubbed(run.settings.model),
+        judges=tuple(scrubbed(judge) for judge in result.judges) if run.judging else (),
+        strategy=run.settings.strategy,
+        version=run.version,
+        tokenizer=run.tokenizer,
+        created=run.created,
+        updated=run.updated,
+        settings=scrubbed_all(run.settings.model_dump(mode="json", exclude={"key_env"})),
+        judging=scrubbed_all(run.judging.model_dump(mode="json")) if run.judging else None,
+        refinement=scrubbed_all(run.refinement.model_dump(mode="json")) if run.refinement else None,
+        limits=run.limits.model_dump(mode="json"),
+        usage=asdict(result.usage),
+    )
+
+
+def _rounds(trace: RunTrace, record: FindingRecord) -> Iterator[RoundEntry]:
+    for turn in trace.turns:
+        made = turn.made
+        yield RoundEntry(
+            number=made.number,
+            draft=turn.draft.id,
+            base=trace.number(made.base),
+            text=clean(turn.draft.text),
+            words=turn.draft.words,
+            scores=turn.scores,
+            self_check=bool(trace.result.self_checked),
+            unjudged=_unjudged(turn),
+            aims=made.aims,
+            findings=record.numbered(turn.mending),
+            found=record.numbered(turn.findings),
+            taken=made.accepted,
+            reason=scrubbed(one_line(made.reason)),
+            why=clean(made.why),
+            instruction=clean(made.instruction),
+            looked_up=tuple(replace(one, asked=one_line(one.asked), said=one_line(one.said)) for one in turn.lookups),
+            notes=tuple(scrubbed(note) for note in turn.draft.notes),
+            result=turn.draft.id == trace.run.draft,
+            withdrawn=tuple(_withdrawn(turn)),
+        )
+
+
+def _withdrawn(turn: Turn) -> Iterator[Withdrawn]:
+    for name, one in turn.evaluations.items():
+        for gone in withdrawn(one):
+            said = {key: one_line(str(gone.get(key, ""))) for key in ("sentence", "question", "quote", "reason")}
+            yield Withdrawn(metric=name, judge=one_line(str(gone.get("by", ""))), **said)
+
+
+def _unjudged(turn: Turn) -> dict[str, int]:
+    return {name: one.unjudged for name, one in turn.evaluations.items() if name not in FIGURES and one.unjudged}
+
+
+def _left_out(result: Result, findings: tuple[FindingEntry, ...], *, source: bool) -> Iterator[str]:
+    """What a reader would miss, and cannot know of."""
+    if not source:
+        yield "The document's text was left out on request; passages that are cited are quoted."
+    for gap in result.gaps:
+        which = f"{result.unit.capitalize()} {gap.chunk + 1} of {result.chunks}"
+        yield f"{which} of the document is not in the summary: {scrubbed(gap.reason)}"
+    for metric, reason in result.unscored.items():
+        yield f"There is no score of {metric}: {scrubbed(reason)}"
+    for metric, number in result.unjudged.items():
+        yield f"Without a verdict are {number:,} of the items of {metric}."
+    for metric, what in result.missing.items():
+        for one in what:
+            yield f"Missing in what {metric} rests on: {scrubbed(one)}"
+    for number in result.lost:
+        yield f"No revision came back in round {number}."
+    if adrift := sum(1 for one in findings if one.sentence is None and one.about and one.state == "open"):
+        yield f"{adrift:,} findings are about sentences that are not found in the summary as they were quoted."
+    yield "What models replied word for word is kept in the database and not in here."

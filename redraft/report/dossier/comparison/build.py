@@ -1,0 +1,224 @@
+"""Puts runs beside each other. It only reads, but keeps links between texts that nobody has looked up before."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from statistics import fmean
+
+from redraft.errors import UsageError
+from redraft.evaluators.bootstrap import RESAMPLES
+from redraft.report.dossier.comparison.contents import (
+    ComparedRuns,
+    ContestantScore,
+    DocumentBeside,
+    RunBeside,
+    RunsBeside,
+)
+from redraft.report.dossier.comparison.contestants import RunGroup, differing, grouped
+from redraft.report.dossier.comparison.pairs import (
+    ALIGNED,
+    aligned,
+    differences,
+    differences_by_fifth,
+    pairs,
+    shares_by_fifth,
+    warnings,
+)
+from redraft.report.dossier.comparison.sides import LEAST, Side, interval_of_mean, left_out, read_side
+from redraft.store.store import Store
+from redraft.text.cleaning import one_line, scrubbed
+from redraft.text.embeddings import Encoder
+from redraft.text.languages import primary
+
+_LIST_RUNS = "`redraft runs` lists them"
+_HOLDS = (
+    "It contains the summaries, and of what they are about the questions and key facts that they were judged by, with "
+    "the answers and the passages that these come from."
+)
+_NAMES = "name two runs or more: redraft compare-runs RUN RUN"
+
+
+def read_beside(store: Store, keys: Sequence[str], *, encoder: Encoder | None = None) -> RunsBeside:
+    """Runs beside each other, by their ids or the beginnings of them; `NAME=RUN` says what a contestant is called.
+
+    Raises a `UsageError` where there is nothing to compare: one run only, the same run twice, runs of different
+    documents none of which has two contestants, runs that nobody has judged.
+    """
+    if len(keys) < 2:
+        raise UsageError("there is nothing to compare: only one run is named", hint=_NAMES)
+    sides = [read_side(store, run, named, encoder) for named, run in map(_parted, keys)]
+    twice = [run for run, times in Counter(side.run.id for side in sides).items() if times > 1]
+    if twice:
+        raise UsageError(f"run {twice[0]} is named twice", hint=_LIST_RUNS)
+    return _beside(sides)
+
+
+def _parted(key: str) -> tuple[str, str]:
+    named, _, run = key.rpartition("=")
+    return named.strip(), run.strip()
+
+
+def _beside(sides: Sequence[Side]) -> RunsBeside:
+    documents = tuple(dict.fromkeys(side.run.document for side in sides))
+    _check_pairs(sides, documents)
+    metrics = _metrics(sides)
+    groups = grouped(sides)
+    named = {name: side for group in groups for name, side in group.named}
+    found = tuple(pairs(groups, documents))
+    if not found:
+        raise UsageError("no document has summaries of two contestants", hint="compare runs on the same documents")
+    return RunsBeside(
+        title=_title(sides, groups, documents),
+        holds=_HOLDS,
+        warnings=tuple(_warnings(metrics, groups, documents)),
+        contestants=tuple(_contestant(group, metrics, documents) for group in groups),
+        runs=tuple(_run(name, group, side) for group in groups for name, side in group.named),
+        documents=tuple(_documents(named, documents)),
+        differences=tuple(one for pair in found for one in differences(pair, metrics)),
+        fifths=tuple(one for pair in found for one in differences_by_fifth(pair, metrics)),
+        settings=tuple(differing(groups)),
+        cautions=tuple(_cautions(groups, documents)),
+    )
+
+
+def _check_pairs(sides: Sequence[Side], documents: Sequence[str]) -> None:
+    if len(documents) == len(sides):
+        titles = [one_line(side.document.title, 60) or "Untitled" for side in sides]
+        raise UsageError(
+            f"these runs are of different documents, none of which has two of them: {', '.join(titles)}",
+            hint="`redraft runs --document ID|WORDS` lists those of a document",
+        )
+
+
+def _metrics(sides: Sequence[Side]) -> tuple[str, ...]:
+    """The metrics that give a score to some run. One of them at least has to give it to two."""
+    times = Counter(metric for side in sides for metric in side.scored)
+    if any(number > 1 for number in times.values()):
+        return tuple(times)
+    judged = [side.run.id for side in sides if side.scored]
+    if not judged:
+        raise UsageError("none of these runs has a score", hint="redraft evaluate SOURCE SUMMARY judges a summary")
+    raise UsageError(
+        "no metric gives a score to two of these runs",
+        hint="judge them by the same: redraft evaluate SOURCE SUMMARY --metric NAME",
+    )
+
+
+def _title(sides: Sequence[Side], groups: Sequence[RunGroup], documents: Sequence[str]) -> str:
+    if len(documents) == 1:
+        return one_line(sides[0].document.title) or "Untitled"
+    return f"{len(groups)} contestants, {len(documents):,} documents"
+
+
+def _warnings(metrics: Sequence[str], groups: Sequence[RunGroup], documents: Sequence[str]) -> Iterator[str]:
+    sides = {name: side for group in groups for name, side in group.named}
+    yield from warnings(metrics, sides)
+    for group in groups:
+        for metric in metrics:
+            scores = [one for side in group.sides for one in side.scores if one.metric == metric]
+            if unjudged := sum(one.unjudged for one in scores):
+                items = f"{unjudged:,} of {sum(one.judged for one in scores) + unjudged:,} items"
+                have = "has" if unjudged == 1 else "have"
+                yield f"{group.letter}: {items} of {metric.replace('_', ' ')} {have} no verdict: that counts nowhere."
+    alone = sum(1 for one in documents if sum(1 for group in groups if group.on(one)) < 2)
+    if alone:
+        yield f"{alone:,} of {len(documents):,} documents have runs of one contestant only: they are in no difference."
+    for first, second in combinations(groups, 2):
+        if not any(first.on(one) and second.on(one) for one in documents):
+            yield f"{first.letter} and {second.letter} have no document in common."
+    if any(side.used.cached for side in sides.values()):
+        yield "Some answers were taken from earlier runs: what such a run cost is less than it would cost alone."
+
+
+def _contestant(group: RunGroup, metrics: Sequence[str], documents: Sequence[str]) -> ComparedRuns:
+    used = [side.used for side in group.sides]
+    costs = [one.cost_usd for one in used]
+    return ComparedRuns(
+        letter=group.letter,
+        label=scrubbed(group.label),
+        runs=group.names,
+        scores=tuple(one for metric in metrics if (one := _score(group, metric, documents))),
+        cost_usd=None if None in costs else fmean(cost for cost in costs if cost is not None),
+        tokens=fmean(one.prompt_tokens + one.completion_tokens for one in used),
+        seconds=fmean(one.seconds for one in used),
+        words=fmean(side.result.draft.words if side.result.draft else 0 for side in group.sides),
+        fifths=shares_by_fifth(group.sides),
+    )
+
+
+def _score(group: RunGroup, metric: str, documents: Sequence[str]) -> ContestantScore | None:
+    told = [[side.scored[metric] for side in group.on(one) if metric in side.scored] for one in documents]
+    means = [fmean(values) for values in told if values]
+    if not means:
+        return None
+    alone = next(one for side in group.sides for one in side.scores if one.metric == metric)
+    interval = interval_of_mean(means) if len(documents) > 1 else alone.interval
+    return ContestantScore(metric=metric, mean=fmean(means), interval=interval, documents=len(means))
+
+
+def _run(name: str, group: RunGroup, side: Side) -> RunBeside:
+    run, draft = side.run, side.result.draft
+    return RunBeside(
+        name=name,
+        run=run.id,
+        kind=run.kind,
+        status=side.result.status,
+        document=run.document,
+        contestant=group.letter,
+        model=one_line(scrubbed(run.settings.model)),
+        judges=tuple(one_line(scrubbed(judge)) for judge in side.result.judges) if run.judging else (),
+        strategy=one_line(run.settings.strategy),
+        version=run.version,
+        created=run.created,
+        words=draft.words if draft else 0,
+        used=side.used,
+        summary=draft.text if draft else "",
+        sentences=side.sentences,
+        scores=side.scores,
+        positions=side.positions,
+        left_out=tuple(left_out(side)),
+        language="" if run.settings.language else primary(side.document.language),
+    )
+
+
+def _documents(named: Mapping[str, Side], documents: Sequence[str]) -> Iterator[DocumentBeside]:
+    first = 1
+    for document in documents:
+        sides = {name: side for name, side in named.items() if side.run.document == document}
+        items = aligned(sides, first)
+        first += len(items)
+        side = next(iter(sides.values()))
+        yield DocumentBeside(
+            id=document,
+            title=one_line(side.document.title) or "Untitled",
+            language=primary(side.document.language),
+            words=side.document_words,
+            runs=tuple(sides),
+            items=items,
+        )
+
+
+def _cautions(groups: Sequence[RunGroup], documents: Sequence[str]) -> Iterator[str]:
+    drawn = "documents" if len(documents) > 1 else "items"
+    yield (
+        f"An interval is what holds 95 % of {RESAMPLES:,} resamples of the {drawn}. It says how much the figure would "
+        f"differ if others had been drawn, and nothing of how well the judges judge. From fewer "
+        f"than {LEAST} there is none."
+    )
+    if len(documents) > 1:
+        yield "With few documents an interval is too narrow: it leaves out the truth more often than it should."
+        yield "Several runs of a contestant on one document are draws of the same, and count with their mean."
+    else:
+        paired = " and ".join(name.replace("_", " ") for name in ALIGNED)
+        yield (
+            f"Differences are paired by item, of {paired}: the others are judged by each summary's own sentences. That "
+            "one summary of one document does better says little of the model that wrote it: compare several documents."
+        )
+    if len(groups) > 2:
+        yield "Where nothing differs, one interval in twenty leaves out 0 all the same: look at many, and some do."
+    yield (
+        "What a run cost is all that it took: drafting, judging, revising, and where it was the first to need them the "
+        "document's questions and key facts."
+    )

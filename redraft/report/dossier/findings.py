@@ -1,0 +1,194 @@
+"""Everything that was found wrong in a run, with what became of it; and the sentences of its summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from redraft.domain import Finding, Round
+from redraft.report.dossier.contents import (
+    FindingEntry,
+    FindingOutcome,
+    Places,
+    Positions,
+    SentenceEntry,
+    SourceEntry,
+    State,
+)
+from redraft.report.history.changes import DraftDiff, SentenceChange, difference
+from redraft.report.history.lineage import DRIFTS, By, Lineage, Origin
+from redraft.report.history.trace import RunTrace, Turn
+from redraft.rulings import PointAnswer
+from redraft.text.cleaning import one_line
+from redraft.text.positions import Mass, bins, density, shares, spread
+from redraft.text.sentences import is_heading
+
+_ORDER: tuple[State, ...] = ("open", "mended", "set aside")
+
+
+@dataclass(slots=True)
+class _Known:
+    """A finding, and where in the run it came up."""
+
+    finding: Finding
+    rounds: list[int] = field(default_factory=list)
+    aimed: list[FindingOutcome] = field(default_factory=list)
+
+
+class FindingRecord:
+    """The findings of a run, numbered: those that hold of the result first, in the order of its sentences."""
+
+    def __init__(self, trace: RunTrace, numbers: Mapping[str, int], places: Places) -> None:
+        """`numbers` are those of the result's sentences, by their words."""
+        self._trace = trace
+        self._sentences = numbers
+        self._places = places
+        self._result = next((turn for turn in trace.turns if turn.draft.id == trace.run.draft), None)
+        self._line = _line_of_descent(trace, self._result)
+        known = self._gathered()
+        ordered = sorted(known.values(), key=lambda one: (_ORDER.index(self._state(one)), self._about(one) or 10**9))
+        self.numbers = {one.finding.id: number for number, one in enumerate(ordered, 1)}
+        self.entries = tuple(self._entry(one) for one in ordered)
+
+    def numbered(self, findings: Sequence[Finding]) -> tuple[int, ...]:
+        """The numbers of findings."""
+        return tuple(sorted({self.numbers[one.id] for one in findings if one.id in self.numbers}))
+
+    def _gathered(self) -> dict[str, _Known]:
+        known: dict[str, _Known] = {}
+        by_draft = {turn.draft.id: turn for turn in self._trace.turns}
+        for turn in self._trace.turns:
+            for finding in turn.findings:
+                known.setdefault(finding.id, _Known(finding)).rounds.append(turn.made.number)
+            base = by_draft.get(turn.made.base or "")
+            if base is None:
+                continue
+            answers = _answers(difference(base, turn))
+            for finding in turn.mending:
+                one = known.setdefault(finding.id, _Known(finding))
+                said = {one.finding: one for one in turn.made.answers}.get(finding.id)
+                one.aimed.append(_answered(turn.made, finding.id in answers, answers.get(finding.id), said))
+        for one in known.values():
+            one.rounds = sorted(set(one.rounds))
+        return known
+
+    def _state(self, one: _Known) -> State:
+        if self._result is None or self._result.made.number in one.rounds:
+            return "open"
+        return "mended" if any(number in self._line for number in one.rounds) else "set aside"
+
+    def _about(self, one: _Known) -> int | None:
+        """The number of the sentence it is about, if that is one of the result's."""
+        return self._sentences.get(one_line(one.finding.sentence)) if one.finding.sentence else None
+
+    def _entry(self, one: _Known) -> FindingEntry:
+        finding = one.finding
+        evidence = finding.evidence
+        return FindingEntry(
+            number=self.numbers[finding.id],
+            id=finding.id,
+            metric=finding.metric,
+            kind=finding.kind,
+            task=finding.task,
+            explanation=finding.explanation,
+            sentence=self._about(one),
+            about=one_line(finding.sentence),
+            question=one_line(finding.question),
+            found=one_line(finding.found),
+            expected=one_line(finding.expected),
+            evidence=self._places.at(evidence.span) if evidence else None,
+            said=one_line(evidence.text) if evidence else "",
+            judges=f"{finding.said_by[0]} of {finding.said_by[1]} judges" if finding.said_by else "",
+            rounds=tuple(one.rounds),
+            aimed=tuple(one.aimed),
+            state=self._state(one),
+        )
+
+
+def _line_of_descent(trace: RunTrace, result: Turn | None) -> set[int]:
+    """The rounds whose drafts the result goes back to, with its own."""
+    by_draft = {turn.draft.id: turn for turn in trace.turns}
+    line: set[int] = set()
+    while result is not None and result.made.number not in line:
+        line.add(result.made.number)
+        result = by_draft.get(result.made.base or "")
+    return line
+
+
+def _answers(found: DraftDiff) -> dict[str, SentenceChange | None]:
+    """By id the findings that are gone, with the change to thank for it, where it was one."""
+    gone: dict[str, SentenceChange | None] = {finding.id: None for finding in found.answered}
+    return gone | dict(_thanks(found))
+
+
+def _thanks(found: DraftDiff) -> Iterator[tuple[str, SentenceChange]]:
+    for change in found.changes:
+        for finding in change.answers:
+            yield finding.id, change
+
+
+def _answered(made: Round, gone: bool, change: SentenceChange | None, said: PointAnswer | None) -> FindingOutcome:
+    return FindingOutcome(
+        round=made.number,
+        taken=made.accepted,
+        gone=gone,
+        before=change.before if change else "",
+        after=change.after if change else "",
+        became=said.became if said else "",
+        words=one_line(said.said) if said else "",
+    )
+
+
+_BINS = 10
+
+
+def sentence_numbers(lineage: Lineage) -> dict[str, int]:
+    """The number of each sentence by its words; of the first where several have the same."""
+    found: dict[str, int] = {}
+    for one in lineage.sentences:
+        found.setdefault(one.text, one.number)
+    return found
+
+
+def sentences(lineage: Lineage, places: Places, findings: Sequence[FindingEntry]) -> Iterator[SentenceEntry]:
+    """Each sentence of a draft."""
+    about: dict[int, list[int]] = {}
+    for finding in findings:
+        if finding.sentence is not None and finding.state == "open":
+            about.setdefault(finding.sentence, []).append(finding.number)
+    for one in lineage.sentences:
+        heading = is_heading(one.text)
+        yield SentenceEntry(
+            number=one.number,
+            start=one.span.start,
+            end=one.span.end,
+            text=one.text,
+            sources=() if heading else tuple(_source(origin, places, one.by) for origin in one.places),
+            drift=DRIFTS[one.drift] if one.drift and not heading else "",
+            invented=one.invented if not one.places and not heading else "",
+            findings=tuple(about.get(one.number, ())),
+        )
+
+
+def _source(origin: Origin, places: Places, by: By) -> SourceEntry:
+    return SourceEntry(place=places.known(origin.span), weight=round(origin.weight, 3), way=origin.way, by=by)
+
+
+def positions(lineage: Lineage) -> Positions:
+    """From where in the document the draft comes: each sentence counts one, parted among its places."""
+    length = max(1, len(lineage.document.text))
+    told = [one for one in lineage.sentences if not is_heading(one.text)]
+    traced = [one for one in told if one.places]
+    found = [
+        Mass((origin.span.start + origin.span.end) / 2 / length, origin.weight / sum(o.weight for o in one.places))
+        for one in traced
+        for origin in one.places
+    ]
+    return Positions(
+        traced=len(traced),
+        untraced=len(told) - len(traced),
+        thirds=tuple(shares(found, bins(3))),
+        bins=tuple(shares(found, bins(_BINS))),
+        density=tuple(density(found)),
+        spread=spread(found, min(len(traced), _BINS)),
+    )

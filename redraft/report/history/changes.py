@@ -1,0 +1,281 @@
+"""The difference of two drafts, sentence by sentence, and which findings each change answered."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from math import log
+from typing import Literal, NamedTuple
+
+from pydantic_core import to_jsonable_python
+
+from redraft.domain import REVIEW, Finding
+from redraft.evaluators.metric_info import aim_of
+from redraft.report.history.trace import Turn
+from redraft.text.sentences import worded
+
+Kind = Literal["added", "removed", "changed"]
+Piece = tuple[Literal["=", "-", "+"], str]
+"""Words that are in both sentences, only in the first, or only in the second."""
+
+# Two sentences with half of their words in common, rare words counting more, are one that was changed.
+_LIKE = 0.5
+# A word of more sentences than this does not help to find the one that is alike; nor do more sentences than that.
+_COMMON = 32
+_CANDIDATES = 8
+# The words of sentences longer than this are not compared one by one.
+_LONG = 400
+# A sentence holds an answer that shares this much of its words.
+_HOLDS = 0.6
+_NOBODY = -1
+_WORD = re.compile(r"\w+", re.UNICODE)
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceChange:
+    """A sentence that was added, removed or changed, and the findings on the earlier draft that this answered."""
+
+    kind: Kind
+    before: str
+    after: str
+    answers: tuple[Finding, ...] = ()
+
+    @property
+    def words(self) -> list[Piece]:
+        """The sentence before and after, word by word."""
+        return changed_words(self.before, self.after)
+
+
+@dataclass(frozen=True, slots=True)
+class DraftDiff:
+    """What changed from one draft to another. `answered` are the findings gone without a sentence to thank for it."""
+
+    changes: tuple[SentenceChange, ...]
+    kept: int
+    moved: tuple[str, ...]
+    answered: tuple[Finding, ...] = ()
+    new: tuple[Finding, ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        """The difference, as programs read it."""
+        return {
+            "kept": self.kept,
+            "moved": list(self.moved),
+            "changes": [
+                to_jsonable_python(one) | {"words": [list(piece) for piece in one.words]} for one in self.changes
+            ],
+            "answered_elsewhere": to_jsonable_python(self.answered),
+            "new": to_jsonable_python(self.new),
+        }
+
+
+def difference(before: Turn, after: Turn) -> DraftDiff:
+    """What changed between the drafts of two rounds, and what became of the findings on the first.
+
+    The turns are those of one `redraft.Trace`, in whichever order of rounds; a finding counts as answered only where
+    its metric has judged both.
+    """
+    changed = changes_between(before.draft.text, after.draft.text)
+    successors = {change.before: change.after for change in changed.changes if change.before}
+    open_still = {_complaint(one, one.sentence) for one in after.findings}
+    known = {(one.kind, *_complaint(one, successors.get(one.sentence, one.sentence))) for one in before.findings}
+    gone = [
+        finding
+        for finding in before.findings
+        if finding.metric in _judged(after)
+        and _complaint(finding, successors.get(finding.sentence, finding.sentence)) not in open_still
+    ]
+    come = [
+        finding
+        for finding in after.findings
+        if finding.metric in _judged(before) and (finding.kind, *_complaint(finding, finding.sentence)) not in known
+    ]
+    answered: dict[int, list[Finding]] = defaultdict(list)
+    thanks = _Credits(changed.changes, after)
+    for finding in gone:
+        answered[thanks.of(finding)].append(finding)
+    changes = tuple(replace(change, answers=tuple(answered[n])) for n, change in enumerate(changed.changes))
+    return replace(changed, changes=changes, answered=tuple(answered[_NOBODY]), new=tuple(come))
+
+
+def _complaint(finding: Finding, sentence: str) -> tuple[str, ...]:
+    """What it is about: a question of the document's, or a claim of a sentence, even if that was changed since."""
+    if aim_of(finding.metric) == "content":
+        return finding.metric, finding.question or finding.expected or finding.explanation
+    return finding.metric, sentence, finding.question, finding.explanation
+
+
+def _judged(turn: Turn) -> list[str]:
+    """The metrics that have a say on the draft: where one has no verdict, nothing is known of what it had found."""
+    said = turn.evaluations.items()
+    return [name for name, one in said if (one.outcome != "failed" or one.judged) and name != REVIEW]
+
+
+class _Credits:
+    """Which change is to be thanked for a finding that is there no more."""
+
+    def __init__(self, changes: Sequence[SentenceChange], after: Turn) -> None:
+        self._changes = changes
+        self._by_old = {change.before: n for n, change in reversed(list(enumerate(changes))) if change.before}
+        self._by_new = {change.after: n for n, change in reversed(list(enumerate(changes))) if change.after}
+        self._words = [_words(change.after) for change in changes]
+        self._weights = _weights(self._words)
+        self._resting = _resting_on(after)
+
+    def of(self, finding: Finding) -> int:
+        """The sentence that it was about and what became of it, or the one that the judge or the words point to."""
+        about = self._by_old.get(finding.sentence, _NOBODY)
+        if about != _NOBODY and self._changes[about].after:
+            return about
+        for sentence in self._resting.get(finding.question or finding.expected, ()):
+            if sentence in self._by_new:
+                return self._by_new[sentence]
+        return about if about != _NOBODY else self._holding(finding)
+
+    def _holding(self, finding: Finding) -> int:
+        """The change that brought in the answer, or else its evidence, if one did."""
+        for wanted in (finding.expected, finding.evidence.text if finding.evidence else ""):
+            looked_for = _words(wanted)
+            shares = [_share(looked_for, words, self._weights) for words in self._words]
+            if max(shares, default=0.0) >= _HOLDS:
+                return shares.index(max(shares))
+        return _NOBODY
+
+
+def _resting_on(turn: Turn) -> dict[str, list[str]]:
+    """Which sentences of the draft answer the document's questions, or state its key facts, as the judges have it."""
+    texts = dict(enumerate(worded(turn.draft.text), 1))
+    resting: dict[str, list[str]] = {}
+    for evaluation in turn.evaluations.values():
+        for item, items in (("question", "questions"), ("fact", "facts")):
+            judged = evaluation.details.get(items)
+            for one in judged if isinstance(judged, list) else []:
+                resting[one[item]] = [texts[number] for number in one["sentences"] if number in texts]
+    return resting
+
+
+def changes_between(before: str, after: str) -> DraftDiff:
+    """The sentences that were added, removed or changed, in the order of the later draft. Takes near-linear time."""
+    old, new = (worded(text) for text in (before, after))
+    places = {key: at for at, key in enumerate(_numbered(new))}
+    kept = {at: places[key] for at, key in enumerate(_numbered(old)) if key in places}
+    gone = [at for at in range(len(old)) if at not in kept]
+    come = sorted(set(range(len(new))) - set(kept.values()))
+    pairs = _pairs(old, new, gone, come)
+    changes = [(at, 1, 0, SentenceChange("changed", old[pairs[at]], new[at])) for at in come if at in pairs]
+    changes += [(at, 1, 0, SentenceChange("added", "", new[at])) for at in come if at not in pairs]
+    following, paired = _next_kept(kept, len(old), len(new)), set(pairs.values())
+    changes += [(following[at], 0, at, SentenceChange("removed", old[at], "")) for at in gone if at not in paired]
+    in_order = _rising([kept[at] for at in sorted(kept)])
+    moved = tuple(new[at] for at in sorted(set(kept.values()) - in_order))
+    return DraftDiff(tuple(change for *_, change in sorted(changes, key=lambda one: one[:3])), len(kept), moved)
+
+
+def _numbered(sentences: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """Each sentence with how often it stood there before: that tells repeated ones apart, and keeps the time linear."""
+    seen: Counter[str] = Counter()
+    for sentence in sentences:
+        yield sentence, seen[sentence]
+        seen[sentence] += 1
+
+
+def _next_kept(kept: Mapping[int, int], old: int, new: int) -> list[int]:
+    """For each sentence of the earlier draft, where in the later one the next stands that is in both."""
+    following = [new] * old
+    for at in range(old - 2, -1, -1):
+        following[at] = kept.get(at + 1, following[at + 1])
+    return following
+
+
+def _rising(numbers: Sequence[int]) -> set[int]:
+    """The longest rising sequence within different numbers: what is in it has kept its place."""
+    ends: list[int] = []
+    tails: list[int] = []
+    before: dict[int, int | None] = {}
+    for number in numbers:
+        at = bisect_left(ends, number)
+        before[number] = tails[at - 1] if at else None
+        ends[at : at + 1] = [number]
+        tails[at : at + 1] = [number]
+    chain: set[int] = set()
+    last = tails[-1] if tails else None
+    while last is not None:
+        chain.add(last)
+        last = before[last]
+    return chain
+
+
+class _Likeness(NamedTuple):
+    """How alike two sentences are, and where they stand."""
+
+    score: float
+    old: int
+    new: int
+
+
+def _pairs(old: Sequence[str], new: Sequence[str], gone: Sequence[int], come: Sequence[int]) -> dict[int, int]:
+    """Which new sentence is a changed old one: the likest pair first, each sentence in one pair."""
+    words = {("old", at): _words(old[at]) for at in gone} | {("new", at): _words(new[at]) for at in come}
+    weights = _weights(list(words.values()))
+    holding: dict[str, list[int]] = defaultdict(list)
+    for at in come:
+        for word in words["new", at]:
+            holding[word].append(at)
+    found = []
+    for at in gone:
+        mine = words["old", at]
+        shared = Counter(other for word in mine if len(holding[word]) <= _COMMON for other in holding[word])
+        for other, _ in shared.most_common(_CANDIDATES):
+            found.append(_Likeness(_likeness(mine, words["new", other], weights), at, other))
+    pairs: dict[int, int] = {}
+    taken: set[int] = set()
+    for one in sorted(found, key=lambda one: (-one.score, abs(one.old - one.new), one.old)):
+        if one.score >= _LIKE and one.old not in taken and one.new not in pairs:
+            pairs[one.new] = one.old
+            taken.add(one.old)
+    return pairs
+
+
+def _words(sentence: str) -> Counter[str]:
+    return Counter(_WORD.findall(sentence.casefold()))
+
+
+def _weights(sentences: Sequence[Mapping[str, int]]) -> dict[str, float]:
+    """The rarer a word, the more it tells."""
+    counts = Counter(word for sentence in sentences for word in sentence)
+    return {word: log(1 + len(sentences) / count) for word, count in counts.items()}
+
+
+def _likeness(one: Counter[str], other: Counter[str], weights: Mapping[str, float]) -> float:
+    """Twice what is in both, over what is in each."""
+    common = sum(weights[word] * count for word, count in (one & other).items())
+    return 2 * common / sum(weights[word] * count for word, count in (one + other).items())
+
+
+def _share(wanted: Counter[str], there: Counter[str], weights: Mapping[str, float]) -> float:
+    """How much of what is wanted is there; a word that is nowhere counts as the rarest."""
+    rarest = max(weights.values(), default=1.0)
+    total = sum(weights.get(word, rarest) for word in wanted)
+    return sum(weights[word] for word in wanted if word in there) / total if total else 0.0
+
+
+def changed_words(before: str, after: str) -> list[Piece]:
+    """The words that two sentences have in common, and those that were taken out and put in."""
+    old, new = before.split(), after.split()
+    if max(len(old), len(new)) > _LONG:
+        return _pieces([("-", old), ("+", new)])
+    found: list[tuple[Literal["=", "-", "+"], list[str]]] = []
+    for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "equal":
+            found.append(("=", old[a:b]))
+        else:
+            found += [("-", old[a:b]), ("+", new[c:d])]
+    return _pieces(found)
+
+
+def _pieces(found: Sequence[tuple[Literal["=", "-", "+"], list[str]]]) -> list[Piece]:
+    return [(kind, " ".join(words)) for kind, words in found if words]

@@ -1,0 +1,304 @@
+"""A summary with the places of the document that its sentences come from, for people, pages and programs.
+
+What stands in a document or a summary is put into none of these forms as it is: whoever has written it may have had
+other readers in mind.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import quote
+
+from pydantic_core import to_jsonable_python
+
+from redraft.domain import Span
+from redraft.errors import UsageError
+from redraft.report.history.lineage import By, Lineage, Origin, TracedSentence, read_lineage
+from redraft.store.store import Store
+from redraft.text.cleaning import clean, one_line
+from redraft.text.embeddings import Encoder
+from redraft.text.languages import tongues_of
+from redraft.text.places import on_pages
+from redraft.text.sentences import is_heading
+from redraft.text.words import is_unspaced
+
+if TYPE_CHECKING:
+    from redraft.report.history.lineage import By
+
+
+_PAIR = 2
+
+
+def basis(by: Mapping[int, By], what: str) -> str:
+    """Who says so of citations or footnotes, by their numbers, in a sentence; empty where there are none."""
+    judged, matched = ([number for number, its in sorted(by.items()) if its == who] for who in ("judge", "words"))
+    if not judged or not matched:
+        how = (
+            "are quotes by which a judge confirmed the sentence"
+            if judged
+            else "were matched by wording, not by a judge"
+        )
+        return f"All {what}s {how}." if by else ""
+    one, other = (
+        f"{what} {_numbered(judged)} is a quote" if len(judged) == 1 else f"{what}s {_numbered(judged)} are quotes",
+        f"{_numbered(matched)} {'was' if len(matched) == 1 else 'were'} matched by wording",
+    )
+    return f"{one[:1].upper()}{one[1:]} by which a judge confirmed the sentence; {other}."
+
+
+def _numbered(numbers: Sequence[int]) -> str:
+    """Numbers in few letters: 1 to 4, 6 and 9."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    said = [part for one in runs for part in ([f"{one[0]} to {one[-1]}"] if len(one) > _PAIR else map(str, one))]
+    return f"{', '.join(said[:-1])} and {said[-1]}" if len(said) > 1 else said[0]
+
+
+CitationForm = Literal["footnotes", "inline", "markdown", "json", "html"]
+_QUOTE = 160
+_MARKED = (
+    "Citations marked “judged” are quotes by which a judge confirmed the sentence; the others were matched by wording."
+)
+_MARKS = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~&])")
+# In a summary, emphasis and headings are its own; what makes links, images, notes and HTML is not.
+_LINKS = re.compile(r"([\\`\[\]<>&])")
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """A place of the document, under the number by which the summary cites it."""
+
+    number: int
+    origin: Origin
+    url: str = ""
+    language: str = ""
+    """The language of the document there, such as `de`; empty where nothing tells."""
+    by: By = "words"
+    """Whether a judge has quoted it for a sentence, or it was matched by wording."""
+
+    @property
+    def whereabouts(self) -> tuple[str, ...]:
+        """The document, the chapter, the page, and how far in it is, as far as there are such."""
+        document, chapter = (one_line(name, _QUOTE) for name in (self.origin.document, self.origin.chapter))
+        # How far in it is helps who looks for it in one document, and not where it is one of several.
+        percent = "" if document else f"{self.origin.percent} %"
+        return tuple(one for one in (document, chapter, on_pages(self.origin.pages), percent) if one)
+
+    @property
+    def place(self) -> str:
+        """Where it is, for people."""
+        return ", ".join(self.whereabouts)
+
+    @property
+    def quote(self) -> str:
+        """Its words, or the first of them."""
+        return one_line(self.origin.text, _QUOTE)
+
+
+@dataclass(frozen=True, slots=True)
+class Citations:
+    """A summary, which sentences cite what, and the places that are cited, in the order of their numbers."""
+
+    lineage: Lineage
+    places: tuple[Cited, ...]
+    by_sentence: Mapping[int, tuple[int, ...]]
+
+    def text(self, form: CitationForm) -> str:
+        """The summary with its citations in one of the forms that are a text."""
+        return _FORMS[form](self)
+
+    def to_json(self) -> dict[str, object]:
+        """The contract of `show --cite json`; fields are added to it, never changed."""
+        return {
+            "run": self.lineage.run,
+            "draft": self.lineage.draft,
+            "source": {"id": self.lineage.document.id, "title": self.lineage.document.title},
+            "sentences": [
+                {"number": one.number, "text": one.text, "span": list(one.span), "cites": list(self.of(one))}
+                for one in self.lineage.sentences
+            ],
+            "places": [
+                {"number": one.number, **to_jsonable_python(one.origin), "url": one.url, "by": one.by}
+                for one in self.places
+            ],
+        }
+
+    def of(self, sentence: TracedSentence) -> tuple[int, ...]:
+        """The numbers that a sentence cites."""
+        return self.by_sentence.get(sentence.number, ())
+
+    @property
+    def basis(self) -> str:
+        """Who says that the document has it at these places, in a sentence; empty where none is cited."""
+        return basis({one.number: one.by for one in self.places}, "citation")
+
+    @property
+    def without(self) -> tuple[TracedSentence, ...]:
+        """The sentences of which no place of the document is found; a heading needs none."""
+        return tuple(
+            one for one in self.lineage.sentences if one.number in self.by_sentence and not self.by_sentence[one.number]
+        )
+
+    def filled(self, mark: Callable[[tuple[int, ...]], str], between: Callable[[str], str] = str) -> str:
+        """The summary with what `mark` makes of its citations behind each sentence, and `between` of the rest."""
+        text, made, end = self.lineage.text, "", 0
+        for one in self.lineage.sentences:
+            made += between(clean(text[end : one.span.end]))
+            if cites := self.of(one):
+                made += mark(cites)
+            end = one.span.end
+        return made + between(clean(text[end:]))
+
+
+def citations_of(
+    store: Store, run: str, *, encoder: Encoder | None = None, link: str = "", draft: str | None = None
+) -> Citations:
+    """The citations of a run's result, or of another draft of it: the places that its judges have quoted for its
+    sentences, and those that have the same words for sentences without such a quote."""
+    return cited(read_lineage(store, run, encoder=encoder, draft=draft), link)
+
+
+def cited(lineage: Lineage, link: str = "") -> Citations:
+    """The citations of a draft. `link` is a template for the address of a place, such as "book.html#c{start}"."""
+    places: list[Cited] = []
+    numbers: dict[tuple[Span, By], int] = {}
+    by_sentence: dict[int, tuple[int, ...]] = {}
+    address, tongues = _Template(link), tongues_of(lineage.document)
+    for sentence in lineage.sentences:
+        if is_heading(sentence.text):
+            continue
+        mine = []
+        for origin in sentence.places:
+            key = origin.span, sentence.by
+            if key not in numbers:
+                numbers[key] = len(places) + 1
+                its = next(language for span, language in tongues if origin.span.start < span.end)
+                language = lineage.document.language or its
+                url = address.of(lineage, origin)
+                places.append(Cited(len(places) + 1, origin, url, language, sentence.by))
+            mine.append(numbers[key])
+        by_sentence[sentence.number] = tuple(dict.fromkeys(mine))
+    return Citations(lineage, tuple(places), by_sentence)
+
+
+class _Template:
+    """The address of a place of the document, as the user wants it."""
+
+    _FIELDS = ("start", "end", "percent", "chapter", "pages", "document", "file")
+
+    def __init__(self, template: str) -> None:
+        self._template = template
+        try:
+            fields = {name for _, name, form, how in string.Formatter().parse(template) if name is not None}
+            whole = not any(form or how for _, name, form, how in string.Formatter().parse(template) if name)
+        except ValueError as error:
+            raise UsageError(f"--link: {error}", hint=self._hint) from error
+        if (unknown := fields - set(self._FIELDS)) or not whole:
+            what = f"there is no {{{min(unknown)}}}" if unknown else "its fields have no format"
+            raise UsageError(f"--link: {what}", hint=self._hint)
+
+    @property
+    def _hint(self) -> str:
+        return f"a template may have {', '.join(f'{{{name}}}' for name in self._FIELDS)}, as in book.html#c{{start}}"
+
+    def of(self, lineage: Lineage, origin: Origin) -> str:
+        """What the document says of itself is quoted as addresses have it."""
+        chapter = quote(origin.chapter.encode("utf-8", "replace"), safe="")
+        return self._template.format(
+            start=origin.span.start,
+            end=origin.span.end,
+            percent=origin.percent,
+            chapter=chapter,
+            pages=quote(origin.pages.encode("utf-8", "replace"), safe=""),
+            document=lineage.document.id,
+            file=quote((origin.document or lineage.document.source).encode("utf-8", "replace"), safe=""),
+        )
+
+
+def _footnotes(found: Citations) -> str:
+    """[1] [2] in the text, and the places below."""
+    text = found.filled(lambda cites: _gap(found) + "".join(f"[{number}]" for number in cites))
+    rows = [_row(one, f"[{one.number}]") for one in found.places]
+    return "\n\n".join([text.strip(), "\n".join(rows), found.basis]) if rows else text.strip()
+
+
+def _gap(found: Citations) -> str:
+    """What stands before a citation: nothing where the summary puts no spaces between its words."""
+    return "" if is_unspaced(found.lineage.text) else " "
+
+
+def _row(one: Cited, mark: str) -> str:
+    return f"{mark} {one.place}: “{one.quote}”{f' <{one.url}>' if one.url else ''}"
+
+
+def _inline(found: Citations) -> str:
+    """The places within the text. They have no numbers: where some are a judge's these are marked."""
+    by_number = {one.number: one for one in found.places}
+    mixed = len({one.by for one in found.places}) > 1
+
+    def mark(cites: tuple[int, ...]) -> str:
+        return f"{_gap(found)}({'; '.join(_named(by_number[number], mixed=mixed) for number in cites)})"
+
+    text = found.filled(mark).strip()
+    told = _MARKED if mixed else found.basis
+    return f"{text}\n\n{told}" if told else text
+
+
+def _named(one: Cited, *, mixed: bool) -> str:
+    place = f"{one.place}, judged" if mixed and one.by == "judge" else one.place
+    return f"{place} <{one.url}>" if one.url else place
+
+
+def _markdown(found: Citations) -> str:
+    """Markdown with footnotes."""
+    text = found.filled(
+        lambda cites: "".join(f"[^{number}]" for number in cites), lambda plain: _LINKS.sub(r"\\\1", plain)
+    )
+    notes = [_note(one) for one in found.places]
+    return "\n\n".join([text.strip(), *notes, *([found.basis] if notes else [])])
+
+
+def _note(one: Cited) -> str:
+    place, said = (_MARKS.sub(r"\\\1", text) for text in (one.place, one.quote))
+    where = f"[{place}](<{quote(one.url, safe=_IN_ADDRESS)}>)" if one.url else place
+    return f"[^{one.number}]: {where}: “{said}”"
+
+
+_IN_ADDRESS = "!#$%&'()*+,/:;=?@[]~"
+
+
+def _html(found: Citations) -> str:
+    """A piece of HTML: paragraphs, with links to the places in a list below."""
+
+    def mark(cites: tuple[int, ...]) -> str:
+        links = ", ".join(f'<a href="#cite-{number}">{number}</a>' for number in cites)
+        return f"<sup>[{links}]</sup>"
+
+    text = found.filled(mark, escape)
+    paragraphs = [f"<p>{one.strip()}</p>" for one in re.split(r"\n\s*\n", text) if one.strip()]
+    items = [f'<li id="cite-{one.number}">{_item(one)}</li>' for one in found.places]
+    listed = ["<ol>", *items, "</ol>", f"<p>{escape(found.basis)}</p>"] if items else []
+    return "\n".join(['<article dir="auto">', *paragraphs, *listed, "</article>"])
+
+
+def _item(one: Cited) -> str:
+    place = escape(one.place)
+    where = f'<a href="{escape(one.url)}">{place}</a>' if one.url else place
+    return f"{where}: <q>{escape(one.quote)}</q>"
+
+
+_FORMS: dict[CitationForm, Callable[[Citations], str]] = {
+    "footnotes": _footnotes,
+    "inline": _inline,
+    "markdown": _markdown,
+    "html": _html,
+}

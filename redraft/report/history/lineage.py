@@ -1,0 +1,390 @@
+"""Where the sentences of a draft come from: through the texts in between, down to the document.
+
+What a text was made from is on record since it was written. Which of its sentences comes from where in that is worked
+out when somebody asks, once for a text and what it was made from, and kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import PlainSerializer
+from pydantic.dataclasses import dataclass as record
+from pydantic_core import to_jsonable_python
+
+from redraft.domain import DEFERRED, Document, Parent, Span
+from redraft.errors import RunError
+from redraft.report.history.family import GIVEN_SAID, Family, Member
+from redraft.report.history.quotes import absent_in, quotes_of
+from redraft.report.history.results import document_read
+from redraft.store.drafts import Ancestry
+from redraft.store.store import Store
+from redraft.text.cleaning import one_line
+from redraft.text.embeddings import Embeddings, Encoder
+from redraft.text.languages import is_foreign, reading, tongues_of
+from redraft.text.origin_chains import Composed, DerivedText, Drift, Excerpt, Known, OriginPlace, compose, drift
+from redraft.text.origins import Link, Method, Origins, Traced, links_read, links_written
+from redraft.text.places import chapter_of, document_of, pages_of, percent_of
+from redraft.text.sentences import is_heading
+from redraft.text.words import has_words
+
+# Half of the room, and nothing that a cosine would show.
+_KEPT_AS = np.float16
+
+
+class KeptEncoder:
+    """An encoder that remembers the lists that it was asked for within one document, by the model's weights.
+
+    Also short ones, the sentences of a summary or a question: to look them up takes a hundredth of what it takes to
+    encode them. They are as they are kept from the first time on, so that whoever looks again finds the same. Several
+    threads may ask at once: for what one of them makes the others wait.
+    """
+
+    def __init__(self, encoder: Encoder, ancestry: Ancestry, document: str) -> None:
+        self._encoder = encoder
+        self._ancestry = ancestry
+        self._document = document
+        self._lock = threading.Lock()
+
+    @property
+    def name(self) -> str:
+        """The model, as the user named it."""
+        return self._encoder.name
+
+    @property
+    def weights(self) -> str:
+        """What tells its model from every other."""
+        return self._encoder.weights
+
+    def encode(self, texts: Sequence[str]) -> Embeddings:
+        """A row of unit length for every text, in order."""
+        if not texts:
+            return self._encoder.encode(texts)
+        cut = hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
+        with self._lock:
+            kept = self._ancestry.vectors(self._document, cut, self.weights)
+            if kept is None:
+                kept = self._encoder.encode(texts).astype(_KEPT_AS).tobytes()
+                self._ancestry.keep_vectors(self._document, cut, self.weights, kept)
+        rows = np.frombuffer(kept, dtype=_KEPT_AS).reshape(len(texts), -1).astype(np.float32)
+        # What was rounded is not quite of unit length any more, and nothing would be exactly like itself.
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.asarray(np.divide(rows, lengths, out=rows, where=lengths > 0), dtype=np.float32)
+
+
+Rounded = Annotated[float, PlainSerializer(lambda value: round(value, 3), when_used="json")]
+_VERSION = 2
+"""Raised with every change of what is found: what was kept before is worked out anew."""
+NEAR = 250
+"""What stands so many characters beside a place, a sentence or two, is not elsewhere."""
+Said = Mapping[tuple[str, int], Traced]
+"""What somebody has said of sentences: by the key of their text's links, and by which of its sentences each is."""
+NOTHING_SAID: Said = {}
+By = Literal["judge", "words"]
+"""Who says where a sentence stands in the document: a judge, who has quoted it, or the words that both have."""
+DRIFTS: dict[Drift, str] = {
+    "elsewhere": "the document says so at another place than the texts in between have it from",
+    "nowhere": "the texts in between have it from a place of the document that does not say so",
+    "unheld": "the document says so, and the texts in between do not",
+}
+"""What each way to drift means."""
+
+
+@record(frozen=True, slots=True, config=DEFERRED)
+class Stop:
+    """A place on the way down from a sentence: in one of the texts that another was made from."""
+
+    kind: str
+    said: str
+    """What people call that text; empty for the document."""
+    node: str
+    span: Span
+    text: str
+    weight: Rounded
+    method: Method
+
+
+@record(frozen=True, slots=True, config=DEFERRED)
+class Origin:
+    """A place of the document that a sentence comes from, and the way there."""
+
+    span: Span
+    document: str
+    """Which of several documents that were read as one it is in; empty where there is one alone."""
+    chapter: str
+    pages: str
+    """The page that it is on, as it is printed, or the first and the last; empty where the document has no pages."""
+    percent: int
+    """How far into the document it is."""
+    weight: Rounded
+    """How sure that is: the least weight on the way."""
+    text: str
+    way: tuple[Stop, ...] = ()
+
+
+@record(frozen=True, slots=True, config=DEFERRED)
+class TracedSentence:
+    """A sentence of a draft, and where it comes from."""
+
+    number: int
+    span: Span
+    text: str
+    origins: tuple[Origin, ...]
+    """By way of the texts in between, the best first."""
+    direct: tuple[Origin, ...]
+    """Where the document says so, whatever stands in between."""
+    drift: Drift
+    margin: Rounded
+    """How far apart the best place and the next are, or how far below the floor the sentence is."""
+    invented: str = ""
+    """The text in which it came up, though nothing says so that this was made from; empty for one that has origins."""
+    invented_in: str = ""
+    """Which draft or piece that is."""
+    read: bool = False
+    """Whether a judge that has read the whole document did not find it there."""
+    judged: tuple[Origin, ...] = ()
+    """What its judges have quoted for it, where they have borne it out: the best first."""
+
+    @property
+    def mapped(self) -> tuple[Origin, ...]:
+        """Where it is by its words: by way of the texts in between, or else directly."""
+        return self.origins or self.direct
+
+    @property
+    def places(self) -> tuple[Origin, ...]:
+        """Where a reader finds it in the document: what its judges have quoted, or else where it is by its words."""
+        return self.judged or self.mapped
+
+    @property
+    def by(self) -> By:
+        """Who says that it is there."""
+        return "judge" if self.judged else "words"
+
+
+def came_up(said: str) -> str:
+    """What words tell of a sentence without a place that came up in a text, by what people call that.
+
+    Of one that was given nothing but the document is known.
+    """
+    return f"not found by words in {'the document' if said == GIVEN_SAID else f'what {said} was made from'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """A draft sentence by sentence."""
+
+    run: str
+    draft: str
+    document: Document
+    sentences: tuple[TracedSentence, ...]
+    members: tuple[Member, ...]
+    """All texts in between, each after those that it was made from; the draft is the last."""
+    embedded: bool = False
+    """Whether meanings were compared, and not words alone."""
+
+    @property
+    def text(self) -> str:
+        """The draft itself."""
+        return self.members[-1].text
+
+    @property
+    def inferred(self) -> bool:
+        """Whether what some of the texts were made from is not on record, and follows from their chunks."""
+        return any(member.inferred for member in self.members)
+
+    @property
+    def invented(self) -> tuple[TracedSentence, ...]:
+        """The sentences that a judge that has read the whole document did not find there, and that have no place."""
+        return tuple(one for one in self.unplaced if one.read)
+
+    @property
+    def unplaced(self) -> tuple[TracedSentence, ...]:
+        """The sentences without a place, in the texts in between and in the document."""
+        return tuple(one for one in self.sentences if not one.places and not is_heading(one.text))
+
+    @property
+    def doubtful(self) -> tuple[TracedSentence, ...]:
+        """Those of them that may only say in other words what the document says: nobody has read all of it for them."""
+        return tuple(one for one in self.unplaced if not one.read)
+
+    def to_json(self) -> dict[str, object]:
+        """The contract of `lineage --json`; fields are added to it, never changed."""
+        return {
+            "run": self.run,
+            "draft": self.draft,
+            "source": {"id": self.document.id, "title": self.document.title},
+            "inferred": self.inferred,
+            "sentences": [
+                to_jsonable_python(one)
+                | {
+                    "by": one.by if one.places else None,
+                    "doubtful": not (one.read or one.places or is_heading(one.text)),
+                }
+                for one in self.sentences
+            ],
+        }
+
+
+def read_lineage(store: Store, key: str, *, encoder: Encoder | None = None, draft: str | None = None) -> Lineage:
+    """Where the sentences of a run's result, or of another draft of it, come from.
+
+    What is worked out is kept in the store. Raises a `RunError` where there is no such run, or no draft yet.
+    """
+    run = store.runs.get(key)
+    wanted = draft or run.draft
+    if wanted is None:
+        raise RunError(f"run {run.id} has no summary yet", hint=f"redraft resume {run.id}")
+    return Tracer(store, document_read(store, run), encoder).lineage(wanted)
+
+
+class Tracer:
+    """Works out where texts come from, within one document."""
+
+    def __init__(self, store: Store, document: Document, encoder: Encoder | None = None) -> None:
+        self._store = store
+        self.document = document
+        self._encoder = KeptEncoder(encoder, store.ancestry, document.id) if encoder else None
+        self.family = Family(store)
+        self._texts: dict[str, DerivedText] = {}
+        self._known: Known = {}
+        self._languages = sorted({one.language for one in tongues_of(document)})
+
+    def lineage(self, draft: str, said: Said = NOTHING_SAID) -> Lineage:
+        """A draft sentence by sentence. What was `said` of a sentence goes before what is found by words."""
+        with reading(self.document):
+            return self._lineage(draft, said)
+
+    def _lineage(self, draft: str, said: Said) -> Lineage:
+        last = self.family.draft(draft)
+        members = tuple(self.family.in_order(last))
+        if said:
+            self._texts, self._known = {}, {}
+        composed = self.composed(last, said)
+        direct = self.linked(last.text, [self.whole(last)], said)
+        found = zip(composed, self._texts[last.key].traced, direct, strict=True)
+        sentences = tuple(self._sentence(at, last, *each) for at, each in enumerate(found, 1))
+        sentences = tuple(self._with_quotes(draft, sentences))
+        return Lineage(last.run, draft, self.document, sentences, members, self._encoder is not None)
+
+    def composed(self, member: Member, said: Said = NOTHING_SAID) -> tuple[Composed, ...]:
+        """The sentences of a text with their places in the document."""
+        for one in self.family.in_order(member):
+            if one.key not in self._texts:
+                self._texts[one.key] = DerivedText(self.linked(one.text, one.parents, said), tuple(self._below(one)))
+        return compose(self._texts[member.key], self._known)
+
+    def whole(self, member: Member | None = None) -> Parent:
+        """The document as a whole, or what of it was read for a text."""
+        read = self.family.read(member.run) if member else None
+        return Parent("excerpt", self.document.id, read or Span(0, len(self.document.text)))
+
+    def linked(self, child: str, parents: Sequence[Parent], said: Said = NOTHING_SAID) -> tuple[Traced, ...]:
+        """Where the sentences of a text come from, in what it was made from; worked out once."""
+        key = self.key(child, parents)
+        known = self._store.ancestry.links(key)
+        found = self._worked_out(key, child, parents) if known is None else links_read(known)
+        return tuple(said.get((key, at), one) for at, one in enumerate(found)) if said else found
+
+    def _worked_out(self, key: str, child: str, parents: Sequence[Parent]) -> tuple[Traced, ...]:
+        found = self.origins([self.shown(one) for one in parents]).trace(child)
+        self._store.ancestry.keep_links(key, child, links_written(found))
+        return found
+
+    def origins(self, parents: Sequence[str]) -> Origins:
+        """Where the sentences of texts that were made from these come from."""
+        return Origins(parents, self._encoder)
+
+    def shown(self, parent: Parent) -> str:
+        """So much of a text as was shown."""
+        text = self.document.text if parent.text == self.document.id else self._store.documents.text(parent.text)
+        return text[parent.span.start : parent.span.end]
+
+    def key(self, child: str, parents: Sequence[Parent]) -> str:
+        """Who was made from whom, whatever run they are of: cached merges share what is found."""
+        by = self._encoder.weights if self._encoder else ""
+        material: list[object] = [_VERSION, by, child, [[one.text, *one.span] for one in parents]]
+        material += self._languages if any(map(is_foreign, self._languages)) else []
+        return hashlib.sha256(json.dumps(material).encode()).hexdigest()
+
+    def _below(self, member: Member) -> list[DerivedText | Excerpt]:
+        below: list[DerivedText | Excerpt] = []
+        for parent, other in zip(member.parents, self.family.parents(member), strict=True):
+            if other is not None:
+                below.append(self._texts[other.key])
+            elif parent.text == self.document.id:
+                below.append(Excerpt(parent.span.start))
+            else:
+                # It was written anew since, and what it was made from is not known any more.
+                below.append(DerivedText((), ()))
+        return below
+
+    def _sentence(
+        self, number: int, last: Member, composed: Composed, traced: Traced, direct: Traced
+    ) -> TracedSentence:
+        origins = tuple(self._origin(last, place) for place in composed.places)
+        where = None if origins else self._stops(last, composed.lost)
+        return TracedSentence(
+            number=number,
+            span=composed.span,
+            text=one_line(last.text[composed.span.start : composed.span.end]),
+            origins=origins,
+            direct=tuple(self._directly(link) for link in direct.links),
+            drift=_drift(composed, direct),
+            margin=traced.margin,
+            invented=(where[-1].said if where else last.said) if where is not None else "",
+            invented_in=(where[-1].node if where else last.name) if where is not None else "",
+        )
+
+    def _with_quotes(self, draft: str, sentences: Sequence[TracedSentence]) -> Iterator[TracedSentence]:
+        """The sentences with what their judges have quoted for them, or have not found."""
+        quotes, number = quotes_of(self._store, draft, self.document), 0
+        absent = absent_in(self._store, draft)
+        for one in sentences:
+            number += has_words(one.text)
+            quoted = quotes.get(number, ()) if has_words(one.text) else ()
+            judged = tuple(self._directly(Link(0, span, 1.0, "judge")) for span in quoted)
+            drift: Drift = "" if one.drift == "nowhere" else one.drift
+            if judged:
+                yield replace(one, judged=judged, drift=drift, invented="", invented_in="")
+            else:
+                yield replace(one, read=one.text in absent)
+
+    def _origin(self, last: Member, place: OriginPlace) -> Origin:
+        return self._at(place.span, place.weight, tuple(self._stops(last, place.way)))
+
+    def _directly(self, link: Link) -> Origin:
+        """A place of the document as such, whatever lies in between."""
+        return self._at(link.span, link.weight, (self._stop(self.whole(), None, link),))
+
+    def _at(self, span: Span, weight: float, way: tuple[Stop, ...]) -> Origin:
+        document = self.document
+        said = one_line(document.text[span.start : span.end])
+        where = document_of(document, span), chapter_of(document, span), pages_of(document, span)
+        return Origin(span, *where, percent_of(document, span.start), weight, said, way)
+
+    def _stops(self, member: Member | None, way: Sequence[Link]) -> list[Stop]:
+        stops: list[Stop] = []
+        for link in way:
+            assert member is not None, "below the document there is nothing"
+            parent, member = member.parents[link.text], self.family.parents(member)[link.text]
+            stops.append(self._stop(parent, member, link))
+        return stops
+
+    def _stop(self, parent: Parent, member: Member | None, link: Link) -> Stop:
+        span = Span(parent.span.start + link.span.start, parent.span.start + link.span.end)
+        text = self.shown(parent)[link.span.start : link.span.end]
+        said = member.said if member else ""
+        return Stop(parent.kind, said, parent.node, span, one_line(text), link.weight, link.method)
+
+
+def _drift(composed: Composed, direct: Traced) -> Drift:
+    """Who reads finds more in a document than its words show: that these show nothing is no drift then."""
+    found = drift(composed, direct, NEAR)
+    read = any(link.method == "model" for place in composed.places for link in place.way)
+    return "" if found == "nowhere" and read else found

@@ -1,0 +1,446 @@
+"""What a document has and its summary has not, and the step at which it was lost; and what was invented on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from redraft.domain import Evaluation, Evidence, Finding, KeyFact, KeyFacts, Pack, PackQuestion, Parent, Span
+from redraft.errors import RunError
+from redraft.report.history.family import GIVEN_SAID, Member
+from redraft.report.history.lineage import NEAR, NOTHING_SAID, Lineage, Said, Tracer, came_up
+from redraft.report.history.quotes import FactKey, StatedFact, held_of
+from redraft.report.history.results import document_read, finding_json
+from redraft.store.runs import Run
+from redraft.store.store import Store
+from redraft.text.embeddings import Encoder
+from redraft.text.languages import reading
+from redraft.text.origin_chains import Composed
+from redraft.text.origins import Link, Origins
+from redraft.text.places import chapter_of, document_of, pages_of, percent_of
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentFact:
+    """Something that the document says: a key fact, or the answer to a question of its pack."""
+
+    text: str
+    kind: str
+    """The level of a key fact, or the kind of a question."""
+    evidence: Evidence
+    places: tuple[Span, ...]
+    """Where the document says it."""
+    keys: tuple[FactKey, ...] = ()
+    """Under which of the document's questions, or of its key facts, judges know it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """The facts that are looked for, and the metric that judges by them."""
+
+    metric: str
+    what: str
+    id: str
+    facts: Sequence[DocumentFact]
+
+    def held(self, store: Store, draft: str) -> dict[str, StatedFact]:
+        """What the judges of a draft say of the facts, by their text."""
+        known = held_of(store.judgments.of(draft), self.metric, self.id)
+        return {
+            fact.text: StatedFact(
+                any(one.holds for one in said), tuple(sorted({n for one in said for n in one.sentences}))
+            )
+            for fact in self.facts
+            if (said := [known[key] for key in fact.keys if key in known])
+        }
+
+
+def facts_of(store: Store, run: Run, tracer: Tracer, draft: str) -> Facts:
+    """What a summary of the run's document may state: what a draft of it was judged by, or the document's own."""
+    judged = store.judgments.of(draft)
+    keyfacts = _keyfacts(store, run, judged)
+    if keyfacts is not None and "coverage" in judged and "keyfact_recall" not in judged:
+        # What somebody has read the draft for goes before what is only matched by wording.
+        keyfacts = None
+    origins = tracer.origins([tracer.document.text])
+
+    def fact(text: str, kind: str, evidence: Evidence, keys: Sequence[FactKey]) -> DocumentFact:
+        if evidence.span is not None:
+            return DocumentFact(text, kind, evidence, (evidence.span,), tuple(keys))
+        direct = [link.span for one in origins.trace(text) for link in one.links[:1]]
+        passage = [Evidence(tracer.document.text[place.start : place.end], place) for place in direct[:1]]
+        return DocumentFact(text, kind, next(iter(passage), evidence), tuple(direct), tuple(keys))
+
+    if keyfacts is not None:
+        trees = [tree for tree in keyfacts.trees if run.settings.query in (None, tree.query)]
+        kept: dict[str, list[tuple[FactKey, KeyFact]]] = {}
+        for tree in trees:
+            for one in tree.kept:
+                kept.setdefault(one.text, []).append(((tree.chunk, tree.perspective, one.id), one))
+        facts = [
+            fact(text, some[-1][1].level, some[-1][1].evidence, [key for key, _ in some]) for text, some in kept.items()
+        ]
+        return Facts("keyfact_recall", "key facts", keyfacts.id, facts)
+    pack = _pack(store, run, judged)
+    if pack is None:
+        raise RunError(
+            f"nothing is known of what a summary of {tracer.document.title or 'the document'} should say",
+            hint="build it with `redraft keyfacts SOURCE` or `redraft pack build SOURCE`",
+        )
+    questions: dict[str, list[PackQuestion]] = {}
+    for question in pack.questions:
+        questions.setdefault(question.evidence.text or question.answer, []).append(question)
+    facts = [
+        fact(text, some[-1].kind, some[-1].evidence, [(one.id,) for one in some]) for text, some in questions.items()
+    ]
+    return Facts("coverage", "questions", pack.id, facts)
+
+
+def _keyfacts(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> KeyFacts | None:
+    key = _named(run.judging.keyfacts if run.judging else None, judged, "keyfact_recall", "keyfacts")
+    return store.keyfacts.get(key) if key else store.keyfacts.latest(run.document)
+
+
+def _pack(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> Pack | None:
+    key = _named(run.judging.pack if run.judging else None, judged, "coverage", "pack")
+    return store.packs.get(key) if key else store.packs.latest(run.document)
+
+
+def _named(asked: str | None, judged: Mapping[str, Evaluation], metric: str, part: str) -> str | None:
+    """The id of what a run was to be judged by, or was: there may be a later one by now."""
+    found = judged[metric].details.get(part) if metric in judged else None
+    return asked or (str(found) if found else None)
+
+
+METRIC = "lineage"
+"""In place of a metric, in findings on what was lost and invented."""
+Step = Literal["gap", "extraction", "merge", "update", "compression", "tidying", "revision", "refusal"]
+STEPS: dict[Step, str] = {
+    "gap": "in a chunk that was left out",
+    "extraction": "never extracted",
+    "merge": "dropped in a merge",
+    "update": "dropped when more was taken in",
+    "compression": "cut by compression",
+    "tidying": "dropped in the last step",
+    "revision": "dropped in a revision",
+    "refusal": "in a revision that was refused",
+}
+"""By step how something is lost there."""
+# A text that bears out so much of a fact states it, wherever it has that from.
+_SURE = 0.5
+_THIRDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A fact that a summary lacks, and where it got lost."""
+
+    fact: DocumentFact
+    step: Step
+    level: int | None
+    """Of the merge that dropped it, or the lowest level; None for a draft."""
+    said: str
+    """What people call the text that lacks it, though it was made from one that has it."""
+    node: str
+    """Which draft or piece that is; empty for a chunk that was left out."""
+    document: str
+    """Which of several documents that were read as one it stands in."""
+    chapter: str
+    pages: str
+    percent: int
+
+    @property
+    def third(self) -> int:
+        """In which third of the document it stands: 1, 2 or 3."""
+        return min(_THIRDS, 1 + self.percent * _THIRDS // 100)
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """What became of the facts of a document on the way into a summary."""
+
+    lineage: Lineage
+    by: str
+    """What was looked for: key facts or questions, with their id."""
+    kept: tuple[DocumentFact, ...]
+    lost: tuple[Loss, ...]
+    judged: Mapping[str, StatedFact] = field(default_factory=dict)
+    """What the judges of the summary say of facts, by their text. Of the others words tell."""
+
+    @property
+    def by_step(self) -> dict[str, list[int]]:
+        """By step, and by level where there are several, how many facts of each third of the document were lost."""
+        found: dict[str, list[int]] = {}
+        for loss in sorted(self.lost, key=_when):
+            found.setdefault(step_said(loss), [0] * _THIRDS)[loss.third - 1] += 1
+        return found
+
+    @property
+    def invented_by_step(self) -> dict[str, list[int]]:
+        """By the text in which it came up how many sentences of each third of the summary have no place."""
+        levels = {one.name: one.level for one in self.lineage.members}
+        length, found = len(self.lineage.text), dict[str, list[int]]()
+        for one in sorted(
+            self.lineage.unplaced, key=lambda one: (levels.get(one.invented_in) is None, one.invented_in)
+        ):
+            level = levels.get(one.invented_in)
+            where = one.invented if level is None else f"a merge of level {level}" if level else "a summary of chunks"
+            said = "not found by words" if where == GIVEN_SAID else f"came up in {where}"
+            found.setdefault(said, [0] * _THIRDS)[one.span.start * _THIRDS // length] += 1
+        return found
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The same as what a reviser can mend: a fact with its passage, an invented sentence with its step.
+
+        Nobody is told to remove what words alone do not find.
+        """
+        lost = (
+            Finding(
+                METRIC,
+                "lost",
+                "add",
+                "State this, which the document says and the summary does not.",
+                expected=loss.fact.text,
+                evidence=loss.fact.evidence,
+            )
+            for loss in self.lost
+        )
+        invented = (
+            Finding(
+                METRIC,
+                "invented",
+                "remove",
+                f"Not in the document, which was read whole; {came_up(one.invented)}.",
+                sentence=one.text,
+            )
+            for one in self.lineage.invented
+        )
+        return (*lost, *invented)
+
+    def to_json(self) -> dict[str, object]:
+        """The contract of `lineage --lost --json`; fields are added to it, never changed."""
+        return {
+            "run": self.lineage.run,
+            "draft": self.lineage.draft,
+            "by": self.by,
+            "facts": len(self.kept) + len(self.lost),
+            "kept": [fact.text for fact in self.kept],
+            "judged": [
+                {"fact": text, "kept": held.holds, "sentences": list(held.sentences)}
+                for text, held in self.judged.items()
+            ],
+            "lost": [
+                {
+                    "fact": loss.fact.text,
+                    "kind": loss.fact.kind,
+                    "step": loss.step,
+                    "level": loss.level,
+                    "node": loss.node,
+                    "said": loss.said,
+                    "evidence": loss.fact.evidence.text,
+                    "span": list(loss.fact.places[0]) if loss.fact.places else None,
+                    "document": loss.document,
+                    "chapter": loss.chapter,
+                    "pages": loss.pages,
+                    "percent": loss.percent,
+                    "by": "judge" if loss.fact.text in self.judged else "words",
+                }
+                for loss in self.lost
+            ],
+            "invented": [
+                {
+                    "sentence": one.text,
+                    "node": one.invented_in,
+                    "said": one.invented,
+                    "doubtful": not one.read,
+                }
+                for one in self.lineage.unplaced
+            ],
+            "by_step": self.by_step,
+            "invented_by_step": self.invented_by_step,
+            "findings": [finding_json(one, self.lineage.document) for one in self.findings],
+        }
+
+
+def step_said(loss: Loss) -> str:
+    """How something was lost, with the level where that is of a merge; of a text that was given nobody knows how."""
+    if loss.said == GIVEN_SAID:
+        return f"not in {GIVEN_SAID}"
+    return f"{STEPS[loss.step]} of level {loss.level}" if loss.step == "merge" else STEPS[loss.step]
+
+
+def read_losses(store: Store, key: str, *, encoder: Encoder | None = None) -> Losses:
+    """What became of the document's facts on the way into a run's result: of its key facts, else of its questions.
+
+    No model is asked. Raises a `RunError` where there is no draft yet, or nothing of the document to look for.
+    """
+    run = store.runs.get(key)
+    if run.draft is None:
+        raise RunError(f"run {run.id} has no summary yet", hint=f"redraft resume {run.id}")
+    tracer = Tracer(store, document_read(store, run), encoder)
+    with reading(tracer.document):
+        return FactSearch(store, run, tracer, run.draft).losses()
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A fact that a text seems to lack, and the places of the text that may say it all the same."""
+
+    text: str
+    """Which text it is, of all runs."""
+    fact: str
+    places: tuple[str, ...]
+
+
+class FactSearch:
+    """Looks for the facts of a document in the texts of a run, and for the steps at which they got lost on the way into
+    a draft. What was `said` of sentences goes before what words tell of them."""
+
+    def __init__(self, store: Store, run: Run, tracer: Tracer, draft: str, said: Said = NOTHING_SAID) -> None:
+        self._store = store
+        self._run = run
+        self._tracer = tracer
+        self._sought = facts_of(store, run, tracer, draft)
+        self._facts = self._sought.facts
+        self._lineage = tracer.lineage(draft, said)
+        self._refusals = self._refused(draft)
+        self._holding: dict[tuple[str, str], bool] = {}
+        self._origins: dict[str, Origins] = {}
+        self._judged: dict[str, dict[str, StatedFact]] = {}
+
+    def losses(self) -> Losses:
+        """What became of each of the facts."""
+        members = self._lineage.members
+        kept = [fact for fact in self._facts if self._holds(members[-1], fact)]
+        lost = [self._loss(members, self._refusals, fact) for fact in self._facts if fact not in kept]
+        by = f"{self._sought.what} {self._sought.id}"
+        return Losses(self._lineage, by, tuple(kept), tuple(lost), self._said_of(members[-1]))
+
+    def doubts(self, most: int) -> list[Doubt]:
+        """What there is to ask whoever can read: whether the draft, and the text that a fact seems to have got lost in,
+        say it in other words, at one of the `most` likeliest places."""
+        members = {one.name: one for one in self._lineage.members}
+        found: list[Doubt] = []
+        for loss in self.losses().lost:
+            for member in dict.fromkeys(filter(None, (self._lineage.members[-1], members.get(loss.node)))):
+                if loss.fact.text in self._said_of(member):
+                    continue
+                links = self._origins_of(member).candidates(loss.fact.text, most)
+                places = tuple(dict.fromkeys(member.text[slice(*link.span)] for link in links))
+                found += [Doubt(member.key, loss.fact.text, places)] if places else []
+        return found
+
+    def settle(self, doubt: Doubt, *, holds: bool) -> None:
+        """Note what a reader says of it."""
+        self._holding[doubt.text, doubt.fact] = holds
+
+    def _origins_of(self, member: Member) -> Origins:
+        if member.key not in self._origins:
+            self._origins[member.key] = self._tracer.origins([member.text])
+        return self._origins[member.key]
+
+    def _refused(self, draft: str) -> list[tuple[Member, Member]]:
+        """The revisions that were refused, each with its base."""
+        rounds = self._store.judgments.rounds(self._run.id)
+        member = self._tracer.family.draft
+        return [
+            (member(made.draft), member(made.base))
+            for made in rounds
+            if made.accepted is False and made.base and made.draft != draft
+        ]
+
+    def _loss(self, members: Sequence[Member], refused: Sequence[tuple[Member, Member]], fact: DocumentFact) -> Loss:
+        document = self._tracer.document
+        place = fact.places[0] if fact.places else Span(0, 0)
+        named = document_of(document, place), chapter_of(document, place), pages_of(document, place)
+        where = (*named, percent_of(document, place.start))
+        for one, base in reversed(refused):
+            if self._holds(one, fact) and not self._holds(base, fact):
+                return Loss(fact, "refusal", None, one.said, one.name, *where)
+        at = self._last_without(members, fact)
+        if at is None:
+            return Loss(fact, "gap", None, "a chunk that was left out", "", *where)
+        return Loss(fact, self._step(at, fact), at.level, at.said, at.name, *where)
+
+    def _last_without(self, members: Sequence[Member], fact: DocumentFact) -> Member | None:
+        """The last text on the fact's path that lacks it, though something that it was made from has it.
+
+        None where the place of the fact was read by nobody.
+        """
+        on_path: set[str] = set()
+        found: Member | None = None
+        for member in members:
+            had = False
+            for parent, other in zip(member.parents, self._tracer.family.parents(member), strict=True):
+                if parent.kind == "context":
+                    # It tells of what came before, which is not what a merge is to say again.
+                    continue
+                if other is None:
+                    on = _reads(parent, fact)
+                    had = had or on
+                else:
+                    on = other.key in on_path
+                    had = had or (on and self._holds(other, fact))
+                if on:
+                    on_path.add(member.key)
+            if had and member.key in on_path and not self._holds(member, fact):
+                found = member
+        return found
+
+    def _step(self, at: Member, fact: DocumentFact) -> Step:
+        kinds = {parent.kind for parent in at.parents}
+        if at.level is None:
+            return "revision" if "base" in kinds else "extraction" if "excerpt" in kinds else "tidying"
+        if kinds == {"running"}:
+            return "compression"
+        if "running" in kinds:
+            return "extraction" if any(_reads(parent, fact) for parent in at.parents) else "update"
+        return "extraction" if "excerpt" in kinds else "merge"
+
+    def _said_of(self, member: Member) -> dict[str, StatedFact]:
+        """What judges say of the facts in a text; nothing of one that nobody has judged, as no partial summary is."""
+        if member.level is not None:
+            return {}
+        if member.name not in self._judged:
+            self._judged[member.name] = self._sought.held(self._store, member.name)
+        return self._judged[member.name]
+
+    def _holds(self, member: Member, fact: DocumentFact) -> bool:
+        """Whether a text states a fact: its judges say so, or else it says so nearly as it is, or less nearly, and has
+        it from there."""
+        if (said := self._said_of(member).get(fact.text)) is not None:
+            return said.holds
+        key = (member.key, fact.text)
+        if key not in self._holding:
+            links = [link for one in self._origins_of(member).trace(fact.text) for link in one.links[:1]]
+            self._holding[key] = any(link.weight >= _SURE or self._comes_from(member, link, fact) for link in links)
+        return self._holding[key]
+
+    def _comes_from(self, member: Member, link: Link, fact: DocumentFact) -> bool:
+        composed = [one for one in self._tracer.composed(member) if _within(one.span, link.span)]
+        return any(_near(place, span) for span in _spans(composed) for place in fact.places)
+
+
+def _reads(parent: Parent, fact: DocumentFact) -> bool:
+    """Whether a fact stands in what was shown of the document to be summarized."""
+    return parent.kind == "excerpt" and any(_within(place, parent.span) for place in fact.places)
+
+
+def _spans(composed: Sequence[Composed]) -> Iterator[Span]:
+    for one in composed:
+        for place in one.places:
+            yield place.span
+
+
+def _within(one: Span, other: Span) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+def _near(one: Span, other: Span) -> bool:
+    return one.start <= other.end + NEAR and other.start <= one.end + NEAR
+
+
+def _when(loss: Loss) -> tuple[int, int]:
+    return list(STEPS).index(loss.step), loss.level or 0

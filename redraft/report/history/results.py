@@ -1,0 +1,450 @@
+"""The outcome of a run, as people and programs read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import reduce
+from typing import Any
+
+from pydantic_core import to_jsonable_python
+
+from redraft.domain import (
+    NO_REVISION_OF,
+    Document,
+    Draft,
+    Evaluation,
+    Finding,
+    Gap,
+    KeyFacts,
+    Pack,
+    Piece,
+    Round,
+    Span,
+    Totals,
+)
+from redraft.errors import RunError
+from redraft.evaluators.metric_info import PREFERENCE, standing
+from redraft.evaluators.panel import withdrawn
+from redraft.report.history.certificates import Certificate, certificates, self_checked
+from redraft.rulings import FinalComparison
+from redraft.settings import FIGURES, STATISTICS, DraftConfig
+from redraft.store.runs import Run, damage_named
+from redraft.store.store import Store
+from redraft.text.languages import reading, said_to_be
+from redraft.text.places import chapter_of, document_of, pages_of
+from redraft.text.sentences import worded
+from redraft.text.words import count_words
+
+
+@dataclass(frozen=True, slots=True)
+class ChapterResult:
+    """A chapter that is summarized by itself, and what came of it; None before it was begun."""
+
+    title: str
+    span: Span
+    pages: str
+    """The first and the last as they are printed; empty where the document has none."""
+    result: Result | None
+
+    def to_json(self) -> dict[str, object]:
+        """As programs read it, beside the whole."""
+        place = {"title": self.title, "span": list(self.span), "pages": self.pages}
+        return place | (self.result.to_json() if self.result else {"run": None, "status": "", "summary": None})
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A run with its summary. `complete` says that the summary rests on the whole document."""
+
+    run: Run
+    status: str
+    outline: Document
+    """The document without its text: its title, and what stands where."""
+    tokens: int
+    chunks: int
+    draft: Draft | None
+    usage: Totals
+    gaps: tuple[Gap, ...]
+    flawed: tuple[Piece, ...]
+    rounds: tuple[Round, ...] = ()
+    evaluations: Mapping[str, Evaluation] = field(default_factory=dict)
+    """What the metrics say of the draft."""
+    initial: Mapping[str, Evaluation] = field(default_factory=dict)
+    """What they said of the first one."""
+    certificates: Mapping[str, Certificate] = field(default_factory=dict)
+    """By metric what stands behind the draft's score."""
+    chapters: tuple[ChapterResult, ...] = ()
+    """What came of each chapter, where they were summarized by themselves; `usage` is that of all."""
+    sentences: int | None = None
+    """How many the summary has, where it was given to be judged."""
+    compared: FinalComparison | None = None
+    """How the first draft and the best one compare, where that was asked in the end."""
+    candidates: tuple[CandidateResult, ...] = ()
+    """The drafts among which the first one was chosen, where several were made; `usage` is that of all."""
+    lost: tuple[int, ...] = ()
+    """The rounds in which no revision came back, where another might have met the goals."""
+    oddities: tuple[str, ...] = ()
+    """What was odd in what its replies came in: another model has answered, or nobody knows what was used."""
+
+    @property
+    def settings(self) -> DraftConfig:
+        """What was asked for."""
+        return self.run.settings
+
+    @property
+    def summary(self) -> str | None:
+        """The summary, None when there is none yet."""
+        return self.draft.text if self.draft else None
+
+    @property
+    def scores(self) -> dict[str, float | None]:
+        """The draft's score by metric, None where it could not be scored."""
+        return _scores(self.evaluations)
+
+    @property
+    def initial_scores(self) -> dict[str, float | None]:
+        """The first draft's scores."""
+        return _scores(self.initial)
+
+    @property
+    def self_checked(self) -> frozenset[str]:
+        """The metrics by which the built-in model judges what it has written itself: no measure of quality."""
+        return self_checked(self.run)
+
+    @property
+    def statistics(self) -> Mapping[str, object] | None:
+        """The figures on the draft, None where it has none."""
+        return figures(self.evaluations)
+
+    @property
+    def goals(self) -> dict[str, dict[str, object]]:
+        """What was asked for of each metric, and whether the draft meets it: None where too few items were judged."""
+        asked = self.run.refinement
+        if asked is None:
+            return {}
+        return {metric: self._goal(metric, least, asked.judged_share) for metric, least in asked.goals.items()}
+
+    def _goal(self, metric: str, least: float, share: float) -> dict[str, object]:
+        evaluation = self.evaluations.get(metric)
+        stands = standing(evaluation, least, share)
+        return {
+            "at_least": least,
+            "met": None if stands == "unsure" else stands == "met",
+            "judged_share": evaluation.judged_share if evaluation else None,
+        }
+
+    @property
+    def unsure(self) -> list[str]:
+        """The metrics of whose items too few have a verdict to tell whether their goals are met."""
+        return [metric for metric, goal in self.goals.items() if goal["met"] is None]
+
+    @property
+    def unjudged(self) -> dict[str, int]:
+        """By metric how many of its items have no verdict; nothing for those that have all of theirs."""
+        return {metric: one.unjudged for metric, one in self.evaluations.items() if one.unjudged}
+
+    @property
+    def unscored(self) -> dict[str, str]:
+        """By metric that was judged and has no score, why."""
+        return {metric: one.reason for metric, one in self.evaluations.items() if one.outcome == "failed"}
+
+    @property
+    def missing(self) -> dict[str, list[str]]:
+        """By metric what is missing in what its score rests on; nothing for those that rest on the whole of it."""
+        return {metric: list(one.missing) for metric, one in self.evaluations.items() if one.missing}
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run did all that it was asked for: nothing left out, no metric failed, every goal met, and no
+        first draft returned because it reads better than what was made of it."""
+        judged = all(evaluation.outcome != "failed" for evaluation in self.evaluations.values())
+        met = all(goal["met"] for goal in self.goals.values())
+        chapters = all(one.result is not None and one.result.complete for one in self.chapters)
+        better = self.compared is None or not self.compared.first_won
+        return self.run.status == "done" and not self.gaps and judged and met and chapters and better
+
+    @property
+    def source(self) -> dict[str, object]:
+        """The document, as programs read it."""
+        until = {} if self.settings.until is None else {"until": self.settings.until}
+        return {
+            "id": self.run.document,
+            "title": self.title,
+            "tokens": self.tokens,
+            "chunks": self.chunks,
+            "notes": list(self.outline.notes),
+            "language": self.outline.language,
+        } | until
+
+    @property
+    def unit(self) -> str:
+        """What the document is drafted by: chunks, or chapters."""
+        return "chapter" if self.settings.by_chapter else "chunk"
+
+    @property
+    def title(self) -> str:
+        """What the document is called."""
+        return self.outline.title
+
+    @property
+    def judges(self) -> list[str]:
+        """The models that judge: those that were asked for, or else the writer's."""
+        return list(self.run.judging.judges if self.run.judging else ()) or [self.settings.model]
+
+    def to_json(self) -> dict[str, object]:
+        """The contract of `--json`; fields are added to it, never changed."""
+        draft = self.draft
+        parts: dict[str, object] = {"chapters": [one.to_json() for one in self.chapters]} if self.chapters else {}
+        parts |= {"candidates": to_jsonable_python(self.candidates)} if self.candidates else {}
+        return {
+            "run": self.run.id,
+            "identity": self.run.identity,
+            "kind": self.run.kind,
+            "parent": self.run.parent,
+            "status": self.status,
+            "source": self.source,
+            "strategy": self.settings.strategy,
+            "strategy_reason": self.settings.chosen,
+            "model": self.settings.model,
+            "tokenizer": self.run.tokenizer,
+            "settings": self.settings.model_dump(mode="json"),
+            "summary": self.summary,
+            "words": count_words(draft.text) if draft else None,
+            "rounds": max((made.number for made in self.rounds), default=0),
+            "stop_reason": self.run.stop_reason,
+            "why": self.run.why,
+            "scores": self.scores,
+            "initial_scores": self.initial_scores,
+            "self_check": bool(self.self_checked),
+            "goals": self.goals,
+            "unjudged": self.unjudged,
+            "unscored": self.unscored,
+            "certificates": {metric: one.to_json() for metric, one in self.certificates.items()},
+            "missing": self.missing,
+            "withdrawn": {name: found for name, one in self.evaluations.items() if (found := withdrawn(one))},
+            "final_comparison": comparison_json(self.compared),
+            "statistics": self.statistics,
+            "gaps": to_jsonable_python(self.gaps),
+            "flawed": [
+                {"level": p.level, "index": p.index, "attempts": p.attempts, "flaw": p.flaw} for p in self.flawed
+            ],
+            "notes": list(draft.notes) if draft else [],
+            "oddities": list(self.oddities),
+            "error": self.run.error,
+            "usage": asdict(self.usage),
+        } | parts
+
+    def assessment(self) -> dict[str, object]:
+        """The contract of `evaluate --json`."""
+        text = self.summary or ""
+        return {
+            "run": self.run.id,
+            "source": self.source,
+            "model": self.settings.model,
+            "judges": self.judges,
+            "summary": {"words": count_words(text), "sentences": self.sentences or 0},
+            "metrics": {
+                name: evaluation_json(one, self.outline)
+                | ({"certificate": self.certificates[name].to_json()} if name in self.certificates else {})
+                for name, one in self.evaluations.items()
+            },
+            "self_check": bool(self.self_checked),
+            "usage": asdict(self.usage),
+        }
+
+
+def comparison_json(compared: FinalComparison | None) -> dict[str, object] | None:
+    """How the first draft and the best one compare, as programs read it; None where nobody has compared them."""
+    if compared is None:
+        return None
+    first, best, neither = compared.votes
+    return {
+        "first": compared.first,
+        "best": compared.best,
+        "preferred": compared.first if compared.first_won else compared.best,
+        "votes": {"first": first, "best": best, "neither": neither},
+        "reason": compared.reason,
+        "document_read": compared.document_read,
+    }
+
+
+def _scores(evaluations: Mapping[str, Evaluation]) -> dict[str, float | None]:
+    return {metric: evaluation.score for metric, evaluation in evaluations.items() if metric not in FIGURES}
+
+
+def figures(evaluations: Mapping[str, Evaluation]) -> Mapping[str, object] | None:
+    """The statistics among what was said of a draft, None where nothing was measured."""
+    measured = evaluations.get(STATISTICS)
+    return dict(measured.details) if measured and measured.outcome == "measured" else None
+
+
+def evaluation_json(evaluation: Evaluation, document: Document | None = None) -> dict[str, object]:
+    """What one metric says, as programs read it."""
+    found = [finding_json(finding, document) for finding in evaluation.findings]
+    shown: dict[str, object] = to_jsonable_python(evaluation)
+    return shown | {"findings": found}
+
+
+def finding_json(finding: Finding, document: Document | None = None) -> dict[str, object]:
+    """A finding, as programs read it; with the document, or what it has besides its text, the place of its evidence."""
+    shown: dict[str, object] = to_jsonable_python(finding)
+    evidence = finding.evidence
+    if document is not None and evidence is not None and evidence.span is not None:
+        span = evidence.span
+        place = {"document": document_of(document, span), "chapter": chapter_of(document, span)}
+        shown["evidence"] = to_jsonable_python(evidence) | place | {"pages": pages_of(document, span)}
+    return shown
+
+
+def read_result(store: Store, key: str) -> Result:
+    """What the store knows of a run, by its id or the beginning of it. Raises a `RunError` where there is none."""
+    run = store.runs.get(key)
+    with damage_named(run.id):
+        return _result(store, run)
+
+
+def _result(store: Store, run: Run) -> Result:
+    chunks = store.chunks(run)
+    if not chunks:
+        raise RunError(f"the chunks of run {run.id} are gone from the database")
+    pieces = store.runs.pieces(run.id)
+    rounds = store.judgments.rounds(run.id)
+    evaluations = _judged(store, run, run.draft)
+    outline = outline_read(store, run)
+    chapters = tuple(_chapters(store, run, outline))
+    draft = store.runs.draft(run.draft) if run.draft else None
+    candidates = candidates_of(store, run)
+    beside = [one.result.usage for one in chapters if one.result]
+    beside += [store.calls.totals(one.run) for one in candidates if one.run != run.id]
+    return Result(
+        run=run,
+        status=store.status(run),
+        outline=outline,
+        tokens=sum(chunk.tokens for chunk in chunks),
+        chunks=len(chunks),
+        draft=draft,
+        usage=replace(
+            reduce(_added, beside, store.calls.totals(run.id)),
+            over_usd=store.bookings.over(run.id, run.limits.max_cost),
+        ),
+        gaps=tuple(store.runs.gaps(run.id)),
+        flawed=tuple(piece for piece in pieces if piece.flaw),
+        rounds=tuple(rounds),
+        evaluations=evaluations,
+        initial=_judged(store, run, rounds[0].draft) if rounds else {},
+        certificates=certificates(store, run, evaluations),
+        chapters=chapters,
+        candidates=candidates,
+        sentences=count_sentences(store, run, [draft])[0] if draft and run.kind == "evaluate" else None,
+        compared=store.rulings.comparison(run.id) if run.refinement else None,
+        lost=tuple(lost_rounds(store, run)),
+        oddities=tuple(store.calls.oddities(run.id)),
+    )
+
+
+def count_sentences(store: Store, run: Run, drafts: Sequence[Draft]) -> list[int]:
+    """How many sentences some drafts have, read as the run has read its document."""
+    with reading(document_read(store, run)):
+        return [len(worded(draft.text)) for draft in drafts]
+
+
+def _added(one: Totals, other: Totals) -> Totals:
+    """The ledger of a run with that of a chapter, which took none of its time; what is not known of one is not known of
+    both."""
+    beside = asdict(other)
+    both: dict[str, Any] = {
+        name: None if None in (value, beside[name]) else value + beside[name] for name, value in asdict(one).items()
+    }
+    return Totals(**both | {"seconds": one.seconds})
+
+
+def _chapters(store: Store, run: Run, outline: Document) -> Iterator[ChapterResult]:
+    for one in store.chapters.of(run.id):
+        span = one.chunk.span
+        yield ChapterResult(one.title, span, pages_of(outline, span), read_result(store, one.run) if one.run else None)
+
+
+def lost_rounds(store: Store, run: Run) -> list[int]:
+    """The rounds of a refinement in which no revision came back: none where the goals are met all the same, or where a
+    person was asked before each, who would have to be asked again."""
+    if run.refinement is None or run.refinement.review or run.stop_reason == "goals_met":
+        return []
+    rounds = store.judgments.rounds(run.id)
+    return [made.number for made in rounds if store.runs.draft(made.draft).node.startswith(NO_REVISION_OF)]
+
+
+def _judged(store: Store, run: Run, draft: str | None) -> dict[str, Evaluation]:
+    """What the metrics that the run judges by say of one of its drafts, and the statistics of it."""
+    if draft is None or run.judging is None:
+        return {}
+    known = store.judgments.of(draft)
+    wanted = (PREFERENCE,) if run.kind == "compare" else run.judging.reported
+    return {name: known[name] for name in wanted if name in known}
+
+
+def document_read(store: Store, run: Run) -> Document:
+    """The document of a run. What was said of its language for another run does not count."""
+    return said_to_be(store.documents.get(run.document), run.settings.source_language)
+
+
+def outline_read(store: Store, run: Run) -> Document:
+    """The same without the text, which may be long."""
+    return said_to_be(store.documents.outline(run.document), run.settings.source_language)
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateResult:
+    """One of several drafts, with its scores, and whether it was chosen; None before one was."""
+
+    number: int
+    run: str
+    """Which run has drafted it: the run itself, or one that was made for it."""
+    strategy: str
+    draft: str | None
+    words: int | None
+    scores: Mapping[str, float | None]
+    chosen: bool | None
+    reason: str
+
+    def said(self, count: int) -> str:
+        """The candidate in a line."""
+        scores = [f"{name} {'no score' if its is None else f'{its:.2f}'}" for name, its in self.scores.items()]
+        verdict = "not settled yet" if self.chosen is None else "chosen" if self.chosen else "not chosen"
+        told = ", ".join([self.strategy, *scores, f"{verdict}{f': {self.reason}' if self.reason else ''}"])
+        return f"candidate {self.number} of {count}: {told}"
+
+
+def candidates_of(store: Store, run: Run) -> tuple[CandidateResult, ...]:
+    """The candidates of a run, in their order; none of a run that makes one draft."""
+    found: list[CandidateResult] = []
+    for one in store.candidates.of(run.id):
+        draft = store.runs.draft(one.draft) if one.draft else None
+        judged: Mapping[str, Evaluation] = store.judgments.of(one.draft) if one.draft and run.judging else {}
+        wanted = run.refinement.goals if run.refinement else run.judging.metrics if run.judging else ()
+        scores = {name: judged[name].score for name in wanted if name in judged and name not in FIGURES}
+        settings = store.runs.get(one.run).settings if one.run else run.settings
+        words = draft.words if draft else None
+        made = (one.run or run.id, settings.strategy, one.draft or None, words)
+        found.append(CandidateResult(one.number, *made, scores, one.chosen, one.reason))
+    return tuple(found)
+
+
+def built(store: Store, result: Result) -> Pack:
+    """The questions that a run of `build_pack` has built."""
+    return store.packs.get(_built(result, result.run.judging.pack if result.run.judging else None))
+
+
+def built_keyfacts(store: Store, result: Result) -> KeyFacts:
+    """The key facts that a run of `build_pack` has built, from the perspectives that it was asked for."""
+    judging = result.run.judging
+    found = store.keyfacts.get(_built(result, judging.keyfacts if judging else None))
+    chosen = judging.perspective if judging else "both"
+    # Those that were there already may be from both.
+    return replace(found, trees=tuple(tree for tree in found.trees if chosen in ("both", tree.perspective)))
+
+
+def _built(result: Result, key: str | None) -> str:
+    if key is None:
+        raise RunError(f"run {result.run.id} has built no pack", hint=f"redraft resume {result.run.id}")
+    return key

@@ -1,0 +1,241 @@
+"""A summary as what can be written down: headings, paragraphs, items and notes, before it is in any format.
+
+Summaries come with what their writers put into them of Markdown: headings, lists, and words in bold. That much is
+understood, and everything else is text.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import TYPE_CHECKING, Literal
+
+from redraft.report.history.citations import basis
+from redraft.report.history.results import Result
+from redraft.settings import EXTRACTIVE
+from redraft.text.cleaning import clean, one_line
+
+if TYPE_CHECKING:  # most summaries are printed without a note, and lineage brings NumPy
+    from redraft.report.history.citations import Citations, Cited
+    from redraft.report.history.lineage import By
+
+_HEADING = re.compile(r"(#{1,6})[^\S\n]+(?=\S)")
+_ITEM = re.compile(r"\s*(?:[-*+•]|(\d{1,3}[.)]))[^\S\n]+(?=\S)")
+_STRONG = re.compile(r"(\*\*|__)(?=\S)(.+?)(?<=\S)\1")
+_SPACES = re.compile(r"\s+")
+_LOWEST = 6
+_LEVEL_OF_CHAPTERS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A stretch of text, in bold or not."""
+
+    text: str
+    strong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What stands behind a sentence: a number, and the places of the document that the sentence comes from."""
+
+    number: int
+    places: tuple[Cited, ...]
+
+    @property
+    def by(self) -> By:
+        """Whether a judge has quoted them for it, or they were matched by wording."""
+        return self.places[0].by
+
+
+Piece = Words | Note
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A heading of a level, a paragraph, or an item of a list with the number that it has, if it has one."""
+
+    kind: Literal["heading", "paragraph", "item"]
+    pieces: tuple[Piece, ...]
+    level: int = 0
+    number: str = ""
+
+    @property
+    def text(self) -> str:
+        """Its words."""
+        return "".join(one.text for one in self.pieces if isinstance(one, Words)).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class PaperPart:
+    """A text under a heading of its own, or under none; with what its sentences cite, where that is known."""
+
+    text: str
+    heading: str = ""
+    level: int = 1
+    citations: Citations | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """One text or several under one title, and what a reader should know of them, in sentences."""
+
+    title: str
+    parts: tuple[PaperPart, ...]
+    about: tuple[str, ...] = ()
+    language: str = ""
+    """The language that it is written in, such as `en`; empty where nobody knows."""
+    is_titled: bool = False
+    """Whether its title is part of its text, in whatever format."""
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """All of it below the title, with its notes in the order of their numbers."""
+        numbers = count(1)
+        return tuple(block for part in self.parts for block in _part_blocks(part, numbers))
+
+    @property
+    def is_rtl(self) -> bool:
+        """Whether most of its letters are of a script that is written from right to left."""
+        return is_rtl("\n".join(part.text for part in self.parts) or self.title)
+
+
+def paper_of(result: Result, cite: Callable[[str], Citations] | None = None) -> Paper:
+    """The summary of a run, and those of its chapters; where `cite` is there, their sentences cite the document.
+
+    It is asked with the id of a run for what its sentences cite.
+    """
+
+    def part(of: Result, heading: str = "") -> PaperPart:
+        citations = cite(of.run.id) if cite and of.draft else None
+        return PaperPart(of.summary or "", heading, level=_LEVEL_OF_CHAPTERS if heading else 1, citations=citations)
+
+    below = [part(one.result, one_line(one.title)) for one in result.chapters if one.result and one.result.draft]
+    made = Paper(
+        clean(result.title).strip() or "Summary",
+        (part(result), *below),
+        about=tuple(_about(result)),
+        language="" if result.settings.language else result.outline.language,
+        is_titled=bool(result.chapters),
+    )
+    return with_basis(made)
+
+
+def with_basis(paper: Paper) -> Paper:
+    """The paper with who says that the document has it where its notes say, if it has notes."""
+    notes = {one.number: one.by for block in paper.blocks for one in block.pieces if isinstance(one, Note)}
+    if not notes:
+        return paper
+    return replace(paper, about=(*paper.about, basis(notes, "footnote")))
+
+
+def _about(result: Result) -> Iterator[str]:
+    """Who has written it, and what it does not rest on."""
+    words = result.draft.words if result.draft else 0
+    some = "" if result.settings.until is None else f" of the first {result.tokens:,} tokens"
+    yield f"Summary{some}, {words:,} words, by {writer_of(result.settings.model)}; redraft, run {result.run.id}."
+    yield from lacks(result)
+    for note in result.outline.notes:
+        yield f"The document: {note}."
+
+
+def writer_of(model: str) -> str:
+    """Who has written, for those who know nothing of models' names here."""
+    return "redraft's built-in model, which takes its sentences from the document" if model == EXTRACTIVE else model
+
+
+def lacks(result: Result) -> Iterator[str]:
+    """What a summary does not rest on, in sentences for those who read it."""
+    if result.gaps:
+        chunks = ", ".join(str(gap.chunk + 1) for gap in result.gaps)
+        yield f"Left out of it: chunk {chunks} of the {result.chunks} of the document."
+    if result.run.status != "done" and result.draft:
+        yield from (f"Not finished: {note}." for note in result.draft.notes)
+
+
+def is_rtl(text: str) -> bool:
+    """Whether most letters of a text are of a script that is written from right to left."""
+    classes = Counter(unicodedata.bidirectional(letter) for letter in text if letter.isalpha())
+    return classes["R"] + classes["AL"] > classes["L"]
+
+
+def _part_blocks(part: PaperPart, numbers: Iterator[int]) -> Iterator[Block]:
+    if part.heading:
+        yield Block("heading", (Words(part.heading),), part.level)
+    body = list(_blocks(part, numbers))
+    # The headings of a text are below that which it stands under.
+    top = min((one.level for one in body if one.kind == "heading"), default=1)
+    for one in body:
+        level = min(_LOWEST, part.level + 1 + one.level - top) if one.kind == "heading" else 0
+        yield replace(one, level=level)
+
+
+def _blocks(part: PaperPart, numbers: Iterator[int]) -> Iterator[Block]:
+    """The blocks of a text, line by line: lines that follow each other without a mark are one paragraph."""
+    marks, at = _marks(part.citations), 0
+    paragraph: list[Piece] = []
+    for line in part.text.splitlines(keepends=True):
+        start, at = at, at + len(line)
+        heading, item = _HEADING.match(line), _ITEM.match(line)
+        begin = start + (found.end() if (found := heading or item) else 0)
+        pieces = list(_pieces(part.text, begin, at, marks, numbers))
+        if paragraph and (found or not line.strip()):
+            yield _made("paragraph", paragraph)
+            paragraph = []
+        if heading:
+            yield _made("heading", pieces, level=len(heading[1]))
+        elif item:
+            yield _made("item", pieces, number=item[1] or "")
+        elif line.strip():
+            paragraph += pieces
+    if paragraph:
+        yield _made("paragraph", paragraph)
+
+
+def _marks(citations: Citations | None) -> list[tuple[int, tuple[Cited, ...]]]:
+    """Where sentences end that cite something, in their order, and what."""
+    if citations is None:
+        return []
+    by_number = {one.number: one for one in citations.places}
+    return [
+        (sentence.span.end, tuple(by_number[number] for number in cites))
+        for sentence in citations.lineage.sentences
+        if (cites := citations.of(sentence))
+    ]
+
+
+def _pieces(
+    text: str, start: int, end: int, marks: Sequence[tuple[int, tuple[Cited, ...]]], numbers: Iterator[int]
+) -> Iterator[Piece]:
+    for stop, places in marks:
+        if start < stop <= end:
+            yield Words(text[start:stop])
+            yield Note(next(numbers), places)
+            start = stop
+    yield Words(text[start:end])
+
+
+def _made(
+    kind: Literal["heading", "paragraph", "item"], pieces: list[Piece], level: int = 0, number: str = ""
+) -> Block:
+    """A block of these pieces, each of them harmless, with one space for what was more than one."""
+    while pieces and isinstance(last := pieces[-1], Words):
+        pieces = pieces[:-1]
+        if last.text.strip():
+            pieces.append(Words(last.text.rstrip()))
+            break
+    shown = [words for one in pieces for words in ([one] if isinstance(one, Note) else _styled(one))]
+    return Block(kind, tuple(shown), level, number)
+
+
+def _styled(words: Words) -> Iterator[Words]:
+    text, at = _SPACES.sub(" ", clean(words.text)), 0
+    for found in _STRONG.finditer(text):
+        yield Words(text[at : found.start()])
+        yield Words(found[2], strong=True)
+        at = found.end()
+    yield Words(text[at:])

@@ -1,0 +1,263 @@
+"""How values read on a page, tables that add them up, and what a page's script needs."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from redraft.report.dossier.contents import (
+    CallEntry,
+    Dossier,
+    FindingEntry,
+    KeyFactEntry,
+    KeyFactTree,
+    SentenceEntry,
+    SourceEntry,
+)
+from redraft.report.history.lineage import came_up
+from redraft.text.cleaning import clean, one_line
+
+_QUOTE, _OPENING = 320, 70
+_HALF = 0.5
+_WHOLE = 10
+_SECONDS = 90
+"""What is longer is said in the next larger unit; so with minutes."""
+
+
+def many(number: int, what: str) -> str:
+    """A number of things: 1 word, 2 words, 1,200 summaries."""
+    if number == 1:
+        return f"1 {what}"
+    return f"{number:,} {what[:-1]}ies" if what.endswith("y") else f"{number:,} {what}s"
+
+
+def score(value: float | None) -> str:
+    """A score with two digits, rounded down, so that none looks like a goal that it misses; a dash for none."""
+    return "–" if value is None else f"{int(value * 100 + 1e-9) / 100:.2f}"
+
+
+def spaced(name: str) -> str:
+    """A name for programs as people read it."""
+    return one_line(name).replace("_", " ")
+
+
+def shortened(text: str) -> str:
+    """The beginning of a passage, if it is long."""
+    return one_line(text, _QUOTE)
+
+
+def opening(text: str) -> str:
+    """The first words of a sentence."""
+    return one_line(text, _OPENING)
+
+
+def capitalized(text: str) -> str:
+    """A sentence with its first letter large."""
+    return text[:1].upper() + text[1:]
+
+
+def address(name: str) -> str:
+    """A name as one part of an address."""
+    return quote(name, safe="")
+
+
+def pace(a_minute: float) -> str:
+    """How many come to their end a minute."""
+    return f"{a_minute:,.0f}" if a_minute >= _WHOLE else f"{a_minute:.2g}"
+
+
+def lasting(seconds: float) -> str:
+    """How long something takes, about."""
+    if seconds < _SECONDS:
+        return f"{seconds + 0.5:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < _SECONDS else f"{minutes // 60:,} h {minutes % 60:02} min"
+
+
+def cell(value: object) -> str:
+    """A cell of a table."""
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:,.3f}".rstrip("0").rstrip(".") if value == value else "–"
+    return f"{value:,}" if isinstance(value, int) else clean(str(value))
+
+
+def setting(value: Any) -> str:
+    """What something is set to."""
+    if value is None or value == [] or value == {}:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(setting, value))
+    return clean(json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value))
+
+
+def kind(finding: FindingEntry) -> str:
+    """Whether something is missing in the summary, or wrong in it."""
+    return "lost" if finding.sentence is None and not finding.about else "wrong"
+
+
+def sign(finding: FindingEntry) -> str:
+    """A sign for that, beside its colour."""
+    return "○" if kind(finding) == "lost" else "✗"
+
+
+def standing(fact: KeyFactEntry) -> str:
+    """What became of a key fact."""
+    if fact.pruned:
+        return "pruned"
+    if fact.stated is None:
+        return "unjudged"
+    return "stated" if fact.stated >= _HALF else "missing"
+
+
+def fact_sign(fact: KeyFactEntry) -> str:
+    """A sign for that."""
+    return {"pruned": "·", "unjudged": "–", "stated": "✓", "missing": "✗"}[standing(fact)]
+
+
+def certainty(source: SourceEntry) -> str:
+    """How sure it is that a sentence comes from a place: a judge has said so, or wording tells."""
+    return "quoted by the judge" if source.by == "judge" else f"by wording, certainty {score(source.weight)}"
+
+
+def sentence_label(sentence: SentenceEntry) -> str:
+    """What a sentence's button is called."""
+    parts = [many(len(sentence.sources), "source")]
+    if sentence.findings:
+        parts.append(many(len(sentence.findings), "finding"))
+    if sentence.invented:
+        parts.append("not found by words")
+    return f"Sentence {sentence.number}: {', '.join(parts)}"
+
+
+FILTERS: dict[str, Callable[..., str]] = {
+    one.__name__: one
+    for one in (
+        many,
+        score,
+        spaced,
+        shortened,
+        opening,
+        capitalized,
+        address,
+        pace,
+        lasting,
+        cell,
+        setting,
+        kind,
+        sign,
+        standing,
+        fact_sign,
+        certainty,
+        sentence_label,
+        came_up,
+    )
+}
+
+
+_OK = "ok"
+
+
+class HtmlTable(NamedTuple):
+    """A table: its head and its rows."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str | int | float | None, ...], ...]
+
+
+def facts_by_level(trees: Sequence[KeyFactTree]) -> HtmlTable:
+    """How many of the key facts the summary states, by perspective and level."""
+    found: dict[tuple[str, str], list[KeyFactEntry]] = {}
+    for tree in trees:
+        for fact in tree.facts:
+            found.setdefault((tree.perspective, fact.level), []).append(fact)
+    rows = tuple((*key, *_counted(facts)) for key, facts in sorted(found.items()))
+    return HtmlTable(("perspective", "level", "facts", "stated", "missing", "no verdict", "share stated"), rows)
+
+
+def _counted(facts: Iterable[KeyFactEntry]) -> tuple[int | float | None, ...]:
+    kept = [standing(fact) for fact in facts if not fact.pruned]
+    stated, missing = kept.count("stated"), kept.count("missing")
+    judged = stated + missing
+    return len(kept), stated, missing, len(kept) - judged, stated / judged if judged else None
+
+
+def calls_by_prompt(calls: Sequence[CallEntry]) -> HtmlTable:
+    """What each prompt took."""
+    found: dict[str, list[CallEntry]] = {}
+    for call in calls:
+        found.setdefault(call.prompt, []).append(call)
+    return HtmlTable(
+        ("prompt", "calls", "from earlier runs", "in vain", "tokens in", "tokens out", "USD", "seconds"),
+        tuple((prompt.replace("_", " "), *_added(of_one)) for prompt, of_one in found.items()),
+    )
+
+
+def _added(calls: Sequence[CallEntry]) -> tuple[int | float | None, ...]:
+    own = [call for call in calls if not call.borrowed]
+    costs = [call.cost_usd for call in own]
+    return (
+        len(own),
+        len(calls) - len(own),
+        sum(1 for call in own if call.outcome != _OK),
+        sum(call.prompt_tokens for call in own),
+        sum(call.completion_tokens for call in own),
+        None if None in costs else sum(cost for cost in costs if cost),
+        sum(call.seconds for call in own),
+    )
+
+
+# The time within a packed text would make each one another.
+_NO_TIME = 0
+
+
+def packed(value: object) -> str:
+    """A value as JSON, compressed, in letters that mean nothing in HTML."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return base64.b64encode(gzip.compress(text.encode(), 6, mtime=_NO_TIME)).decode()
+
+
+def page_data(dossier: Dossier) -> dict[str, Any]:
+    """What the script of a dossier goes by. Offsets count characters, as everywhere."""
+    return {
+        "text": dossier.document.text,
+        "sections": [[one["start"], one["level"], one["title"]] for one in dossier.document.sections],
+        "sentences": {
+            one.number: [[source.place.start, source.place.end] for source in one.sources] for one in dossier.sentences
+        },
+        "findings": {
+            one.number: [one.evidence.start, one.evidence.end, kind(one), one.sentence or 0]
+            for one in dossier.findings
+            if one.evidence is not None and one.state == "open"
+        },
+        "items": [
+            [one.place.start, one.place.end, one.value]
+            for one in dossier.items
+            if one.place is not None and one.metric != "consistency"
+        ],
+        "drafts": [[one.number, one.text] for one in dossier.rounds],
+        "calls": [
+            [
+                one.number,
+                one.label,
+                one.prompt,
+                one.model,
+                one.outcome,
+                one.began,
+                one.seconds,
+                one.prompt_tokens,
+                one.completion_tokens,
+                one.cost_usd,
+                one.error,
+                one.borrowed,
+            ]
+            for one in dossier.calls
+        ],
+    }

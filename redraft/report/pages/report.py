@@ -1,0 +1,165 @@
+"""Results of experiments as one file of HTML that opens from a disk: every table with its pictures and its data."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from string import ascii_uppercase
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
+
+from redraft.report.pages.assets import policy, script, styles, template
+from redraft.report.pages.dossier import Assets
+from redraft.report.pages.formatting import many
+from redraft.report.plots.figure import figure
+from redraft.report.plots.picture import Plot
+from redraft.report.reports.tables import Cell, Table
+from redraft.report.reports.tables import figure as number
+from redraft.text.cleaning import one_line
+
+STYLES = ("plots.css", "base.css", "report.css")
+SCRIPT = "report.js"
+_MOST_ROWS = 300
+_FILE_NAME = re.compile(r"[^a-z0-9-]+")
+_TITLE, _FILE = 80, 60
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTable:
+    """A table with the pictures that are drawn from it, or why there are none where there should be some."""
+
+    table: Table
+    pictures: tuple[Plot, ...] = ()
+    undrawn: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What came of one experiment, as it was stored. All of it is foreign: whoever stored it, may be anybody."""
+
+    experiment: str
+    place: str
+    """Where it was read, as the reader calls it."""
+    title: str
+    about: tuple[str, ...]
+    headline: tuple[str, ...]
+    settings: Mapping[str, Any]
+    tables: tuple[ShownTable, ...]
+
+
+class ReportPanel(NamedTuple):
+    """One table of one set of results, as the page shows it."""
+
+    anchor: str
+    letter: str
+    table: Table
+    numeric: tuple[bool, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left_out: str
+    figures: tuple[Markup, ...]
+    undrawn: str
+    file: str
+    data: str
+    size: str
+
+
+class ReportRow(NamedTuple):
+    """The tables of one name, of all sets of results beside each other."""
+
+    anchor: str
+    title: str
+    panels: tuple[ReportPanel, ...]
+
+
+class Set(NamedTuple):
+    """One set of results."""
+
+    letter: str
+    results: Results
+
+
+class ReportSection(NamedTuple):
+    """All results of one experiment."""
+
+    anchor: str
+    title: str
+    sets: tuple[Set, ...]
+    lines: tuple[ReportRow, ...]
+
+
+def report_page(results: Sequence[Results]) -> str:
+    """The page, with its styles, its script and its data within it."""
+    css, js = styles(*STYLES), script(SCRIPT)
+    assets = Assets(policy(styles=css, script=js), css.text, js.text)
+    found = sections(results)
+    pictures = sum(len(panel.figures) for section in found for line in section.lines for panel in line.panels)
+    tables = sum(len(one.tables) for one in results)
+    return template("report.html").render(
+        sections=found,
+        assets=assets,
+        title=", ".join(section.title for section in found),
+        line=f"{many(len(results), 'set')} of results, {many(tables, 'table')}, {many(pictures, 'picture')}",
+    )
+
+
+def sections(results: Sequence[Results]) -> tuple[ReportSection, ...]:
+    """The results by experiment; what has the same name in several sets stands side by side."""
+    by_name: dict[str, list[Set]] = {}
+    for at, one in enumerate(results):
+        by_name.setdefault(one.experiment, []).append(Set(_letter(at), one))
+    return tuple(_section(f"e{at}", sets) for at, sets in enumerate(by_name.values(), 1))
+
+
+def _letter(at: int) -> str:
+    """A, B ... Z, A2, B2 ..."""
+    turn, place = divmod(at, len(ascii_uppercase))
+    return f"{ascii_uppercase[place]}{turn + 1 if turn else ''}"
+
+
+def _section(anchor: str, sets: Sequence[Set]) -> ReportSection:
+    names = dict.fromkeys(shown.table.name for one in sets for shown in one.results.tables)
+    lines = tuple(_line(f"{anchor}-t{at}", name, sets) for at, name in enumerate(names, 1))
+    return ReportSection(anchor, one_line(sets[0].results.title, _TITLE), tuple(sets), lines)
+
+
+def _line(anchor: str, name: str, sets: Sequence[Set]) -> ReportRow:
+    found = [(one, shown) for one in sets for shown in one.results.tables if shown.table.name == name]
+    panels = tuple(_panel(f"{anchor}-{at}", one, shown) for at, (one, shown) in enumerate(found, 1))
+    return ReportRow(anchor, one_line(found[0][1].table.title), panels)
+
+
+def _panel(anchor: str, one: Set, shown: ShownTable) -> ReportPanel:
+    table = shown.table
+    rows = table.rows[:_MOST_ROWS]
+    left = len(table.rows) - len(rows)
+    said = f"{many(left, 'more row')} {'is' if left == 1 else 'are'} in the file." if left else ""
+    return ReportPanel(
+        anchor,
+        one.letter,
+        table,
+        tuple(bool(rows) and not any(isinstance(row[at], str) for row in rows) for at in range(len(table.columns))),
+        tuple(tuple(map(_said, row)) for row in rows),
+        said,
+        tuple(_figures(anchor, shown.pictures)),
+        shown.undrawn,
+        f"{_file_name(one.results.experiment)}-{_file_name(table.name)}.csv",
+        f"data:text/csv;charset=utf-8;base64,{base64.b64encode(table.to_csv().encode()).decode()}",
+        many(len(table.rows), "row"),
+    )
+
+
+def _figures(anchor: str, plots: Sequence[Plot]) -> Iterator[Markup]:
+    for at, plot in enumerate(plots):
+        # What a picture says of others it escapes itself.
+        yield Markup(figure(plot, f"{anchor}-p{at}"))  # noqa: S704
+
+
+def _said(cell: Cell) -> str:
+    return cell if isinstance(cell, str) else number(cell)
+
+
+def _file_name(name: str) -> str:
+    return _FILE_NAME.sub("-", name.lower()).strip("-")[:_FILE] or "table"

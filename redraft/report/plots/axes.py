@@ -1,0 +1,294 @@
+"""Scales from values to places, axes with ticks and grid, and intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Self
+
+from redraft.report.plots.canvas import MARGIN, SMALL, Canvas, text_width
+from redraft.report.plots.picture import Number, finite
+
+# Beyond these nothing is told apart any more, and differences stay within what a float can hold.
+_LARGEST, _SMALLEST = 1e300, 1e-290
+# Values nearer together than this, by their size, are one value.
+_NEAR = 1e-9
+# The least part of 0 to 1 that a scale of scores shows.
+_LEAST_SPAN = 0.2
+_STEPS = (1, 2, 5, 10)
+_MINUS = "−"
+_SHORT = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
+# A scale of powers of ten with fewer of them has ticks in between.
+_FEW_POWERS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """An even scale from `low` to `high`, both round numbers, drawn from `start` to `end`."""
+
+    low: float
+    high: float
+    step: float
+    start: float = 0.0
+    end: float = 1.0
+
+    @classmethod
+    def over(cls, values: Iterable[Number], *, ticks: int = 5, least: float = 0.0) -> Linear:
+        """A scale with room for all of the values and about so many ticks, which are so far apart at least; what is not
+        known takes no room."""
+        low, high = _bounds(values)
+        if high - low <= max(_NEAR * max(abs(low), abs(high)), _SMALLEST):
+            room = abs(high) / 10 if abs(high) > _SMALLEST else 0.5
+            low, high = low - room, high + room
+        step = max(least, _round_step((high - low) / ticks))
+        return cls(math.floor(low / step + _NEAR) * step, math.ceil(high / step - _NEAR) * step, step)
+
+    @classmethod
+    def of_scores(cls, values: Iterable[Number]) -> Linear:
+        """A scale that makes no mountain of a hundredth, and has no room beyond 0 and 1 for what lies between them."""
+        low, high = _bounds(values)
+        if (missing := _LEAST_SPAN - (high - low)) > 0 and 0 <= low <= high <= 1:
+            low, high = max(0.0, low - missing / 2), min(1.0, high + missing / 2)
+        return cls.over([low, high])
+
+    def drawn(self, start: float, end: float) -> Self:
+        """The same scale from one place to another."""
+        return replace(self, start=start, end=end)
+
+    def place(self, value: float) -> float:
+        """Where a value stands, within the ends of the scale."""
+        share = (value - self.low) / (self.high - self.low)
+        return self.start + min(1.0, max(0.0, share)) * (self.end - self.start)
+
+    def ticks(self) -> list[float]:
+        """The round numbers on it."""
+        first, last = round(self.low / self.step), round(self.high / self.step)
+        return [number * self.step for number in range(first, last + 1)]
+
+    def label(self, value: float) -> str:
+        """A tick in as many digits as tell it from its neighbours."""
+        value = 0.0 if abs(value) < self.step / 2 else value
+        power, largest = math.floor(math.log10(self.step) + _NEAR), max(abs(self.low), abs(self.high))
+        if largest >= 1e12 or power < -6:
+            digits = max(0, math.floor(math.log10(largest)) - power)
+            return "0" if not value else f"{value:.{digits}e}".replace("-", _MINUS).replace("e+", "e")
+        for size, letter in _SHORT:
+            if self.step >= size:
+                return f"{value / size:,.0f}{letter if value else ''}".replace("-", _MINUS)
+        return f"{value:,.{max(0, -power)}f}".replace("-", _MINUS)
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A scale on which every tenfold is equally far, between two powers of ten."""
+
+    low: int
+    high: int
+    start: float = 0.0
+    end: float = 1.0
+
+    @classmethod
+    def over(cls, values: Iterable[Number]) -> Log:
+        """A scale with room for all of the values that are above zero."""
+        low, high = _bounds(value for value in values if value is not None and value > 0)
+        first = math.floor(math.log10(max(low, _SMALLEST)) + _NEAR)
+        return cls(first, max(first + 1, math.ceil(math.log10(max(high, _SMALLEST)) - _NEAR)))
+
+    def drawn(self, start: float, end: float) -> Self:
+        """The same scale from one place to another."""
+        return replace(self, start=start, end=end)
+
+    def place(self, value: float) -> float:
+        """Where a value stands, within the ends of the scale; zero and less stand at its lower end."""
+        power = math.log10(value) if value > 0 else self.low
+        share = (power - self.low) / (self.high - self.low)
+        return self.start + min(1.0, max(0.0, share)) * (self.end - self.start)
+
+    def ticks(self) -> list[float]:
+        """Powers of ten, with twice and five times where there are few of them, and fewer where there are many."""
+        powers = range(self.low, self.high + 1, max(1, math.ceil((self.high - self.low) / 6)))
+        if len(powers) > _FEW_POWERS + 1:
+            return [10.0**power for power in powers]
+        ticks = [factor * 10.0**power for power in powers for factor in (1, 2, 5)]
+        return ticks[: len(powers) * 3 - 2]
+
+    def label(self, value: float) -> str:
+        """A tick, in plain digits where they are few."""
+        if 1e-4 < value < 1e6:
+            return f"{value:,.{max(0, -math.floor(math.log10(value) + _NEAR))}f}"
+        return f"{value:.0e}".replace("-", _MINUS).replace("e+", "e")
+
+
+@dataclass(frozen=True, slots=True)
+class Bands:
+    """A scale of names: for each, in their order, a band of one width, with a gap between two of them."""
+
+    names: tuple[str, ...]
+    gap: float = 0.0
+    """Which share of a band and its gap is the gap."""
+    start: float = 0.0
+    end: float = 1.0
+
+    def drawn(self, start: float, end: float) -> Self:
+        """The same scale from one place to another."""
+        return replace(self, start=start, end=end)
+
+    @property
+    def step(self) -> float:
+        """How far two neighbours are apart."""
+        return (self.end - self.start) / max(1, len(self.names))
+
+    @property
+    def width(self) -> float:
+        """How wide a band is."""
+        return self.step * (1 - self.gap)
+
+    def begin(self, value: float) -> float:
+        """Where the band of a number begins, the first of them being 0."""
+        return self.start + self.step * (value + self.gap / 2)
+
+    def place(self, value: float) -> float:
+        """The middle of the band of a number."""
+        return self.start + self.step * (value + 0.5)
+
+    def ticks(self) -> list[float]:
+        """A tick for each name."""
+        return [float(at) for at in range(len(self.names))]
+
+    def label(self, value: float) -> str:
+        """The name at a tick."""
+        return self.names[int(value)]
+
+
+Scale = Linear | Log | Bands
+
+
+def _bounds(values: Iterable[Number]) -> tuple[float, float]:
+    known = [min(_LARGEST, max(-_LARGEST, value)) for value in map(finite, values) if value is not None]
+    return (min(known), max(known)) if known else (0.0, 1.0)
+
+
+def _round_step(least: float) -> float:
+    """The least of 1, 2 and 5 times a power of ten that is so large."""
+    power = math.floor(math.log10(least))
+    unit = 10.0**power
+    return next(factor for factor in _STEPS if factor * unit >= least * (1 - _NEAR)) * unit
+
+
+_ROUND = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400)
+_MINUTE, _HOUR = 60, 3600
+
+
+class Clock(Linear):
+    """A scale of seconds."""
+
+    @classmethod
+    def until(cls, seconds: float, *, ticks: int = 6) -> Clock:
+        """A scale from zero to at least so many seconds."""
+        wide = Linear.over([0, seconds], ticks=ticks)
+        step = next((step for step in _ROUND if step * ticks >= seconds), wide.step)
+        if seconds <= ticks or step == wide.step:
+            return cls(0.0, max(wide.high, wide.step), wide.step)
+        return cls(0.0, float(step * -(-seconds // step)), float(step))
+
+    def label(self, value: float) -> str:
+        """Seconds below a minute, then minutes and seconds, then hours and minutes."""
+        if self.high < _MINUTE or self.high >= 1e7:
+            return super().label(value)
+        whole = round(value)
+        if self.high < 2 * _HOUR:
+            return f"{whole // _MINUTE}:{whole % _MINUTE:02}"
+        return f"{whole // _HOUR}:{whole % _HOUR // _MINUTE:02}"
+
+    @property
+    def unit(self) -> str:
+        """What its labels are in."""
+        if self.high < _MINUTE or self.high >= 1e7:
+            return "seconds"
+        return "minutes:seconds" if self.high < 2 * _HOUR else "hours:minutes"
+
+
+_TICK = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The room for marks, and the scales over it."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    x: Scale
+    y: Scale
+
+    @property
+    def end(self) -> float:
+        """Where the next thing below may begin."""
+        return self.bottom + 2 * SMALL + 24
+
+
+def frame(
+    canvas: Canvas, top: float, height: float, x: Scale, y: Scale, *, x_name: str, y_name: str, right: float = 0
+) -> Frame:
+    """Both axes. The name of the upright one stands above it, where it can be read; `right` is kept free there."""
+    top += SMALL + 14
+    left = MARGIN + max(text_width(y.label(tick)) for tick in y.ticks()) + _TICK + 3
+    # Half of the last label reaches beyond the axis.
+    edge = canvas.width - MARGIN - max(right, text_width(x.label(x.ticks()[-1])) / 2)
+    bottom = top + height
+    made = Frame(left, top, edge, bottom, x.drawn(left, edge), y.drawn(bottom, top))
+    canvas.text(MARGIN, top - 12, y_name, ink="muted", room=canvas.width - 2 * MARGIN)
+    for tick in y.ticks():
+        at = made.y.place(tick)
+        canvas.line((left, at), (edge, at), "grid")
+        canvas.text(left - _TICK - 2, at + 4, y.label(tick), anchor="end", ink="muted")
+    canvas.line((left, top), (left, bottom), "axis")
+    level_axis(canvas, made.x, bottom, x_name, left=left, right=edge)
+    return made
+
+
+def level_axis(canvas: Canvas, x: Scale, at: float, name: str, *, left: float, right: float) -> None:
+    """An axis from left to right, with its name below; where labels would touch, only every second or fifth is said."""
+    canvas.line((left, at), (right, at), "axis")
+    ticks = x.ticks()
+    widest = max(text_width(x.label(tick)) for tick in ticks) + 10
+    room = abs(x.place(ticks[-1]) - x.place(ticks[0])) / max(1, len(ticks) - 1)
+    every = next(step for step in (1, 2, 3, 5, 10, 20, 50, 1000) if step * room >= widest or step == 1000)
+    for number, tick in enumerate(ticks):
+        place = x.place(tick)
+        canvas.line((place, at), (place, at + _TICK), "axis")
+        if number % every == 0:
+            half = text_width(x.label(tick)) / 2
+            middle = max(half + 2, min(place, canvas.width - half - 2))
+            canvas.text(middle, at + _TICK + SMALL + 1, x.label(tick), anchor="middle", ink="muted")
+    room = canvas.width - 2 * MARGIN
+    half = min(room, text_width(name)) / 2
+    middle = max(MARGIN + half, min((left + right) / 2, canvas.width - MARGIN - half))
+    canvas.text(middle, at + 2 * SMALL + 12, name, anchor="middle", ink="muted", room=room)
+
+
+_CAP = 4.0
+
+
+def whisker(canvas: Canvas, x: Scale, y: float, low: Number, high: Number, kind: str = "rule") -> None:
+    """A level interval at a height, if both of its ends are known."""
+    if (least := finite(low)) is not None and (most := finite(high)) is not None:
+        _drawn(canvas, (x.place(least), y), (x.place(most), y), (0, _CAP), kind)
+
+
+def upright(canvas: Canvas, x: float, y: Scale, low: Number, high: Number, kind: str = "rule") -> None:
+    """An upright interval at a place, if both of its ends are known."""
+    if (least := finite(low)) is not None and (most := finite(high)) is not None:
+        _drawn(canvas, (x, y.place(least)), (x, y.place(most)), (_CAP, 0), kind)
+
+
+def _drawn(
+    canvas: Canvas, start: tuple[float, float], end: tuple[float, float], cap: tuple[float, float], kind: str
+) -> None:
+    lines = [(start, end), *(((x - cap[0], y - cap[1]), (x + cap[0], y + cap[1])) for x, y in (start, end))]
+    # On paper of its own, so that it is seen upon a bar too.
+    for line_kind, thick in (("under", 4.5), (kind, 1.5)):
+        for one, other in lines:
+            canvas.line(one, other, line_kind, thick=thick)

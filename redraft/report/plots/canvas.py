@@ -1,0 +1,304 @@
+"""What pictures are drawn on: the elements of SVG that they are made of, with every text escaped and every id its own.
+
+Colours come from classes, and `currentColor` is the fallback where a page has no stylesheet for them. Paths use
+absolute coordinates only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from redraft.report.plots.picture import (
+    Data,
+    Hatch,
+    Picture,
+    PictureStyle,
+    SeriesStyle,
+    apart,
+    composed,
+    corners,
+    fitted,
+    plain,
+    width,
+    wrapped,
+    written,
+)
+
+SMALL, NORMAL, LARGE = 12.0, 13.0, 15.0
+"""Sizes of type."""
+MARGIN = 10.0
+RADIUS = 4.0
+_NARROW = 480
+_BOLD = 1.08
+_LONGEST_ALT = 1500
+_TILE = 6
+
+Point = tuple[float, float]
+Ink = Literal["ink", "muted"]
+
+
+class Canvas:
+    """One picture in the making. `y` grows downwards; the height is known when it is done."""
+
+    def __init__(self, kind: str, title: str, look: PictureStyle, shown: Data) -> None:
+        self.width = float(look.width)
+        self.narrow = look.width < _NARROW
+        self.title = plain(title)
+        self._data = shown
+        told = repr((kind, self.title, look.width, shown)).encode("utf-8", "surrogatepass")
+        self.prefix = look.prefix or f"plot-{hashlib.sha256(told).hexdigest()[:10]}"
+        self._defs = Element("defs")
+        self._body = Element("g")
+        self._kind = kind
+
+    def group(self, tip: str = "") -> Element:
+        """Marks that belong together, with what is said when one points at them."""
+        group = SubElement(self._body, "g")
+        _say(group, tip)
+        return group
+
+    def add(self, tag: str, into: Element | None = None, /, **attributes: str | float) -> Element:
+        """An element; `class_` is its class, and an underscore within a name is a hyphen."""
+        named = {
+            name.rstrip("_").replace("_", "-"): value if isinstance(value, str) else written(value)
+            for name, value in attributes.items()
+        }
+        return SubElement(self._body if into is None else into, tag, named)
+
+    def heading(self) -> float:
+        """The title at the top, and where there is room below it."""
+        y = 20.0
+        for line in wrapped(self.title, self.width - 2 * MARGIN, LARGE * _BOLD, 2):
+            self.text(MARGIN, y, line, size=LARGE, bold=True)
+            y += 19
+        return y - 8
+
+    def text(
+        self,
+        x: float,
+        y: float,
+        words: str,
+        *,
+        size: float = SMALL,
+        anchor: str = "start",
+        ink: Ink = "ink",
+        room: float | None = None,
+        bold: bool = False,
+        halo: bool = False,
+        brief: str = "",
+        into: Element | None = None,
+    ) -> None:
+        """A line of text. Where there is no room for it, as much as fits of what is `brief` in its place, if something
+        is, and all of it where one points at it."""
+        words = composed(words)
+        short = words if room is None else fitted(words, room, size * (_BOLD if bold else 1))
+        if short != words and brief and room is not None:
+            short = fitted(composed(brief), room, size * (_BOLD if bold else 1))
+        halo_class = " plot-halo" if halo else ""
+        made = self.add("text", into, class_=f"plot-{ink}{halo_class}", x=x, y=y, font_size=size)
+        if anchor != "start":
+            made.set("text-anchor", anchor)
+        if bold:
+            made.set("font-weight", "600")
+        if short != words:
+            full = SubElement(made, "title")
+            full.text, full.tail = words, short
+        else:
+            made.text = short
+
+    def line(self, start: Point, end: Point, kind: str, *, dash: str = "", thick: float = 1) -> None:
+        """A straight line of the axis, the grid, a rule, or of a series."""
+        made = self.add(
+            "line", class_=f"plot-{kind}", stroke="currentColor", x1=start[0], y1=start[1], x2=end[0], y2=end[1]
+        )
+        made.set("stroke-width", written(thick))
+        if dash:
+            made.set("stroke-dasharray", dash)
+
+    def curve(self, points: Sequence[Point], kind: str, *, dash: str = "", thick: float = 2) -> None:
+        """A line through points."""
+        made = self.add("path", class_=f"plot-{kind}", fill="none", stroke="currentColor", d=path(points))
+        made.set("stroke-width", written(thick))
+        made.set("stroke-linejoin", "round")
+        if dash:
+            made.set("stroke-dasharray", dash)
+
+    def marker(
+        self,
+        look: SeriesStyle,
+        at: Point,
+        *,
+        hollow: bool = False,
+        tip: str = "",
+        radius: float = RADIUS,
+        into: Element | None = None,
+    ) -> None:
+        """A mark of a series; a hollow one shows the paper."""
+        fill = "plot-paper" if hollow else f"plot-f{look.colour}"
+        attributes: dict[str, str | float] = {"class_": f"{fill} plot-s{look.colour}", "stroke": "currentColor"}
+        attributes["stroke_width"] = 1.6
+        if hollow:
+            attributes["fill"] = "none"
+        if look.marker == "circle":
+            made = self.add("circle", into, **attributes, cx=at[0], cy=at[1], r=radius)
+        else:
+            made = self.add("path", into, **attributes, d=path(corners(look.marker, *at, radius), closed=True))
+        _say(made, tip)
+
+    def box(
+        self,
+        corner: Point,
+        size: Point,
+        *,
+        look: SeriesStyle,
+        hatch: Hatch | None = None,
+        tip: str = "",
+        into: Element | None = None,
+    ) -> None:
+        """A bar of a series, filled or hatched as the series is, with an outline that shows where it ends."""
+        made = self.add(
+            "rect", into, class_=f"plot-s{look.colour}", x=corner[0], y=corner[1], width=size[0], height=size[1]
+        )
+        self.fill(made, look, look.hatch if hatch is None else hatch)
+        made.set("stroke", "currentColor")
+        _say(made, tip)
+
+    def fill(self, shape: Element, look: SeriesStyle, hatch: Hatch) -> None:
+        """Fill a shape with the colour of a series, or with lines of it."""
+        if hatch == "plain":
+            shape.set("class", f"{shape.get('class', '')} plot-f{look.colour}".strip())
+        else:
+            shape.set("fill", f"url(#{self._pattern(look.colour, hatch)})")
+
+    def picture(self, height: float, caption: str, alt: str) -> Picture:
+        """The picture, as high as what was drawn."""
+        named, told = f"{self.prefix}-title", f"{self.prefix}-desc"
+        svg = Element(
+            "svg",
+            {
+                "xmlns": "http://www.w3.org/2000/svg",
+                "class": f"plot-svg plot-{'narrow' if self.narrow else 'wide'} plot-{self._kind}",
+                "viewBox": f"0 0 {written(self.width)} {written(height)}",
+                "width": written(self.width),
+                "height": written(height),
+                "role": "img",
+                "aria-labelledby": named,
+                "aria-describedby": told,
+                "fill": "currentColor",
+                "stroke": "none",
+            },
+        )
+        alt, caption = composed(alt), composed(caption)
+        alt = alt if len(alt) <= _LONGEST_ALT else alt[: _LONGEST_ALT - 1].rstrip() + "…"
+        SubElement(svg, "title", {"id": named}).text = self.title
+        SubElement(svg, "desc", {"id": told}).text = alt
+        svg.extend([self._defs, self._body] if len(self._defs) else [self._body])
+        return Picture(self.title, caption, alt, tostring(svg, encoding="unicode"), self._data)
+
+    def nothing(self, top: float, why: str = "There is nothing to show yet.") -> float:
+        """A line that says so where there is nothing, and the height of such a picture."""
+        self.text(self.width / 2, top + 40, why, size=NORMAL, anchor="middle", ink="muted", room=self.width - 20)
+        return top + 70
+
+    def _pattern(self, colour: int, hatch: Hatch) -> str:
+        name = f"{self.prefix}-{hatch}{colour}"
+        if any(made.get("id") == name for made in self._defs):
+            return name
+        side = written(_TILE)
+        made = SubElement(
+            self._defs, "pattern", {"id": name, "width": side, "height": side, "patternUnits": "userSpaceOnUse"}
+        )
+        SubElement(made, "rect", {"class": "plot-paper", "width": side, "height": side, "fill": "none"})
+        if hatch == "dots":
+            for x, y in ((1.5, 1.5), (4.5, 4.5)):
+                self.add("circle", made, class_=f"plot-f{colour}", cx=x, cy=y, r=1.25)
+            return name
+        lines = self.add("path", made, class_=f"plot-s{colour}", stroke="currentColor", d=_HATCHING[hatch])
+        lines.set("stroke-width", "1.7")
+        lines.set("fill", "none")
+        return name
+
+
+def _say(element: Element, tip: str) -> None:
+    """What is said when one points at an element."""
+    if tip:
+        SubElement(element, "title").text = composed(tip)
+
+
+# Drawn over the edges of the tile, so that the lines go on in the next.
+_HATCHING: dict[Hatch, str] = {
+    "rising": "M-1 1L1 -1M0 6L6 0M5 7L7 5",
+    "falling": "M-1 5L1 7M0 0L6 6M5 -1L7 1",
+    "crossed": "M0 6L6 0M0 0L6 6",
+    "level": "M0 3H6",
+}
+
+
+def path(points: Sequence[Point], *, closed: bool = False) -> str:
+    """Points as the outline of a shape, or as a line."""
+    return "".join(f"{'L' if at else 'M'}{written(x)} {written(y)}" for at, (x, y) in enumerate(points)) + (
+        "Z" if closed else ""
+    )
+
+
+def text_width(words: str, size: float = SMALL) -> float:
+    """How wide a line is drawn, about."""
+    return width(composed(words), size)
+
+
+_SWATCH, _GAP, _LINE = 26.0, 16.0, 19.0
+
+
+class LegendEntry(NamedTuple):
+    """One line of a legend: its words, and what draws its mark from a left end, at a height, so wide."""
+
+    words: str
+    draw: Callable[[Canvas, float, float, float], None]
+
+
+def legend(canvas: Canvas, top: float, entries: Sequence[LegendEntry]) -> float:
+    """The entries, in as many rows as they need, and where there is room below them."""
+    if not entries:
+        return top
+    x, y, brief = MARGIN, top + SMALL + 3, apart(entry.words for entry in entries)
+    for entry in entries:
+        room = min(text_width(entry.words), canvas.width - 2 * MARGIN - _SWATCH - 6)
+        if x > MARGIN and x + _SWATCH + 6 + room > canvas.width - MARGIN:
+            x, y = MARGIN, y + _LINE
+        entry.draw(canvas, x, y - 4, _SWATCH)
+        canvas.text(x + _SWATCH + 6, y, entry.words, room=room + 0.01, brief=brief[entry.words])
+        x += _SWATCH + 6 + room + _GAP
+    return y + 6
+
+
+def line_entry(words: str, look: SeriesStyle) -> LegendEntry:
+    """A line with its marker."""
+
+    def draw(canvas: Canvas, x: float, y: float, width: float) -> None:
+        canvas.line((x, y), (x + width, y), f"s{look.colour}", dash=look.dash, thick=2)
+        canvas.marker(look, (x + width / 2, y))
+
+    return LegendEntry(words, draw)
+
+
+def marker_entry(words: str, look: SeriesStyle, *, hollow: bool = False) -> LegendEntry:
+    """A marker of its own."""
+    return LegendEntry(words, lambda canvas, x, y, width: canvas.marker(look, (x + width / 2, y), hollow=hollow))
+
+
+def rule_entry(words: str, dash: str, kind: str = "rule") -> LegendEntry:
+    """A line that is no series: a goal, an even spread."""
+    return LegendEntry(
+        words, lambda canvas, x, y, width: canvas.line((x, y), (x + width, y), kind, dash=dash, thick=1.5)
+    )
+
+
+def box_entry(words: str, look: SeriesStyle, hatch: Hatch | None = None) -> LegendEntry:
+    """A filled or hatched box."""
+    return LegendEntry(
+        words,
+        lambda canvas, x, y, width: canvas.box((x + 3, y - 6), (width - 6, 12), look=look, hatch=hatch),
+    )

@@ -1,0 +1,238 @@
+"""Curves over an axis: trends step by step, and where in a document summaries come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from redraft.report.plots.axes import Frame, Linear, frame
+from redraft.report.plots.canvas import Canvas, legend, line_entry, path, rule_entry
+from redraft.report.plots.picture import (
+    GOAL,
+    WIDE,
+    Data,
+    Number,
+    Picture,
+    PictureStyle,
+    SeriesStyle,
+    data,
+    finite,
+    interval,
+    isolated,
+    percent,
+    series,
+    shown,
+)
+
+
+class CurvePoint(NamedTuple):
+    """What was measured at one place of the level axis, with its interval where there is one."""
+
+    at: float
+    value: Number
+    low: Number = None
+    high: Number = None
+
+    def known(self) -> CurvePoint:
+        """The same, with None for whatever cannot be drawn; half an interval is none."""
+        if finite(self.at) is None:
+            return CurvePoint(self.at, None)
+        low, high = finite(self.low), finite(self.high)
+        both = low is not None and high is not None
+        return CurvePoint(self.at, finite(self.value), low if both else None, high if both else None)
+
+
+def draw(
+    canvas: Canvas, made: Frame, look: SeriesStyle, name: str, readings: Sequence[CurvePoint], *, marked: Sequence[int]
+) -> None:
+    """One series: its band, its line, and its marks at the readings with these numbers."""
+    known = [reading.known() for reading in readings]
+    for stretch in _stretches(known, banded=True):
+        _band(canvas, made, look, stretch)
+    for stretch in _stretches(known, banded=False):
+        if len(stretch) > 1:
+            points = [(made.x.place(one.at), made.y.place(one.value or 0.0)) for one in stretch]
+            canvas.curve(points, f"s{look.colour}", dash=look.dash)
+    alone = {id(stretch[0]) for stretch in _stretches(known, banded=False) if len(stretch) == 1}
+    for number, one in enumerate(known):
+        if one.value is not None and (number in marked or id(one) in alone):
+            tip = f"{isolated(name)}, {shown(one.at)}: {interval(one.value, one.low, one.high)}"
+            canvas.marker(look, (made.x.place(one.at), made.y.place(one.value)), tip=tip)
+
+
+def _band(canvas: Canvas, made: Frame, look: SeriesStyle, stretch: Sequence[CurvePoint]) -> None:
+    high = [(made.x.place(one.at), made.y.place(one.high or 0.0)) for one in stretch]
+    low = [(made.x.place(one.at), made.y.place(one.low or 0.0)) for one in stretch]
+    if len(stretch) == 1:
+        canvas.curve([*high, *low], f"s{look.colour}", thick=1.3)
+        return
+    shape = canvas.add("path", class_=f"plot-f{look.colour}", d=path([*high, *reversed(low)], closed=True))
+    shape.set("fill-opacity", "0.16")
+    for edge in (high, low):
+        canvas.curve(edge, f"s{look.colour}", dash=look.dash, thick=0.8)
+
+
+def _stretches(readings: Sequence[CurvePoint], *, banded: bool) -> list[list[CurvePoint]]:
+    """The readings in a row that there are, or that have an interval."""
+    found: list[list[CurvePoint]] = [[]]
+    for one in readings:
+        if (one.low if banded else one.value) is None:
+            found.append([])
+        else:
+            found[-1].append(one)
+    return [stretch for stretch in found if stretch]
+
+
+_HEIGHT = 240
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """One line: its readings in the order of their steps."""
+
+    name: str
+    readings: Sequence[CurvePoint]
+
+
+@dataclass(frozen=True, slots=True)
+class Trends:
+    """Lines over the same steps. Both axes are named with their units."""
+
+    trends: Sequence[Trend]
+    x_name: str
+    y_name: str
+    title: str
+    ends: Sequence[float] = ()
+    """What the upright axis shows in any case: the 0 and 1 of a share let pictures be compared."""
+
+    def picture(self, look: PictureStyle = WIDE) -> Picture:
+        """The lines, each with the band of its intervals."""
+        canvas = Canvas("trends", self.title, look, self._data())
+        top = canvas.heading()
+        readings = [one.known() for trend in self.trends for one in trend.readings]
+        values = [value for one in readings for value in (one.value, one.low, one.high) if value is not None]
+        if not values:
+            return canvas.picture(canvas.nothing(top), "Nothing was measured.", "Nothing was measured.")
+        top = legend(canvas, top, [line_entry(trend.name, series(at)) for at, trend in enumerate(self.trends)])
+        steps = [at for one in readings if (at := finite(one.at)) is not None]
+        # Between two rounds there is none.
+        least = 1.0 if all(at.is_integer() for at in steps) else 0.0
+        x = Linear.over(steps, ticks=4 if canvas.narrow else 7, least=least)
+        made = frame(
+            canvas, top, _HEIGHT, x, Linear.of_scores([*values, *self.ends]), x_name=self.x_name, y_name=self.y_name
+        )
+        for at, trend in enumerate(self.trends):
+            every = range(len(trend.readings))
+            draw(canvas, made, series(at), trend.name, trend.readings, marked=every)
+        banded = any(one.low is not None for one in readings)
+        caption = "A line is broken where nothing was measured." + (
+            " The band around a line is the interval of its values." if banded else ""
+        )
+        return canvas.picture(made.end, caption, " ".join(map(self._told, self.trends)))
+
+    def _told(self, trend: Trend) -> str:
+        known = [one for one in (reading.known() for reading in trend.readings) if one.value is not None]
+        if not known:
+            return f"{isolated(trend.name)}: not measured."
+        first, last = known[0], known[-1]
+        told = f"{isolated(trend.name)}: {interval(first.value, first.low, first.high)} at {shown(first.at)}"
+        return f"{told}, {interval(last.value, last.low, last.high)} at {shown(last.at)}."
+
+    def _data(self) -> Data:
+        columns = ("series", self.x_name, self.y_name, "from", "to")
+        return data(columns, ([trend.name, *_cells(one.known())] for trend in self.trends for one in trend.readings))
+
+
+def _cells(one: CurvePoint) -> list[Number]:
+    return [finite(one.at), one.value, one.low, one.high]
+
+
+_HEIGHT_OF_DENSITIES = 230
+_MARKS = 5
+_EVEN = 1.0
+# A grey line without a dash and without marks is no model's.
+_REFERENCE = SeriesStyle(6, "", "circle", "plain")
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Heights from the beginning to the end of the document, evenly spread; 1 is as much as from anywhere."""
+
+    name: str
+    heights: Sequence[Number]
+
+    def readings(self) -> list[CurvePoint]:
+        """The heights, each at the middle of its stretch, from 0 to 100."""
+        return [CurvePoint(100 * (at + 0.5) / len(self.heights), height) for at, height in enumerate(self.heights)]
+
+
+@dataclass(frozen=True, slots=True)
+class Densities:
+    """The curves of several summaries or models, and that of a reference where there is one."""
+
+    curves: Sequence[Curve]
+    reference: Curve | None = None
+    title: str = "Where in the document the summaries come from"
+    of: str = "the document"
+    """What lies along the axis, from its beginning to its end."""
+
+    def picture(self, look: PictureStyle = WIDE) -> Picture:
+        """The curves over the document, with the even spread as a dashed line."""
+        every = [*self.curves, *([self.reference] if self.reference else [])]
+        canvas = Canvas("densities", self.title, look, _data(every))
+        top = canvas.heading()
+        heights = [height for curve in every for height in map(finite, curve.heights) if height is not None]
+        if not heights:
+            told = "No sentence was traced to a place in the document."
+            return canvas.picture(canvas.nothing(top), told, told)
+        entries = [line_entry(curve.name, series(at)) for at, curve in enumerate(self.curves)]
+        if self.reference:
+            entries.append(rule_entry(self.reference.name, "", f"s{_REFERENCE.colour}"))
+        top = legend(canvas, top, [*entries, rule_entry("even spread", GOAL)])
+        made = frame(
+            canvas,
+            top,
+            _HEIGHT_OF_DENSITIES,
+            Linear.over([0, 100]),
+            Linear.over([0, _EVEN, *heights]),
+            x_name=f"place in {self.of}, in % of its length",
+            y_name="density (1 is an even spread)",
+        )
+        even = made.y.place(_EVEN)
+        canvas.line((made.left, even), (made.right, even), "rule", dash=GOAL, thick=1.3)
+        if self.reference:
+            draw(canvas, made, _REFERENCE, self.reference.name, self.reference.readings(), marked=())
+        for at, curve in enumerate(self.curves):
+            draw(canvas, made, series(at), curve.name, curve.readings(), marked=_marked(len(curve.heights), at))
+        caption = (
+            f"How much of each summary comes from which place of {self.of}, from its beginning on the left to its "
+            "end on the right. Above the dashed line more comes from there than an even spread would have it."
+        )
+        return canvas.picture(made.end, caption, " ".join(map(_peak, every)))
+
+
+def _marked(points: int, at: int) -> range:
+    """A few of the points, for each curve others, so that marks do not lie upon each other."""
+    every = max(1, points // _MARKS)
+    return range((at * every // 4 + every // 4) % every, points, every)
+
+
+def _peak(curve: Curve) -> str:
+    known = [one for one in curve.readings() if finite(one.value) is not None]
+    if not known:
+        return f"{isolated(curve.name)}: not traced."
+    best = max(known, key=lambda one: (one.value, -one.at))
+    thirds = [[one.value or 0.0 for one in known if third <= one.at * 3 / 100 < third + 1] for third in range(3)]
+    whole = sum(map(sum, thirds)) or 1.0
+    split = ", ".join(percent(sum(third) / whole) for third in thirds)
+    highest = f"highest at {shown(best.at)} % ({shown(best.value)})"
+    return f"{isolated(curve.name)}: beginning, middle and end {split}; {highest}."
+
+
+def _data(curves: Sequence[Curve]) -> Data:
+    """A row for each place; curves of another number of points have rows of their own."""
+    places = sorted({one.at for curve in curves for one in curve.readings()})
+    known = [{one.at: one.value for one in curve.readings()} for curve in curves]
+    rows = [[round(at, 2), *(heights.get(at) for heights in known)] for at in places]
+    return data(("place (%)", *(curve.name for curve in curves)), rows)

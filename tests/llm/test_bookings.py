@@ -1,0 +1,323 @@
+"""Budgets under loss: what was sent and never answered stays booked, over kills, cut bodies and several processes."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import random
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from redraft.domain import Usage
+from redraft.errors import BudgetError, ModelError
+from redraft.llm.base import Complaint, Reply, Request, Sampling
+from redraft.llm.budget import Budget
+from redraft.llm.chat import Mode
+from redraft.llm.rate_limiter import Limiter
+from redraft.llm.structured_output import most_tokens_of
+from redraft.llm.testing import FunctionModel
+from redraft.settings import Price
+from redraft.store.store import Store
+from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
+from tests.llm.support import Desk, colour, story
+from tests.llm.test_recorded import GOOD, begin_run, booked, usage
+from tests.store.support import started
+from tests.vocabularies import true_vocabulary
+
+PRICE = Price(prompt=1, completion=4)
+KINDS = ("drop", "drop_midway", "html", "malformed", "no_choices", "status")
+
+
+@contextmanager
+def loop_in_a_thread() -> Iterator[asyncio.AbstractEventLoop]:
+    """Another event loop knows as little of this one as another process."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    yield loop
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()
+
+
+def billed(server: ChatServer) -> float:
+    """What a provider would bill that counts bytes as tokens, and bills whatever it has sent or has tried to send."""
+    return sum(PRICE.of(Usage(len(text_of(seen.messages[0]).encode()), 50)) for seen in server.seen)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+async def test_what_is_lost_on_the_way_is_never_billed_above_the_limit(desk: Desk, kind: Any) -> None:
+    rng, run, limit = random.Random(kind), begin_run(desk.store), 0.02
+
+    def script(seen: Seen) -> Answer | Fault:
+        tokens = usage(len(text_of(seen.messages[0]).encode()), 50)
+        return Fault(kind) if rng.random() < 0.9 else Answer("Once.", usage=tokens)
+
+    with ChatServer(script) as server:
+        budget = Budget(max_calls=None, max_cost=limit, pot=run)
+        async with desk.at(server, run=run, price=PRICE, budget=budget) as model:
+            asked = (model.ask(story(f"{n} {'x' * 400}")) for n in range(60))
+            results = await asyncio.gather(*asked, return_exceptions=True)
+    assert any(isinstance(result, BudgetError) for result in results)
+    assert limit / 3 < billed(server) <= limit
+    totals = desk.store.calls.totals(run)
+    assert totals.calls == len(server.seen)
+    assert totals.lost == len(server.seen) - len(server.answered)
+    assert totals.lost_usd is not None
+    assert totals.cost_usd is not None
+    assert totals.cost_usd <= totals.cost_usd + totals.lost_usd <= limit
+
+
+async def test_an_answer_that_came_while_a_model_was_opened_is_not_asked_for_again(desk: Desk) -> None:
+    runs = [begin_run(desk.store, name) for name in ("run1", "run2")]
+    first = desk.recorded(FunctionModel(lambda request: "Once."), run=runs[0])
+
+    class Slow(FunctionModel):
+        def most_tokens(self, sampling: Sampling) -> int:
+            other = asyncio.run_coroutine_threadsafe(first.ask(story()), loop)
+            other.result()
+            return 50
+
+    with loop_in_a_thread() as loop:
+        slow = Slow(lambda request: "Twice.")
+        reply = await desk.recorded(slow, run=runs[1]).ask(story())
+    assert (reply.text, slow.asked) == ("Once.", [])
+
+
+async def test_a_time_out_stays_booked_and_a_refusal_does_not(desk: Desk) -> None:
+    run = begin_run(desk.store)
+    script = [Fault("hang"), Fault("status", status=400, message="no"), Fault("status", status=429), "Once."]
+    with ChatServer(script) as server:
+        async with desk.at(server, run=run, price=PRICE, seconds=0.3) as model:
+            results = await asyncio.gather(model.ask(story()), return_exceptions=True)
+            assert isinstance(results[0], ModelError)
+            await model.ask(story())
+    totals = desk.store.calls.totals(run)
+    assert desk.outcomes() == ["timed_out", "rejected", "rate_limited", "ok"]
+    assert (totals.calls, totals.lost) == (3, 1)
+    # Its own prompt and the reply that it had room for, and not the most that a provider could make of them.
+    assert totals.lost_tokens == 50 + len("Tell a story about a rose.") // 4
+    assert [row["booked_usd"] > 0 for row in desk.ledger()] == [True, False, False, True]
+
+
+async def test_nobody_at_the_address_costs_nothing(desk: Desk) -> None:
+    run, server = begin_run(desk.store), ChatServer()
+    server.base_url = "http://127.0.0.1:9/v1"
+    async with desk.at(server, run=run, price=PRICE) as model:
+        with pytest.raises(ModelError):
+            await model.ask(story())
+    assert set(desk.outcomes()) == {"unreached"}
+    assert desk.store.calls.totals(run).lost == 0
+
+
+async def test_what_nobody_counts_is_taken_at_its_most(desk: Desk) -> None:
+    run = begin_run(desk.store)
+    with ChatServer([Answer("Once.", usage=None)]) as server:
+        async with desk.at(server, run=run, price=PRICE) as model:
+            await model.ask(story())
+    totals = desk.store.calls.totals(run)
+    assert totals.lost == 0
+    assert totals.cost_usd is not None
+    assert totals.cost_usd >= PRICE.of(Usage(len("Tell a story about a rose."), 50))
+
+
+TEXTS = {
+    "base64": base64.b64encode(random.Random(1).randbytes(3000)).decode(),
+    "bytes": random.Random(2).randbytes(3000).decode("latin-1"),
+    "chinese": "".join(chr(random.Random(n).randint(0x4E00, 0x9FFF)) for n in range(1000)),
+    "emoji": "👩‍👩‍👧‍👦🏴‍☠️🧑🏿‍🚀" * 100,
+    "ligatures": "\ufdfa㍿ﬃ" * 300,
+    "marks": "|=~^`" * 500,
+    "blanks": " \t\n\r" * 500,
+    "private": "\ue000\U0010fffd" * 300,
+}
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+@pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
+def test_no_text_has_more_tokens_than_it_is_counted_at(text: str, name: str) -> None:
+    tokenizer = true_vocabulary(name)
+    if tokenizer is None:
+        pytest.skip("the vocabulary is not on this machine")
+    assert tokenizer.count(text) <= most_tokens_of(text)
+
+
+@pytest.mark.parametrize("refuses", [[], ["json_schema"], ["json_schema", "tools"]], ids=["schema", "tools", "plain"])
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+async def test_what_goes_out_is_no_longer_than_it_is_counted_at(desk: Desk, text: str, refuses: list[Mode]) -> None:
+    run = begin_run(desk.store)
+    with ChatServer(["no idea", GOOD], refuses=refuses) as server:
+        async with desk.at(server, run=run, price=PRICE) as model:
+            await model.ask(colour(text))
+    booked_tokens = [row["booked_usd"] for row in desk.ledger()]
+    assert len(booked_tokens) == len(server.seen)
+    with sqlite3.connect(desk.store.path) as database:
+        assert database.execute("SELECT count(*) FROM calls WHERE most_tokens > 0").fetchone() == (0,)
+    database.close()
+    for complaint, seen in zip(
+        [None, Complaint("no idea", "the reply holds no JSON object")], server.answered, strict=True
+    ):
+        form = {name: seen.body[name] for name in ("tools", "response_format") if name in seen.body}
+        sent = sum(len(text_of(message).encode()) for message in seen.messages) + len(json.dumps(form))
+        request = colour(text)
+        request = type(request)(
+            request.prompt, request.given, request.sampling, "", complaint, text_of(seen.messages[0])
+        )
+        # Twenty tokens or so of the template come on top of what redraft sends.
+        assert sent + 100 <= model._most_in(request)
+
+
+_ASKING = """
+import asyncio, sys
+from pathlib import Path
+from redraft.llm.budget import Budget
+from redraft.llm.rate_limiter import Limiter
+from redraft.store.store import Store
+import pytest
+from tests.chatserver import ChatServer
+from tests.llm.support import Desk, make_book, story
+
+async def main(folder, url, run, first, calls, limit, pot):
+    store_path = folder / "redraft.db"
+    patch = pytest.MonkeyPatch()
+    desk = Desk(folder, make_book(folder / "prompts", patch), patch)
+    server = ChatServer()
+    server.base_url = url
+    budget = Budget(max_calls=limit, max_cost=None, pot=pot)
+    with desk.store.claim(run):
+        async with desk.at(server, run=run, budget=budget, limiter=Limiter(8), seconds=60) as model:
+            print("ready", flush=True)
+            asked = (model.ask(story(str(n))) for n in range(first, first + calls))
+            done = await asyncio.gather(*asked, return_exceptions=True)
+            print(sum(not isinstance(one, BaseException) for one in done), flush=True)
+
+folder, url, run, first, calls, limit, pot = sys.argv[1:]
+asyncio.run(main(Path(folder), url, run, int(first), int(calls), int(limit), pot))
+"""
+
+
+@pytest.mark.slow
+def test_three_kills_and_a_limit_of_calls(desk: Desk) -> None:
+    """Killed with calls in flight, and resumed, a run sends no more than its limit."""
+    run = begin_run(desk.store)
+    with ChatServer(lambda seen: Answer("Once.", latency=0.3)) as server:
+        given = (desk.folder, server.base_url, run, 0, 60, 20, run)
+        for _ in range(3):
+            with started(_ASKING, *given):
+                before = len(server.seen)
+                while len(server.seen) < before + 3:
+                    time.sleep(0.01)
+        with started(_ASKING, *given) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+    assert len(server.seen) <= 20
+    totals = desk.store.calls.totals(run)
+    assert (totals.calls, totals.lost) == (20, 20 - desk.outcomes().count("ok"))
+    assert totals.lost >= 9
+    assert "sent" not in desk.outcomes()
+
+
+@pytest.mark.slow
+def test_two_processes_draw_on_one_budget(desk: Desk) -> None:
+    runs = [begin_run(desk.store, name) for name in ("run1", "run2")]
+    with ChatServer(lambda seen: Answer("Once.", latency=0.05)) as server:
+        given = [(desk.folder, server.base_url, run, 100 * n, 40, 30, "one") for n, run in enumerate(runs)]
+        with started(_ASKING, *given[0]) as first, started(_ASKING, *given[1]) as second:
+            answered = [int(process.stdout.readline()) for process in (first, second) if process.stdout]
+    assert len(server.seen) == sum(answered) == 30
+
+
+@pytest.mark.slow
+def test_what_several_processes_ask_at_once_is_paid_once(desk: Desk) -> None:
+    runs = [begin_run(desk.store, name) for name in ("run1", "run2", "run3")]
+    with ChatServer(lambda seen: Answer("Once.", latency=1)) as server:
+        given = [(desk.folder, server.base_url, run, 0, 8, 100, run) for run in runs]
+        with started(_ASKING, *given[0]) as a, started(_ASKING, *given[1]) as b, started(_ASKING, *given[2]) as c:
+            assert [int(process.stdout.readline()) for process in (a, b, c) if process.stdout] == [8, 8, 8]
+    assert len(server.seen) == 8
+    totals = [desk.store.calls.totals(run) for run in runs]
+    assert sum(used.calls for used in totals) == 8
+    assert sum(used.cached for used in totals) == 16
+
+
+@pytest.mark.slow
+async def test_who_waits_for_a_process_that_dies_asks_for_itself(desk: Desk) -> None:
+    runs = [begin_run(desk.store, name) for name in ("run1", "run2")]
+    with (
+        ChatServer([Fault("hang"), "Once."]) as server,
+        started(_ASKING, desk.folder, server.base_url, runs[0], 0, 1, 100, runs[0]) as process,
+        desk.store.claim(runs[1]),
+    ):
+        while not server.seen:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        async with desk.at(server, run=runs[1]) as model:
+            asking = asyncio.create_task(model.ask(story("0")))
+            await asyncio.sleep(0.5)
+            assert len(server.seen) == 1
+            process.kill()
+            assert (await asking).text == "Once."
+    assert len(server.seen) == 2
+
+
+async def test_a_call_that_is_stopped_before_it_is_sent_is_taken_back(desk: Desk) -> None:
+    run = begin_run(desk.store)
+    budget = Budget(max_calls=1, max_cost=None, pot=run)
+    holder = sqlite3.connect(desk.store.path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    model = desk.recorded(FunctionModel(lambda request: "Once."), run=run, budget=budget, limiter=Limiter(1))
+    task = asyncio.create_task(model.ask(story()))
+    await asyncio.sleep(0.2)
+    task.cancel()
+    await asyncio.sleep(0.1)
+    holder.execute("ROLLBACK")
+    holder.close()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert desk.outcomes() == []
+    assert (await model.ask(story())).text == "Once."
+
+
+async def test_what_a_dead_process_left_in_flight_is_lost_for_good(desk: Desk) -> None:
+    run = begin_run(desk.store)
+    async with Budget(max_calls=9, max_cost=None).booked(desk.store.bookings, booked(run, 0.5)) as booking:
+        booking.sent = True
+    assert desk.outcomes() == ["sent"]
+    with Store(desk.store.path) as store, store.claim(run):
+        assert desk.outcomes() == ["lost"]
+        assert (store.calls.totals(run).lost, store.calls.totals(run).lost_usd) == (1, 0.5)
+
+
+async def test_what_a_killed_process_left_in_flight_counts_its_own_tokens(desk: Desk) -> None:
+    """Neither the model's window nor the longest reply that anybody gives: what was sent, and what was asked for."""
+    run = begin_run(desk.store)
+    sent = asyncio.Event()
+
+    class Unlimited(FunctionModel):
+        def most_tokens(self, sampling: Sampling) -> int:
+            return 131_072
+
+        async def ask(self, request: Request[Any, Any]) -> Reply[Any]:
+            sent.set()
+            return await asyncio.Future()
+
+    model = desk.recorded(Unlimited(lambda request: "never"), run=run, price=PRICE)
+    asked = asyncio.create_task(model.ask(story()))
+    await sent.wait()
+    # As whoever resumes the run finds it: nobody has settled the call.
+    desk.store.bookings.give_up(run)
+    totals = desk.store.calls.totals(run)
+    assert (totals.lost, desk.outcomes()) == (1, ["lost"])
+    assert totals.lost_tokens == 50 + len("Tell a story about a rose.") // 4
+    # A limit in dollars is kept to all the same: there it stays at the most that it can cost.
+    assert totals.lost_usd is not None
+    assert totals.lost_usd >= PRICE.of(Usage(len("Tell a story about a rose."), 131_072))
+    asked.cancel()
+    await asyncio.gather(asked, return_exceptions=True)

@@ -1,0 +1,205 @@
+"""What a reply comes in: whoever says it and whatever it says was used, it is read, stored and noted."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage, ChatMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+
+from redraft.domain import Usage
+from redraft.errors import BudgetError, EmptyReply
+from redraft.events import Noted
+from redraft.llm.base import Reply
+from redraft.llm.budget import Budget
+from redraft.llm.chat import ChatModel
+from redraft.llm.envelope import counted
+from redraft.llm.openai import open_openai
+from redraft.settings import Price
+from tests.chatserver import ChatServer, Raw
+from tests.cli.inside import Inside
+from tests.llm.support import RED, Desk, colour, story
+from tests.llm.test_recorded import begin_run
+
+TEXT = "Once upon a time."
+USED = {"prompt_tokens": 12, "completion_tokens": 5}
+
+
+def envelope(usage: object = USED, model: object = "m", finish: object = "stop", **message: Any) -> Raw:
+    """An answer with one choice."""
+    said = {"content": TEXT, "role": "assistant", **message}
+    said = {name: value for name, value in said.items() if value is not ...}
+    body = {"choices": [{"message": said, "finish_reason": finish}], "model": model, "usage": usage}
+    return Raw(json.dumps(body).encode(), readable=True)
+
+
+@pytest.mark.parametrize("role", [..., None, "", "user", "tool", "function", "system", "model", 7, ["assistant"]])
+async def test_a_reply_is_one_whoever_says_it(desk: Desk, role: object) -> None:
+    with ChatServer([envelope(role=role)]) as server:
+        async with desk.at(server) as model:
+            reply = await model.ask(story())
+    assert reply.value == TEXT
+    assert reply.usage == Usage(12, 5)
+    assert any("role" in one for one in reply.odd)
+    assert desk.outcomes() == ["ok"]
+    assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": 2**63, "completion_tokens": 5},
+        {"prompt_tokens": -1, "completion_tokens": 5},
+        {"prompt_tokens": float("nan"), "completion_tokens": 5},
+        {"prompt_tokens": "many", "completion_tokens": 5},
+        {"prompt_tokens": True, "completion_tokens": []},
+        {"completion_tokens": 5},
+        "none",
+        [],
+    ],
+)
+async def test_usage_that_cannot_be_counts_as_untold(desk: Desk, usage: object) -> None:
+    with ChatServer([envelope(usage)]) as server:
+        async with desk.at(server) as model:
+            reply = await model.ask(story())
+    assert reply.value == TEXT
+    assert not reply.usage.reported
+    assert any(re.search("usage|prompt_tokens", one) for one in reply.odd)
+    assert desk.outcomes() == ["ok"]
+
+
+async def test_usage_that_can_be_made_out_is_used(desk: Desk) -> None:
+    told = {"prompt_tokens": "12", "completion_tokens": 3.7, "prompt_tokens_details": {"cached_tokens": 99}}
+    with ChatServer([envelope(told)]) as server:
+        async with desk.at(server) as model:
+            reply = await model.ask(story())
+    assert reply.usage == Usage(12, 4, cached_prompt_tokens=12)
+    assert reply.odd == ("prompt_tokens is '12'", "completion_tokens is 3.7")
+
+
+@pytest.mark.parametrize(
+    "content", [[{"type": "text", "text": TEXT}], [TEXT], [{"text": "Once upon "}, {"text": "a time."}], {"text": TEXT}]
+)
+async def test_a_text_in_parts_is_a_text(desk: Desk, content: object) -> None:
+    with ChatServer([envelope(content=content)]) as server:
+        async with desk.at(server) as model:
+            assert (await model.ask(story())).value == TEXT
+
+
+async def test_a_reply_without_text_is_stored(desk: Desk) -> None:
+    with ChatServer([envelope(content=None, role=None, finish=["stop"])]) as server:
+        async with desk.at(server) as model:
+            with pytest.raises(EmptyReply):
+                await model.ask(story())
+    assert desk.outcomes() == ["empty"]
+
+
+async def test_what_is_odd_is_told_once_and_kept(desk: Desk) -> None:
+    with ChatServer([envelope(role=None), envelope(role=None)]) as server:
+        async with desk.at(server) as model:
+            await model.ask(story("a rose"))
+            await model.ask(story("a bee"))
+    assert [event.message.rpartition(": ")[2] for event in desk.events if isinstance(event, Noted)] == [
+        "there is no role"
+    ]
+
+
+async def test_a_usage_of_another_package_cannot_break_the_ledger(desk: Desk) -> None:
+    class Strange:
+        identity = "strange"
+
+        def most_tokens(self, _: object) -> int:
+            return 50
+
+        async def ask(self, request: Any) -> Reply[Any]:
+            return Reply(TEXT, TEXT, Usage(2**63, -1, 3, 4))
+
+    reply = await desk.recorded(Strange()).ask(story())
+    assert reply.value == TEXT
+    assert desk.outcomes() == ["ok"]
+
+
+def test_no_more_is_cached_or_thought_than_was_used() -> None:
+    assert counted(Usage(10, 5, 20, 30)) == Usage(10, 5, 10, 5)
+    assert counted(Usage(10, -5)) == Usage(reported=False)
+
+
+async def test_a_chat_model_may_bring_any_kind_of_message(desk: Desk) -> None:
+    class Odd(BaseChatModel):
+        @property
+        def _llm_type(self) -> str:
+            return "odd"
+
+        def _generate(self, messages: list[BaseMessage], *args: Any, **options: Any) -> ChatResult:
+            return ChatResult(generations=[ChatGeneration(message=ChatMessage(TEXT, role="somebody"))])
+
+    reply = await desk.recorded(ChatModel(Odd())).ask(story())
+    assert reply.value == TEXT
+    assert reply.odd == ("the reply is a ChatMessage",)
+
+
+async def test_what_we_stumble_over_is_kept(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error of our own in reading a reply: the reply was paid for, and is in the ledger."""
+    stumbles = iter([RuntimeError("stumbled")])
+    read = ChatModel._heard
+
+    def heard(self: ChatModel, *given: Any) -> Any:
+        for error in stumbles:
+            raise error
+        return read(self, *given)
+
+    monkeypatch.setattr(ChatModel, "_heard", heard)
+    with ChatServer(['{"name": "red", "share": 0.5}'] * 2) as server:
+        async with desk.at(server) as model:
+            assert (await model.ask(colour())).value == RED
+    assert desk.outcomes() == ["unreadable", "ok"]
+
+
+@pytest.mark.parametrize(
+    ("name", "odd"), [("m", False), ("m-2026-01-31", False), ("org/m", False), ("M:latest", False), ("small", True)]
+)
+async def test_another_model_that_answers_is_noted(desk: Desk, name: str, odd: bool) -> None:
+    with ChatServer([envelope(model=name)]) as server:
+        async with desk.at(server) as model:
+            reply = await model.ask(story())
+    assert reply.odd == ((f"'{name}' answered in place of 'm'",) if odd else ())
+
+
+def test_a_run_shows_who_answered_in_place_of_its_model(tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
+    with ChatServer(lambda _: envelope(model="small", content="The keeper kept the light.")) as server:
+        command = Inside(tmp_path, server.base_url)
+        done = command.run("summarize", "book.md", "-w", "60", "-m", "openai:m", "--json")
+    assert done.code == 0, done.err
+    (odd,) = done.json["oddities"]
+    assert odd.endswith("'small' answered in place of 'm'")
+    shown = command.run("show", done.json["run"])
+    assert "odd replies: openai:m@" in shown.err
+    assert "'small' answered in place of 'm'" in shown.err
+
+
+async def test_nobody_is_warned_of_a_proxy_that_is_used(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("langchain_openai.chat_models._client_utils._proxy_env_warning_emitted", False)
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    async with AsyncExitStack() as closing:
+        open_openai("m", "https://nowhere.example/v1", key="sk-0123456789", seconds=5, closing=closing)
+    assert not caplog.records
+
+
+async def test_a_server_that_takes_no_notice_of_the_limit_ends_the_run_with_the_overrun(desk: Desk) -> None:
+    budget = Budget(max_calls=None, max_cost=0.01)
+    run = begin_run(desk.store)
+    with ChatServer([envelope({"prompt_tokens": 10, "completion_tokens": 50_000})] * 2) as server:
+        async with desk.at(server, run=run, budget=budget, price=Price(prompt=1, completion=1)) as model:
+            assert (await model.ask(story("a rose"))).value == TEXT
+            with pytest.raises(BudgetError, match=r"\$0\.0400 more than --max-cost 0\.01"):
+                await model.ask(story("a bee"))
+    assert len(server.seen) == 1

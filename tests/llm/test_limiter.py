@@ -1,0 +1,243 @@
+"""The limiter: never too many, never too often, nobody forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from redraft.llm import rate_limiter as module
+from redraft.llm.rate_limiter import Limiter, shared_limiter
+
+
+async def hold(limiter: Limiter, seconds: float, tokens: int = 1) -> float:
+    async with limiter.slot(tokens) as began:
+        await asyncio.sleep(seconds)
+    return began
+
+
+async def until_waiting(limiter: Limiter, count: int) -> None:
+    while len(limiter._waiting) < count:  # noqa: ASYNC110
+        await asyncio.sleep(0)
+
+
+class Crowd:
+    """Jobs that hold a slot for a moment and end in different ways, some of them by force."""
+
+    def __init__(self, ceiling: int, jobs: list[str], seed: int) -> None:
+        self.ceiling = ceiling
+        self.jobs = jobs
+        self.rng = random.Random(seed)
+        self.inside = self.most = 0
+        self.done = Counter[str]()
+
+    async def job(self, limiter: Limiter, end: str) -> None:
+        async with limiter.slot(1) as began:
+            self.inside += 1
+            self.most = max(self.most, self.inside)
+            try:
+                await self.work(limiter, began, end)
+            finally:
+                self.inside -= 1
+        self.done[end] += 1
+
+    async def work(self, limiter: Limiter, began: float, end: str) -> None:
+        for _ in range(self.rng.randint(0, 3)):
+            await asyncio.sleep(0)
+        if end == "answered":
+            limiter.answered()
+        elif end == "turned away":
+            limiter.turned_away(began, self.rng.choice([None, 0.0, 0.001]))
+        elif end == "failed":
+            raise ValueError
+        elif end == "cancelled":
+            await asyncio.sleep(10)
+
+    async def run(self) -> Limiter:
+        limiter = Limiter(self.ceiling)
+        tasks = [asyncio.create_task(self.job(limiter, end)) for end in self.jobs]
+        for round_ in range(3000):
+            if all(task.done() for task in tasks):
+                break
+            await asyncio.sleep(0 if round_ < 50 else 0.001)
+            for task, end in zip(tasks, self.jobs, strict=True):
+                if self.is_time(end, round_):
+                    task.cancel()
+        assert all(task.done() for task in tasks), "somebody is forgotten"
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return limiter
+
+    def is_time(self, end: str, round_: int) -> bool:
+        """Whether to cancel a job now: at any moment, or just when its turn may have come."""
+        return self.rng.random() < 0.2 if end == "cancelled" else end == "early" and round_ == self.rng.randint(0, 4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    ceiling=st.integers(1, 6),
+    jobs=st.lists(
+        st.sampled_from(["answered", "turned away", "failed", "cancelled", "early"]),
+        max_size=30,
+    ),
+    seed=st.integers(0, 1000),
+)
+def test_never_above_the_ceiling_and_nobody_is_forgotten(ceiling: int, jobs: list[str], seed: int) -> None:
+    crowd = Crowd(ceiling, jobs, seed)
+    limiter = asyncio.run(crowd.run())
+    assert crowd.most <= ceiling
+    assert limiter.in_flight == crowd.inside == 0
+    assert 1 <= limiter.allowed <= ceiling
+    assert crowd.done["answered"] == jobs.count("answered")
+
+
+async def test_who_comes_first_goes_first() -> None:
+    order: list[int] = []
+    limiter = Limiter(1)
+
+    async def job(number: int) -> None:
+        async with limiter.slot(1):
+            order.append(number)
+            await asyncio.sleep(0)
+
+    async with limiter.slot(1):
+        tasks = [asyncio.create_task(job(number)) for number in range(20)]
+        await until_waiting(limiter, len(tasks))
+    await asyncio.gather(*tasks)
+    assert order == list(range(20))
+
+
+async def test_a_burst_of_429s_counts_as_one_and_is_forgotten_in_time() -> None:
+    limiter = Limiter(10)
+    async with asyncio.TaskGroup() as group:
+
+        async def refused() -> None:
+            async with limiter.slot(1) as began:
+                await asyncio.sleep(0.01)
+                limiter.turned_away(began, None)
+
+        for _ in range(10):
+            group.create_task(refused())
+    assert limiter.allowed == pytest.approx(7)
+    async with limiter.slot(1) as began:
+        limiter.turned_away(began, None)
+    assert limiter.allowed < 2
+    for _ in range(100):
+        limiter.answered()
+    assert limiter.allowed == 10
+
+
+async def test_a_lowered_limit_holds() -> None:
+    limiter = Limiter(8)
+    limiter.allowed = 3.9
+    peak = 0
+
+    async def job() -> None:
+        nonlocal peak
+        async with limiter.slot(1):
+            peak = max(peak, limiter.in_flight)
+            await asyncio.sleep(0.001)
+
+    await asyncio.gather(*(job() for _ in range(20)))
+    assert peak == 3
+
+
+def _most_within(moments: list[float], sizes: list[int], window: float) -> int:
+    return max(
+        sum(size for other, size in zip(moments, sizes, strict=True) if start <= other < start + window)
+        for start in moments
+    )
+
+
+@pytest.mark.slow
+async def test_requests_a_minute_in_every_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_WINDOW", 0.2)
+    limiter = Limiter(50, requests_per_minute=5)
+    began = time.monotonic()
+    moments = list(await asyncio.gather(*(hold(limiter, 0.001 * (n % 7)) for n in range(18))))
+    assert _most_within(moments, [1] * 18, 0.195) <= 5
+    assert 0.6 <= time.monotonic() - began < 1.0
+
+
+@pytest.mark.slow
+async def test_tokens_a_minute_in_every_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_WINDOW", 0.2)
+    limiter = Limiter(50, tokens_per_minute=100)
+    sizes = [60, 30, 30, 90, 10, 50, 50, 20]
+    began = time.monotonic()
+    moments = list(await asyncio.gather(*(hold(limiter, 0, size) for size in sizes)))
+    assert _most_within(moments, sizes, 0.195) <= 100
+    assert 0.6 <= time.monotonic() - began < 1.2
+
+
+async def test_a_request_above_the_limit_goes_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_WINDOW", 0.1)
+    limiter = Limiter(5, tokens_per_minute=10)
+    first, big, last = await asyncio.gather(hold(limiter, 0, 5), hold(limiter, 0, 500), hold(limiter, 0, 5))
+    assert big - first >= 0.095
+    assert last - big >= 0.095
+
+
+async def test_a_big_request_that_is_given_up_does_not_hold_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_WINDOW", 30.0)
+    limiter = Limiter(5, tokens_per_minute=100)
+    await hold(limiter, 0, 50)
+    big = asyncio.create_task(hold(limiter, 0, 90))
+    small = asyncio.create_task(hold(limiter, 0, 10))
+    await until_waiting(limiter, 2)
+    big.cancel()
+    await asyncio.wait_for(small, 1)
+
+
+async def test_retry_after_pauses_everyone() -> None:
+    limiter = Limiter(5)
+    async with limiter.slot(1) as began:
+        limiter.turned_away(began, 0.2)
+    start = time.monotonic()
+    moments = await asyncio.gather(*(hold(limiter, 0) for _ in range(3)))
+    assert all(0.19 <= moment - start < 0.6 for moment in moments)
+
+
+async def test_an_alarm_that_goes_off_early_is_set_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop = asyncio.get_running_loop()
+    call_later = loop.call_later
+    monkeypatch.setattr(loop, "call_later", lambda delay, callback, *args: call_later(delay * 0.6, callback, *args))
+    limiter = Limiter(1)
+    async with limiter.slot(1) as began:
+        limiter.turned_away(began, 0.1)
+    start = time.monotonic()
+    moment = await asyncio.wait_for(hold(limiter, 0), 2)
+    assert moment - start >= 0.095
+
+
+async def test_giving_up_while_waiting_or_just_admitted_leaks_nothing() -> None:
+    limiter = Limiter(1)
+    for admitted in (False, True):
+        async with limiter.slot(1):
+            task = asyncio.create_task(hold(limiter, 0))
+            await until_waiting(limiter, 1)
+            if not admitted:
+                task.cancel()
+                await asyncio.sleep(0)
+        if admitted:
+            # Its turn has come, and it does not know yet.
+            assert limiter.in_flight == 1
+            task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert limiter.in_flight == 0
+        await asyncio.wait_for(hold(limiter, 0), 1)
+
+
+async def test_the_runs_of_a_loop_share_the_limiter_of_a_provider() -> None:
+    def of(provider: str, concurrency: int = 4) -> Limiter:
+        return shared_limiter(provider, concurrency, requests_per_minute=None, tokens_per_minute=None)
+
+    first = of("http://one/v1")
+    assert of("http://one/v1") is first
+    assert of("http://two/v1") is not first
+    assert of("http://one/v1", 5) is not first

@@ -1,0 +1,410 @@
+"""Chat models of every provider: by name, from other packages, and handed over; each is told only what it knows."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_openai import ChatOpenAI
+from pydantic import Field, SecretStr
+
+from redraft import DraftConfig, plugins
+from redraft.errors import ModelError, TransientError, UsageError
+from redraft.llm.base import Sampling
+from redraft.llm.chat import ChatModel, wrapped
+from redraft.llm.prices import FREE, PriceTable
+from redraft.llm.testing import FunctionModel
+from redraft.runs.models import open_model, price_of, resolve
+from tests.chatserver import ChatServer, Fault
+from tests.llm.support import KEY, RED, Desk, colour, story
+
+GOOD = '{"name": "red", "share": 0.5}'
+
+
+class Strict(BaseChatModel):
+    """Takes no call keyword but LangChain's own, and notes with which parameters it was asked."""
+
+    said: ClassVar[list[dict[str, Any]]] = []
+    model: str = "strict"
+
+    @property
+    def _llm_type(self) -> str:
+        return "strict"
+
+    def _generate(
+        self, messages: list[BaseMessage], stop: Any = None, run_manager: CallbackManagerForLLMRun | None = None
+    ) -> ChatResult:
+        raise AssertionError("redraft asks asynchronously")
+
+    async def _agenerate(  # type: ignore[override]
+        self, messages: list[BaseMessage], stop: Any = None, run_manager: AsyncCallbackManagerForLLMRun | None = None
+    ) -> ChatResult:
+        self.said.append(
+            {
+                "text": messages[-1].text,
+                **self.model_dump(include=set(type(self).model_fields) - set(BaseChatModel.model_fields)),
+            }
+        )
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(self.reply()))])
+
+    def reply(self) -> str:
+        return GOOD
+
+
+class Frugal(Strict):
+    """Has neither a temperature nor a limit."""
+
+
+class Local(Strict):
+    """Names its parameters as Ollama's does."""
+
+    temperature: float | None = None
+    num_predict: int | None = None
+
+
+class Cloudy(Strict):
+    """Names its parameters as Google's does."""
+
+    temperature: float | None = 0.7
+    max_output_tokens: int | None = Field(default=None, alias="max_tokens")
+
+
+class Wordy(Strict):
+    """Has a limit only, an address, and a key."""
+
+    max_tokens: int = 1024
+    anthropic_api_url: str | None = Field(default="https://me:SECRET@api.example.com/", alias="base_url")
+    api_key: SecretStr = SecretStr("plain-0123456789-SECRET")
+    max_retries: int = 2
+
+
+@pytest.fixture(autouse=True)
+def nothing_said() -> None:
+    Strict.said.clear()
+
+
+@pytest.mark.parametrize(
+    ("chat", "given"),
+    [
+        (Frugal(), {}),
+        (Local(), {"temperature": 0.0, "num_predict": 50}),
+        (Cloudy(), {"temperature": 0.0, "max_output_tokens": 50}),
+        (Wordy(), {"max_tokens": 50}),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Strict) else "",
+)
+async def test_a_chat_model_is_told_only_what_its_class_declares(
+    desk: Desk, chat: Strict, given: dict[str, Any]
+) -> None:
+    before = chat.model_dump()
+    assert (await desk.recorded(ChatModel(chat)).ask(colour())).value == RED
+    said = Strict.said[-1]
+    assert {name: said.get(name) for name in given} == given
+    assert chat.model_dump() == before, "the user's own object stays as it is"
+
+
+async def test_a_model_without_a_limit_may_answer_at_any_length(desk: Desk) -> None:
+    limits = [ChatModel(chat).most_tokens(Sampling(max_tokens=50)) for chat in (Frugal(), Local())]
+    assert limits[0] > 10_000
+    assert limits[1] == 50
+    await desk.recorded(ChatModel(Local(temperature=0.3, num_predict=7))).ask(story(max_tokens=None))
+    assert Strict.said[-1]["num_predict"] == 7
+
+
+def test_an_identity_is_derived_without_credentials() -> None:
+    assert ChatModel(Local(model="tiny")).identity == "local:tiny"
+    assert ChatModel(Wordy()).identity == "wordy:strict@https://api.example.com"
+    assert ChatModel(Wordy(), identity="mine").identity == "mine"
+    here = ChatOpenAI(model="m", base_url="http://localhost:8000/v1/", api_key=SecretStr(KEY))
+    there = ChatOpenAI(model="m", api_key=SecretStr(KEY))
+    assert ChatModel(here).identity == "openai:m@http://localhost:8000/v1"
+    assert ChatModel(there).identity == "openai:m@https://api.openai.com/v1"
+
+
+async def test_a_chat_model_of_openais_is_asked_as_one_that_is_named(desk: Desk) -> None:
+    with ChatServer([GOOD, Fault("html"), Fault("no_choices"), GOOD], refuses=["max_completion_tokens"]) as server:
+        chat = ChatOpenAI(
+            model="gpt-5-mini",
+            base_url=server.base_url,
+            api_key=SecretStr(KEY),
+            max_retries=0,
+            max_completion_tokens=3,
+            extra_body={"user": "me"},
+        )
+        model = desk.recorded(wrapped(chat))
+        assert (await model.ask(colour())).value == RED
+        assert (await model.ask(colour("a lily"))).value == RED
+    body = server.answered[-1].body
+    assert (body["response_format"]["type"], body["user"]) == ("json_schema", "me")
+    assert "temperature" not in body
+    assert body["max_tokens"] > 4000
+    assert "max_completion_tokens" not in body
+    assert desk.outcomes() == ["unsupported", "ok", "transient", "transient", "ok"]
+
+
+def test_a_model_stays_what_it_is_and_nothing_else_is_taken_for_one() -> None:
+    model = FunctionModel(lambda request: "x")
+    assert wrapped(model) is model
+    for wrong in (Frugal().bind(stop=["x"]), "openai:m"):
+        with pytest.raises(UsageError, match="neither"):
+            wrapped(wrong)  # type: ignore[arg-type]
+
+
+async def test_a_request_that_nobody_has_rendered_is_not_sent() -> None:
+    with pytest.raises(ModelError, match="test_story was not filled in"):
+        await ChatModel(Frugal()).ask(story())
+    assert not Strict.said
+
+
+class Buggy(Frugal):
+    """Fails as programs do."""
+
+    error: Any = None
+
+    def reply(self) -> str:
+        raise self.error
+
+
+class BuggyOpenAI(ChatOpenAI):
+    """A model at a server, with a mistake of its own."""
+
+    async def _agenerate(self, *args: Any, **kwargs: Any) -> ChatResult:
+        result = await super()._agenerate(*args, **kwargs)
+        return result.generations["first"]  # type: ignore[call-overload, no-any-return]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        TypeError("unsupported operand"),
+        KeyError("colour"),
+        AttributeError("no such thing"),
+        IndexError("out of range"),
+        ValueError("not so"),
+        FileNotFoundError(2, "No such file or directory", "weights.bin"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+async def test_an_error_of_the_program_is_not_tried_again(desk: Desk, error: Exception) -> None:
+    with pytest.raises(ModelError, match=rf"{type(error).__name__}: .*test_providers.py, line") as caught:
+        await desk.recorded(ChatModel(Buggy(error=error))).ask(story())
+    assert (caught.value.code, caught.value.retryable) == ("model", False)
+    assert desk.outcomes() == ["model"]
+    assert not desk.pauses
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "words"),
+    [
+        (BuggyOpenAI, {}, "TypeError: list indices"),
+        (ChatOpenAI, {"model_kwargs": {"nonsense": 1}}, "unexpected keyword argument 'nonsense'"),
+    ],
+)
+async def test_nor_is_one_behind_an_openai_server(
+    desk: Desk, kind: type[ChatOpenAI], options: dict[str, Any], words: str
+) -> None:
+    with ChatServer(lambda seen: "Once.") as server:
+        chat = kind(model="m", base_url=server.base_url, api_key=SecretStr(KEY), max_retries=0, **options)
+        with pytest.raises(ModelError, match=words) as caught:
+            await desk.recorded(ChatModel(chat)).ask(story())
+    assert not isinstance(caught.value, TransientError)
+    assert desk.outcomes() == ["model"]
+
+
+async def test_a_lost_connection_of_any_model_may_come_back(desk: Desk) -> None:
+    with pytest.raises(TransientError):
+        await desk.recorded(ChatModel(Buggy(error=ConnectionResetError("gone")))).ask(story())
+    assert len(desk.outcomes()) == 6
+
+
+async def test_a_key_in_a_chat_models_field_appears_in_no_message(desk: Desk) -> None:
+    class Blabbing(Wordy):
+        def reply(self) -> str:
+            raise RuntimeError(f"cannot log in with {self.api_key.get_secret_value()}")
+
+    with pytest.raises(ModelError, match=r"cannot log in with \[redacted\]"):
+        await desk.recorded(ChatModel(Blabbing())).ask(story())
+
+
+Install = Callable[[dict[str, str], str], None]
+PROVIDED = """
+from tests.llm.test_providers import Wordy
+
+class ChatMistralAI(Wordy):
+    pass
+"""
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+    """Puts modules and their entry points of `redraft.models` where a package would have them."""
+    before = set(sys.modules)
+
+    def make(modules: dict[str, str], entries: str) -> None:
+        folder = tmp_path / "site"
+        facts = folder / "paint-1.0.dist-info"
+        facts.mkdir(parents=True)
+        (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: paint\nVersion: 1.0\n", "utf-8")
+        (facts / "entry_points.txt").write_text(f"[redraft.models]\n{entries}", "utf-8")
+        for name, source in modules.items():
+            (folder / f"{name}.py").write_text(source, "utf-8")
+        monkeypatch.syspath_prepend(folder)
+        importlib.invalidate_caches()
+        _forget()
+
+    yield make
+    for name in {"paint", "langchain_mistralai"} & (set(sys.modules) - before):
+        del sys.modules[name]
+    monkeypatch.undo()
+    _forget()
+
+
+def _forget() -> None:
+    from langchain.chat_models.base import _get_chat_model_creator
+
+    plugins.names.cache_clear()
+    plugins.load.cache_clear()
+    _get_chat_model_creator.cache_clear()
+
+
+async def test_a_provider_is_opened_by_langchain(desk: Desk, install: Install) -> None:
+    install({"langchain_mistralai": PROVIDED}, "")
+    settings = resolve(DraftConfig(model="mistralai:tiny"))
+    assert settings.base_url is None
+    async with open_model(settings, seconds=5) as model:
+        assert model.identity == "mistralai:tiny@https://api.example.com"
+        assert (await desk.recorded(model).ask(colour())).value == RED
+    assert (Strict.said[-1]["max_tokens"], Strict.said[-1]["max_retries"]) == (50, 0)
+
+
+async def test_an_address_that_is_given_goes_to_the_provider_and_its_credentials_do_not(install: Install) -> None:
+    install({"langchain_mistralai": PROVIDED}, "")
+    settings = resolve(DraftConfig(model="mistralai:tiny", base_url="http://me:SECRET@localhost:9/v1/"))
+    assert settings.base_url == "http://localhost:9/v1"
+    async with open_model(settings, seconds=5) as model:
+        assert model.identity == "mistralai:tiny@http://localhost:9/v1"
+
+
+async def test_a_provider_without_an_address_to_set_is_not_asked_elsewhere(install: Install) -> None:
+    install(
+        {"langchain_mistralai": "from tests.llm.test_providers import Local\nclass ChatMistralAI(Local):\n    pass"},
+        "",
+    )
+    settings = resolve(DraftConfig(model="mistralai:tiny", base_url="http://localhost:9/v1"))
+    with pytest.raises(UsageError, match="takes no base URL"):
+        async with open_model(settings, seconds=5):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (
+            "class ChatMistralAI:\n    def __init__(self, **given):\n        raise ValueError('no key; sk-SECRET99')",
+            "ValueError: no key",
+        ),
+        ("import no_such_module", "No module named 'no_such_module'"),
+    ],
+)
+async def test_what_hinders_a_provider_is_said_without_its_key(install: Install, source: str, words: str) -> None:
+    install({"langchain_mistralai": source}, "")
+    with pytest.raises(UsageError, match=f"mistralai:tiny cannot be opened: .*{words}") as caught:
+        async with open_model(resolve(DraftConfig(model="mistralai:tiny")), seconds=5):
+            pass
+    assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("model", "package"),
+    [("fireworks:x", "langchain-fireworks"), ("google_vertexai:x", "langchain-google-vertexai")],
+)
+def test_a_provider_whose_package_is_missing_says_which_to_install(model: str, package: str) -> None:
+    with pytest.raises(UsageError, match=f"{model} needs the package {package}") as caught:
+        resolve(DraftConfig(model=model))
+    assert caught.value.hint == f"pip install {package}"
+
+
+PLUGIN = """
+from tests.llm.test_providers import Local
+from redraft.llm.testing import FunctionModel
+from redraft.errors import UsageError
+
+def brush(rest, settings):
+    return FunctionModel(lambda request: f"{rest} {settings.context_tokens}", identity=f"brush {rest}")
+
+def roller(rest, settings):
+    return Local(model=rest)
+
+def nothing(rest, settings):
+    return rest
+
+def broken(rest, settings):
+    raise KeyError(rest)
+
+def picky(rest, settings):
+    raise UsageError("only blue")
+"""
+ENTRIES = "\n".join(f"{name} = paint:{name}" for name in ("brush", "roller", "nothing", "broken", "picky", "gone"))
+
+
+async def test_a_package_may_bring_models_of_its_own(desk: Desk, install: Install) -> None:
+    install({"paint": PLUGIN}, ENTRIES)
+    settings = resolve(DraftConfig(model="brush:fine:one"))
+    async with open_model(settings, seconds=5) as model:
+        assert model.identity == "brush fine:one"
+        assert (await desk.recorded(model).ask(story())).value == "fine:one 8192"
+    async with open_model(resolve(DraftConfig(model="roller:wide")), seconds=5) as model:
+        assert model.identity == "roller:wide"
+        await desk.recorded(model).ask(story())
+    assert Strict.said[-1]["num_predict"] == 50
+    assert price_of(settings, PriceTable({}, {"fine:one": FREE})) == FREE
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ("nothing:x", "a str is neither"),
+        ("broken:x", "broken:x cannot be opened: KeyError"),
+        ("picky:x", "only blue"),
+        ("gone:x", "gone, of the package paint, cannot be loaded"),
+    ],
+)
+async def test_a_factory_that_fails_is_named(install: Install, model: str, words: str) -> None:
+    install({"paint": PLUGIN}, ENTRIES)
+    with pytest.raises(UsageError, match=words):
+        async with open_model(resolve(DraftConfig(model=model)), seconds=5):
+            pass
+
+
+@pytest.mark.parametrize("model", ["claude", "openai:", "nobody:x", "anthropic:", "brush"])
+def test_an_unknown_name_lists_what_there_is(install: Install, model: str) -> None:
+    install({"paint": PLUGIN}, "brush = paint:brush")
+    with pytest.raises(UsageError, match=f"there is no model '{model}'") as caught:
+        resolve(DraftConfig(model=model))
+    for name in ("extractive", "openai:NAME", "brush:", "anthropic", "google_genai", "ollama", "mistralai"):
+        assert name in caught.value.hint
+
+
+def test_a_model_that_was_handed_over_is_not_looked_for_elsewhere() -> None:
+    with pytest.raises(UsageError, match="handed over"):
+        resolve(DraftConfig(model="openai:m@http://localhost:8000/v1"))
+
+
+@pytest.mark.slow
+def test_langchain_is_imported_for_none_but_its_own_models() -> None:
+    code = (
+        "import sys, redraft.runs.models as o; from redraft.settings import Settings;"
+        " o.resolve(Settings(model='openai:m')); o.resolve(Settings());"
+        " print([name for name in ('langchain', 'langchain_core', 'openai') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

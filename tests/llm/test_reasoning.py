@@ -1,0 +1,223 @@
+"""Models that think before they reply have room for it: by their name, as their replies tell, and as they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, cast
+
+import pytest
+
+from redraft.domain import Usage
+from redraft.errors import CutReply, CutThought, RejectedRequest, UnreadableReply
+from redraft.llm.addresses import base_url
+from redraft.llm.base import LateModel
+from redraft.llm.chat import ChatModel
+from redraft.llm.reasoning import MOST, START, refuses_drawing, usual_room
+from redraft.llm.testing import FunctionModel
+from redraft.runs.models import open_model, reasoning_reserve
+from redraft.settings import DraftConfig
+from tests.chatserver import Answer, ChatServer, Fault, Reply, Seen
+from tests.llm.support import KEY, RED, Desk, colour, story
+
+GOOD = '{"name": "red", "share": 0.5}'
+TALE = "Once upon a time."
+
+
+def usage(seen: Seen, reply: int, thought: int | None) -> dict[str, Any]:
+    told = {} if thought is None else {"completion_tokens_details": {"reasoning_tokens": thought}}
+    return {"prompt_tokens": 9, "completion_tokens": reply, "total_tokens": 9 + reply, **told}
+
+
+def thinker(thought: int, says: str = GOOD, *, how: str = "reported") -> Callable[[Seen], Reply]:
+    """Thinks for so many tokens before it says something, if its limit lets it come to that, as servers differ."""
+    words = "Hm, let me see. " * 40
+
+    def reply(seen: Seen) -> Reply:
+        limit = seen.body["max_completion_tokens"]
+        cut = limit < thought + 20
+        told = usage(seen, min(limit, thought + 20), min(limit, thought) if how == "reported" else None)
+        apart = words if how == "apart" else None
+        text = "" if cut else says
+        if how == "tags":
+            text = f"<think>{words}" if cut else f"<think>{words}</think>{says}"
+        finish = "stop" if how == "silent" or not cut else "length"
+        return Answer(text, finish_reason=finish, usage=told, reasoning_content=apart)
+
+    return reply
+
+
+def limits(server: ChatServer) -> list[int]:
+    return [seen.body["max_completion_tokens"] for seen in server.seen]
+
+
+@pytest.mark.parametrize("how", ["reported", "apart", "tags", "unnamed", "silent"])
+@pytest.mark.parametrize("request_", [colour(), story()], ids=["colour", "story"])
+async def test_a_thought_that_is_cut_off_has_more_room_until_it_ends(desk: Desk, request_: Any, how: str) -> None:
+    says = GOOD if request_.prompt.returns is not str else TALE
+    with ChatServer(thinker(3_000, says, how=how)) as server:
+        async with desk.at(server) as model:
+            assert (await model.ask(request_)).value == (RED if says == GOOD else TALE)
+    assert limits(server) == [50, 50 + 1_024, 50 + 2_048, 50 + 4_096]
+    assert set(desk.outcomes()[:-1]) == {"cut_thought"}
+    assert desk.outcomes()[-1] == "ok"
+
+
+async def test_the_next_run_begins_with_what_this_one_has_learned(desk: Desk) -> None:
+    with ChatServer(thinker(3_000)) as server:
+        async with desk.at(server) as model:
+            await model.ask(colour())
+        asked = len(server.seen)
+        async with desk.at(server) as model:
+            await model.ask(colour("a lily"))
+            # What was answered with less room for thoughts is the answer to the same request.
+            assert (await model.ask(colour())).cached
+    assert len(server.seen) == asked + 1
+    assert limits(server)[-1] >= 50 + 3_020
+
+
+async def test_what_a_provider_reports_is_room_for_the_next_reply(desk: Desk) -> None:
+    said = Answer(GOOD, usage={"prompt_tokens": 9, "completion_tokens": 40, "total_tokens": 49})
+    told = Answer(GOOD, reasoning_tokens=900)
+    with ChatServer([said, told, said, said]) as server:
+        async with desk.at(server) as model:
+            for thing in ("a rose", "a lily", "snow"):
+                await model.ask(colour(thing))
+    assert limits(server) == [50, 50, 50 + 2_048]
+
+
+async def test_a_reply_that_its_thoughts_leave_too_little_room_for_is_asked_for_again(desk: Desk) -> None:
+    def reply(seen: Seen) -> Reply:
+        if seen.body["max_completion_tokens"] < 1_000:
+            return Answer("Once upon", finish_reason="length", usage=usage(seen, 50, 45))
+        return Answer(TALE)
+
+    with ChatServer(reply) as server:
+        async with desk.at(server) as model:
+            assert (await model.ask(story())).value == TALE
+    assert limits(server) == [50, 50 + 1_024]
+
+
+async def test_a_reply_without_thoughts_that_is_cut_off_gets_no_room_to_think(desk: Desk) -> None:
+    with ChatServer([Answer('{"name": "re', finish_reason="length"), GOOD]) as server:
+        async with desk.at(server) as model:
+            with pytest.raises(CutReply) as caught:
+                await model.ask(colour())
+            await model.ask(colour("a lily"))
+    assert caught.value.code == "cut"
+    assert limits(server) == [50, 50]
+
+
+async def test_no_model_is_asked_to_repair_what_was_cut_off(desk: Desk) -> None:
+    inner = FunctionModel(lambda _: UnreadableReply("cut off", text="{", usage=Usage(), finish_reason="length"))
+    with pytest.raises(UnreadableReply):
+        await desk.recorded(inner).ask(colour())
+    assert len(inner.asked) == 1
+
+
+async def test_a_thought_without_an_end_is_given_up_and_named(desk: Desk) -> None:
+    with ChatServer(thinker(10**6)) as server:
+        async with desk.at(server) as model:
+            with pytest.raises(CutThought, match=f"{MOST:,} tokens were not enough") as caught:
+                await model.ask(story())
+    assert f"--reasoning-tokens {2 * MOST}" in caught.value.hint
+    assert not caught.value.wants_room
+    assert len(server.seen) <= 7
+    assert limits(server)[-1] == 50 + MOST
+
+
+async def test_the_room_that_is_set_is_kept_to(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with ChatServer(thinker(3_000)) as server:
+        settings = DraftConfig(model="openai:m", base_url=base_url(server.base_url), reasoning_tokens=500)
+        async with open_model(settings, seconds=5.0) as inner:
+            with pytest.raises(CutThought, match="500 tokens were not enough") as caught:
+                await desk.recorded(inner).ask(colour())
+    assert limits(server) == [550]
+    assert "--reasoning-tokens 1024" in caught.value.hint
+
+
+async def test_what_is_learned_meanwhile_costs_no_more_than_is_booked(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with ChatServer([Answer(GOOD)]) as server:
+        async with open_model(DraftConfig(model="openai:m", base_url=base_url(server.base_url)), seconds=5.0) as inner:
+            request = replace(colour(), text="What colour has a rose?")
+            booked = inner.most_tokens(request.sampling)
+            assert isinstance(inner, LateModel)
+            cast(ChatModel, inner._model()).expect(3_000)
+            assert inner.most_tokens(request.sampling) > booked
+            await inner.ask(replace(request, most_tokens=booked))
+    assert limits(server) == [booked]
+
+
+async def test_a_window_without_room_for_thoughts_is_not_overrun(desk: Desk) -> None:
+    def reply(seen: Seen) -> Reply:
+        limit = seen.body["max_completion_tokens"]
+        if limit > 2_000:
+            return Fault("status", status=400, message=f"maximum context length is 4096 tokens, not {limit}")
+        return Answer(GOOD)
+
+    with ChatServer(reply) as server:
+        async with desk.at(server, name="qwen3:8b") as model:
+            await model.ask(colour())
+            await model.ask(colour("a lily"))
+    assert limits(server) == [50 + START, 50 + START // 4, 50 + START // 16, 50 + START // 16]
+    assert desk.outcomes() == ["unsupported", "unsupported", "ok", "ok"]
+
+
+async def test_a_request_that_is_too_long_by_itself_takes_no_room_from_others(desk: Desk) -> None:
+    long = Fault("status", status=400, message="maximum context length is 4096 tokens")
+    with ChatServer(lambda seen: long if "dragon" in seen.messages[0]["content"] else Answer(GOOD)) as server:
+        async with desk.at(server, name="qwen3:8b") as model:
+            with pytest.raises(RejectedRequest) as caught:
+                await model.ask(colour("a dragon"))
+            await model.ask(colour())
+    assert caught.value.too_long
+    assert limits(server)[-1] == 50 + START
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("o1", "o3-mini", "o4-mini-2025-04-16", "gpt-5", "gpt-5.1", "openai/gpt-5-mini", "ft:o3-mini:us::x"),
+        *("openai/gpt-oss-120b", "gpt-oss:20b", "deepseek-r1", "deepseek/deepseek-r1-0528:free", "deepseek-reasoner"),
+        *(
+            "deepseek-r1-distill-llama-70b",
+            "us.deepseek.r1-v1:0",
+            "qwen3:8b",
+            "Qwen/Qwen3-32B",
+            "qwq-32b",
+            "qwen-3-32b",
+        ),
+        *("gemini-2.5-pro", "google/gemini-3-flash", "magistral-small", "glm-4.5-air", "zai-org/GLM-4.6"),
+        *("kimi-k2-thinking", "MiniMax-M2", "grok-4", "Qwen3-4B-Thinking-2507", "claude-3-7-sonnet:thinking"),
+    ],
+)
+def test_models_that_think_unasked_are_known_by_their_names(name: str) -> None:
+    assert usual_room(name) == START
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("gpt-4o", "gpt-4.1-mini", "gpt-5-chat-latest", "openai/gpt-5.1-chat", "claude-sonnet-4-5", "llama3.1:8b"),
+        *("mistral-small", "qwen2.5:7b", "Qwen3-4B-Instruct-2507", "qwen3-coder:30b", "deepseek-chat", "kimi-k2"),
+        *("grok-4-fast-non-reasoning", "gemini-2.0-flash", "gemma3:12b", "phi-4", "glm-4-9b", "m", ""),
+    ],
+)
+def test_models_that_do_not_are_given_no_room(name: str) -> None:
+    assert usual_room(name) == 0
+
+
+def test_a_temperature_goes_to_all_but_those_of_openai_that_refuse_it() -> None:
+    assert refuses_drawing("openai/gpt-5-mini")
+    assert not any(map(refuses_drawing, ("gpt-5-chat-latest", "gpt-oss:20b", "qwen3:8b", "deepseek-r1", "gpt-4o")))
+
+
+def test_the_room_counts_in_forecasts_and_makes_no_other_run() -> None:
+    plain, told = DraftConfig(model="openai:qwen3:8b"), DraftConfig(model="openai:qwen3:8b", reasoning_tokens=500)
+    assert (reasoning_reserve(plain), reasoning_reserve(told)) == (START, 500)
+    assert reasoning_reserve(DraftConfig(model="openai:m")) == reasoning_reserve(DraftConfig()) == 0
+    assert plain.identity("document", "o200k_base", {}) == told.identity("document", "o200k_base", {})

@@ -1,0 +1,422 @@
+"""The cache, the ledger, the budget, and what happens when calls are stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ConfigDict, Field
+
+from redraft.domain import Usage, content_id
+from redraft.errors import BudgetError, CutReply, ModelError, ProviderError, RefusedReply, StoreError, UnreadableReply
+from redraft.events import CallAnswered, CallFailed, CallStarted
+from redraft.llm.base import Complaint, Reply, Request
+from redraft.llm.budget import Budget
+from redraft.llm.rate_limiter import Limiter
+from redraft.llm.recorded import RecordedModel
+from redraft.llm.testing import FunctionModel, Line, ScriptedModel
+from redraft.prompts.catalog import PROMPTS
+from redraft.prompts.contract import Prompt
+from redraft.readers.documents import parse
+from redraft.settings import DraftConfig, Limits, Price
+from redraft.store.bookings import Booking
+from redraft.store.calls import OK, SENT, Call
+from redraft.store.runs import Run
+from redraft.store.store import Store
+from tests.chatserver import Answer, ChatServer, Fault, Seen
+from tests.chatserver import Reply as ServerReply
+from tests.llm.support import RED, Desk, ThingGiven, colour, make_book, story
+from tests.store.support import call
+
+GOOD = '{"name": "red", "share": 0.5}'
+PRICE = Price(prompt=100, completion=1000, cached_prompt=10)
+
+
+def begin_run(store: Store, name: str = "run1") -> str:
+    """A run on record, for calls to belong to."""
+    document = parse(b"A book.", name="book.txt")
+    store.documents.add(document)
+    run = Run(name, "same", document.id, DraftConfig(), Limits(), {}, "estimate", "0")
+    store.runs.add(run)
+    return name
+
+
+def usage(prompt: int, completion: int, cached: int = 0) -> dict[str, object]:
+    details = {"prompt_tokens_details": {"cached_tokens": cached}}
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion, **details}
+
+
+async def test_the_same_is_asked_once(desk: Desk) -> None:
+    with ChatServer(lambda seen: Answer(GOOD, latency=0.05)) as server:
+        async with desk.at(server) as model:
+            replies = await asyncio.gather(*(model.ask(colour()) for _ in range(10)))
+            later = await model.ask(colour())
+    assert len(server.seen) == 1
+    assert [reply.value for reply in replies] == [RED] * 10
+    assert sum(reply.cached for reply in replies) == 9
+    assert (later.value, later.cached, later.usage) == (RED, True, replies[0].usage)
+
+
+async def test_whatever_decides_the_reply_is_part_of_the_key(desk: Desk) -> None:
+    complained = replace(colour(), complaint=Complaint("old", "too old"))
+    requests: list[Request[ThingGiven, Any]] = [
+        colour(),
+        colour("a lily"),
+        colour(temperature=0.1),
+        colour(max_tokens=51),
+        colour(max_tokens=None),
+        colour(sample=1),
+        complained,
+        story(),
+    ]
+    with ChatServer(lambda seen: GOOD) as server:
+        async with desk.at(server) as model:
+            for _ in range(2):
+                for request in requests:
+                    await model.ask(request)
+        async with desk.at(server, name="other") as model:
+            await model.ask(colour())
+        desk.book = make_book(desk.folder / "prompts", desk.monkeypatch, "Name the colour of {{ thing }}.")
+        async with desk.at(server) as model:
+            await model.ask(colour())
+    assert len(server.seen) == len(requests) + 2
+
+
+async def test_another_shape_is_another_request(desk: Desk) -> None:
+    changed = Prompt("test_colour", ThingGiven, Odd, "odd")
+    model = desk.recorded(ScriptedModel([RED, Odd(type="x", when=())]))
+    first = await model.ask(colour())
+    second = await model.ask(Request(changed, colour().given, colour().sampling))
+    assert (type(first.value), type(second.value)) == (type(RED), Odd)
+
+
+async def test_labels_are_not_part_of_the_key(desk: Desk) -> None:
+    model = desk.recorded(ScriptedModel(["once"]))
+    await model.ask(story())
+    assert (await model.ask(replace(story(), label="elsewhere"))).cached
+
+
+async def test_failures_are_not_served_from_the_cache(desk: Desk) -> None:
+    failures = [
+        ModelError("no"),
+        RefusedReply("no", text="no", usage=Usage(1, 1), finish_reason="stop"),
+        *[UnreadableReply("no", text="no", usage=Usage(1, 1))] * 2,
+    ]
+    model = desk.recorded(ScriptedModel([*failures, "Once."]))
+    for kind in (ModelError, RefusedReply, UnreadableReply):
+        with pytest.raises(kind):
+            await model.ask(story())
+    reply = await model.ask(story())
+    assert (reply.value, reply.cached) == ("Once.", False)
+    assert desk.outcomes() == ["model", "refused", "unreadable", "unreadable", "ok"]
+
+
+class Odd(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    kind: str = Field(alias="type")
+    when: tuple[int, ...]
+    share: float | None = None
+
+
+async def test_a_value_is_the_same_out_of_the_cache(desk: Desk) -> None:
+    prompt = Prompt("test_colour", ThingGiven, Odd, "odd")
+    desk.monkeypatch.setitem(PROMPTS, "test_colour", prompt)
+    request = Request(prompt, ThingGiven(thing="x"))
+    value = Odd(type="é\U0001f600\x00", when=(1, 2))
+    model = desk.recorded(ScriptedModel([value]))
+    assert (await model.ask(request)).value == value
+    cached = await model.ask(request)
+    assert cached.cached
+    assert cached.value == value
+
+
+async def test_two_stores_on_one_file_share(desk: Desk) -> None:
+    first = desk.recorded(ScriptedModel(["once"]), run=begin_run(desk.store))
+    await first.ask(story())
+    with Store(desk.store.path) as other:
+        second = desk.recorded(ScriptedModel([]), run=begin_run(other, "run2"), store=other)
+        assert (await second.ask(story())).value == "once"
+        assert (other.calls.totals("run2").calls, other.calls.totals("run2").cached) == (0, 1)
+
+
+@pytest.mark.slow
+async def test_two_processes_that_ask_the_same_at_once_both_keep_what_they_paid_for(desk: Desk) -> None:
+    run = begin_run(desk.store)
+    with ChatServer(lambda seen: Answer(TEXTS[seen.index], latency=0.5, usage=usage(1, 1))) as server:
+
+        async def alone() -> Reply[Any]:
+            async with desk.at(server, run=run) as model:
+                return await model.ask(story())
+
+        # Event loops know as little of each other as processes do.
+        replies = await asyncio.gather(*(asyncio.to_thread(lambda: asyncio.run(alone())) for _ in TEXTS))
+        assert (await alone()).cached
+    assert {reply.text for reply in replies} == set(TEXTS)
+    assert sorted(desk.outcomes()) == ["duplicate", "ok"]
+    assert desk.store.calls.totals(run).calls == 2
+
+
+TEXTS = ["Once.", "Twice."]
+
+
+async def test_two_runs_of_a_process_that_ask_the_same_at_once_ask_once(desk: Desk) -> None:
+    runs = [begin_run(desk.store, name) for name in ("run1", "run2")]
+    with ChatServer(lambda seen: Answer(TEXTS[seen.index], latency=0.2)) as server:
+        async with desk.at(server, run=runs[0]) as one, desk.at(server, run=runs[1]) as two:
+            replies = await asyncio.gather(one.ask(story()), two.ask(story()))
+    assert [reply.text for reply in replies] == ["Once.", "Once."]
+    totals = [desk.store.calls.totals(run) for run in runs]
+    assert sorted((used.calls, used.cached) for used in totals) == [(0, 1), (1, 0)]
+
+
+async def test_the_ledger_adds_up(desk: Desk) -> None:
+    run = begin_run(desk.store)
+    answers: list[ServerReply] = [
+        Answer("Once.", usage=usage(100, 10, 50)),
+        Fault("status", status=429, retry_after=0),
+        Fault("status", status=500),
+        Answer(GOOD, usage=usage(200, 20)),
+        Answer("no idea", usage=usage(300, 30)),
+        Answer("no idea", finish_reason="length", usage=usage(400, 40)),
+    ]
+    with ChatServer(answers) as server:
+        async with desk.at(server, run=run, price=PRICE) as model:
+            await model.ask(story())
+            await model.ask(story())
+            await model.ask(colour())
+            with pytest.raises(CutReply):
+                await model.ask(colour("a lily"))
+    totals = desk.store.calls.totals(run)
+    assert (totals.calls, totals.cached) == (5, 0)
+    assert (totals.prompt_tokens, totals.cached_prompt_tokens, totals.completion_tokens) == (1000, 50, 100)
+    assert totals.cost_usd == pytest.approx((950 * 100 + 50 * 10 + 100 * 1000) / 1e6)
+    assert totals.cost_usd == pytest.approx(sum(row["cost_usd"] or 0 for row in desk.ledger()))
+    assert {row["run"] for row in desk.ledger()} == {run}
+
+
+async def test_a_call_without_a_price_leaves_the_cost_unknown(desk: Desk) -> None:
+    run = begin_run(desk.store)
+    await desk.recorded(ScriptedModel(["once"]), run=run, price=None).ask(story())
+    assert desk.store.calls.totals(run).cost_usd is None
+
+
+async def test_events_tell_of_every_attempt(desk: Desk) -> None:
+    script: list[Line] = [ModelError("no"), UnreadableReply("what", text="", usage=Usage()), RED]
+    model = desk.recorded(ScriptedModel(script))
+    with pytest.raises(ModelError):
+        await model.ask(story())
+    await model.ask(colour())
+    await model.ask(colour())
+    kinds = [type(event) for event in desk.events]
+    assert kinds == [CallStarted, CallFailed, CallStarted, CallFailed, CallStarted, CallAnswered, CallAnswered]
+    failed = [event for event in desk.events if isinstance(event, CallFailed)]
+    assert [(event.reason, event.again_in) for event in failed] == [("no", None), ("what", 0.0)]
+
+
+async def ask_all(model: RecordedModel, count: int) -> list[object]:
+    return await asyncio.gather(*(model.ask(story(str(n))) for n in range(count)), return_exceptions=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [1, 7, 30])
+async def test_max_calls_is_exact(desk: Desk, limit: int) -> None:
+    def script(seen: Seen) -> Answer | Fault:
+        return Fault("status", status=500) if seen.index % 5 == 3 else Answer("Once.", latency=0.01)
+
+    run = begin_run(desk.store)
+    with ChatServer(script) as server:
+        async with desk.at(server, run=run, budget=Budget(max_calls=limit, max_cost=None)) as model:
+            results = await ask_all(model, 60)
+    assert len(server.seen) == limit
+    errors = [result for result in results if isinstance(result, BaseException)]
+    assert errors
+    assert all(isinstance(error, BudgetError) and error.hint for error in errors)
+    # Those that were under way were heard to the end, and are on record.
+    assert desk.outcomes().count("ok") == len(server.answered) == 60 - len(errors)
+    assert desk.store.calls.totals(run).calls == limit
+
+
+@pytest.mark.slow
+async def test_max_cost_is_never_passed_and_is_used(desk: Desk) -> None:
+    run = begin_run(desk.store)
+    # A tenth of what the worst case foresees: with all of it held, only two calls would ever be made at once.
+    answer = Answer("Once.", usage=usage(5, 5), latency=0.01)
+    limit = 0.3
+    with ChatServer(lambda seen: answer) as server:
+        async with desk.at(server, run=run, price=PRICE, budget=Budget(max_calls=None, max_cost=limit)) as model:
+            results = await ask_all(model, 60)
+    errors = [result for result in results if isinstance(result, BaseException)]
+    assert errors
+    assert all(isinstance(error, BudgetError) for error in errors)
+    cost = desk.store.calls.totals(run).cost_usd
+    assert cost is not None
+    assert limit - 0.08 < cost <= limit
+    assert len(server.answered) == desk.outcomes().count("ok") == 60 - len(errors)
+    assert server.peak <= 3
+
+
+async def test_a_run_that_goes_on_counts_what_it_has_spent(desk: Desk) -> None:
+    run = begin_run(desk.store)
+    with ChatServer(lambda seen: Answer("Once.", usage=usage(5, 5))) as server:
+        for limit in (3, 5):
+            budget = Budget(max_calls=limit, max_cost=None, pot=run)
+            async with desk.at(server, run=run, budget=budget) as model:
+                results = await ask_all(model, 10)
+            assert sum(isinstance(result, BudgetError) for result in results) == 10 - limit
+            assert len(server.seen) == limit
+
+
+def booked(run: str, cost: float = 0.0) -> Call:
+    """A call that can cost so much."""
+    return replace(
+        call(secrets.token_hex(8), SENT, reply=None), run=run, booked_usd=cost, lost_tokens=10, cost_usd=None
+    )
+
+
+async def spend(desk: Desk, budget: Budget, run: str, most: float, cost: float | None = None) -> None:
+    """Book a call, and make it for `cost`; without one it is turned away."""
+    made = booked(run, most)
+    async with budget.booked(desk.store.bookings, made) as booking:
+        if cost is not None:
+            booking.sent = True
+            settled = replace(made, outcome=OK, cost_usd=cost, booked_usd=cost, lost_tokens=0)
+            await asyncio.to_thread(desk.store.bookings.settle, booking, settled)
+
+
+async def test_a_budget_that_fits_to_the_cent_is_enough(desk: Desk) -> None:
+    run, budget = begin_run(desk.store), Budget(max_calls=None, max_cost=0.3)
+    for _ in range(3):
+        await spend(desk, budget, run, 0.1, 0.1)
+    with pytest.raises(BudgetError):
+        await spend(desk, budget, run, 0.1)
+    assert desk.store.calls.totals(run).calls == 3
+
+
+async def test_a_call_that_was_turned_away_gives_its_room_back(desk: Desk) -> None:
+    run, budget = begin_run(desk.store), Budget(max_calls=1, max_cost=1.0)
+    await spend(desk, budget, run, 1.0)
+    made = booked(run, 1.0)
+    async with budget.booked(desk.store.bookings, made) as booking:
+        waiting = asyncio.create_task(spend(desk, budget, run, 0.1))
+        await asyncio.sleep(0.05)
+        assert not waiting.done()
+        booking.sent = True
+        desk.store.bookings.settle(booking, replace(made, outcome=OK, booked_usd=0.1))
+    with pytest.raises(BudgetError, match="max-calls 1"):
+        await waiting
+
+
+async def test_what_is_turned_away_counts_against_no_budget(desk: Desk) -> None:
+    with ChatServer([Fault("status", status=429, retry_after=0), GOOD], refuses=["json_schema", "tools"]) as server:
+        async with desk.at(server, run=begin_run(desk.store), budget=Budget(max_calls=1, max_cost=None)) as model:
+            assert (await model.ask(colour())).value == RED
+            with pytest.raises(BudgetError):
+                await model.ask(story())
+    assert desk.outcomes() == ["unsupported", "unsupported", "rate_limited", "ok"]
+
+
+async def test_a_failed_call_is_counted_once_while_it_is_written(desk: Desk) -> None:
+    model = desk.recorded(
+        FunctionModel(lambda request: ModelError("no") if request.label == "0" else "Once."),
+        budget=Budget(max_calls=2, max_cost=None),
+    )
+    results = await ask_all(model, 2)
+    assert [type(result).__name__ for result in results] == ["ModelError", "Reply"]
+
+
+async def test_a_call_that_is_stopped_is_recorded_and_leaves_its_place(desk: Desk) -> None:
+    budget, limiter = Budget(max_calls=4, max_cost=None), Limiter(2)
+    with ChatServer([Fault("hang"), Fault("hang"), "Once.", "Twice."]) as server:
+        async with desk.at(server, run=begin_run(desk.store), budget=budget, limiter=limiter) as model:
+            tasks = [asyncio.create_task(model.ask(story(str(n)))) for n in range(3)]
+            while len(server.seen) < 2:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            for task in tasks:
+                task.cancel(object())
+            results = await asyncio.gather(*tasks, return_exceptions=True)
+            assert all(isinstance(result, asyncio.CancelledError) for result in results)
+            assert [row["error"] for row in desk.ledger()] == ["", ""], "no object's address is a reason"
+            assert (limiter.in_flight, budget.in_flight) == (0, 0)
+            assert desk.outcomes() == ["cancelled", "cancelled"]
+            assert (await model.ask(story("a"))).value == "Once."
+            assert (await model.ask(story("0"))).value == "Twice."
+    started = sum(isinstance(event, CallStarted) for event in desk.events)
+    ended = sum(isinstance(event, CallAnswered | CallFailed) for event in desk.events)
+    assert started == ended == 4
+
+
+async def test_what_was_paid_for_is_stored_even_when_stopped_in_that_moment(desk: Desk) -> None:
+    settle, writing = desk.store.bookings.settle, asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def slow(booking: Booking, call: Call) -> None:
+        loop.call_soon_threadsafe(writing.set)
+        time.sleep(0.2)
+        settle(booking, call)
+
+    desk.monkeypatch.setattr(desk.store.bookings, "settle", slow)
+    budget = Budget(max_calls=None, max_cost=None)
+    task = asyncio.create_task(desk.recorded(ScriptedModel(["Once."]), budget=budget).ask(story()))
+    await writing.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    # The write is over when the task is: the store may be closed now.
+    desk.store.close()
+    assert desk.outcomes() == ["ok"]
+    assert budget.in_flight == 0
+
+
+async def test_a_provider_that_refuses_everything_is_not_asked_by_those_who_wait(desk: Desk) -> None:
+    fault = Fault("status", status=401, latency=0.05)
+    with ChatServer(lambda seen: fault) as server:
+        async with desk.at(server, limiter=Limiter(16)) as model:
+            results = await ask_all(model, 76)
+            sent = len(server.seen)
+            assert 0 < sent <= 16
+            assert all(isinstance(result, ProviderError) and result.hint for result in results)
+            assert desk.outcomes() == ["provider"] * sent
+            with pytest.raises(ProviderError):
+                await model.ask(story("later"))
+        assert len(server.seen) == sent
+    started = sum(isinstance(event, CallStarted) for event in desk.events)
+    assert started == sum(isinstance(event, CallFailed) for event in desk.events) == sent
+
+
+async def test_what_is_cached_is_there_even_when_the_provider_is_not(desk: Desk) -> None:
+    model = desk.recorded(ScriptedModel(["Once.", ProviderError("no")]))
+    await model.ask(story())
+    with pytest.raises(ProviderError):
+        await model.ask(story("a lily"))
+    assert (await model.ask(story())).cached
+
+
+async def test_a_store_that_fails_stops_the_call_and_leaves_nothing_held(desk: Desk) -> None:
+    limiter, budget = Limiter(1), Budget(max_calls=None, max_cost=None)
+    model = desk.recorded(FunctionModel(lambda request: "Once."), limiter=limiter, budget=budget)
+    desk.monkeypatch.setattr(desk.store.calls, "find", lambda key, run: None)
+    desk.store.close()
+    with pytest.raises(StoreError):
+        await model.ask(story())
+    assert (limiter.in_flight, budget.in_flight) == (0, 0)
+
+
+async def test_texts_are_stored_once(desk: Desk) -> None:
+    model = desk.recorded(FunctionModel(lambda request: "Once."))
+    await ask_all(model, 5)
+    assert {row["reply"] for row in desk.ledger()} == {content_id("Once.")}
+
+
+async def test_what_is_drawn_otherwise_is_another_reply_and_nothing_else_is(desk: Desk) -> None:
+    replies = ScriptedModel(["one", "two", "three"])
+    narrow, short = desk.recorded(replies, top_p=0.5), desk.recorded(replies, max_tokens=40)
+    plain = await desk.recorded(replies).ask(story())
+    said = [(await model.ask(story())).value for model in (narrow, short, narrow, desk.recorded(replies))]
+    assert (plain.value, said) == ("one", ["two", "three", "two", "one"])
+    drawn = [(request.sampling.top_p, request.sampling.max_tokens) for request in replies.asked]
+    assert drawn[1:] == [(0.5, drawn[0][1]), (None, 40)]
