@@ -29,15 +29,14 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.common import DATA, table
 from redraft import Store
-from redraft.lab.agreement.correlation import between_systems, tau_b
-from redraft.lab.agreement.formats.catalog import FORMATS
+from redraft.lab.agreement.correlation import ScoreSeries, baseline, between_systems, filled, tau_b
+from redraft.lab.agreement.formats import FORMATS
 from redraft.lab.agreement.people import Dataset, HumanItem
-from redraft.lab.agreement.records import agreements
-from redraft.lab.agreement.series import ScoreSeries, baseline, filled
+from redraft.lab.agreement.report import agreements
 from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, tried
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import EXTRACTIVE, Limits
-from redraft.store.agreements import Agreement
+from redraft.store.judgments import Agreement
 
 RECORDS = Path(__file__).resolve().parent.parent / "redraft" / "lab" / "agreement" / "records.toml"
 HALVES = ("developed on", "held out")

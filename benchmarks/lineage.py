@@ -43,11 +43,11 @@ from benchmarks.lineage_texts import (
     summarized,
 )
 from benchmarks.statistics import source_of
-from redraft.text.embeddings import Encoder, load_encoder
 from redraft.text.languages import tongues_in
 from redraft.text.origin_chains import Composed, DerivedText, Excerpt, OriginPlace, compose
 from redraft.text.origins import Origins, Traced, indexed
 from redraft.text.sentences import worded
+from redraft.text.vectors import Encoder, load_encoder
 
 LEVELS = (1, 2, 3)
 CHARACTERS = (300_000, 600_000, 1_200_000)

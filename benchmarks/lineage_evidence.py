@@ -18,10 +18,9 @@ import numpy as np
 from benchmarks.common import table
 from benchmarks.lineage_texts import fused, reworded, sayings, stretches
 from redraft.domain import Document, Span
-from redraft.text.embeddings import Encoder
 from redraft.text.passages import Passage, Passages
 from redraft.text.tokens import EstimatingTokenizer
-from redraft.text.vectors import SentenceVectors
+from redraft.text.vectors import Encoder, SentenceVectors
 
 FIRST = (1, 2, 4, 6, 12)
 """Among how many passages the right one is looked for. Judges read two for a question at first, and up to twelve."""

@@ -16,8 +16,8 @@ from statistics import median
 
 from benchmarks.common import table, use_vocabulary
 from benchmarks.languages import LANGUAGES, Questioned, chapter
+from redraft.agents.evidence import wording_of
 from redraft.agents.examiner import QUESTION
-from redraft.agents.token_budget import wording_of
 from redraft.domain import Document, content_id
 from redraft.graphs.plan import Planner
 from redraft.prompts.book import PromptBook

@@ -44,7 +44,7 @@ from langgraph.types import Send
 from typing_extensions import TypedDict
 
 from benchmarks.common import table
-from redraft.graphs.merge_scheduler import MergeScheduler
+from redraft.graphs.hierarchical import MergeScheduler
 
 CONCURRENCY, PACE = 16, 0.1
 WAYS = ("scheduler", "task, one name", "task, own names", "task, fixed order", "Send")

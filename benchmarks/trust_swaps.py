@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from redraft.builtin.details import Detail, details
 from redraft.builtin.questions import states
+from redraft.builtin.references import Detail, details
 from redraft.text.word_keys import keys, words
 from redraft.text.words import count_words
 

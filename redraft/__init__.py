@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from redraft import graphs
     from redraft.agents.judge import Judge
     from redraft.batches.api import batch, resume_batch
-    from redraft.batches.items import BatchItem
     from redraft.batches.results import BatchResult, read_batch
+    from redraft.batches.sources import BatchItem
     from redraft.domain import (
         Document,
         Draft,
@@ -71,10 +71,17 @@ if TYPE_CHECKING:
     from redraft.report.dossier.contents import Dossier
     from redraft.report.history.changes import DraftDiff, difference
     from redraft.report.history.citations import Citations, citations_of, cited
-    from redraft.report.history.comparison import SummaryComparison, compared
     from redraft.report.history.lineage import Lineage, read_lineage
     from redraft.report.history.lost import Losses, read_losses
-    from redraft.report.history.results import ChapterResult, Result, built, built_keyfacts, read_result
+    from redraft.report.history.results import (
+        ChapterResult,
+        Result,
+        SummaryComparison,
+        built,
+        built_keyfacts,
+        compared,
+        read_result,
+    )
     from redraft.report.history.trace import RunTrace, Turn, read_trace
     from redraft.rulings import Lookup
     from redraft.runs.driver import Reviewer
@@ -86,7 +93,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Ahead": "redraft.evaluators.forecast",
-    "BatchItem": "redraft.batches.items",
+    "BatchItem": "redraft.batches.sources",
     "BatchProgress": "redraft.events",
     "BatchResult": "redraft.batches.results",
     "BudgetError": "redraft.errors",
@@ -97,7 +104,7 @@ _HOMES = {
     "ChapterResult": "redraft.report.history.results",
     "ChatModel": "redraft.llm.chat",
     "Citations": "redraft.report.history.citations",
-    "SummaryComparison": "redraft.report.history.comparison",
+    "SummaryComparison": "redraft.report.history.results",
     "DraftDiff": "redraft.report.history.changes",
     "Document": "redraft.domain",
     "Dossier": "redraft.report.dossier.contents",
@@ -174,7 +181,7 @@ _HOMES = {
     "built_keyfacts": "redraft.report.history.results",
     "citations_of": "redraft.report.history.citations",
     "cited": "redraft.report.history.citations",
-    "compared": "redraft.report.history.comparison",
+    "compared": "redraft.report.history.results",
     "difference": "redraft.report.history.changes",
     "event_json": "redraft.events",
     "load": "redraft.readers.documents",

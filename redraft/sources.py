@@ -1,4 +1,4 @@
-"""The bytes of files and of standard input: only of what is a file, and no more of them than is allowed."""
+"""Sources: files and standard input, read up to a limit; and files that are written safely."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import errno
 import os
 import stat
 import sys
+import tempfile
 from contextvars import ContextVar
 from pathlib import Path
 from typing import BinaryIO
+
+from redraft.errors import RedraftError
 
 STDIN = "-"
 MOST_BYTES = 200_000_000
@@ -91,3 +94,30 @@ def _at_most(file: BinaryIO, most: int | None, place: str) -> bytes:
 def _without_waiting(path: str, flags: int) -> int:
     """Between the look at it and the opening it may have become a pipe."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def write(path: Path, content: str | bytes, hint: str) -> None:
+    """Write a file whole or not at all; the hint says what to do when it cannot be written."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content.encode() if isinstance(content, str) else content)
+            mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
+            os.chmod(name, mode)
+            os.replace(name, path)
+        except OSError:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise RedraftError(
+            f"it cannot be written: {error.strerror}",
+            place=str(path),
+            hint=hint,
+        ) from error
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -57,7 +57,7 @@ LATE_IMPORTS = {
     ("runs/driver.py", "redraft.store.postgres"),  # an extra, which may not be there
     ("store/database.py", "redraft.store.postgres"),  # the same
     ("store/schema.py", "sqlite_utils"),  # brings NumPy, and a database is seldom out of date
-    ("text/embeddings.py", "sentence_transformers"),  # an extra, which may not be there, and takes seconds
+    ("text/vectors.py", "sentence_transformers"),  # an extra, which may not be there, and takes seconds
     ("text/retrieval.py", "bm25s"),  # only a document that is searched needs it, and it brings SciPy where that is
     ("text/tokens.py", "tiktoken"),
     ("text/words.py", "snowballstemmer"),  # brings the rules of thirty languages

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from redraft.agents.accounts import Account, Attempt, Entries, account
-from redraft.agents.evidence import EvidenceReader, shown
+from redraft.agents.evidence import EntryBudget, EvidenceReader, shown
 from redraft.agents.judge import Judge, batch_size, in_batches, labelled
-from redraft.agents.token_budget import EntryBudget
 from redraft.domain import Finding, Span
 from redraft.prompts.ruling import RULE_ON_FINDINGS, Accused, RuledPoint, RuleGiven
 from redraft.rulings import Ruling

@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from redraft.agents.accounts import Account, Attempt, Entries, account, together
-from redraft.agents.answer_cache import KnownStanding, sentence_names
-from redraft.agents.answers import ReplyAnswers
-from redraft.agents.evidence import CitedPlace, EvidenceQuery, EvidenceReader, Scope, shown
+from redraft.agents.answers import KnownStanding, ReplyAnswers, sentence_names
+from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, Scope, shown
 from redraft.agents.judge import Judge, batch_size, in_batches, labelled
 from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, Looks
-from redraft.agents.token_budget import EntryBudget
 from redraft.domain import Evidence, Span
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.llm.base import Reply

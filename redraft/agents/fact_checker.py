@@ -9,10 +9,9 @@ from typing import get_args
 from pydantic import BaseModel
 
 from redraft.agents.accounts import Account, Attempt, Entries, account, together
-from redraft.agents.evidence import CitedPlace, EvidenceQuery, EvidenceReader, shown
+from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, shown
 from redraft.agents.judge import Judge, batch_size, labelled, window_of
 from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, Looks
-from redraft.agents.token_budget import EntryBudget
 from redraft.domain import KeyFact, Level, Perspective, Span
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE, Prompt, Unsure

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from redraft.agents.accounts import FIRST, Account, Attempt
-from redraft.agents.token_budget import USUAL, EntryBudget, Wording
+from redraft.agents.evidence import USUAL, EntryBudget, Wording
 from redraft.builtin.facade import IDENTITY, reads
 from redraft.errors import ReplyError
 from redraft.llm.base import Model, Reply, Request, Sampling

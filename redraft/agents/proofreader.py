@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from redraft.agents.accounts import Account, Attempt, Entries, account
+from redraft.agents.evidence import USUAL, EntryBudget
 from redraft.agents.judge import Judge, batch_size, labelled
-from redraft.agents.token_budget import USUAL, EntryBudget
 from redraft.domain import content_id
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import FIND_CONFUSION, Confusion, ConfusionGiven, ErrorType, SummarySentence

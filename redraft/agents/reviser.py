@@ -20,9 +20,8 @@ from redraft.llm.reply_reader import declines
 from redraft.prompts.revising import REVISE, Point, ReviseGiven
 from redraft.prompts.tags import Tags
 from redraft.rulings import Became, PointAnswer
-from redraft.text.anchors import carries
 from redraft.text.cleaning import one_line
-from redraft.text.quotes import quoted_in
+from redraft.text.quotes import carries, quoted_in
 from redraft.text.sentences import sentences
 from redraft.text.words import count_words, is_unspaced, ngrams, words
 

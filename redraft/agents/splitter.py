@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from redraft.agents.accounts import Account, Attempt, Entries, account
-from redraft.agents.evidence import EvidenceReader, shown
+from redraft.agents.evidence import EntryBudget, EvidenceReader, shown
 from redraft.agents.fact_checker import VERIFICATION, Verified, verified
 from redraft.agents.judge import Judge, batch_size, labelled
-from redraft.agents.token_budget import EntryBudget
 from redraft.domain import Span
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE
-from redraft.prompts.facts import SPLIT_FACTS, FactsGiven
+from redraft.prompts.factual import SPLIT_FACTS, FactsGiven
 from redraft.prompts.judging import Statement
 from redraft.text.cleaning import one_line
 from redraft.text.languages import read_as

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from redraft.agents.accounts import Account, Attempt, Entries, account
+from redraft.agents.evidence import EntryBudget
 from redraft.agents.judge import Judge, batch_size, labelled
-from redraft.agents.token_budget import EntryBudget
 from redraft.prompts.judging import Statement
 from redraft.prompts.origins import TRACE_SENTENCES, Place, TraceGiven
 from redraft.text.tokens import Tokenizer

@@ -18,7 +18,7 @@ from redraft.agents.structured_writer import (
 from redraft.domain import TextKind
 from redraft.errors import RefusedReply
 from redraft.prompts import drafting
-from redraft.prompts.outlining import Outline, outline_text
+from redraft.prompts.drafting import Outline, outline_text
 from redraft.prompts.silence import after_sign, is_answer, is_sign
 from redraft.text.sentences import sentences
 from redraft.text.summary_checks import needs_tidying

@@ -20,8 +20,7 @@ from redraft.batches.request import BatchRequest, of_use, open_again, open_batch
 from redraft.batches.results import BatchResult, read_batch
 from redraft.batches.sources import check, of_document
 from redraft.batches.status import BatchStanding, BatchWatch, Pace, Watcher, drive, standing_of
-from redraft.batches.terms import WorkerTerms
-from redraft.batches.worker import BatchWorker
+from redraft.batches.worker import BatchWorker, WorkerTerms
 from redraft.errors import UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.events import BatchProgress, Noted, Observer, guarded, harmless

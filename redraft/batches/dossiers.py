@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from redraft.errors import RedraftError
-from redraft.files import write
 from redraft.report.dossier.build import read_dossier
 from redraft.report.pages.dossier import MARK, dossier_page, mark_of
+from redraft.sources import write
 from redraft.store.runs import Run
 from redraft.store.store import Store
 

@@ -1,16 +1,24 @@
-"""Engines start the workers of a batch: what one is, and those that there are by name. All else is in the store."""
+"""Engines start the workers of a batch; `local` starts them as processes on this machine."""
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import deque
 from importlib.metadata import EntryPoint
+from threading import Thread
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
 from redraft import plugins
-from redraft.batches.terms import Tell, WorkerTerms
+from redraft.batches.worker import FAILED_FOR_GOOD, Tell, WorkerTerms
 from redraft.errors import UsageError
 
-OWN = {"local": "redraft.batches.local_engine:Processes", "ray": "redraft.batches.ray_engine:Actors"}
+OWN = {"local": "redraft.batches.engine:Processes", "ray": "redraft.batches.ray_engine:Actors"}
 """Each as an entry point would name it: only the one that is asked for is imported."""
 _KIND: plugins.Kind = "engines"
 _NEEDS = {"ray": ("ray",)}
@@ -91,3 +99,104 @@ def _own(name: str) -> Make:
     plugins.require(f"the engine {name}", name, *_NEEDS.get(name, ()))
     make: Make = EntryPoint(name, OWN[name], f"redraft.{_KIND}").load()
     return make
+
+
+_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1])\nfrom redraft.batches.worker import main; main()"
+_LEAST = 2
+_KEPT_LINES = 20
+_LAST_WORDS = 1.0
+
+
+class Processes:
+    """Starts a process for each worker."""
+
+    def __init__(self, address: str | None = None, _db: str = "") -> None:
+        if address is not None:
+            raise UsageError("local workers have no address", hint="leave --address out, or name another --engine")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Each process has been ended for itself."""
+
+    def room(self) -> int:
+        """One for each processor, and two at least."""
+        return max(_LEAST, os.cpu_count() or 1)
+
+    def is_elsewhere(self) -> bool:
+        """All of them are here."""
+        return False
+
+    def start(self, terms: WorkerTerms, tell: Tell) -> Process:
+        """Start a process."""
+        return Process(terms, tell)
+
+
+class Process:
+    """A worker that stops when its standard input ends, so none outlives a command that was killed."""
+
+    def __init__(self, terms: WorkerTerms, tell: Tell) -> None:
+        self.process = subprocess.Popen(  # noqa: S603 - our own interpreter
+            [sys.executable, "-I", "-c", _START, json.dumps([os.path.abspath(one) for one in sys.path])],
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,
+            # Threads that come and go would each keep some memory aside, in glibc's way.
+            env={"MALLOC_ARENA_MAX": "2", **os.environ},
+        )
+        self._said: deque[str] = deque(maxlen=_KEPT_LINES)
+        assert self.process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write(terms.to_line())
+            self.process.stdin.flush()
+        self._listening = Thread(target=self._listen, args=(tell,), daemon=True)
+        self._listening.start()
+
+    def place(self) -> WorkerPlace:
+        """It is there as soon as it is started."""
+        return WorkerPlace(self.process.pid)
+
+    def ended(self) -> Ended | None:
+        """By its exit code, and by what it said last."""
+        code = self.process.poll()
+        if code is None:
+            return None
+        self.stop()
+        self._listening.join(_LAST_WORDS)
+        if code < 0:
+            return Ended(f"it was ended by {_signal(-code)}")
+        if code == FAILED_FOR_GOOD and self._said:
+            return Ended(self._said[-1], for_good=True)
+        told = f": {self._said[-1]}" if self._said else ""
+        return Ended(f"it ended with code {code}{told}" if code else "")
+
+    def stop(self) -> None:
+        """End its input."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.process.kill()
+        self.process.wait()
+
+    def _listen(self, tell: Tell) -> None:
+        assert self.process.stderr is not None
+        with self.process.stderr as lines:
+            for line in lines:
+                said = line.rstrip("\n")
+                self._said.append(said)
+                tell(said)
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -8,15 +8,14 @@ from pathlib import Path, PurePath
 from urllib.parse import quote
 
 from redraft.batches.dossiers import FOLDER, Told, unheard, write_pages
-from redraft.batches.items import SUMMARY, BatchItem, items_of, result_of
+from redraft.batches.sources import SUMMARY, BatchItem, items_of, result_of
 from redraft.batches.status import BatchStanding, standing_of
 from redraft.batches.tables import report_on
 from redraft.batches.worker import deliver
 from redraft.errors import UsageError
 from redraft.evaluators.metric_info import SELF_CHECK
-from redraft.files import write
-from redraft.report.reports.report import Report
-from redraft.report.reports.tables import figure, plain, unmarked
+from redraft.report.tables import Report, figure, plain, unmarked
+from redraft.sources import write
 from redraft.store.store import Store
 
 _LISTED = 1000

@@ -28,7 +28,7 @@ from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from redraft.batches.engine import Ended, WorkerPlace
-from redraft.batches.terms import Tell, WorkerTerms, is_for_good, open_worker, work
+from redraft.batches.worker import Tell, WorkerTerms, is_for_good, open_worker, work
 from redraft.errors import RedraftError, UsageError
 from redraft.llm.prices import PriceTable, price_table
 from redraft.store.database import is_only_here, is_server, shown

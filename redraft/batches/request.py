@@ -15,7 +15,7 @@ from redraft.evaluators.metric_info import refuse_self_check
 from redraft.llm.prices import PriceTable
 from redraft.readers.documents import load
 from redraft.readers.parts import Choice
-from redraft.report.reports.tables import Cell, Table
+from redraft.report.tables import Cell, Table
 from redraft.runs.forecast import Spending, spending_of
 from redraft.runs.prepare import RunSpec
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig, with_draft

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from redraft.batches.items import BatchItem, items_of
+from redraft.batches.sources import BatchItem, items_of
 from redraft.batches.status import BatchStanding, Stage, standing_of
 from redraft.batches.tables import report_of
-from redraft.report.reports.report import Report
+from redraft.report.tables import Report
 from redraft.store.batches import Error
 from redraft.store.store import Store
 

@@ -11,7 +11,7 @@ from pydantic_core import to_jsonable_python
 
 from redraft.batches.engine import Engine
 from redraft.batches.request import pot_of
-from redraft.batches.terms import Tell, WorkerTerms
+from redraft.batches.worker import Tell, WorkerTerms
 from redraft.batches.worker_pool import WorkerPool
 from redraft.store.batches import Batch, ItemStates
 from redraft.store.store import Store

@@ -7,13 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import sqrt
 
-from redraft.batches.items import BatchItem, items_of
+from redraft.batches.sources import BatchItem, items_of
 from redraft.batches.status import BatchStanding
-from redraft.evaluators.bootstrap import RESAMPLES
+from redraft.evaluators.consensus import RESAMPLES
 from redraft.evaluators.metric_info import NOT_QUALITY, SELF_CHECK
 from redraft.report.dossier.comparison.sides import LEAST, interval_of_mean
-from redraft.report.reports.report import Report
-from redraft.report.reports.tables import Cell, Table
+from redraft.report.tables import Cell, Report, Table
 from redraft.store.store import Store
 
 _EXAMPLES = 12

@@ -1,42 +1,51 @@
-"""A worker: leases items of a batch, reads their texts, makes their runs, and reports the outcome."""
+"""A worker of a batch: claims items, runs them, and stores what came of them; also as a process of its own."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+import json
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from pkgutil import resolve_name
+from threading import Thread
 
+from redraft import sources
 from redraft.batches.dossiers import page_in, wanted_in, write_page
-from redraft.batches.items import SUMMARY
 from redraft.batches.request import BatchRequest, pot_of
+from redraft.batches.sources import SUMMARY
 from redraft.domain import Document
 from redraft.errors import (
     BudgetError,
     DocumentError,
     ProviderError,
+    RedraftError,
     RunError,
     StoreError,
     StoreLost,
     Unreached,
 )
-from redraft.events import Event, Observer, RunStarted, unobserved
-from redraft.files import write
+from redraft.events import Event, Noted, Observer, RunStarted, unobserved
 from redraft.llm.budget import Budget
-from redraft.llm.prices import PriceTable
+from redraft.llm.langsmith import tracing
+from redraft.llm.prices import PriceTable, price_table
 from redraft.readers.documents import load
 from redraft.readers.parts import Choice
 from redraft.report.history.results import Result
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch, described
 from redraft.runs.session import Session
 from redraft.settings import Limits
+from redraft.sources import write
 from redraft.store.batches import LEASE_SECONDS, Batch, BatchItemRow, NewItem
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
+from redraft.text.cleaning import one_line
 
 _AT_ONCE = 50
 """So many texts are held in memory, and go into the database in one transaction."""
@@ -273,3 +282,92 @@ def share_of(batch: Batch, worker: int, workers: int) -> Limits:
     limits = Limits.model_validate(batch.limits)
     each, over = divmod(limits.concurrency, workers)
     return limits.model_copy(update={"concurrency": max(1, each + (worker < over))})
+
+
+Tell = Callable[[str], object]
+_SPANS = "redraft.telemetry.spans:sending"
+"""Brings OpenTelemetry, an extra: it is loaded where spans are asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerTerms:
+    """What a worker is told: ids and numbers, all that a process on any machine needs besides the store."""
+
+    db: str
+    batch: str
+    worker: str
+    number: int
+    of: int
+    prices: str | None = None
+    max_source: int = sources.MOST_BYTES
+    traced: bool = False
+    lease_seconds: float = LEASE_SECONDS
+    keys: Sequence[str] = ()
+    """The environment variables with keys that the settings name, for engines that do not pass on all of them."""
+    spans: bool = False
+    """Whether what happens is sent to an OpenTelemetry collector."""
+
+    def to_line(self) -> str:
+        """As it goes over a pipe."""
+        return json.dumps(asdict(self)) + "\n"
+
+
+@contextmanager
+def open_worker(terms: WorkerTerms, prices: PriceTable, tell: Tell, *, delivers: bool = True) -> Iterator[BatchWorker]:
+    """A worker with a store of its own. It tells what users should know, a line each."""
+
+    def hear(event: Event) -> None:
+        if isinstance(event, Noted):
+            tell(one_line(event.message))
+
+    sources.allow(terms.max_source)
+    watching = resolve_name(_SPANS)(tell) if terms.spans else nullcontext()
+    with Store(terms.db, must_exist=True) as store, tracing(terms.traced), watching:
+        batch = store.batches.get(terms.batch)
+        limits = share_of(batch, terms.number, terms.of)
+        yield BatchWorker(store, batch.name, terms.worker, limits, prices, hear, terms.lease_seconds, delivers)
+
+
+def is_for_good(error: RedraftError) -> bool:
+    """Whether another worker would end with the same: the database cannot be written to."""
+    return isinstance(error, StoreError) and not isinstance(error, StoreLost)
+
+
+async def work(worker: BatchWorker, wait: Callable[[], object]) -> None:
+    """Work until there is nothing left to do, or `wait` returns, for which there is a thread of its own."""
+    loop = asyncio.get_running_loop()
+
+    def stop_at_the_end() -> None:
+        wait()
+        try:
+            loop.call_soon_threadsafe(worker.stop)
+        except RuntimeError:
+            return  # The work is done, and its loop closed.
+
+    Thread(target=stop_at_the_end, daemon=True).start()
+    await worker.work()
+
+
+_FAILED, FAILED_FOR_GOOD = 1, 4
+
+
+def main() -> None:
+    """Work as the first line says, until the input ends, which it does also when whoever has started us was killed."""
+    # Whoever has started us says when we are to stop; ^C in a terminal is theirs.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    terms = WorkerTerms(**json.loads(sys.stdin.readline()))
+    try:
+        with open_worker(terms, price_table(terms.prices), _say) as worker:
+            asyncio.run(work(worker, sys.stdin.read))
+    except RedraftError as error:
+        _say(one_line(f"{error} {error.hint}".strip()))
+        sys.exit(FAILED_FOR_GOOD if is_for_good(error) else _FAILED)
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from redraft.batches.engine import Ended, Engine, WorkerHandle, WorkerPlace
-from redraft.batches.terms import Tell, WorkerTerms
+from redraft.batches.worker import Tell, WorkerTerms
 from redraft.errors import RedraftError, StoreError
 from redraft.store.store import Store
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from redraft.builtin.details import Detail, details
 from redraft.builtin.questions import read_claim
+from redraft.builtin.references import Detail, details
 from redraft.builtin.support import Ground, SourceLine, ground_of
-from redraft.prompts import judging, typed
+from redraft.prompts import judging
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.text.word_keys import Word, carries, is_negation, is_number, keys, words
 
@@ -82,17 +82,17 @@ def answer_from_document(given: judging.AnswerFromDocumentGiven) -> judging.Docu
     return judging.DocumentAnswers(answers=answered)
 
 
-def answer_questions(given: typed.AnswerQuestionsGiven) -> typed.GivenAnswers:
+def answer_questions(given: judging.AnswerQuestionsGiven) -> judging.GivenAnswers:
     """The same from the beginning of a document, where whether a sentence is so is answered by yes or no."""
     ground = ground_of((given.document,))
-    answered: list[typed.GivenAnswer] = []
+    answered: list[judging.GivenAnswer] = []
     for asked in given.questions:
         found, claim = _answer(ground, asked.question), read_claim(asked.question)
         said, why = found.answer, ""
         if claim and found.line is not None:
             said, why = "yes" if said == claim else "no", ground.source.lines[found.line].text
-        answered.append(typed.GivenAnswer(id=asked.id, answered=found.answered, answer=said, reason=why))
-    return typed.GivenAnswers(answers=answered)
+        answered.append(judging.GivenAnswer(id=asked.id, answered=found.answered, answer=said, reason=why))
+    return judging.GivenAnswers(answers=answered)
 
 
 def compare_answers(given: judging.CompareGiven) -> judging.Comparisons:
@@ -108,19 +108,19 @@ def _compare(pair: judging.Pair) -> judging.Comparison:
     return judging.Comparison(id=pair.id, reason=reason, verdict="contradicts" if apart else "agrees")
 
 
-def judge_answers(given: typed.JudgeAnswersGiven) -> typed.AnswerVerdicts:
+def judge_answers(given: judging.JudgeAnswersGiven) -> judging.AnswerVerdicts:
     """Right where it has the reference's words, wrong where it has others in their place; what else is left open."""
-    return typed.AnswerVerdicts(answers=[_judge(pair) for pair in given.answers])
+    return judging.AnswerVerdicts(answers=[_judge(pair) for pair in given.answers])
 
 
-def _judge(pair: typed.AnswerPair) -> typed.AnswerVerdict:
+def _judge(pair: judging.AnswerPair) -> judging.AnswerVerdict:
     reference, answer = (set(filter(carries, keys(text))) for text in (pair.reference, pair.answer))
     # An answer that has so many more words besides may say something else with them.
     if reference and reference <= answer and len(answer - reference) <= _MORE:
-        return typed.AnswerVerdict(id=pair.id, reason="It has the words of the reference.", verdict="right")
+        return judging.AnswerVerdict(id=pair.id, reason="It has the words of the reference.", verdict="right")
     other = differ(pair.reference, pair.answer)
     reason = "It has something else than the reference." if other else "Its words do not tell."
-    return typed.AnswerVerdict(id=pair.id, reason=reason, verdict="wrong" if other else UNSURE)
+    return judging.AnswerVerdict(id=pair.id, reason=reason, verdict="wrong" if other else UNSURE)
 
 
 def differ(one: str, other: str) -> bool:

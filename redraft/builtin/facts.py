@@ -6,15 +6,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from redraft.builtin.details import TITLES, details
 from redraft.builtin.draft import centrality, standing_alone
 from redraft.builtin.prose import LAST_RESORT, read
 from redraft.builtin.questions import states
+from redraft.builtin.references import TITLES, details
 from redraft.builtin.support import Ground, SentenceSupport, ground_of, reason
 from redraft.errors import RejectedRequest
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE, Unsure
-from redraft.prompts.facts import AllFacts, FactsGiven, SentenceFacts
+from redraft.prompts.factual import AllFacts, FactsGiven, SentenceFacts
 from redraft.text.cleaning import one_line
 from redraft.text.languages import language_of
 from redraft.text.sentences import ends_sentence

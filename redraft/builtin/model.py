@@ -9,16 +9,16 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-from redraft.builtin import answers, coherence, decisions, draft, facts, questions, revise
+from redraft.builtin import answers, decisions, draft, facts, questions, revise
 from redraft.builtin.facade import IDENTITY
 from redraft.domain import Usage
 from redraft.errors import ModelError
 from redraft.llm.base import Reply, Request, Sampling
 from redraft.prompts import coherence as reading
-from redraft.prompts import deciding, factual, judging, origins, outlining, ruling, typed
+from redraft.prompts import deciding, drafting, factual, judging, origins, ruling
 from redraft.prompts import drafting as writing
 from redraft.prompts.contract import Given_, Prompt, Value_
-from redraft.prompts.facts import SPLIT_FACTS
+from redraft.prompts.factual import SPLIT_FACTS
 from redraft.prompts.revising import REVISE
 
 _CHARACTERS_PER_TOKEN = 4
@@ -39,7 +39,7 @@ HANDLERS: Mapping[str, Handler] = dict(
         _bound(writing.UPDATE, draft.update),
         _bound(writing.COMPRESS, draft.compress),
         _bound(writing.TIDY, draft.tidy),
-        _bound(outlining.OUTLINE, decisions.outline),
+        _bound(drafting.OUTLINE, decisions.outline),
         _bound(REVISE, revise.revise),
         _bound(judging.ASK_DOCUMENT, questions.ask_document),
         _bound(judging.RANK_QUESTIONS, questions.rank_questions),
@@ -47,9 +47,9 @@ HANDLERS: Mapping[str, Handler] = dict(
         _bound(judging.ANSWER_FROM_SUMMARY, answers.answer_from_summary),
         _bound(judging.ANSWER_FROM_DOCUMENT, answers.answer_from_document),
         _bound(judging.COMPARE_ANSWERS, answers.compare_answers),
-        _bound(typed.ASK_TYPED, questions.ask_typed),
-        _bound(typed.ANSWER_QUESTIONS, answers.answer_questions),
-        _bound(typed.JUDGE_ANSWERS, answers.judge_answers),
+        _bound(judging.ASK_TYPED, questions.ask_typed),
+        _bound(judging.ANSWER_QUESTIONS, answers.answer_questions),
+        _bound(judging.JUDGE_ANSWERS, answers.judge_answers),
         _bound(factual.KEYFACTS_ANALYTICAL, facts.grow),
         _bound(factual.KEYFACTS_NARRATIVE, facts.grow),
         _bound(factual.FACTS_FAITHFUL, facts.facts_faithful),
@@ -61,8 +61,8 @@ HANDLERS: Mapping[str, Handler] = dict(
         _bound(factual.VERIFY_SENTENCES, facts.verify_sentences),
         _bound(factual.JUDGE_CHUNK, facts.judge_chunk),
         _bound(SPLIT_FACTS, facts.split_facts),
-        _bound(reading.FIND_CONFUSION, coherence.find_confusion),
-        _bound(reading.PREFER_SUMMARY, coherence.prefer_summary),
+        _bound(reading.FIND_CONFUSION, decisions.find_confusion),
+        _bound(reading.PREFER_SUMMARY, decisions.prefer_summary),
         _bound(deciding.DECIDE, decisions.decide),
         _bound(ruling.RULE_ON_FINDINGS, decisions.rule_on_findings),
         _bound(origins.TRACE_SENTENCES, decisions.trace_sentences),

@@ -18,7 +18,7 @@ from redraft.builtin.draft import centrality, standing_alone
 from redraft.builtin.prose import LAST_RESORT, finish, plain, read
 from redraft.builtin.references import NamedPeople
 from redraft.prompts import judging
-from redraft.prompts.typed import AskTypedGiven, TypedReply
+from redraft.prompts.judging import AskTypedGiven, TypedReply
 from redraft.text.cleaning import one_line
 from redraft.text.languages import ENGLISH
 from redraft.text.ranking import rank

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from redraft.builtin.details import details
 from redraft.builtin.draft import standing_alone
 from redraft.builtin.prose import LAST_RESORT, cut, read
+from redraft.builtin.references import details
 from redraft.prompts.revising import Point, ReviseGiven
 from redraft.text.languages import is_foreign, language_of
 from redraft.text.ranking import rank

@@ -178,7 +178,7 @@ def part(given: Given) -> Choice:
 
 def document_at(sources: Sequence[str], given: Given) -> str | Sequence[str] | Document:
     """The source as it was given, or several; or, where a part of it is asked for, that part of the document."""
-    from redraft.readers.corpus import check_sources, load_all
+    from redraft.readers.documents import check_sources, load_all
 
     check_sources(sources)
     if any(given.get(name) for name in ("chapters", "pages", "skip", "source_language", "partial")):
@@ -188,7 +188,7 @@ def document_at(sources: Sequence[str], given: Given) -> str | Sequence[str] | D
 
 def document(sources: Sequence[str], *, quiet: bool) -> Document:
     """A document, or several read as one, once it was said what is not in it any more."""
-    from redraft.readers.corpus import load_all
+    from redraft.readers.documents import load_all
 
     found = load_all(sources)
     _tell(found.source, found.notes, quiet=quiet)

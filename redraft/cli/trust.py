@@ -17,7 +17,7 @@ from redraft import plugins
 from redraft.cli.settings_file import FILE_NAME, MODELS, content_of, is_found
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
-from redraft.files import write
+from redraft.sources import write
 from redraft.store.database import shown
 
 _PRIVATE = 0o600

@@ -20,11 +20,11 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.prompts.judging import Statement
 from redraft.settings import JudgeConfig
-from redraft.text.anchors import points_back
-from redraft.text.embeddings import Encoder
 from redraft.text.languages import language_of
+from redraft.text.quotes import points_back
 from redraft.text.sentences import worded
 from redraft.text.tokens import Tokenizer
+from redraft.text.vectors import Encoder
 
 PackPart = Literal["questions", "keyfacts"]
 """What a document's pack has: questions, and trees of key facts."""

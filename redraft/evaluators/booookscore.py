@@ -24,9 +24,9 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION, ErrorType
 from redraft.prompts.judging import Statement
 from redraft.settings import JudgeConfig
-from redraft.text.embeddings import Encoder
 from redraft.text.sentences import is_heading
 from redraft.text.tokens import Tokenizer
+from redraft.text.vectors import Encoder
 
 CLEAR, CONFUSING = "clear", "confusing"
 UNTYPED = "untyped"

@@ -12,7 +12,7 @@ from redraft.evaluators.base import Evaluator
 from redraft.evaluators.metric_info import OWN, PREFERENCE
 from redraft.prompts.catalog import PROMPTS
 from redraft.settings import JudgeConfig
-from redraft.text.embeddings import Encoder
+from redraft.text.vectors import Encoder
 
 BUILT_IN: Mapping[str, Evaluator] = {
     name: resolve_name(f"redraft.evaluators.{one.place}")() for name, one in OWN.items()

@@ -31,8 +31,8 @@ from redraft.prompts.judging import (
 )
 from redraft.prompts.silence import is_answer
 from redraft.settings import JudgeConfig, SimilarityName
-from redraft.text.embeddings import Encoder
 from redraft.text.tokens import Tokenizer
+from redraft.text.vectors import Encoder
 
 CONSISTENT, INCONSISTENT = "consistent", "inconsistent"
 # As many facts as a sentence has, as a rule: each of them may be wrong on its own.

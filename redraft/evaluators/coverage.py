@@ -31,8 +31,8 @@ from redraft.prompts.judging import (
     SummaryAnswer,
 )
 from redraft.settings import JudgeConfig
-from redraft.text.embeddings import Encoder
 from redraft.text.overlap import quoted
+from redraft.text.vectors import Encoder
 from redraft.text.word_keys import telling
 from redraft.text.words import Indexed, indexed, units
 

@@ -17,12 +17,12 @@ from redraft.domain import Evaluation, Finding, KeyFacts, Pack, Perspective
 from redraft.errors import BudgetError, JudgingError, ProviderError, RateLimited, StoreError, TransientError
 from redraft.evaluators.base import Case, DocumentPack, Evaluator, PackPart, statements_of
 from redraft.evaluators.metric_info import MetricAim, founded
-from redraft.evaluators.reference.keyfact_builder import Gardener
+from redraft.evaluators.reference.keyfacts import Gardener
 from redraft.evaluators.reference.questions import Quantity, build_pack, pack_key, shows_outline
 from redraft.evaluators.similarity import is_same
 from redraft.events import Noted, Observer
 from redraft.llm.testing import ScriptError
-from redraft.prompts.outlining import Outline
+from redraft.prompts.drafting import Outline
 from redraft.rulings import Ruling
 from redraft.settings import YARDSTICKS, JudgeConfig
 from redraft.store.connection import off_loop

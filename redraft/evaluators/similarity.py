@@ -11,8 +11,8 @@ import numpy as np
 
 from redraft.errors import UsageError
 from redraft.settings import SimilarityName
-from redraft.text.embeddings import Encoder
 from redraft.text.languages import is_foreign, language_of
+from redraft.text.vectors import Encoder
 
 Similarity = Callable[[str, str], float]
 """Symmetric; 1 for an answer and itself; 0 where either says nothing."""

@@ -15,8 +15,7 @@ from langgraph.runtime import Runtime, get_runtime
 
 from redraft.errors import UsageError
 from redraft.events import StageStarted
-from redraft.graphs.evaluation import add_judging
-from redraft.graphs.final_comparison import choose
+from redraft.graphs.evaluation import add_judging, choose
 from redraft.graphs.nodes import Node, SessionProtocol, node, session_of, watched
 from redraft.graphs.refinement import add_refinement
 from redraft.graphs.state import GraphOutput, Scope, State, Task, Update

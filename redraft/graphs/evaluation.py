@@ -1,22 +1,31 @@
-"""Judging a draft: every metric is a step of its own, side by side with the others, and what they say is gathered."""
+"""The evaluation nodes: judge a draft, and compare the last draft with the first."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from statistics import mean
 from typing import Any, Literal
 
 from langgraph.graph import StateGraph
 from langgraph.types import Send
 from typing_extensions import TypedDict
 
-from redraft.domain import Evaluation, Round
+from redraft.agents.accounts import together
+from redraft.domain import REVIEW, Evaluation, Parent, Round
 from redraft.errors import RedraftError
 from redraft.evaluators.metric_info import self_checks
-from redraft.events import FindingFound, Scored, StageStarted
+from redraft.evaluators.preference import prefer
+from redraft.events import FindingFound, Noted, Scored, StageStarted
 from redraft.graphs.job import Job
 from redraft.graphs.nodes import SessionProtocol, node
+from redraft.graphs.policy import POLICIES, Goals, Scores, scores_of, stands
 from redraft.graphs.state import MetricVerdict, State, Update
+from redraft.rulings import FinalComparison
+from redraft.store.connection import off_loop
+from redraft.store.documents import DraftCandidate
+from redraft.text.cleaning import one_line
 
 Then = Literal["settle", "finish"]
 """What follows when a draft has been judged: the refinement, or the end."""
@@ -110,3 +119,150 @@ def _tell(evaluation: Evaluation, number: int, job: Job) -> None:
     job.observe(Scored(evaluation.metric, number, *said, itself))
     for one in evaluation.findings:
         job.observe(FindingFound(number, one))
+
+
+FIRST_PREFERRED = "first_draft_preferred"
+"""The reason for which a refinement returns the draft that it began with."""
+
+
+async def compare(state: State, job: Job) -> Update:
+    """Compare the first draft with the best one; where the first one wins, it is the result."""
+    await off_loop(job.store.rulings.forget_comparison, job.run.id)
+    first, best = await job.draft(state["first"]), await job.draft(state["best"])
+    rounds = await off_loop(job.store.judgments.rounds, job.run.id)
+    if not _is_wanted(state, job, rounds) or first.text.strip() == best.text.strip():
+        return {"next": "finish"}
+    job.observe(StageStarted("comparing the first draft with the best one", 2 * len(job.referees)))
+    tokens = job.judges.desk.document_tokens
+    found = await prefer(job.referees, job.document, tokens, first.text, best.text)
+    counted = overall_votes(found.details)
+    made = FinalComparison(
+        job.run.id,
+        first.id,
+        best.id,
+        counted["a"] > counted["b"],
+        _reason(found.details),
+        (counted["a"], counted["b"], counted["tie"]),
+        bool(found.details["document_read"]),
+    )
+    await off_loop(job.store.rulings.keep_comparison, made)
+    if not made.first_won:
+        return {"next": "finish"}
+    job.observe(Noted("the first draft reads better than the best of the revisions, so it is handed out"))
+    return {
+        "next": "finish",
+        "best": first.id,
+        "stop": FIRST_PREFERRED,
+        **stands(await job.judged(first.id), job.refinement),
+    }
+
+
+def _is_wanted(state: State, job: Job, rounds: list[Round]) -> bool:
+    """Whether there is anybody to ask, and what was made may be undone: not where a person has asked for it."""
+    settings = job.refinement
+    asked = settings.final_comparison and job.referees and not POLICIES[settings.policy].follows
+    return bool(asked) and state["stop"] != "cancelled" and not _edited(rounds)
+
+
+def _edited(rounds: list[Round]) -> bool:
+    """Whether a person has asked for something that was done, or has written a draft that was taken."""
+    return any(one.accepted and (REVIEW in one.aims or one.reason == "edited by hand") for one in rounds)
+
+
+def overall_votes(details: object) -> dict[str, int]:
+    """How often each side was found better overall, in the details of a preference."""
+    assert isinstance(details, dict)
+    overall = details["aspects"]["overall"]
+    return {side: int(overall[side]) for side in ("a", "b", "tie")}
+
+
+def _reason(details: object) -> str:
+    """The reason of the first judge who gave one, with the first draft in the first place."""
+    assert isinstance(details, dict)
+    said = [reply["reason"] for one in details["judgings"] if (reply := one["a_first"]) and reply.get("reason")]
+    return one_line(said[0], 300) if said else ""
+
+
+CANDIDATE = "candidate "
+"""How the node of a draft begins that another run has made; the number of the candidate follows."""
+
+
+async def choose(state: State, job: Job) -> Update:
+    """Choose the draft to go on with among the candidates. What was judged or asked before is not asked again."""
+    known = await off_loop(job.store.candidates.of, job.run.id)
+    drafts = await _drafts(state["draft"], known, job)
+    judged = await _judged(drafts, job) if job.panel is not None and len(drafts) > 1 else {}
+    best, why = await _best(drafts, judged, job)
+    settled: list[DraftCandidate] = []
+    for one in known:
+        draft = drafts.get(one.number, "")
+        reason = (why if one.number == best else "") if draft else one.reason or "nothing came of it, or the same text"
+        settled.append(replace(one, draft=draft, chosen=one.number == best, reason=reason))
+        job.observe(Noted(_said(settled[-1], len(known), judged.get(one.number, {}))))
+    await off_loop(job.store.candidates.settle, job.run.id, settled)
+    await off_loop(job.store.runs.choose_draft, job.run.id, drafts[best])
+    return {"draft": drafts[best]}
+
+
+async def _drafts(own: str, candidates: list[DraftCandidate], job: Job) -> dict[int, str]:
+    """The drafts by the numbers of their candidates, each text once; those of other runs become drafts of this one."""
+    drafts, texts = {1: own}, {(await job.draft(own)).text}
+    for one in candidates:
+        part = await off_loop(job.store.runs.get, one.run) if one.run else None
+        if part is None or part.draft is None or part.status != "done":
+            continue
+        made = await job.draft(part.draft)
+        if made.text not in texts:
+            texts.add(made.text)
+            node = f"{CANDIDATE}{one.number}"
+            drafts[one.number] = await job.add_draft(made.text, node, 0, made.notes, [Parent.of_draft(made)])
+    return drafts
+
+
+async def _judged(drafts: Mapping[int, str], job: Job) -> dict[int, Scores]:
+    """The scores of each draft by the metrics with a goal; where nothing is refined, by all that give one."""
+    goals = job.refinement.goals
+    job.observe(StageStarted("judging the candidates", 0))
+    await together(job.judges.judge_by(metric, draft) for draft in drafts.values() for metric in goals)
+    for draft in drafts.values():
+        await job.judges.agreed(draft)
+    found = {number: scores_of(await job.judged(draft)) for number, draft in drafts.items()}
+    return {number: {metric: scores.get(metric) for metric in goals} for number, scores in found.items()}
+
+
+async def _best(drafts: Mapping[int, str], judged: Mapping[int, Scores], job: Job) -> tuple[int, str]:
+    """The number of the best draft, and why: those whose attainment is the highest, but for the tolerance, are
+    compared, the best so far with each."""
+    if len(drafts) == 1:
+        return next(iter(drafts)), "it is the only one"
+    attained = attainment(judged, job.refinement.goals) if judged else {}
+    top = max(attained.values(), default=0.0)
+    equal = [one for one in drafts if not attained or attained[one] >= top - job.refinement.tolerance - 1e-9]
+    first = max(equal, key=lambda one: (attained.get(one, 0.0), -one))
+    if len(equal) == 1 or not job.referees:
+        return first, "by its scores" if attained else "nobody is there to compare them"
+    best, tokens = equal[0], job.tokenizer.count(job.document.text)
+    job.observe(StageStarted("comparing the candidates", 2 * len(job.referees) * (len(equal) - 1)))
+    for other in equal[1:]:
+        a, b = [(await job.draft(drafts[one])).text for one in (best, other)]
+        votes = overall_votes((await prefer(job.referees, job.document, tokens, a, b)).details)
+        best = other if votes["b"] > votes["a"] else best
+    return best, "it reads best"
+
+
+def attainment(judged: Mapping[int, Scores], goals: Goals) -> dict[int, float]:
+    """How far each draft attains its goals, as a mean over the metrics by which every one of them has a score; nothing
+    where there is no such metric."""
+    shared = [metric for metric in goals if all(scores.get(metric) is not None for scores in judged.values())]
+    if not shared:
+        return {}
+    return {
+        number: mean(min(1.0, (scores[metric] or 0.0) / goals[metric]) if goals[metric] else 1.0 for metric in shared)
+        for number, scores in judged.items()
+    }
+
+
+def _said(one: DraftCandidate, count: int, scores: Scores) -> str:
+    told = [f"{metric} {'no score' if score is None else f'{score:.2f}'}" for metric, score in scores.items()]
+    verdict = f"chosen: {one.reason}" if one.chosen else f"not chosen{f': {one.reason}' if one.reason else ''}"
+    return f"candidate {one.number} of {count}: {', '.join([*told, verdict])}"

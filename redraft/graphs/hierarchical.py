@@ -1,9 +1,12 @@
-"""Hierarchical merging: chunks are summarized and their summaries merged, level by level and all levels at once."""
+"""Hierarchical merging: chunks are summarized and merged level by level, scheduled so that no place is idle."""
 
 from __future__ import annotations
 
 import asyncio
+import sys
+from collections import deque
 from collections.abc import Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from enum import Enum
 from functools import cached_property
 from itertools import zip_longest
@@ -17,11 +20,10 @@ from redraft.domain import Chunk, Document, Parent, Piece, Span, Usage
 from redraft.errors import EmptyReply, IncompleteError, NotShrinkingError, RedraftError, RejectedRequest, ReplyError
 from redraft.events import Noted
 from redraft.graphs.job import Job
-from redraft.graphs.merge_scheduler import MergeScheduler
 from redraft.graphs.nodes import SessionProtocol, node
 from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
 from redraft.graphs.state import Drafting, Update
-from redraft.prompts.outlining import Outline, outline_text
+from redraft.prompts.drafting import Outline, outline_text
 from redraft.settings import LEVEL_RATIO
 from redraft.store.connection import off_loop
 from redraft.text.languages import tongues_of
@@ -29,6 +31,59 @@ from redraft.text.retrieval import Ranker
 from redraft.text.sentences import paragraphs, sentences
 from redraft.text.tokens import Meter, Tokenizer
 from redraft.text.words import count_words
+
+
+class MergeScheduler:
+    """Admits chunk summaries, in order, to the places that merges under way or about to begin do not need."""
+
+    def __init__(self, places: int) -> None:
+        self._places = places
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._leaves = 0
+        self._started = 0
+        self._merges = 0
+        # Nothing is known before the first summaries are there, and nothing is kept.
+        self._expected_after = sys.maxsize
+
+    async def enter(self) -> None:
+        """Wait for a place for a chunk summary."""
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        self._admit()
+        await turn
+
+    def leave(self) -> None:
+        """Give the place back."""
+        self._leaves -= 1
+        self._admit()
+
+    def expect_merge(self, after: int) -> None:
+        """The next merge is expected as soon as the first `after` chunk summaries are there."""
+        self._expected_after = after
+        self._admit()
+
+    @contextmanager
+    def merging(self) -> Iterator[None]:
+        """Hold a place for a merge under way."""
+        self._merges += 1
+        try:
+            yield
+        finally:
+            self._merges -= 1
+            self._admit()
+
+    def _admit(self) -> None:
+        while self._waiting:
+            # While a merge of the lowest level is under way the next one cannot begin, and needs no place of its own.
+            kept = max(self._merges, int(self._started >= self._expected_after))
+            if self._leaves >= max(1, self._places - kept):
+                return
+            turn = self._waiting.popleft()
+            if not turn.done():
+                self._leaves += 1
+                self._started += 1
+                turn.set_result(None)
+
 
 # A longer paragraph is shown in parts of so many tokens, that end with a sentence.
 _LONGEST = 300

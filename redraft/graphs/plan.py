@@ -18,7 +18,7 @@ from redraft.errors import PlanError
 from redraft.prompts import drafting
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
-from redraft.prompts.outlining import OUTLINE
+from redraft.prompts.drafting import OUTLINE
 from redraft.settings import AUTO, GIVEN_STRATEGY, LEVEL_RATIO, MERGING, DraftConfig, reads_prompts
 from redraft.text.document_form import DocumentBody, body_of, kind_by_form
 from redraft.text.places import part_of

@@ -17,7 +17,7 @@ from redraft.domain import NO_REVISION_OF, REVIEW, REVISION_OF, Draft, Evaluatio
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import Noted, RoundSettled, StageStarted
 from redraft.graphs import refinement
-from redraft.graphs.final_comparison import compare
+from redraft.graphs.evaluation import compare
 from redraft.graphs.job import Job
 from redraft.graphs.nodes import SessionProtocol, node
 from redraft.graphs.policy import (
@@ -42,7 +42,7 @@ from redraft.graphs.policy import (
 )
 from redraft.graphs.review import ReviewAnswer, ReviewQuestion, answered, question, requests, reviewed
 from redraft.graphs.state import State, Update
-from redraft.prompts.outlining import outline_text
+from redraft.prompts.drafting import outline_text
 from redraft.rulings import PointAnswer
 from redraft.store.connection import off_loop
 from redraft.text.sentences import worded

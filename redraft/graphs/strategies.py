@@ -20,7 +20,7 @@ from redraft.graphs.plan import OVERFLOW, Plan, Planner, running_target
 from redraft.graphs.state import Drafting, State, Update
 from redraft.prompts import drafting
 from redraft.prompts.contract import Prompt
-from redraft.prompts.outlining import OUTLINE
+from redraft.prompts.drafting import OUTLINE
 from redraft.settings import AUTO, GIVEN_STRATEGY
 from redraft.store.runs import Run
 from redraft.text.words import count_words

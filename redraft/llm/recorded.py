@@ -33,8 +33,8 @@ from redraft.llm import structured_output
 from redraft.llm.base import Complaint, Model, Reply, Request, Sampling, Thinker
 from redraft.llm.budget import Budget
 from redraft.llm.envelope import counted
-from redraft.llm.jobs.wanted import ATTEMPT
 from redraft.llm.prices import FREE
+from redraft.llm.provider_batch import ATTEMPT
 from redraft.llm.rate_limiter import Limiter
 from redraft.llm.retry import Patience, Tries
 from redraft.llm.secrets import environment_keys, without
@@ -43,11 +43,11 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Value_
 from redraft.prompts.tags import Tags, Wire
 from redraft.settings import Price
+from redraft.store.batches import attempt_of
 from redraft.store.bookings import AskedElsewhereError, Booking
 from redraft.store.calls import GATHERED, OK, SENT, Call
 from redraft.store.connection import off_loop
 from redraft.store.documents import now
-from redraft.store.jobs import attempt_of
 from redraft.store.models import ModelCapabilities
 from redraft.store.store import Store
 from redraft.text.languages import is_foreign

@@ -16,9 +16,8 @@ from pydantic import BaseModel
 from redraft.errors import PromptError, UsageError
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import GAP, Apart, Fence, GivenModel, Lines, Prompt, Tagged
-from redraft.prompts.fences import disarmed
 from redraft.prompts.sandbox import Sandbox, filled
-from redraft.prompts.tags import TaggedItem, Tags
+from redraft.prompts.tags import TaggedItem, Tags, disarmed
 from redraft.sources import MOST_OF_SETTINGS, read_file
 
 _Mark = TypeVar("_Mark")

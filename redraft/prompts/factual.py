@@ -1,4 +1,4 @@
-"""The prompts about key facts: finding them, validating them, and holding a summary against them."""
+"""The prompts about key facts: split, verify, align."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from redraft.prompts.contract import (
     Prompt,
     ReplyModel,
     Silent,
+    Text,
     Unsure,
     Whole,
     as_asked,
@@ -332,3 +333,31 @@ FACTUAL: tuple[Prompt[Any, Any], ...] = (
     VERIFY_SENTENCES,
 )
 """The prompts that build key facts, and judge a draft by them."""
+
+
+# More than this is in no sentence.
+_MOST_FACTS = 20
+
+
+class FactsGiven(GivenModel):
+    """The sentences of a summary that are to be taken apart."""
+
+    sentences: Annotated[list[Statement], Fence("sentence")]
+
+
+class SentenceFacts(ReplyModel):
+    """The atomic facts of a sentence; none where it says nothing that could be so or not."""
+
+    id: Annotated[int, Names("sentences"), IDS]
+    facts: Annotated[list[Text], Also("atomic facts", "statements", "claims", "fact"), AtMost(_MOST_FACTS)]
+
+
+class AllFacts(ReplyModel):
+    """One entry for each sentence."""
+
+    sentences: list[SentenceFacts]
+
+
+SPLIT_FACTS: Prompt[FactsGiven, AllFacts] = Prompt(
+    "split_facts", FactsGiven, AllFacts, "experiment context: take sentences apart into atomic facts", 0.0
+)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from redraft.document import Document, DocumentSection, Span, content_id
 from redraft.marks import Mark, MarkKind
-from redraft.readers.extent import Extent, missing
+from redraft.readers.matter import Extent, missing
 from redraft.text.cleaning import clean, one_line
 
 TITLE_WIDTH = 120

@@ -11,10 +11,10 @@ from redraft.errors import DocumentError
 from redraft.marks import Mark, MarkKind
 from redraft.readers.archive import Archive, beside
 from redraft.readers.builder import TITLE_WIDTH, Anchor, Builder, Heading, ReadText
-from redraft.readers.extent import Extent
 from redraft.readers.formats import MOST_ENTRIES
 from redraft.readers.html import Walker, body_of, kinds
 from redraft.readers.markup import Element, local, page, tag, text_in, xml
+from redraft.readers.matter import Extent
 from redraft.text.cleaning import one_line
 
 _CONTAINER = "META-INF/container.xml"

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from redraft.document import Span
 from redraft.marks import MarkKind
 from redraft.readers.builder import BREAK, Anchor, Builder, ReadText, Run
-from redraft.readers.extent import Extent
 from redraft.readers.markup import Element, local, page, tag, text_in
+from redraft.readers.matter import Extent
 from redraft.readers.tokens import size
 from redraft.text.cleaning import one_line
 from redraft.text.words import count_words

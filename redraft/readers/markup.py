@@ -11,7 +11,7 @@ from lxml import etree, html
 
 from redraft.errors import DocumentError
 from redraft.readers.encoding import decode
-from redraft.readers.extent import Extent
+from redraft.readers.matter import Extent
 from redraft.readers.recovery import tree
 from redraft.readers.tokens import RAW, Token, size, tokens
 

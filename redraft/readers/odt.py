@@ -8,8 +8,8 @@ from redraft.document import Span
 from redraft.errors import DocumentError
 from redraft.readers.archive import Archive
 from redraft.readers.builder import BREAK, Anchor, Builder, ReadText, Run
-from redraft.readers.extent import Extent
 from redraft.readers.markup import Element, local, part, tag, text_in, xml
+from redraft.readers.matter import Extent
 from redraft.readers.tokens import size
 from redraft.text.cleaning import one_line
 

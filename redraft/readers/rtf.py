@@ -9,7 +9,7 @@ from striprtf.striprtf import destinations, rtf_to_text
 
 from redraft.errors import DocumentError
 from redraft.readers.builder import Builder, ReadText
-from redraft.readers.extent import Extent
+from redraft.readers.matter import Extent
 from redraft.readers.tokens import size
 
 _TITLE = re.compile(rb"\{\\title ([^{}\\]{1,200})\}")

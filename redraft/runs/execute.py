@@ -34,7 +34,7 @@ from redraft.runs.prepare import Prepared, RunSpec, prepare, recall, record
 from redraft.runs.request import candidate, chapter_of, order_of, settings_of
 from redraft.settings import YARDSTICKS
 from redraft.store.connection import off_loop
-from redraft.store.drafts import ChapterRun, DraftCandidate
+from redraft.store.documents import ChapterRun, DraftCandidate
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.words import count_words

@@ -18,8 +18,8 @@ from redraft.events import Noted, PartDone
 from redraft.llm.prices import PriceTable
 from redraft.report.history.citations import citations_of
 from redraft.report.history.results import Result, read_result
+from redraft.report.outputs.formats import Template, TemplateSection
 from redraft.report.outputs.paper import Paper, PaperPart, lacks, with_basis, writer_of
-from redraft.report.outputs.template import Template, TemplateSection
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
 from redraft.runs.forecast import Spending, spending_of, with_places
 from redraft.runs.prepare import RunSpec

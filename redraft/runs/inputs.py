@@ -13,8 +13,7 @@ from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationE
 
 from redraft.domain import REVIEW, Document, Evidence, Finding
 from redraft.errors import RunError, UsageError
-from redraft.readers.corpus import check_sources, together
-from redraft.readers.documents import CleanText, finished, load, read_text
+from redraft.readers.documents import CleanText, check_sources, finished, load, read_text, together
 from redraft.sources import STDIN, read_file, read_stdin
 from redraft.store.runs import Run
 from redraft.store.store import Store

@@ -11,13 +11,12 @@ from pydantic import BaseModel
 from redraft.agents.accounts import together
 from redraft.agents.arbiter import Arbiter
 from redraft.agents.decider import Decider
-from redraft.agents.evidence import EvidenceReader
+from redraft.agents.evidence import USUAL, EvidenceReader, Wording, wording_of
 from redraft.agents.judge import Judge, longest_reply, reply_tokens
 from redraft.agents.outliner import Outliner
 from redraft.agents.referee import Referee
 from redraft.agents.reviser import Reviser
 from redraft.agents.structured_writer import StructuredWriter
-from redraft.agents.token_budget import USUAL, Wording, wording_of
 from redraft.agents.tracer import SentenceTracer
 from redraft.agents.writer import Writer
 from redraft.domain import REVIEW, Evaluation, Round
@@ -43,8 +42,8 @@ from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.document_form import kind_by_form
-from redraft.text.embeddings import Encoder, load_encoder
 from redraft.text.passages import Passages
+from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import is_unspaced
 
 # The languages that put no spaces between words.

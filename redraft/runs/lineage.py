@@ -15,10 +15,10 @@ from redraft.errors import RunError, UsageError
 from redraft.events import Noted, StageStarted
 from redraft.graphs.strategies import STRATEGIES
 from redraft.llm.langsmith import tracing
-from redraft.report.history.family import Member
 from redraft.report.history.lineage import Lineage, Tracer
 from redraft.report.history.lost import Doubt, FactSearch, Losses
 from redraft.report.history.results import document_read
+from redraft.report.history.trace import Member
 from redraft.runs.job import JobFactory
 from redraft.runs.manager import RunManager, put_on_record
 from redraft.runs.prepare import Prepared, RunSpec
@@ -27,10 +27,10 @@ from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, JudgeConfi
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.anchors import points_back
-from redraft.text.embeddings import load_encoder
 from redraft.text.languages import language_of
 from redraft.text.origins import Link, Traced
+from redraft.text.quotes import points_back
+from redraft.text.vectors import load_encoder
 
 AnItem = TypeVar("AnItem", bound="LineageItem")
 SHARE = 0.12

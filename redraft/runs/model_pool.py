@@ -13,12 +13,12 @@ from langchain_core.language_models import BaseChatModel
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.events import Noted, Observer
-from redraft.llm.addresses import OPENAI, address_in, has_usual_key, home_of_the_key, is_here, provider_of, server_at
 from redraft.llm.base import Model
 from redraft.llm.budget import Budget
 from redraft.llm.chat import wrapped
-from redraft.llm.jobs.wanted import ByJob
+from redraft.llm.http_client import OPENAI, address_in, has_usual_key, home_of_the_key, is_here, provider_of, server_at
 from redraft.llm.prices import PriceTable, builtin_prices
+from redraft.llm.provider_batch import ByJob
 from redraft.llm.rate_limiter import Limiter, shared_limiter
 from redraft.llm.recorded import RecordedModel
 from redraft.prompts.book import PromptBook, prompt_choice

@@ -17,8 +17,8 @@ from redraft.evaluators.metric_info import refuse_self_check
 from redraft.graphs.plan import Plan, Planner, fitting_words, what_is_read
 from redraft.graphs.review import reviewed
 from redraft.graphs.strategies import strategy_named, version_with
-from redraft.llm.addresses import name_of
 from redraft.llm.base import Model
+from redraft.llm.http_client import name_of
 from redraft.llm.servers import window_of_family
 from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.prompts.coherence import PREFER_SUMMARY
@@ -29,7 +29,7 @@ from redraft.prompts.judging import JUDGING
 from redraft.prompts.origins import TRACE_SENTENCES
 from redraft.prompts.revising import REVISE
 from redraft.prompts.ruling import RULE_ON_FINDINGS
-from redraft.readers.corpus import load_all
+from redraft.readers.documents import load_all
 from redraft.readers.parts import DocumentStretch, parted
 from redraft.report.history.results import document_read
 from redraft.runs.inputs import handed_over
@@ -53,14 +53,14 @@ from redraft.settings import (
     TraceLineage,
     reads_prompts,
 )
-from redraft.store.drafts import ChapterRun
+from redraft.store.documents import ChapterRun
 from redraft.store.models import PromptRecord
 from redraft.store.runs import Run, new_run_id
 from redraft.store.store import Store
 from redraft.text.chunks import beginning, chunk
-from redraft.text.embeddings import Encoder, load_encoder
 from redraft.text.languages import foreign_in, read_as, reading, said_to_be, told_of
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_named
+from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import count_words, has_words
 
 # A summary may be given that is shorter than makes sense as a limit.

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from redraft.store.batches import attempt_of
 from redraft.store.calls import GATHERED, LOST, OK, SENT, Call
 from redraft.store.connection import Connection, Raw, Row, storable
 from redraft.store.documents import put_text
-from redraft.store.jobs import attempt_of
 
 TAKEN = """
     SELECT pot FROM pot_sums WHERE pot IN (SELECT pot FROM pots WHERE run IN (

@@ -1,16 +1,14 @@
-"""Copying what one database holds into another, be they files or on servers.
-
-What is there already stays as it is, so that several databases become one, and a copy that broke off is simply made
-again: texts and what was made of documents page by page, and in one transaction all runs that are not there yet.
-"""
+"""Copies a database to another place, and forgets runs and documents."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from redraft.store.connection import Connection, Raw
+from redraft.errors import RunError, StoreError
+from redraft.store.connection import Checkpoints, Connection, Raw
 
 _PAGE = 500
 # What is of no run, after what it refers to, and the columns by which its rows are gone through.
@@ -186,3 +184,223 @@ class _Runs:
         values = {name: value for name, value in row.items() if name != "id"}
         statement = f"INSERT INTO {table} ({', '.join(values)}) VALUES ({', '.join('?' * len(values))}) RETURNING id"  # noqa: S608
         return int(self._raw.execute(statement, tuple(values.values())).fetchone()["id"])
+
+
+# The answers of a run, its own and those it took from the cache, that no other run uses.
+_ANSWERS = """
+    SELECT id, key FROM calls c
+    WHERE id IN (SELECT id FROM calls WHERE run = :run UNION SELECT call FROM uses WHERE run = :run)
+    AND outcome = 'ok' AND (run IS NULL OR run = :run)
+    AND NOT EXISTS (SELECT 1 FROM uses u WHERE u.call = c.id AND u.run <> :run)
+"""
+# Its attempts that brought no answer, and those of forgotten runs before its answers. An unreadable reply stays while
+# the answer after it does: whoever takes that from the cache is told.
+_ATTEMPTS = """
+    SELECT id FROM calls c WHERE run = :run AND outcome <> 'ok' AND NOT (
+        outcome = 'unreadable' AND EXISTS (SELECT 1 FROM calls WHERE key = c.key AND outcome = 'ok')
+    )
+"""
+_BEFORE = "SELECT id FROM calls WHERE key = :key AND outcome = 'unreadable' AND run IS NULL"
+_UNNAMED_TEXTS = """
+    SELECT id FROM texts t WHERE NOT EXISTS (SELECT 1 FROM documents WHERE id = t.id)
+    AND NOT EXISTS (SELECT 1 FROM drafts WHERE text = t.id) AND NOT EXISTS (SELECT 1 FROM pieces WHERE text = t.id)
+    AND NOT EXISTS (SELECT 1 FROM calls WHERE reply = t.id) AND NOT EXISTS (SELECT 1 FROM parents WHERE text = t.id)
+"""
+_OF_RUN = (
+    "UPDATE runs SET draft = NULL WHERE id = :run",
+    "UPDATE candidates SET run = NULL WHERE run = :run",
+    "DELETE FROM candidates WHERE whole = :run",
+    "DELETE FROM rounds WHERE run = :run",
+    "DELETE FROM lookups WHERE run = :run",
+    "DELETE FROM final_comparisons WHERE run = :run",
+    "DELETE FROM opinions WHERE run = :run",
+    "DELETE FROM evaluations WHERE draft IN (SELECT id FROM drafts WHERE run = :run)",
+    "DELETE FROM parents WHERE run = :run",
+    "DELETE FROM drafts WHERE run = :run",
+    "DELETE FROM pieces WHERE run = :run",
+    "DELETE FROM gaps WHERE run = :run",
+    "DELETE FROM job_lines WHERE call IN (SELECT key FROM calls WHERE run = :run)",
+    "DELETE FROM pots WHERE run = :run",
+    "UPDATE chapters SET run = NULL WHERE run = :run",
+    "DELETE FROM chapters WHERE whole = :run",
+    "DELETE FROM items WHERE run = :run",
+)
+_KEPT = " UNION ALL ".join(
+    f"SELECT 1 FROM {table} WHERE document = :document"  # noqa: S608
+    for table in ("packs", "keyfacts", "typed_packs")
+)
+# What a batch has still to do.
+_KEPT += " UNION ALL SELECT 1 FROM items WHERE document = :document AND state IN ('waiting', 'leased')"
+_OF_DOCUMENT = (
+    "DELETE FROM questions WHERE pack IN (SELECT id FROM packs WHERE document = :document)",
+    "DELETE FROM packs WHERE document = :document",
+    "DELETE FROM typed_questions WHERE pack IN (SELECT id FROM typed_packs WHERE document = :document)",
+    "DELETE FROM typed_packs WHERE document = :document",
+    "DELETE FROM facts WHERE keyfacts IN (SELECT id FROM keyfacts WHERE document = :document)",
+    "DELETE FROM trees WHERE keyfacts IN (SELECT id FROM keyfacts WHERE document = :document)",
+    "DELETE FROM keyfacts WHERE document = :document",
+    "DELETE FROM chunks WHERE document = :document",
+    "DELETE FROM verdicts WHERE document = :document",
+    "DELETE FROM rulings WHERE document = :document",
+    "DELETE FROM embeddings WHERE document = :document",
+    "DELETE FROM items WHERE document = :document",
+    "DELETE FROM documents WHERE id = :document",
+)
+# A user's own prompts may say what they were made for.
+_UNUSED_PROMPTS = "DELETE FROM prompts WHERE hash NOT IN (SELECT j.value FROM runs r, json_each(r.prompt_hashes) j)"
+_EMPTY_JOBS = "DELETE FROM jobs WHERE NOT EXISTS (SELECT 1 FROM job_lines WHERE job = id)"
+_EMPTY_BATCHES = "DELETE FROM batches WHERE NOT EXISTS (SELECT 1 FROM items WHERE batch = name)"
+
+
+@dataclass(frozen=True, slots=True)
+class Freed:
+    """What was forgotten, or would be. `bytes` is by how much the files became smaller, foreseen: about that."""
+
+    runs: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
+    """Those that nothing is kept of, with their questions, key facts and verdicts."""
+    replies: int = 0
+    """Those that no other run uses."""
+    texts: int = 0
+    bytes: int = 0
+    trouble: str = ""
+    """Why the files could not be made smaller; what was in them is forgotten all the same."""
+
+    def to_json(self) -> dict[str, object]:
+        """The contract of `forget --json`."""
+        return asdict(self)
+
+
+@dataclass(slots=True)
+class _Gone:
+    """What has gone so far."""
+
+    documents: list[str] = field(default_factory=list)
+    replies: int = 0
+    texts: set[str] = field(default_factory=set)
+    """At first all that the runs have named, in the end those that nobody names any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetting:
+    """Forgets what is in one database. `claim` keeps other processes from a run, `is_claimed` says whether one has."""
+
+    connection: Connection
+    checkpoints: Checkpoints
+    claim: Callable[[str], AbstractContextManager[None]]
+    is_claimed: Callable[[str], bool]
+
+    def forget(self, runs: Sequence[str], documents: Sequence[str]) -> Freed:
+        """Forget runs one by one, then what only they needed. What is interrupted is finished by doing it again."""
+        runs, about = self._chosen(runs, documents)
+        before, gone = self._size(), _Gone()
+        for run in runs:
+            with self.claim(run), self.connection.writing() as raw:
+                self._forget_run(raw, run, gone)
+                # Before the run's row is gone: whoever is killed here finds the run, and can forget it again.
+                self.checkpoints.forget([run])
+        with self.connection.writing() as raw:
+            self._sweep(raw, runs, documents, about, gone)
+        trouble = ""
+        try:
+            self.connection.compact()
+            self.checkpoints.compact()
+        except StoreError as error:
+            trouble = error.message
+        freed = max(0, before - self._size())
+        return Freed(tuple(runs), tuple(gone.documents), gone.replies, len(gone.texts), freed, trouble)
+
+    def foresee(self, runs: Sequence[str], documents: Sequence[str]) -> Freed:
+        """What would go. It is done, and taken back."""
+        runs, about = self._chosen(runs, documents)
+        gone = _Gone()
+        with self.connection.rehearsing() as raw:
+            used = self.connection.used
+            for run in runs:
+                self._forget_run(raw, run, gone)
+            self._sweep(raw, runs, documents, about, gone)
+            freed = used - self.connection.used
+        freed += self.checkpoints.bytes_of(runs)
+        return Freed(tuple(runs), tuple(gone.documents), gone.replies, len(gone.texts), freed)
+
+    def _chosen(self, runs: Sequence[str], documents: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+        """All runs that go, and the document of every run that there is. One that is worked on refuses all of them."""
+        about = {row["id"]: row["document"] for row in self.connection.rows("SELECT id, document FROM runs")}
+        unknown = [run for run in runs if run not in about]
+        if unknown:
+            raise RunError(f"no run {unknown[0]}", hint="`redraft runs` lists them")
+        chosen = list(dict.fromkeys([*runs, *(run for run, document in about.items() if document in documents)]))
+        # What summarizes a chapter for a run, or drafts a candidate, goes with it.
+        of_another = "SELECT whole, run FROM chapters UNION ALL SELECT whole, run FROM candidates"
+        parts = self.connection.rows(f"SELECT * FROM ({of_another}) parts WHERE run IS NOT NULL")  # noqa: S608
+        chosen = list(dict.fromkeys([*chosen, *(row["run"] for row in parts if row["whole"] in chosen)]))
+        if at_work := [run for run in chosen if self.is_claimed(run)]:
+            raise RunError(
+                f"run {at_work[0]} is being worked on by another process, and nothing was forgotten",
+                hint="wait for it, or stop it first",
+            )
+        return chosen, about
+
+    def _forget_run(self, raw: Raw, run: str, gone: _Gone) -> None:
+        named = {"run": run}
+        for table in ("drafts", "pieces", "parents"):
+            gone.texts |= {row[0] for row in raw.execute(f"SELECT text FROM {table} WHERE run = :run", named)}  # noqa: S608
+        for statement in _OF_RUN:
+            raw.execute(statement, named)
+        answers = raw.execute(_ANSWERS, named).fetchall()
+        raw.execute("DELETE FROM uses WHERE run = :run", named)
+        for answer in answers:
+            _drop_call(raw, answer["id"], gone)
+            for row in raw.execute(_BEFORE, {"key": answer["key"]}).fetchall():
+                _drop_call(raw, row["id"], gone)
+        for row in raw.execute(_ATTEMPTS, named).fetchall():
+            _drop_call(raw, row["id"], gone)
+        # What another run uses stays in the ledger, as nobody's.
+        raw.execute("UPDATE calls SET run = NULL WHERE run = :run", named)
+        raw.execute("DELETE FROM runs WHERE id = :run", named)
+
+    def _sweep(
+        self,
+        raw: Raw,
+        runs: Sequence[str],
+        documents: Sequence[str],
+        about: Mapping[str, str],
+        gone: _Gone,
+    ) -> None:
+        """Forget the documents, and those that nothing is kept of; then the texts that nobody names."""
+        for document in dict.fromkeys([*documents, *(about[run] for run in runs)]):
+            if raw.execute("SELECT 1 FROM runs WHERE document = ?", (document,)).fetchone():
+                if document in documents:
+                    raise RunError("another run of the document has begun meanwhile", hint="forget it again")
+            elif document in documents or not raw.execute(_KEPT, {"document": document}).fetchone():
+                for statement in _OF_DOCUMENT:
+                    raw.execute(statement, {"document": document})
+                gone.documents.append(document)
+                gone.texts.add(document)
+        raw.execute(_UNUSED_PROMPTS)
+        for statement in (_EMPTY_JOBS, _EMPTY_BATCHES):
+            raw.execute(statement)
+        unnamed = {row["id"] for row in raw.execute(_UNNAMED_TEXTS)}
+        at_work = self._documents_at_work(raw)
+        if at_work:
+            # A run at work may have stored a text that no checkpoint names yet. It is not one of another document.
+            unnamed = set() if at_work & {about[run] for run in runs} else unnamed & gone.texts
+        gone.texts = unnamed - self.checkpoints.texts(runs) if unnamed else set()
+        for table, column in (("links", "child"), ("texts", "id")):
+            raw.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(text,) for text in gone.texts])  # noqa: S608
+
+    def _documents_at_work(self, raw: Raw) -> set[str]:
+        """The documents of the runs that processes work on."""
+        running = raw.execute("SELECT id, document FROM runs").fetchall()
+        return {row["document"] for row in running if self.is_claimed(row["id"])}
+
+    def _size(self) -> int:
+        return self.connection.size + self.checkpoints.size
+
+
+def _drop_call(raw: Raw, call: int, gone: _Gone) -> None:
+    reply = raw.execute("SELECT reply FROM calls WHERE id = ?", (call,)).fetchone()["reply"]
+    if reply is not None:
+        gone.replies += 1
+        gone.texts.add(reply)
+    raw.execute("DELETE FROM calls WHERE id = ?", (call,))

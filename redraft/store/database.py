@@ -112,9 +112,8 @@ def opened(address: str | Path, *, must_exist: bool, to_read: bool, only_read: b
 
 def _on_a_server(address: str, *, must_exist: bool) -> Opened:
     require("a database on a server", "postgres", "psycopg", "psycopg_pool")
-    from redraft.store.postgres.checkpoints import PostgresCheckpoints
     from redraft.store.postgres.claims import PostgresClaims
-    from redraft.store.postgres.connection import PostgresConnection, migrate_server
+    from redraft.store.postgres.connection import PostgresCheckpoints, PostgresConnection, migrate_server
 
     claims = PostgresClaims(address)
     connection = PostgresConnection(address, claims)

@@ -17,8 +17,7 @@ from redraft.domain import Draft, Gap, Parent, Piece
 from redraft.errors import RunError
 from redraft.settings import SUMMARIZE, DraftConfig, JudgeConfig, Limits, Purpose, RefineConfig, purpose_of
 from redraft.store.connection import Connection, Row, storable, upsert
-from redraft.store.documents import now, put_text
-from redraft.store.drafts import drop_parents, piece_in, put_draft, put_parents
+from redraft.store.documents import drop_parents, now, piece_in, put_draft, put_parents, put_text
 from redraft.store.records import json_text, record_in
 
 Status = Literal["running", "waiting", "done", "stopped", "failed", "interrupted"]

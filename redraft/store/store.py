@@ -10,17 +10,14 @@ from types import TracebackType
 from platformdirs import user_data_path
 
 from redraft.domain import Chunk
-from redraft.store.agreements import Agreements, HumanOpinions
-from redraft.store.batches import Batches
+from redraft.store.batches import Batches, Jobs, RateLimiterWindow
 from redraft.store.bookings import Bookings
 from redraft.store.calls import Calls
 from redraft.store.connection import Connection
+from redraft.store.copy import Forgetting, Freed
 from redraft.store.database import opened
-from redraft.store.documents import Documents
-from redraft.store.drafts import Ancestry, ChapterRuns, DraftCandidates
-from redraft.store.forget import Forgetting, Freed
-from redraft.store.jobs import Jobs, RateLimiterWindow
-from redraft.store.judgments import Judgments, Rulings
+from redraft.store.documents import Ancestry, ChapterRuns, Documents, DraftCandidates
+from redraft.store.judgments import Agreements, HumanOpinions, Judgments, Rulings
 from redraft.store.models import CapabilityStore, PromptShelf
 from redraft.store.runs import Run, Runs
 from redraft.store.shelf import KeyFactShelf, Packs, TypedShelf

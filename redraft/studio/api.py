@@ -34,7 +34,7 @@ from redraft.studio.contracts import (
 )
 from redraft.studio.endpoints import Endpoint, described, typed
 from redraft.studio.feeds import EVENT_STREAM, STREAMED, elsewhere, sent
-from redraft.studio.rows import RunFilter, RunList
+from redraft.studio.run_views import RunFilter, RunList
 from redraft.studio.start import asked_of, begun, json_of, offer_of, plan_of, planned
 
 

@@ -26,12 +26,11 @@ from redraft.store.store import Store
 from redraft.studio import batch_pages, pages
 from redraft.studio.api import ENDPOINTS
 from redraft.studio.batches import Tables
-from redraft.studio.context import StudioConfig, StudioContext
+from redraft.studio.context import StudioConfig, StudioContext, Work
 from redraft.studio.endpoints import refused
 from redraft.studio.guard import Guard
 from redraft.studio.orders import Pending
-from redraft.studio.rows import RunRows
-from redraft.studio.work import Work
+from redraft.studio.run_views import RunRows
 
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 

@@ -15,7 +15,7 @@ from redraft.errors import RunError
 from redraft.report.history.certificates import self_checked
 from redraft.report.history.trace import scores_of
 from redraft.report.pages.report import ReportRow, Results, ShownTable, sections
-from redraft.report.reports.report import Report
+from redraft.report.tables import Report
 from redraft.settings import DraftConfig
 from redraft.store.batches import BatchItemRow
 from redraft.store.connection import off_loop

@@ -13,8 +13,8 @@ from redraft.graphs.review import ReviewQuestion
 from redraft.report.dossier.contents import FindingEntry, SentenceEntry
 from redraft.report.history.summaries import RunSummary
 from redraft.settings import ModelSettings
-from redraft.store.agreements import HumanOpinion
 from redraft.store.batches import ItemStates, State
+from redraft.store.judgments import HumanOpinion
 from redraft.studio.orders import RunBody
 
 

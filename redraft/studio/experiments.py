@@ -16,7 +16,7 @@ from redraft.report.pages.report import ReportSection, sections
 from redraft.sources import MOST_BYTES, read_file
 from redraft.studio.contracts import ExperimentDetails, ExperimentLine, ExperimentList, TableEntry
 from redraft.studio.endpoints import NoSuchThing
-from redraft.studio.rows import RunFilter, RunRows
+from redraft.studio.run_views import RunFilter, RunRows
 
 _TABLES, _PICTURE = "tables.json", ".svg"
 _MOST_RUNS = 500

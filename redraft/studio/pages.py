@@ -28,7 +28,7 @@ from redraft.studio.api import ENDPOINTS, status_shown, wanted_of
 from redraft.studio.context import found_run, house, read, run_of, work_of
 from redraft.studio.contracts import Review, Status, Strike
 from redraft.studio.endpoints import NoSuchThing, problem_of
-from redraft.studio.rows import RunFilter, RunList
+from redraft.studio.run_views import RunFilter, RunList
 from redraft.studio.start import KEPT, Sent, asked_from, begun, offer_of, plan_of, planned, sent_with
 
 Here = Literal["runs", "new", "batches", "packs", "experiments", "api", ""]

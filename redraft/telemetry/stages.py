@@ -8,19 +8,7 @@ from importlib.util import find_spec
 from types import ModuleType
 
 from redraft.errors import UsageError
-from redraft.prompts import (
-    coherence,
-    deciding,
-    drafting,
-    facts,
-    factual,
-    judging,
-    origins,
-    outlining,
-    revising,
-    ruling,
-    typed,
-)
+from redraft.prompts import coherence, deciding, drafting, factual, judging, origins, revising, ruling
 from redraft.prompts.contract import Prompt
 
 _ADDRESSES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
@@ -60,12 +48,9 @@ OTHER = "other"
 """Of prompts that a package or an application brings."""
 _STAGES: Mapping[ModuleType, str] = {
     drafting: "drafting",
-    outlining: "drafting",
     judging: "judging",
     factual: "judging",
-    facts: "judging",
     coherence: "judging",
-    typed: "judging",
     ruling: "judging",
     deciding: "deciding",
     revising: "revising",

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from redraft.document import Span
-from redraft.text.embeddings import Embeddings, Encoder
 from redraft.text.languages import Tongue, language_of, tongues_beside
 from redraft.text.sentences import sentences
+from redraft.text.vectors import Embeddings, Encoder
 from redraft.text.word_keys import Word, carries, has_unspaced, keys, words
 
 Method = Literal["quotation", "words", "embedding", "model", "judge"]

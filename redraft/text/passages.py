@@ -9,13 +9,13 @@ from functools import cached_property
 
 from redraft.document import Document, Span
 from redraft.text.chunks import pieces, windows
-from redraft.text.embeddings import Encoder
 from redraft.text.languages import tongues_of, unshown
 from redraft.text.origin_chains import Stretches
 from redraft.text.origins import indexed
 from redraft.text.places import starts_of
 from redraft.text.retrieval import Windows
 from redraft.text.tokens import Meter, Tokenizer
+from redraft.text.vectors import Encoder
 
 WINDOW = 120
 """About as many tokens as a passage has at most."""

@@ -14,11 +14,11 @@ import numpy.typing as npt
 from redraft.document import Document, Span
 from redraft.patterns import pattern
 from redraft.text.chunks import overlapping, pieces
-from redraft.text.embeddings import Embeddings, Encoder
 from redraft.text.languages import tongues_of, unshown
 from redraft.text.origins import indexed
 from redraft.text.places import starts_of
 from redraft.text.tokens import Meter, Tokenizer
+from redraft.text.vectors import Embeddings, Encoder
 from redraft.text.words import UNSPACED, stemmer
 
 WINDOW = 400

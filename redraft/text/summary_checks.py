@@ -8,8 +8,8 @@ from collections import Counter
 from functools import lru_cache
 
 from redraft.patterns import pattern
-from redraft.text.anchors import carries
 from redraft.text.languages import language_of
+from redraft.text.quotes import carries
 from redraft.text.sentences import sentences
 from redraft.text.vectors import telling_terms
 from redraft.text.words import count_words, is_unspaced, words

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from redraft.agents.evidence import Wording
 from redraft.agents.fact_checker import ALIGNMENT, OPINION, SUPPORT, facts_at_once
-from redraft.agents.token_budget import Wording
 from redraft.domain import Document, KeyFacts
 from redraft.errors import JudgingError
 from redraft.evaluators.reference.keyfacts import UNJUDGED

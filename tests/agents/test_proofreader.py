@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from redraft.agents.evidence import Wording
 from redraft.agents.judge import Judge
 from redraft.agents.proofreader import CONFUSION, Confused, Proofreader, least_window
-from redraft.agents.token_budget import Wording
 from redraft.domain import Usage
 from redraft.evaluators.base import statements_of
 from redraft.llm.base import Reply, Request, Sampling

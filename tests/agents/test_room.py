@@ -12,8 +12,8 @@ import pytest
 
 from benchmarks.languages import LANGUAGES
 from benchmarks.reply_rooms import FORMS, room_for, sizes
+from redraft.agents.evidence import Wording, wording_of
 from redraft.agents.judge import Judge
-from redraft.agents.token_budget import Wording, wording_of
 from redraft.domain import Usage
 from redraft.errors import CutReply, CutThought, JudgingError
 from redraft.llm.base import Request

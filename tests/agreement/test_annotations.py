@@ -17,10 +17,11 @@ from redraft.lab.agreement.annotations import (
     AnnotatedSentence,
     Annotations,
     ConfusionVerdict,
+    PlacedAnnotations,
+    place,
     read_annotations,
     read_summaries,
 )
-from redraft.lab.agreement.sentence_match import PlacedAnnotations, place
 
 WHO = {"questions": "Who is Tom?", "types": ["entity omission"]}
 BOTH = ("entity omission", "causal omission")

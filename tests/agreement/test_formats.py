@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from redraft.errors import UsageError
-from redraft.lab.agreement.formats.catalog import FORMATS
+from redraft.lab.agreement.formats import FORMATS
 from redraft.lab.agreement.people import Dataset
-from redraft.lab.agreement.plan import chosen, format_named, human_field
+from redraft.lab.agreement.trial import chosen, format_named, human_field
 
 DATA = Path(os.environ.get("REDRAFT_DATA", Path(__file__).parents[2].parent / "shared" / "data"))
 ARTICLE = "The ship left the harbour on Monday. Nobody saw it again."

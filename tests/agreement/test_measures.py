@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from redraft.evaluators.bootstrap import draws, interval, places
+from redraft.evaluators.consensus import draws, interval, places
 from redraft.lab.agreement.correlation import (
     area_of_risk,
     area_under_curve,

@@ -10,8 +10,17 @@ import pytest
 
 from redraft.domain import Document
 from redraft.errors import UsageError
-from redraft.lab.agreement.sheets.questions import Around, SheetRow, drawn, margin_of, needed, share_of
-from redraft.lab.agreement.sheets.sheet import majority, read_sheets, written
+from redraft.lab.agreement.sheets import (
+    Around,
+    SheetRow,
+    drawn,
+    majority,
+    margin_of,
+    needed,
+    read_sheets,
+    share_of,
+    written,
+)
 
 
 @pytest.mark.parametrize(("population", "size"), [(100, 80), (500, 217), (1_000, 278), (10_000, 370), (1_000_000, 384)])

@@ -6,7 +6,7 @@ import pytest
 
 from redraft.domain import Evaluation
 from redraft.evaluators.similarity import exact, rouge1
-from redraft.lab.agreement.sweep import read_otherwise, sweep_of
+from redraft.lab.agreement.trial import read_otherwise, sweep_of
 from redraft.settings import JudgeConfig
 
 

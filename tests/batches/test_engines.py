@@ -16,7 +16,7 @@ from tests.support import story
 _THREADS = '''
 import asyncio, os, threading
 from redraft.batches.engine import Ended, Place
-from redraft.batches.terms import open_worker, work
+from redraft.batches.worker import open_worker, work
 from redraft.llm.prices import price_table
 
 class Threads:

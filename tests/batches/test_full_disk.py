@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from redraft.batches.engine import Ended, WorkerPlace
-from redraft.batches.local_engine import Processes
-from redraft.batches.terms import Tell, WorkerTerms
+from redraft.batches.engine import Ended, Processes, WorkerPlace
+from redraft.batches.worker import Tell, WorkerTerms
 from redraft.batches.worker_pool import WorkerPool
 from redraft.errors import RedraftError, StoreError
 from redraft.llm.budget import Budget

@@ -19,7 +19,7 @@ import pytest
 from redraft.batches import worker_pool as crews
 from redraft.batches.engine import Engine, engine_named
 from redraft.batches.request import pot_of
-from redraft.batches.terms import WorkerTerms
+from redraft.batches.worker import WorkerTerms
 from redraft.batches.worker_pool import WorkerPool
 from redraft.errors import RedraftError, UsageError
 from redraft.store.store import Store

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from redraft.batches.items import BatchItem
+from redraft.batches.sources import BatchItem
 from redraft.batches.status import BatchStanding
 from redraft.batches.tables import BatchTotals, report_of
 from redraft.report.dossier.comparison.sides import interval_of_mean

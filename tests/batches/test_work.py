@@ -15,15 +15,14 @@ from typing import Any
 
 import pytest
 
-from redraft.batches.local_engine import Processes
+from redraft.batches.engine import Processes
 from redraft.batches.request import BatchRequest, pot_of
 from redraft.batches.results import results
 from redraft.batches.sources import put_in
 from redraft.batches.status import standing_of
-from redraft.batches.terms import WorkerTerms
-from redraft.batches.worker import BatchWorker
+from redraft.batches.worker import BatchWorker, WorkerTerms
 from redraft.batches.worker_pool import WorkerPool
-from redraft.llm.jobs import office
+from redraft.llm import provider_batch
 from redraft.llm.prices import PriceTable
 from redraft.settings import DraftConfig, Limits
 from redraft.store.batches import Batch
@@ -178,7 +177,7 @@ async def test_a_pause_brings_to_an_end_what_was_begun_and_a_cancellation_stops_
 
 @pytest.mark.slow
 def test_workers_keep_to_one_pace(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("redraft.store.jobs.WINDOW", 2.0)
+    monkeypatch.setattr("redraft.store.batches.WINDOW", 2.0)
     documents(folder, 3)
     with ChatServer() as server:
         limits = opened(store, folder, server.base_url, requests_per_minute=3)
@@ -304,8 +303,8 @@ def test_workers_whose_driver_was_killed_hand_back_what_they_had(store: Store, f
 
 @pytest.mark.slow
 def test_the_chunks_of_all_documents_are_one_job(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(office, "_QUIET", 3.0)
-    monkeypatch.setattr(office, "_LONGEST_PAUSE", 0.2)
+    monkeypatch.setattr(provider_batch, "_QUIET", 3.0)
+    monkeypatch.setattr(provider_batch, "_LONGEST_PAUSE", 0.2)
     documents(folder, 3)
     with ChatServer() as server:
         worked(store, opened(store, folder, server.base_url, provider_batch=True))

@@ -8,8 +8,8 @@ import pytest
 
 from benchmarks.agreement import HALVES, QAGS, SUMMEVAL, half, judged, per_summary, per_system, written
 from redraft.builtin.facade import IDENTITY
-from redraft.lab.agreement.series import baseline, filled
-from redraft.store.agreements import Agreement, JudgeSetup
+from redraft.lab.agreement.correlation import baseline, filled
+from redraft.store.judgments import Agreement, JudgeSetup
 
 
 @pytest.mark.slow

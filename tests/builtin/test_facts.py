@@ -19,11 +19,11 @@ from redraft.builtin.prose import plain
 from redraft.domain import Level
 from redraft.errors import RejectedRequest
 from redraft.prompts.contract import UNSURE
-from redraft.prompts.facts import FactsGiven
 from redraft.prompts.factual import (
     AlignGiven,
     ChunkGiven,
     Fact,
+    FactsGiven,
     GrowGiven,
     LevelledFact,
     QueryGiven,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from redraft.builtin.details import details
+from redraft.builtin.references import details
 from redraft.text.word_keys import keys, words
 from tests.text.hostile import raw_texts
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from redraft.cli.views.trees import by_whom, keyfacts_lines, measure
+from redraft.cli.views.history import by_whom, keyfacts_lines, measure
 from redraft.domain import Evidence, KeyFact, KeyFacts, Objection, Span, Tree
 from tests.chatserver import ChatServer
 from tests.cli.grove import HEARSAY, NOBODY, UNIMPORTANT, Grove

@@ -17,8 +17,8 @@ from redraft.llm.base import Request
 from redraft.readers.documents import parse
 from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
-from redraft.report.history.family import GIVEN_SAID
 from redraft.report.history.lineage import came_up
+from redraft.report.history.trace import GIVEN_SAID
 from redraft.report.pages.dossier import dossier_page
 from redraft.report.pages.markdown import dossier_markdown
 from redraft.rulings import FinalComparison

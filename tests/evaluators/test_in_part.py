@@ -13,7 +13,7 @@ from redraft.cli.views.findings import evaluation
 from redraft.domain import Evaluation
 from redraft.evaluators.consensus import JudgeVerdicts, aggregate, objected
 from redraft.evaluators.metric_info import IN_PART
-from redraft.lab.agreement.verdicts import of_sentences
+from redraft.lab.agreement.trial import of_sentences
 from redraft.lab.doctor.expectations import said_of
 from tests.command import Command
 from tests.support import SAMPLE

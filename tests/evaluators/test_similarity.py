@@ -18,9 +18,9 @@ from redraft.errors import UsageError
 from redraft.evaluators.rouge import f1, stems
 from redraft.evaluators.similarity import similarity, words
 from redraft.settings import JudgeConfig, SimilarityName
-from redraft.text.embeddings import Embeddings
 from redraft.text.languages import language_of, reading
 from redraft.text.sentences import worded
+from redraft.text.vectors import Embeddings
 from redraft.text.words import stemmer
 from tests.text.hostile import raw_texts
 

@@ -6,18 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from redraft.domain import Totals
-from redraft.lab.experiments.grid.design import GridDesign, GridSystem
 from redraft.lab.experiments.grid.records import (
     AspectVotes,
+    GridDesign,
     GridJudgment,
     GridOutcome,
     GridPreference,
     GridScore,
     GridSummary,
+    GridSystem,
     Lengths,
 )
-from redraft.lab.experiments.longsumeval.records import LongSumEvalDesign as RefiningDesign
-from redraft.lab.experiments.longsumeval.records import Refined, RefinedOutcome, RefineSetting, Stand
+from redraft.lab.experiments.longsumeval.experiment import LongSumEvalDesign as RefiningDesign
+from redraft.lab.experiments.longsumeval.experiment import Refined, RefinedOutcome, RefineSetting, Stand
 from redraft.lab.experiments.plan import NamedModel
 from redraft.prompts.coherence import ASPECTS
 from redraft.settings import DraftConfig, JudgeConfig, PolicyName, RefineConfig

@@ -19,7 +19,7 @@ import pytest
 from redraft import Limits, Session, Store
 from redraft.agents.proofreader import Proofreader
 from redraft.errors import RunError, UsageError
-from redraft.evaluators.bootstrap import spread_of_mean
+from redraft.evaluators.consensus import spread_of_mean
 from redraft.lab.agreement.annotations import (
     CLEAR,
     AnnotatedSentence,
@@ -37,8 +37,7 @@ from redraft.lab.experiments.booookscore.experiment import (
     measured,
 )
 from redraft.lab.experiments.booookscore.tables import EXPERIMENT
-from redraft.report.reports.report import Report
-from redraft.report.reports.tables import Table
+from redraft.report.tables import Report, Table
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.text import tokens
 from redraft.text.languages import language_of

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from redraft import DraftConfig, Limits, Store
-from redraft.lab.experiments.context.experiment import ContextOutcome, context
-from redraft.lab.experiments.context.planning import plan_table
+from redraft.lab.experiments.context.experiment import ContextOutcome, context, plan_table
 from redraft.lab.experiments.context.records import ContextDesign
 from redraft.lab.experiments.context.tables import EXPERIMENT
 from redraft.lab.experiments.plan import NamedModel

@@ -42,7 +42,7 @@ from redraft.lab.experiments.context.tables import (
 from redraft.lab.experiments.pictures import drawn
 from redraft.lab.experiments.plan import NamedModel
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.text.likeness import ByWords
+from redraft.text.origin_chains import ByWords
 from tests.experiments.made import rows
 
 WHO = ContextContestant("a", "direct")

@@ -21,20 +21,19 @@ from redraft import DraftConfig, Limits, Store
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.events import CallAnswered, Event
-from redraft.lab.experiments.grid.design import GridDesign, contestants
 from redraft.lab.experiments.grid.experiment import grid, plan_table
-from redraft.lab.experiments.grid.records import GridOutcome
+from redraft.lab.experiments.grid.records import GridDesign, GridOutcome, contestants
 from redraft.lab.experiments.grid.tables import EXPERIMENT as GRID
+from redraft.lab.experiments.longsumeval.experiment import LongSumEvalDesign as RefiningDesign
 from redraft.lab.experiments.longsumeval.experiment import longsumeval
 from redraft.lab.experiments.longsumeval.experiment import plan_table as refining_plan
-from redraft.lab.experiments.longsumeval.records import LongSumEvalDesign as RefiningDesign
 from redraft.lab.experiments.longsumeval.tables import EXPERIMENT as LONGSUMEVAL
 from redraft.lab.experiments.pictures import drawn
 from redraft.lab.experiments.plan import NamedModel
 from redraft.lab.experiments.sources import read_ready
 from redraft.llm.prices import PriceTable
 from redraft.readers.documents import parse
-from redraft.report.reports.report import Report
+from redraft.report.tables import Report
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import JudgeConfig, Price, RefineConfig
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of

@@ -29,7 +29,7 @@ from redraft.lab.experiments.longsumeval.tables import (
 )
 from redraft.lab.experiments.pictures import drawn
 from redraft.lab.experiments.sources import Ready
-from redraft.report.reports.tables import Table
+from redraft.report.tables import Table
 from redraft.runs.experiment_runner import Failure
 from tests.experiments.grids import (
     contestant,

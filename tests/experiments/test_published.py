@@ -13,8 +13,7 @@ from redraft.errors import UsageError
 from redraft.lab.experiments.pictures import DRAWN, drawn
 from redraft.lab.experiments.published import read_results
 from redraft.report.pages.report import report_page, sections
-from redraft.report.reports.report import Report
-from redraft.report.reports.tables import Table, plain
+from redraft.report.tables import Report, Table, plain
 
 GAPS = Table(
     "gaps",

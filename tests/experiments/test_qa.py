@@ -24,7 +24,7 @@ from redraft.lab.experiments.plan import NamedModel
 from redraft.lab.experiments.qa.experiment import QaOutcome, qa
 from redraft.lab.experiments.qa.records import QaDesign
 from redraft.lab.experiments.qa.tables import EXPERIMENT
-from redraft.report.reports.tables import Table
+from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner
 from tests.chatserver import Answer, ChatServer, Fault, Seen, asked, text_of
 from tests.experiments.valley import book, over_wire, paragraph

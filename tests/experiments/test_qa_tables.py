@@ -28,7 +28,7 @@ from redraft.lab.experiments.qa.tables import (
     yes_no_table,
 )
 from redraft.questions import QuestionType, TypedQuestion, TypedQuestions, third_of
-from redraft.report.reports.tables import Table
+from redraft.report.tables import Table
 from redraft.runs.experiment_runner import Failure
 
 

@@ -10,12 +10,14 @@ from pydantic import BaseModel
 
 from redraft.domain import Document
 from redraft.llm.base import Request
-from redraft.prompts.judging import AnswerFromDocumentGiven, DocumentAnswer, DocumentAnswers
-from redraft.prompts.typed import (
+from redraft.prompts.judging import (
+    AnswerFromDocumentGiven,
     AnswerQuestionsGiven,
     AnswerVerdict,
     AnswerVerdicts,
     AskTypedGiven,
+    DocumentAnswer,
+    DocumentAnswers,
     GivenAnswer,
     GivenAnswers,
     JudgeAnswersGiven,

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from redraft import DraftConfig, JudgeConfig, RefineConfig
-from redraft.cli.views.histories import trace_lines
+from redraft.cli.views.history import trace_lines
 from redraft.errors import ProviderError, UsageError
-from redraft.graphs.final_comparison import attainment
+from redraft.graphs.evaluation import attainment
 from redraft.llm.base import Request
 from redraft.llm.prices import PriceTable
 from redraft.llm.testing import Line

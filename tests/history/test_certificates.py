@@ -14,7 +14,7 @@ from redraft.evaluators.catalog import BUILT_IN
 from redraft.report.history import certificates as module
 from redraft.report.history.certificates import certificate, in_words, packaged, packaged_words, standing_of
 from redraft.settings import DraftConfig, Evaluate, JudgeConfig, ModelSettings
-from redraft.store.agreements import Agreement
+from redraft.store.judgments import Agreement
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from tests.store.support import run

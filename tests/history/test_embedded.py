@@ -10,7 +10,7 @@ import pytest
 
 from redraft.report.history.lineage import KeptEncoder, read_lineage
 from redraft.store.store import Store
-from redraft.text.embeddings import Embeddings
+from redraft.text.vectors import Embeddings
 from tests.history.test_lineage import drafted
 from tests.store.support import TEXT, document
 

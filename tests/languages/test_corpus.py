@@ -12,7 +12,7 @@ import pytest
 from redraft.builtin.draft import compose
 from redraft.domain import Document, Span
 from redraft.evaluators.statistics import measures
-from redraft.readers.corpus import load_all
+from redraft.readers.documents import load_all
 from redraft.readers.parts import Choice
 from redraft.report.history.results import read_result
 from redraft.runs.request import chapter_of

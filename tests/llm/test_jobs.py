@@ -14,7 +14,7 @@ import pytest
 
 import redraft
 from redraft.errors import RedraftError, StoreError
-from redraft.llm.jobs import office
+from redraft.llm import provider_batch
 from redraft.llm.prices import builtin_prices, price_table
 from redraft.settings import DraftConfig, Limits
 from redraft.store.store import Store
@@ -27,9 +27,9 @@ ARGUMENTS = ("--strategy", "hierarchical", "--words", "60", "--chunk-tokens", "2
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(office, "_QUIET", 0.2)
-    monkeypatch.setattr(office, "_FIRST_LOOK", 0.05)
-    monkeypatch.setattr(office, "_LONGEST_PAUSE", 0.1)
+    monkeypatch.setattr(provider_batch, "_QUIET", 0.2)
+    monkeypatch.setattr(provider_batch, "_FIRST_LOOK", 0.05)
+    monkeypatch.setattr(provider_batch, "_LONGEST_PAUSE", 0.1)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
 
 
@@ -299,7 +299,7 @@ def booked(database: Path) -> int:
 async def test_a_wave_that_is_cancelled_before_it_went_out_takes_nothing_from_the_budget(
     tmp_path: Path, server: ChatServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(office, "_QUIET", 600.0)
+    monkeypatch.setattr(provider_batch, "_QUIET", 600.0)
     leaving = asyncio.create_task(summarized(tmp_path, server, max_calls=9))
     while booked(tmp_path / "x.db") < 4:  # noqa: ASYNC110  (it is another's connection)
         await asyncio.sleep(0.02)
@@ -319,7 +319,7 @@ async def test_a_full_disk_ends_whoever_waits_for_a_job(
     def full(*_: object) -> bool:
         raise StoreError("database or disk is full", hint="free some disk space")
 
-    monkeypatch.setattr("redraft.store.jobs.Jobs.is_settled", full)
+    monkeypatch.setattr("redraft.store.batches.Jobs.is_settled", full)
     begun = time.monotonic()
     async with asyncio.timeout(30):
         with pytest.raises(RedraftError, match="disk is full"):

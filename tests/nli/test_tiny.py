@@ -12,10 +12,8 @@ from redraft import Session
 from redraft.domain import Evidence, KeyFact, KeyFacts, Level, Span, Tree
 from redraft.errors import UsageError
 from redraft.evaluators.reference.keyfacts import keyfacts_id
-from redraft.llm.nli import verdicts
-from redraft.llm.nli.entailment import load_entailment
-from redraft.llm.nli.model import opened
-from redraft.llm.nli.verdicts import SURE, hold
+from redraft.llm import nli
+from redraft.llm.nli import SURE, hold, load_entailment, opened
 from redraft.readers.documents import load
 from redraft.settings import JudgeConfig
 from tests.cli.inside import Inside
@@ -56,7 +54,7 @@ def test_a_model_that_does_not_name_three_classes_is_refused(
 @pytest.fixture(autouse=True)
 def sentence_by_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     """The model has learned to read two sentences at most: one a stretch, and two in a pair."""
-    monkeypatch.setattr(verdicts, "_STRETCH", 5)
+    monkeypatch.setattr(nli, "_STRETCH", 5)
 
 
 def test_a_long_text_is_read_in_stretches(tiny: Path) -> None:

@@ -20,9 +20,7 @@ from redraft.agents.splitter import Splitter
 from redraft.domain import Document, Span
 from redraft.errors import ProviderError, UsageError
 from redraft.llm.base import Reply, Request
-from redraft.llm.nli.entailment import Entailment, Odds
-from redraft.llm.nli.model import EntailmentModel, opened
-from redraft.llm.nli.verdicts import SURE, EntailmentVerdict, hold
+from redraft.llm.nli import SURE, Entailment, EntailmentModel, EntailmentVerdict, Odds, hold, opened
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import UNSURE as UNSURE_SAID

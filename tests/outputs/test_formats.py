@@ -17,8 +17,8 @@ from redraft.domain import Document, Span
 from redraft.readers.child import READERS
 from redraft.readers.markup import tag
 from redraft.report.history.citations import Citations, cited
-from redraft.report.history.family import Member
 from redraft.report.history.lineage import Lineage, Origin, TracedSentence
+from redraft.report.history.trace import Member
 from redraft.report.outputs import formats
 from redraft.report.outputs.formats import FORMATS, format_of, written
 from redraft.report.outputs.paper import Note, Paper, PaperPart

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redraft.errors import UsageError
-from redraft.report.outputs.template import TemplateSection, read_template
+from redraft.report.outputs.formats import TemplateSection, read_template
 
 FORM = """# Report
 

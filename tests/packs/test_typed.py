@@ -18,16 +18,21 @@ from pydantic import BaseModel
 from redraft.agents.judge import Judge
 from redraft.domain import Document, Evidence, Pack, PackQuestion, Span
 from redraft.errors import JudgingError, PackError
-from redraft.evaluators.reference.exchange import Packed, choose, import_pack
-from redraft.evaluators.reference.pack_file import pack_json
+from redraft.evaluators.reference.pack_file import Packed, choose, import_pack, pack_json
 from redraft.evaluators.reference.questions import pack_id
 from redraft.evaluators.reference.typed import TypedBuilder, flaw_of, in_order, paragraphs, slots, typed_id
 from redraft.events import unobserved
 from redraft.llm.base import Request
 from redraft.llm.testing import FunctionModel
 from redraft.prompts.book import PromptBook
-from redraft.prompts.judging import AnswerFromDocumentGiven, DocumentAnswer, DocumentAnswers
-from redraft.prompts.typed import AskTypedGiven, TypedReply, yes_or_no
+from redraft.prompts.judging import (
+    AnswerFromDocumentGiven,
+    AskTypedGiven,
+    DocumentAnswer,
+    DocumentAnswers,
+    TypedReply,
+    yes_or_no,
+)
 from redraft.questions import THIRDS, TYPES, TypedQuestion, TypedQuestions, third_of
 from redraft.readers.documents import parse
 from redraft.runs.job import desk_of

@@ -12,8 +12,7 @@ import pytest
 
 from redraft.lab.experiments.published import read_results
 from redraft.report.pages.report import report_page
-from redraft.report.reports.report import Report
-from redraft.report.reports.tables import Cell, Table
+from redraft.report.tables import Cell, Report, Table
 from tests.browser import browser, need_browser, serious
 
 pytestmark = pytest.mark.slow

@@ -7,16 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redraft.domain import Span
-from redraft.report.plots.costs import CostPoint, ScoreAgainstCost
 from redraft.report.plots.curves import Curve, CurvePoint, Densities, Trend, Trends
-from redraft.report.plots.differences import Differences, PlottedDifference
-from redraft.report.plots.figure import Sparkline
-from redraft.report.plots.grids import Grid, Grids
+from redraft.report.plots.figure import Grid, Grids, Sparkline
 from redraft.report.plots.minimap import MarkedSpan, Minimap
-from redraft.report.plots.parts import DocumentPart, Parts
 from redraft.report.plots.picture import NARROW, WIDE, Plot
-from redraft.report.plots.round_scores import Metric, RoundScores
-from redraft.report.plots.shares import ShareBar, Shares
+from redraft.report.plots.scores import CostPoint, Differences, Metric, PlottedDifference, RoundScores, ScoreAgainstCost
+from redraft.report.plots.shares import DocumentPart, Parts, ShareBar, Shares
 from redraft.report.plots.waterfall import Waterfall, WaterfallCall
 from tests.plots.reading import Read
 from tests.plots.samples import SAMPLES

@@ -7,9 +7,9 @@ import io
 import re
 
 from redraft.report.plots.figure import figure, table
-from redraft.report.plots.parts import DocumentPart, Parts
 from redraft.report.plots.picture import STYLES, data
-from redraft.report.reports.tables import Table
+from redraft.report.plots.shares import DocumentPart, Parts
+from redraft.report.tables import Table
 
 PLOT = Parts([DocumentPart("<I>", 0.5, 8, 2), DocumentPart("II", None, 0, 1234)])
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft.report.plots.label_layout import Box, beside, spaced
+from redraft.report.plots.axes import Box, beside, spaced
 
 BOUNDS = Box(0, 0, 400, 400)
 MARK = (200.0, 200.0)

@@ -9,19 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from redraft.domain import Task
-from redraft.prompts import (
-    coherence,
-    deciding,
-    drafting,
-    facts,
-    factual,
-    judging,
-    origins,
-    outlining,
-    revising,
-    ruling,
-    typed,
-)  # fmt: skip
+from redraft.prompts import coherence, deciding, drafting, factual, judging, origins, revising, ruling
 from redraft.prompts.book import SETS, PromptBook
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Lines
@@ -62,7 +50,7 @@ GIVEN: dict[str, BaseModel] = {
     "compress": drafting.CompressGiven(summary="It was 1924.", current_words=180, words=120),
     "tidy": drafting.TidyGiven(summary="In this excerpt it was 1924."),
     "summarize_whole": drafting.WholeGiven(document="The lamp went out.", words=120),
-    "outline": outlining.OutlineGiven(summaries=["Hester came.", "Hester left."]),
+    "outline": drafting.OutlineGiven(summaries=["Hester came.", "Hester left."]),
     "ask_document": judging.AskDocumentGiven(excerpt="The lamp went out.", count=6, outline="Line: she came."),
     "rank_questions": judging.RankGiven(
         candidates=[
@@ -233,21 +221,21 @@ GIVEN: dict[str, BaseModel] = {
             judging.Statement(id=3, before="Ann came.", sentence="Then she left."),
         ],
     ),
-    "split_facts": facts.FactsGiven(
+    "split_facts": factual.FactsGiven(
         sentences=[
             judging.Statement(id=7, before="Hester came.", sentence="She put it out."),
             judging.Statement(id=3, before="Ann came.", sentence="Then she left."),
         ]
     ),
-    "ask_typed": typed.AskTypedGiven(context="It was 1924.", excerpt="The lamp went out.", type="binary"),
-    "answer_questions": typed.AnswerQuestionsGiven(
+    "ask_typed": judging.AskTypedGiven(context="It was 1924.", excerpt="The lamp went out.", type="binary"),
+    "answer_questions": judging.AnswerQuestionsGiven(
         document="The lamp went out.",
         questions=[judging.Asked(id=7, question="Who came?"), judging.Asked(id=3, question="Who left?")],
     ),
-    "judge_answers": typed.JudgeAnswersGiven(
+    "judge_answers": judging.JudgeAnswersGiven(
         answers=[
-            typed.AnswerPair(id=7, question="Who came?", reference="Hester.", answer="Ann."),
-            typed.AnswerPair(id=3, question="Who left?", reference="Nobody.", answer="No one."),
+            judging.AnswerPair(id=7, question="Who came?", reference="Hester.", answer="Ann."),
+            judging.AnswerPair(id=3, question="Who left?", reference="Nobody.", answer="No one."),
         ]
     ),
     "prefer_summary": coherence.PreferGiven(

@@ -20,12 +20,10 @@ from redraft.prompts.book import PromptBook, neutralize
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.coherence import FIND_CONFUSION, PREFER_SUMMARY
 from redraft.prompts.contract import GivenModel, Prompt, SummaryText
-from redraft.prompts.facts import SPLIT_FACTS
-from redraft.prompts.factual import FACTUAL
-from redraft.prompts.judging import JUDGING
+from redraft.prompts.factual import FACTUAL, SPLIT_FACTS
+from redraft.prompts.judging import ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS, JUDGING
 from redraft.prompts.origins import TRACE_SENTENCES
 from redraft.prompts.ruling import RULE_ON_FINDINGS
-from redraft.prompts.typed import ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS
 from redraft.settings import DraftConfig
 from tests.prompts.samples import BOTH, EVERY, GIVEN, TAGS, rendered
 

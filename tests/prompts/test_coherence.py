@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from redraft.agents.evidence import Wording
 from redraft.agents.proofreader import CONFUSION
-from redraft.agents.token_budget import Wording
 from redraft.llm.reply_reader import read_value
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import (

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from redraft.domain import Document, Span
 from redraft.errors import DocumentError, UsageError
-from redraft.readers.corpus import load_all, together
-from redraft.readers.documents import load, parse
+from redraft.readers.documents import load, load_all, parse, together
 from redraft.readers.parts import choice, parted
 from redraft.text.chunks import chunk
 from redraft.text.passages import Passages

@@ -15,8 +15,8 @@ from redraft.errors import DocumentError
 from redraft.readers import apart, archive, child
 from redraft.readers.apart import read_apart
 from redraft.readers.documents import load_bytes
-from redraft.readers.extent import check
 from redraft.readers.formats import too_large
+from redraft.readers.matter import check
 from redraft.readers.parts import Choice
 from redraft.readers.pdf.file import damaged_streams
 from tests.readers import makers

@@ -9,10 +9,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from redraft.domain import Level
-from redraft.prompts import coherence, deciding, factual, judging, origins, outlining, ruling, typed
+from redraft.prompts import coherence, deciding, drafting, factual, judging, origins, ruling
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Prompt
-from redraft.prompts.facts import FactsGiven
+from redraft.prompts.factual import FactsGiven
 from redraft.prompts.tags import Tags
 
 Json = dict[str, Any]
@@ -65,10 +65,10 @@ def _cases() -> dict[str, Case]:
         judging.Pair(id=n, question=f"Who is {one}?", document=one, summary="Eve") for n, one in enumerate(NAMES, 1)
     ]
     compare = judging.CompareGiven(pairs=pairs)
-    asked = typed.AnswerQuestionsGiven(document="They lit it.", questions=_ASKED)
-    given_answers = typed.JudgeAnswersGiven(
+    asked = judging.AnswerQuestionsGiven(document="They lit it.", questions=_ASKED)
+    given_answers = judging.JudgeAnswersGiven(
         answers=[
-            typed.AnswerPair(id=n, question=f"Who is {one}?", reference=one, answer="Eve")
+            judging.AnswerPair(id=n, question=f"Who is {one}?", reference=one, answer="Eve")
             for n, one in enumerate(NAMES, 1)
         ]
     )
@@ -196,7 +196,7 @@ def _cases() -> dict[str, Case]:
             ),
         ),
         "ask_typed": (
-            typed.AskTypedGiven(excerpt="They lit it.", type="binary"),
+            judging.AskTypedGiven(excerpt="They lit it.", type="binary"),
             {"question": "Did they light it?", "answer": "yes", "reason": "They lit it."},
         ),
         "answer_questions": (
@@ -249,7 +249,7 @@ def _cases() -> dict[str, Case]:
             ),
         ),
         "outline": (
-            outlining.OutlineGiven(summaries=("They lit it.",)),
+            drafting.OutlineGiven(summaries=("They lit it.",)),
             {
                 "kind": "narrative",
                 "line": "Ann lights the lamp, and Ben puts it out.",

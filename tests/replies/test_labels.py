@@ -9,9 +9,8 @@ import pytest
 
 from redraft.llm.reply_reader import NoValueError, read_value
 from redraft.prompts.factual import Supports, Verifications
-from redraft.prompts.judging import SummaryAnswers
+from redraft.prompts.judging import SummaryAnswers, yes_or_no
 from redraft.prompts.tags import Tags
-from redraft.prompts.typed import yes_or_no
 from tests.replies.prompts import CASES, Json
 
 

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 
-from redraft.report.reports.tables import items_csv, items_jsonl
+from redraft.report.tables import items_csv, items_jsonl
 
 ITEMS = [
     {"id": "a", "score": 0.5, "usage": None, "runs": {"drafting": "r1"}, "kinds": ["x", "y"], "done": True},

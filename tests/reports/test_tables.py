@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from redraft.report.reports.tables import Table
+from redraft.report.tables import Table
 
 
 def table(*rows: tuple[str | int | float | None, ...], columns: tuple[str, ...] = ("name", "value")) -> Table:

@@ -30,7 +30,7 @@ from redraft import (
     Store,
     tools,
 )
-from redraft.cli.views.histories import trace_lines
+from redraft.cli.views.history import trace_lines
 from redraft.domain import Usage
 from redraft.errors import EmptyReply, RefusedReply
 from redraft.events import CallAnswered, Event, Noted, unobserved

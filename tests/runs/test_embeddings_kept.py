@@ -12,10 +12,10 @@ from redraft import Session
 from redraft.readers.documents import load
 from redraft.runs import job, prepare
 from redraft.settings import JudgeConfig
-from redraft.text.embeddings import Embeddings, load_encoder
 from redraft.text.languages import tongues_of
 from redraft.text.origins import indexed
 from redraft.text.sentences import sentences
+from redraft.text.vectors import Embeddings, load_encoder
 from tests.history.test_embedded import Counting
 
 SAMPLE = Path(__file__).resolve().parents[2] / "examples" / "the-salt-ledger.md"

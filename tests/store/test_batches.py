@@ -18,9 +18,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from typing_extensions import override
 
 from redraft.errors import RunError, UsageError
-from redraft.store.batches import MOST_DEATHS, Batch, Batches, BatchItemRow, NewItem
+from redraft.store.batches import MOST_DEATHS, WINDOW, Batch, Batches, BatchItemRow, NewItem, RateLimiterWindow
 from redraft.store.connection import Connection
-from redraft.store.jobs import WINDOW, RateLimiterWindow
 from redraft.store.schema import migrate
 from redraft.store.sqlite import SqliteConnection
 from redraft.store.store import Store

@@ -13,7 +13,7 @@ import pytest
 from redraft.batches.sources import allow_paths, check
 from redraft.errors import RunError, StoreError, UsageError
 from redraft.store.store import Store
-from redraft.studio.rows import RunFilter, RunRows
+from redraft.studio.run_views import RunFilter, RunRows
 from tests.cli.inside import Inside
 from tests.support import SAMPLE
 

@@ -10,12 +10,12 @@ from typing import Any
 import httpx
 import pytest
 
-from redraft.lab.agreement.sheets.sheet import read_sheets
+from redraft.lab.agreement.sheets import read_sheets
 from redraft.report.dossier.contents import Dossier
 from redraft.settings import ModelSettings
 from redraft.store.store import Store
 from redraft.studio.contracts import PackList, PlanTotals, RunResult, SentenceEvidence, Status
-from redraft.studio.rows import RunList
+from redraft.studio.run_views import RunList
 from tests.chatserver import ChatServer
 from tests.store.support import typed as typed_questions
 from tests.studio.served import Served, at_rest, begin, chapter, served
@@ -261,7 +261,7 @@ def test_an_opinion_is_kept_shown_withdrawn_and_exported(client: httpx.Client, t
 
 
 def _opinion(run: str, finding: str, store: Store) -> Any:
-    from redraft.store.agreements import HumanOpinion
+    from redraft.store.judgments import HumanOpinion
 
     return HumanOpinion(run, finding, str(store.runs.get(run).draft), agrees=False)
 

@@ -18,7 +18,7 @@ from redraft.batches.request import BatchRequest
 from redraft.batches.results import read_batch
 from redraft.batches.sources import put_in
 from redraft.batches.worker import BatchWorker
-from redraft.report.reports.tables import Table
+from redraft.report.tables import Table
 from redraft.store.batches import Batch, NewItem
 from redraft.store.store import Store
 from redraft.studio.batches import Tables

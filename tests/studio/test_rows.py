@@ -19,7 +19,7 @@ from redraft.store.batches import Batch
 from redraft.store.store import Store
 from redraft.studio.app import studio
 from redraft.studio.context import StudioConfig
-from redraft.studio.rows import RunFilter, RunRows
+from redraft.studio.run_views import RunFilter, RunRows
 from tests.store.support import add_call, call, evaluation, fill, run
 from tests.studio.served import TOKEN, chapter, served
 

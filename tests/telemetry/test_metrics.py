@@ -136,7 +136,7 @@ def test_what_a_call_waited_for_is_no_part_of_what_its_answer_took(
 ) -> None:
     """Two documents of two chunks, of which one at least waits for others, or for the time between requests."""
     took = 0.8
-    monkeypatch.setattr("redraft.store.jobs.WINDOW", took)
+    monkeypatch.setattr("redraft.store.batches.WINDOW", took)
     prices = price_table(str(folder / "prices.toml"))
     (folder / "in" / "patient-2.md").unlink()
     with Store(folder / "a.db") as store, ChatServer(latency=lambda *_: took) as server:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redraft.text.anchors import carries
+from redraft.text.quotes import carries
 
 ENGLISH = (
     "In March 1924 Hester Vane crosses to the island to look for the ledger of her father. The keeper, Elias Corran,"

@@ -13,10 +13,10 @@ import pytest
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.evaluators.similarity import similarity
-from redraft.text import embeddings
-from redraft.text.embeddings import Encoder, load_encoder
+from redraft.text import vectors
 from redraft.text.passages import Passages
 from redraft.text.tokens import EstimatingTokenizer
+from redraft.text.vectors import Encoder, load_encoder
 from tests.cli.inside import Inside
 from tests.experiments.valley import book
 
@@ -234,7 +234,7 @@ def test_a_text_is_encoded_once(model: CountingModel) -> None:
 
 
 def test_the_texts_seen_last_are_remembered(model: CountingModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embeddings, "_REMEMBERED", 2)
+    monkeypatch.setattr(vectors, "_REMEMBERED", 2)
     encoder = load_encoder("some-model")
     assert len(encoder.encode(["a", "bb", "ccc"])) == 3
     assert len(encoder.encode(["bb", "ccc", "a"])) == 3

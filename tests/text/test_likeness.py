@@ -8,8 +8,8 @@ from math import log
 import numpy as np
 import pytest
 
-from redraft.text.embeddings import Embeddings
-from redraft.text.likeness import ByMeaning, ByWords
+from redraft.text.origin_chains import ByMeaning, ByWords
+from redraft.text.vectors import Embeddings
 
 
 def test_words_weigh_by_their_rarity_in_the_document() -> None:

@@ -10,10 +10,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from redraft.domain import Span
-from redraft.text.embeddings import Embeddings
 from redraft.text.languages import Tongue
 from redraft.text.origin_chains import Composed, DerivedText, Excerpt, Stretches, compose, drift
 from redraft.text.origins import MOST, Index, Link, Origins, Traced
+from redraft.text.vectors import Embeddings
 from redraft.text.word_keys import keys, words
 from tests.text.hostile import raw_texts
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 
 from redraft.domain import Document, DocumentSection, Span
 from redraft.readers.documents import load, parse
-from redraft.text.embeddings import Embeddings
 from redraft.text.passages import LONGEST, WINDOW, Passage, Passages
 from redraft.text.sentences import sentences
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer
+from redraft.text.vectors import Embeddings
 from tests.text.hostile import EXTREMES, raw_texts
 
 ESTIMATE = EstimatingTokenizer()

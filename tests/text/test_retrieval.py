@@ -10,9 +10,9 @@ import pytest
 
 from redraft.domain import Document, Span
 from redraft.marks import Mark
-from redraft.text.embeddings import Embeddings
 from redraft.text.retrieval import OVERLAP, WINDOW, Ranker, Windows, terms
 from redraft.text.tokens import EstimatingTokenizer
+from redraft.text.vectors import Embeddings
 
 ESTIMATE = EstimatingTokenizer()
 KEEPERS = " ".join(f"The keeper of lamp {n} sailed to the harbour of Port{n} in the grey morning." for n in range(300))

@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 from redraft.errors import DocumentError
 from redraft.readers import child
-from redraft.readers.extent import check
 from redraft.readers.formats import Format
+from redraft.readers.matter import check
 from tests.readers import makers
 
 _WORD = re.compile(r"w\d{6}")

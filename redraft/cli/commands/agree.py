@@ -14,8 +14,8 @@ from redraft.cli import given as asked
 from redraft.cli.given import store_to_read
 from redraft.cli.sections import LISTED, CommandGroup, command
 from redraft.cli.terminal import reading, say
-from redraft.files import write
 from redraft.plugins import require_agreement
+from redraft.sources import write
 
 if TYPE_CHECKING:
     from redraft.lab.agreement.people import Dataset
@@ -36,7 +36,7 @@ used up. Repeat the command, with a higher limit, to go on.
 
 
 def _formats() -> str:
-    from redraft.lab.agreement.formats.catalog import FORMATS
+    from redraft.lab.agreement.formats import FORMATS
 
     return ", ".join(FORMATS)
 
@@ -119,10 +119,8 @@ def with_(
     """
     reading(file, quiet=quiet)
     require_agreement("redraft agree")
-    from redraft.lab.agreement.agree_report import agree_report
-    from redraft.lab.agreement.plan import chosen, format_named, plan_table
-    from redraft.lab.agreement.records import saved
-    from redraft.lab.agreement.trial import tried
+    from redraft.lab.agreement.report import agree_report, saved
+    from redraft.lab.agreement.trial import chosen, format_named, plan_table, tried
     from redraft.llm.prices import price_table
     from redraft.runs.experiment_runner import ExperimentRunner
     from redraft.store.store import Store
@@ -149,9 +147,7 @@ def with_(
 
 
 def _design(dataset: Dataset, given: Mapping[str, Any]) -> AgreementDesign:
-    from redraft.lab.agreement.plan import human_field
-    from redraft.lab.agreement.sweep import sweep_of
-    from redraft.lab.agreement.trial import AgreementDesign
+    from redraft.lab.agreement.trial import AgreementDesign, human_field, sweep_of
 
     metric = given["metric"]
     settings, judging = asked.settings(given), asked.judging({**given, "metric": (metric,)})
@@ -215,8 +211,7 @@ Examples:
 @options.quiet
 def sheet(runs: tuple[str, ...], output: str | None, db: str | None, quiet: bool, **given: Any) -> int:
     """Write a sheet, as CSV, on which people say of what RUNs have built or judged whether it is right."""
-    from redraft.lab.agreement.sheets.questions import answers, drawn, margin_of, questions
-    from redraft.lab.agreement.sheets.sheet import written
+    from redraft.lab.agreement.sheets import answers, drawn, margin_of, questions, written
 
     with store_to_read(db) as store:
         everything = questions(store, runs, given["what"])
@@ -240,8 +235,7 @@ def sheet(runs: tuple[str, ...], output: str | None, db: str | None, quiet: bool
 def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bool, quiet: bool) -> int:
     """Read the sheets that people have filled in: what most of them say, beside what the judge has said."""
     require_agreement("redraft agree read")
-    from redraft.lab.agreement.sheets.sheet import read_sheets
-    from redraft.lab.agreement.sheets.sheet_report import sheet_report
+    from redraft.lab.agreement.sheets import read_sheets, sheet_report
 
     folder = delivery.folder(output)
     answers = read_sheets(files)

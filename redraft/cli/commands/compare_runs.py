@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from redraft.cli import options
+from redraft.cli.delivery import Form, check_output, form_of, form_options, hand_over
 from redraft.cli.given import store_to_read
-from redraft.cli.output_files import Form, check_output, form_of, form_options, hand_over
 from redraft.cli.sections import command
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def compare_runs(
     paired differences, score against cost, and where in the document they differ.
     """
     from redraft.report.dossier.comparison.build import read_beside
-    from redraft.text.embeddings import load_encoder
+    from redraft.text.vectors import load_encoder
 
     check_output(output)
     wanted = form_of(form, output, "add -o compare.html, or --format markdown")

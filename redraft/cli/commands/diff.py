@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from redraft.cli import hints, options
+from redraft.cli import options, terminal
 from redraft.cli.given import store_to_read
 from redraft.cli.sections import command
 from redraft.errors import RunError, UsageError
@@ -31,7 +31,7 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
 
     Without A and B these are the first draft and the run's result.
     """
-    from redraft.cli.views import histories
+    from redraft.cli.views import history
     from redraft.cli.views.render import show
     from redraft.report.history.changes import difference
     from redraft.report.history.results import document_read
@@ -47,7 +47,7 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
     with reading(document):
         found = difference(before, after)
     content = {"run": read.run.id, "from": before.heading(), "to": after.heading(), **found.to_json()}
-    show(content, histories.diff_lines(found, before, after, document), as_json=as_json)
+    show(content, history.diff_lines(found, before, after, document), as_json=as_json)
     return 0
 
 
@@ -56,5 +56,5 @@ def _ends(read: RunTrace) -> tuple[int, int]:
     if read.run.kind == "compare":
         raise RunError(f"run {read.run.id} compares two summaries, and has no rounds", hint="see `redraft show`")
     if not read.turns:
-        raise RunError(f"run {read.run.id} has no draft yet", hint=hints.about("resume", read.run.id))
+        raise RunError(f"run {read.run.id} has no draft yet", hint=terminal.about("resume", read.run.id))
     return 0, read.number(read.run.draft) or 0

@@ -80,7 +80,7 @@ def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
     sentences, an order hidden in the summary or in the document, a refusal, and the same summary twice.
     """
     reading("the controls", quiet=quiet)
-    from redraft.cli.views.checkup import show
+    from redraft.cli.views.plans import show
     from redraft.lab.doctor.checkup import examine_all
     from redraft.lab.doctor.plan import plan_table
     from redraft.llm.prices import price_table
@@ -105,7 +105,7 @@ def _patients(given: Mapping[str, Any]) -> list[Patient]:
     """The judges that are named, each by itself."""
     from redraft.evaluators.catalog import BUILT_IN, metrics
     from redraft.lab.doctor.checkup import Patient, check_aims
-    from redraft.llm.nli.model import SERVES
+    from redraft.llm.nli import SERVES
 
     names = given["judge"] or (EXTRACTIVE,)
     if twice := next((name for name in names if names.count(name) > 1), None):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from redraft.cli import options
+from redraft.cli.delivery import Form, check_output, form_of, form_options, hand_over
 from redraft.cli.given import store_to_read
-from redraft.cli.output_files import Form, check_output, form_of, form_options, hand_over
 from redraft.cli.sections import command
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def export(
     of them, rounds, key facts, partial summaries, calls, settings and prompts.
     """
     from redraft.report.dossier.build import read_dossier
-    from redraft.text.embeddings import load_encoder
+    from redraft.text.vectors import load_encoder
 
     check_output(output)
     wanted = form_of(form, output, f"redraft export {run_id} -o dossier.html")

@@ -17,7 +17,7 @@ from redraft.cli.terminal import say
 from redraft.errors import UsageError
 
 if TYPE_CHECKING:
-    from redraft.store.forget import Freed
+    from redraft.store.copy import Freed
     from redraft.store.store import Store
 
 _EPILOG = """\b
@@ -65,7 +65,7 @@ def forget(
     The beginning of an id is enough. A run that is being worked on is not removed.
     """
     from redraft.cli.views.render import echo_json
-    from redraft.store.forget import Freed
+    from redraft.store.copy import Freed
 
     if sum(map(bool, (run_ids, older_than, document))) != 1:
         raise UsageError("name RUNs, or give --older-than, or --document", hint="see `redraft forget --help`")

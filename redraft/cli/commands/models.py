@@ -80,8 +80,8 @@ def models(check: str | None, db: str | None, prices: str | None, as_json: bool,
     """Show who writes, judges, validates and decides: their windows, their prices, and what is known of their replies;
     and which servers of language models answer on this machine.
     """
+    from redraft.cli.views.plans import nearby_lines, seat_lines
     from redraft.cli.views.render import show
-    from redraft.cli.views.roster import nearby_lines, seat_lines
     from redraft.llm import servers
     from redraft.llm.prices import price_table
     from redraft.runs.roster import roster
@@ -112,8 +112,8 @@ def _checked(seats: Sequence[RosterEntry], store: Store, timeout: float | None, 
     """Ask everybody, one after the other, and say what works. One that was named alone is one object as JSON."""
     import asyncio
 
+    from redraft.cli.views.plans import check_lines
     from redraft.cli.views.render import echo_json
-    from redraft.cli.views.roster import check_lines
     from redraft.runs.model_check import check
 
     done = []

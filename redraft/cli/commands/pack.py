@@ -12,18 +12,18 @@ import click
 
 from redraft.cli import given as asked
 from redraft.cli import judging, options
-from redraft.cli.output_files import check_output
+from redraft.cli.delivery import check_output
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import CommandGroup
 from redraft.cli.terminal import json_text, reading, say
 from redraft.errors import UsageError
-from redraft.files import write
 from redraft.settings import BuildQuestions
+from redraft.sources import write
 from redraft.text.cleaning import one_line
 
 if TYPE_CHECKING:
     from redraft.domain import KeyFacts, Pack
-    from redraft.evaluators.reference.exchange import Packed
+    from redraft.evaluators.reference.pack_file import Packed
     from redraft.questions import TypedQuestions
     from redraft.store.store import Store
 
@@ -116,7 +116,7 @@ def export_pack(
     Those that were imported last, or else those that were built last.
     """
 
-    from redraft.evaluators.reference.exchange import choose
+    from redraft.evaluators.reference.pack_file import choose
 
     check_output(output)
     document = asked.document(sources, quiet=quiet)
@@ -152,7 +152,7 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
     SOURCE is the document that it is about, and may be left out when that is in the database.
     """
     from redraft.cli.views.render import echo_json
-    from redraft.evaluators.reference.exchange import import_pack as store_pack
+    from redraft.evaluators.reference.pack_file import import_pack as store_pack
     from redraft.evaluators.reference.pack_file import read_pack_file
     from redraft.store.store import Store
 
@@ -176,13 +176,13 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
 def _contents(packed: Packed) -> Iterator[str]:
     """What is in a pack, and where it comes from."""
 
-    from redraft.cli.views import render, trees
+    from redraft.cli.views import history, render
     from redraft.questions import TYPES
 
     if pack := packed.questions:
         yield f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {render.origin(pack)}{_holes(pack)}"
     if keyfacts := packed.keyfacts:
-        yield f"key facts {keyfacts.id}: {trees.measure(keyfacts)}, {trees.by_whom(keyfacts)}{_holes(keyfacts)}"
+        yield f"key facts {keyfacts.id}: {history.measure(keyfacts)}, {history.by_whom(keyfacts)}{_holes(keyfacts)}"
     if typed := packed.typed:
         kinds = Counter(one.type for one in typed.questions)
         told = ", ".join(f"{kinds[one]} {one}" for one in TYPES if kinds[one])

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from redraft.cli import hints, options, terminal
+from redraft.cli import options, terminal
+from redraft.cli.delivery import target
 from redraft.cli.given import store_to_read
-from redraft.cli.output_files import target
 from redraft.cli.sections import command
 from redraft.errors import UsageError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from redraft.report.history.results import Result
     from redraft.report.outputs.formats import Format
     from redraft.store.store import Store
-    from redraft.text.embeddings import Encoder
+    from redraft.text.vectors import Encoder
 
 
 @command()
@@ -72,11 +72,10 @@ def show(
     are shown, and of one that compared two summaries what came of it.
     """
     from redraft.cli.views import render
-    from redraft.cli.views.outcome import finish
-    from redraft.cli.views.summaries import hand_over
+    from redraft.cli.views.outcome import finish, hand_over
     from redraft.report.history.results import read_result
     from redraft.report.history.trace import at_round
-    from redraft.text.embeddings import load_encoder
+    from redraft.text.vectors import load_encoder
 
     _check(cite, link, output, form)
     to = target(output, form, as_json=as_json)
@@ -133,7 +132,7 @@ def _tell(result: Result, output: str | None) -> None:
     for line in (*render.drafting(result), *render.roles(result)):
         terminal.say(line)
     if (what := render.OTHERWISE.get(result.run.kind)) and result.status != "done":
-        terminal.say(f"no {what} yet: {hints.about('resume', result.run.id)}")
+        terminal.say(f"no {what} yet: {terminal.about('resume', result.run.id)}")
 
 
 def _cite(
@@ -150,11 +149,11 @@ def _cite(
         click.echo(terminal.prose(found.text(form)) if form in ("footnotes", "inline") else found.text(form))
         if without := len(found.without):
             whose = f"of {render.count(without, 'sentence')} no place is found in the document"
-            terminal.say(f"{whose}: {hints.about('lineage', run)}")
+            terminal.say(f"{whose}: {terminal.about('lineage', run)}")
 
 
 def _comparison(store: Store, result: Result) -> dict[str, object]:
-    from redraft.report.history.comparison import compared
+    from redraft.report.history.results import compared
 
     done = result.run.kind == "compare" and result.status == "done"
     return {"comparison": compared(store, result).to_json()} if done else {}

@@ -23,7 +23,7 @@ Examples:
 @options.as_json
 def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
     """Show RUN round by round: scores, what was wrong, what was changed, what was taken, and why it stopped."""
-    from redraft.cli.views import histories, render
+    from redraft.cli.views import history, render
     from redraft.report.history.results import document_read, read_result
     from redraft.report.history.trace import read_trace
     from redraft.text.languages import reading
@@ -33,6 +33,6 @@ def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
         document = document_read(store, read.run)
         parts = [*render.chapter_lines(read_result(store, read.run.id))] if read.run.settings.by_chapter else []
     with reading(document):
-        lines = [*histories.trace_lines(read, document, show_all=show_all)]
+        lines = [*history.trace_lines(read, document, show_all=show_all)]
     render.show(read.to_json(), (*lines, *(("", *parts) if parts else ())), as_json=as_json)
     return 0

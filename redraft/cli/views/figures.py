@@ -1,14 +1,84 @@
-"""How figures on a summary look that are no score: its statistics, and where in its document it comes from."""
+"""Scores and their parts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from redraft.cli.terminal import width, wrapped
+from redraft.cli.views import render
 from redraft.cli.views.render import aligned, count, spaced
 from redraft.domain import Evaluation
+from redraft.evaluators.metric_info import NONE
+from redraft.evaluators.reference.keyfacts import ALL, LEVELS
 from redraft.settings import FIGURES
 from redraft.text.cleaning import one_line
+
+_INDENT = "  "
+
+
+def breakdown(one: Evaluation) -> Iterator[str]:
+    """What a score is made of, in lines; nothing for a metric without such parts."""
+    details: Mapping[str, Any] = one.details
+    if one.outcome == "scored" and one.metric == "keyfact_recall":
+        yield from _recall(details)
+    elif one.outcome == "scored" and one.metric == "faithfulness":
+        yield from _faithfulness(details)
+    elif one.outcome == "scored" and one.metric == "booookscore":
+        yield from _counted("types", details["types"])
+    for trouble in one.missing:
+        yield from wrapped(f"missing: {one_line(trouble, 300)}", _INDENT, 2 * _INDENT)
+
+
+def _recall(details: Mapping[str, Any]) -> Iterator[str]:
+    levels = (ALL, *LEVELS)
+    rows = [("", *levels), ("recall", *_cells(details["by_level"], levels, "recall", "stated"))]
+    for groups in (details["by_perspective"], details["by_position"]):
+        if len(groups) > 1:
+            rows += [(name, *_cells(groups[name], levels, "recall", "stated")) for name in groups]
+    if len(details["by_position"]) > 1:
+        rows.append(("gap", *(render.score(details["gap"][level]) for level in levels)))
+    yield from _table(rows)
+
+
+def _faithfulness(details: Mapping[str, Any]) -> Iterator[str]:
+    if details["by_level"]:
+        levels = (ALL, *LEVELS, NONE)
+        yield from _table(
+            [("", *levels), ("faithful", *_cells(details["by_level"], levels, "faithfulness", "faithful"))]
+        )
+    yield from _counted("errors", details["errors"])
+
+
+def _counted(what: str, numbers: Mapping[str, int]) -> Iterator[str]:
+    """How many there are of each kind, the most frequent first, where there are any."""
+    found = sorted(((kind, number) for kind, number in numbers.items() if number), key=lambda item: -item[1])
+    if found:
+        yield f"{_INDENT}{what}: {', '.join(f'{number} {render.spaced(kind)}' for kind, number in found)}"
+
+
+def _cells(shares: Mapping[str, Any], levels: Sequence[str], share: str, part: str) -> list[str]:
+    """Each level's share, and what it is a share of."""
+    return [
+        f"{render.score(shares[level][share])} {_number(shares[level][part])}/{shares[level]['judged']}"
+        if shares[level]["judged"]
+        else "-"
+        for level in levels
+    ]
+
+
+def _number(part: float) -> str:
+    """How many items; where judges differ, with the part of one."""
+    return f"{part:.1f}" if part != int(part) else str(int(part))
+
+
+def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """A table; where it is too wide for the terminal, without what the shares are of."""
+    lines = render.aligned(rows)
+    if max(map(len, lines)) + len(_INDENT) > width():
+        lines = render.aligned([[cell.partition(" ")[0] for cell in row] for row in rows])
+    return (f"{_INDENT}{line}" for line in lines)
+
 
 _LABEL, _TITLE = 14, 40
 _POSITION, _SECTIONS = "position", 20
@@ -59,16 +129,16 @@ def _position(one: Evaluation) -> Iterator[str]:
     yield f"  {'curve':<{_LABEL}}{_curve(details['density'])}"
     if beside:
         yield f"  {'':<{_LABEL}}{_curve(beside['density'])} (reference)"
-    by_chance = _number(details["spread_by_chance"])
-    yield f"  {'spread':<{_LABEL}}{_number(details['spread'])}, by chance {by_chance}" + (
-        f", of the reference {_number(beside['spread'])}" if beside else ""
+    by_chance = _number_of_figures(details["spread_by_chance"])
+    yield f"  {'spread':<{_LABEL}}{_number_of_figures(details['spread'])}, by chance {by_chance}" + (
+        f", of the reference {_number_of_figures(beside['spread'])}" if beside else ""
     )
 
 
 def _brief_position(one: Evaluation) -> str:
     details: Mapping[str, Any] = one.details
     thirds = ", ".join(_percent(share) for share in details["thirds"])
-    return f"{one.metric}: thirds {thirds}, spread {_number(details['spread'])}, {_traced(details)}"
+    return f"{one.metric}: thirds {thirds}, spread {_number_of_figures(details['spread'])}, {_traced(details)}"
 
 
 def _traced(details: Mapping[str, Any]) -> str:
@@ -84,15 +154,21 @@ def _curve(heights: Sequence[float]) -> str:
 def _statistics(one: Evaluation) -> Iterator[str]:
     details: Mapping[str, Any] = one.details
     copied = details["extractive"]
-    by_tokens, by_sentences = (_number(details["compression"][unit], 1) for unit in ("tokens", "sentences"))
+    by_tokens, by_sentences = (_number_of_figures(details["compression"][unit], 1) for unit in ("tokens", "sentences"))
     yield f"{one.metric}: {_lengths(details['summary'])}"
     rows = [
         ("source", _lengths(details["source"])),
         ("compression", f"{by_tokens} by tokens, {by_sentences} by sentences"),
-        ("copied", f"coverage {_number(copied['coverage'])}, density {_number(copied['density'])}"),
+        (
+            "copied",
+            f"coverage {_number_of_figures(copied['coverage'])}, density {_number_of_figures(copied['density'])}",
+        ),
         ("new n-grams", _by_size(details["novel_ngrams"])),
         ("repeated", _by_size(details["repeated_ngrams"])),
-        ("redundancy", f"{_number(details['redundancy'])}, uniformity {_number(details['uniformity'])}"),
+        (
+            "redundancy",
+            f"{_number_of_figures(details['redundancy'])}, uniformity {_number_of_figures(details['uniformity'])}",
+        ),
     ]
     yield from (f"  {label:<{_LABEL}}{figures}" for label, figures in rows)
 
@@ -101,8 +177,8 @@ def _brief_statistics(one: Evaluation) -> str:
     details: Mapping[str, Any] = one.details
     parts = [
         count(details["summary"]["sentences"], "sentence"),
-        f"compression {_number(details['compression']['tokens'], 1)}",
-        f"density {_number(details['extractive']['density'])}",
+        f"compression {_number_of_figures(details['compression']['tokens'], 1)}",
+        f"density {_number_of_figures(details['extractive']['density'])}",
         f"new trigrams {_percent(details['novel_ngrams']['3'])}",
         f"repeated trigrams {_percent(details['repeated_ngrams']['3'])}",
     ]
@@ -121,5 +197,5 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.1%}"
 
 
-def _number(value: float | None, decimals: int = 2) -> str:
+def _number_of_figures(value: float | None, decimals: int = 2) -> str:
     return "-" if value is None else f"{value:,.{decimals}f}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from redraft.cli.terminal import wrapped as _wrapped
 from redraft.cli.views import figures
-from redraft.cli.views.breakdown import breakdown
+from redraft.cli.views.figures import breakdown
 from redraft.cli.views.render import count, score, spaced
 from redraft.domain import Document, Evaluation, Finding
 from redraft.evaluators.metric_info import SELF_CHECK, UNSUPPORTED, in_part, is_unheard

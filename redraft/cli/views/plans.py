@@ -1,4 +1,4 @@
-"""How a plan looks: what a command would do and cost at most, before anything is asked."""
+"""Plans and checks before a run: calls, tokens, costs, models."""
 
 from __future__ import annotations
 
@@ -6,15 +6,126 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from redraft.cli.terminal import say
-from redraft.cli.views.render import count, echo_json, in_words
+from redraft.cli.terminal import indented, say, wrapped
+from redraft.cli.views.render import aligned, count, echo_json, in_words, usage
 from redraft.domain import Document
+from redraft.lab.doctor.checkup import Check, CheckUp, Examined
+from redraft.lab.doctor.controls import controls
+from redraft.llm.http_client import DEFAULT_BASE_URL
 from redraft.llm.prices import PriceTable
+from redraft.llm.servers import Nearby
 from redraft.runs.forecast import Spending, spending_of
+from redraft.runs.model_check import Checked, CheckResult
 from redraft.runs.models import under_name
 from redraft.runs.prepare import Prepared, RunSpec
-from redraft.settings import DraftConfig, JudgeConfig, Limits, reads_prompts
+from redraft.runs.roster import RosterEntry
+from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, Limits, is_entailment, reads_prompts
 from redraft.text.cleaning import one_line
+
+_SHOWN_MODELS, _SAID = 12, 120
+
+
+def seat_lines(seats: Sequence[RosterEntry]) -> Iterator[str]:
+    """Each model with its role, and what is known of it."""
+    for seat in seats:
+        yield f"{seat.role or 'no role'}: {_named(seat)}"
+        yield from indented(_about(seat))
+
+
+def _named(seat: RosterEntry) -> str:
+    it = seat.settings
+    named = it.model if seat.name == it.model else f"{seat.name} ({it.model})"
+    return f"{named}{f' at {it.base_url}' if it.base_url else ''}"
+
+
+def _about(seat: RosterEntry, *, replies: bool = True) -> Iterator[str]:
+    it = seat.settings
+    if not reads_prompts(it.model):
+        english = ", judges English only" if it.model == EXTRACTIVE else ""
+        yield f"{'built in, ' if it.model == EXTRACTIVE else ''}no language model: no key, no window, no price{english}"
+        return
+    yield _window(seat)
+    if seat.price is None:
+        yield "price unknown (--prices FILE, or price of its own settings, says it)"
+    else:
+        yield f"${seat.price.prompt:g} in, ${seat.price.completion:g} out, for a million tokens"
+    own = {"temperature": it.temperature, "top_p": it.top_p, "at most tokens": it.max_tokens, "key in": it.key_env}
+    if said := [f"{name} {value}" for name, value in own.items() if value is not None]:
+        yield ", ".join(said)
+    if replies:
+        yield _replies(seat)
+    if seat.trouble:
+        yield from wrapped(seat.trouble, "", "  ")
+
+
+def _window(seat: RosterEntry) -> str:
+    tokens = f"window {seat.window or 0:,} tokens"
+    if seat.window_is == "assumed":
+        option = ", or --context-tokens" if seat.role == "writer" else ""
+        return f"{tokens}, which is assumed: nobody knows (context_tokens in its own settings{option})"
+    return tokens
+
+
+def _replies(seat: RosterEntry) -> str:
+    known = [f"structured replies by {seat.capabilities.mode}"] if seat.capabilities.mode else []
+    thought = seat.settings.reasoning_tokens or seat.capabilities.reasoning_tokens
+    known += [f"up to {thought:,} tokens of thought"] if thought else []
+    return ", ".join(known) if known else f"nothing known of its replies ({_checking(seat)})"
+
+
+def _checking(seat: RosterEntry) -> str:
+    """The command that checks a model: by the name of its table, or else by its own at its address."""
+    it = seat.settings
+    address = (
+        f" --base-url {it.base_url}" if seat.name == it.model and it.base_url not in (None, DEFAULT_BASE_URL) else ""
+    )
+    return f"redraft models --check {seat.name}{address}"
+
+
+def nearby_lines(found: Sequence[Nearby]) -> Iterator[str]:
+    """What answers at the usual ports, with the command that uses it."""
+    yield "on this machine:"
+    there = [one for one in found if one.models is not None]
+    for one in there:
+        names = list(one.models or ())
+        more = f", and {len(names) - _SHOWN_MODELS} more" if len(names) > _SHOWN_MODELS else ""
+        yield from wrapped(
+            f"{', '.join(names[:_SHOWN_MODELS]) or 'no model yet'}{more}",
+            f"  {one.port.url} ({one.port.kind}): ",
+            "    ",
+        )
+        if names:
+            yield f"    redraft summarize FILE -m openai:{names[0]} --base-url {one.port.url}"
+    if silent := [f"{one.port.kind} ({one.port.number})" for one in found if one.models is None]:
+        yield from wrapped(f"nobody answers for {', '.join(silent)}", "  ", "  ")
+
+
+def check_lines(checked: Checked) -> Iterator[str]:
+    """What works, and what does not."""
+    seat = checked.seat
+    yield f"{seat.role}: {_named(seat)}" if seat.role else _named(seat)
+    yield from indented(_about(seat, replies=False))
+    if checked.built_in:
+        yield "it always works"
+        return
+    yield f"  {'as a judge' if is_entailment(seat.settings.model) else 'in words'}: {_answered(checked.words)}"
+    for form, answer in checked.forms.items():
+        yield f"  in a form, by {form}: {_answered(answer)}"
+    if checked.thinks:
+        yield f"  it thinks first: {checked.thinks:,} tokens"
+    if checked.works:
+        yield "it works"
+    elif checked.words.trouble:
+        yield "it does not answer"
+    else:
+        yield "it can write, and cannot judge: no form of structured reply works (--prompts simple may help)"
+
+
+def _answered(one: CheckResult) -> str:
+    if one.trouble:
+        return f"failed: {one_line(one.trouble, 3 * _SAID)}"
+    return f"works, {one.seconds:.1f} s ({one_line(one.said, _SAID)})"
+
 
 _DONE = 0
 _TIDIED = ("hierarchical", "incremental")
@@ -144,3 +255,44 @@ def _levels(prepared: Prepared) -> list[tuple[str, str]]:
         for number, level in enumerate(plan.levels)
         if level in asked
     ] + tidying
+
+
+_SAID_OF_CHECKUP = 100
+
+
+def show(examined: Examined, *, as_json: bool) -> None:
+    """Print what came of all judges to stdout."""
+    if as_json:
+        echo_json(examined.to_json())
+    else:
+        click.echo("\n\n".join("\n".join(_lines(one)) for one in examined.judges))
+
+
+def _lines(judge: CheckUp) -> Iterator[str]:
+    counts = [f"{count(judge.count('pass'), 'control')} passed", f"{judge.count('fail')} failed"]
+    counts += [f"{judge.count('cannot tell')} cannot tell"]
+    counts += [f"{missing} not made"] if (missing := judge.count("not made")) else []
+    yield f"{one_line(judge.judge)}, on English texts: {', '.join(counts)} · {usage(judge.usage)}"
+    yield ""
+    metrics = tuple(dict.fromkeys(one.metric for one in judge.checks))
+    found = {(one.control, one.metric): one for one in judge.checks}
+    there = [one.name for one in controls() if any((one.name, metric) in found for metric in metrics)]
+    rows = [(control, *(_cell(found.get((control, metric))) for metric in metrics)) for control in there]
+    yield from aligned([("", *metrics), *rows])
+    for verdict, title in (("fail", "failed"), ("cannot tell", "cannot tell")):
+        some = [one for one in judge.checks if one.heard.verdict == verdict]
+        if some:
+            yield ""
+            yield f"{title}:"
+            told = [(f"  {one.metric}", one.control, f"should: {one.should}", _said(one)) for one in some]
+            yield from aligned(told)
+
+
+def _cell(check: Check | None) -> str:
+    return "" if check is None else check.heard.verdict
+
+
+def _said(check: Check) -> str:
+    """What was said, and where to see more of it."""
+    runs = f" ({', '.join(check.runs[:2])})" if check.runs else ""
+    return f"said: {one_line(check.heard.said, _SAID_OF_CHECKUP)}{runs}"

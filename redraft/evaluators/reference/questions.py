@@ -17,10 +17,10 @@ from redraft.agents.examiner import QUESTION, Examiner
 from redraft.agents.judge import Judge
 from redraft.domain import Chunk, Evidence, Pack, PackQuestion, Span, content_id
 from redraft.errors import RejectedRequest, ReplyError
-from redraft.evaluators.reference.keyfact_builder import Misses
+from redraft.evaluators.reference.keyfacts import Misses
 from redraft.events import Noted, Observer
+from redraft.prompts.drafting import Outline, outline_text
 from redraft.prompts.judging import ASK_DOCUMENT, RANK_QUESTIONS, Candidate, DocumentQuestion
-from redraft.prompts.outlining import Outline, outline_text
 from redraft.text.chunks import MIN_BUDGET, chunk
 from redraft.text.cleaning import one_line
 from redraft.text.document_form import body_of

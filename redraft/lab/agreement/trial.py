@@ -1,27 +1,218 @@
-"""Judges beside people: every item is judged by every judge in a run of its own, which is found again and gone on with
-like any other.
-"""
+"""Every item of a dataset is judged by every judge, in runs that are found again; sweeps over judge settings."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
+from decimal import Decimal, InvalidOperation
+from itertools import count, product
+from random import Random
+from typing import Any
 
 from redraft.agents.accounts import together
-from redraft.domain import Document, Evaluation, Totals
+from redraft.agents.fact_checker import SUPPORTED
+from redraft.domain import Document, Evaluation, Totals, Usage
 from redraft.errors import BudgetError, StoreError, UsageError
+from redraft.evaluators.base import statements_of
+from redraft.evaluators.booookscore import CLEAR, Booookscore
+from redraft.evaluators.consensus import OPEN, UNJUDGED, mean
+from redraft.evaluators.consistency import CONSISTENT, Consistency
+from redraft.evaluators.faithfulness import Faithfulness
+from redraft.evaluators.metric_info import IN_PART, LEAST_SHARE
+from redraft.evaluators.similarity import similarity
 from redraft.events import PartDone, StageStarted
+from redraft.lab.agreement.formats import FORMATS, Format
 from redraft.lab.agreement.people import Dataset, HumanItem
-from redraft.lab.agreement.sweep import NO_SWEEP, Setting, Sweep, read_otherwise
-from redraft.lab.agreement.verdicts import of_sentences
+from redraft.llm.prices import PriceTable
 from redraft.readers.documents import parse
+from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
-from redraft.runs.model_pool import hire, located
-from redraft.runs.prepare import RunSpec
-from redraft.settings import DraftConfig, Evaluate, JudgeConfig
-from redraft.text.embeddings import Encoder, load_encoder
+from redraft.runs.forecast import forecast
+from redraft.runs.model_pool import hire, located, under_settings
+from redraft.runs.models import price_of, reasoning_reserve, resolve
+from redraft.runs.prepare import RunSpec, prepare
+from redraft.settings import DraftConfig, Evaluate, JudgeConfig, Limits
 from redraft.text.languages import reading
+from redraft.text.vectors import Encoder, load_encoder
+
+Verdicts = dict[int, bool]
+"""By the number of a sentence of ours whether it is right."""
+
+
+def of_sentences(evaluation: Evaluation, sentences: Sequence[str]) -> tuple[bool | None, ...] | None:
+    """A verdict for each of these sentences, paragraphs of the summary that was judged; None where the metric says
+    nothing of single sentences, or ends sentences so differently that nobody could tell which is which.
+
+    A sentence of theirs may be several of ours: it is wrong where one of them is.
+    """
+    read = _READ.get(evaluation.metric)
+    if read is None:
+        return None
+    parts = [len(statements_of(sentence)) for sentence in sentences]
+    if sum(parts) != len(statements_of("\n\n".join(sentences))):
+        return None
+    said = read(evaluation.details)
+    found: list[bool | None] = []
+    at = 1
+    for size in parts:
+        own = [said[n] for n in range(at, at + size) if n in said]
+        found.append(all(own) if own else None)
+        at += size
+    return tuple(found)
+
+
+def _of_claims(details: Mapping[str, Any]) -> Verdicts:
+    """A sentence is right where all of its claims are that there is a verdict on, and none only in part."""
+    found: Verdicts = {}
+    partly = set()
+    for claim in details.get("claims") or ():
+        if claim["verdict"] == IN_PART:
+            partly.add(claim["sentence"])
+        elif claim["verdict"] not in OPEN:
+            right = claim["verdict"] == CONSISTENT
+            found[claim["sentence"]] = found.get(claim["sentence"], True) and right
+    return {sentence: right for sentence, right in found.items() if not (right and sentence in partly)}
+
+
+def _by(fine: str) -> Callable[[Mapping[str, Any]], Verdicts]:
+    def read(details: Mapping[str, Any]) -> Verdicts:
+        listed = details.get("sentences")
+        return {
+            one["id"]: one["verdict"] == fine
+            for one in (listed if isinstance(listed, list) else ())
+            if one["verdict"] not in OPEN
+        }
+
+    return read
+
+
+_READ: Mapping[str, Callable[[Mapping[str, Any]], Verdicts]] = {
+    Consistency.name: _of_claims,
+    Faithfulness.name: _by(SUPPORTED),
+    Booookscore.name: _by(CLEAR),
+}
+
+
+SIMILARITY, THRESHOLD = "similarity", "threshold"
+READ = (SIMILARITY, THRESHOLD)
+"""What is only read otherwise."""
+ASKED = ("questions", "claims", "top_k", "stretch_tokens", "second_look", "batch", "repeat", "perspective")
+"""What a judge is asked otherwise, though nothing twice."""
+_BY_JUDGE = "judge"
+_MOST = 200
+
+Setting = tuple[tuple[str, str], ...]
+"""Names and values, as they were written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """The values of each setting, in the order in which they were given."""
+
+    values: Mapping[str, tuple[str, ...]]
+
+    @property
+    def asked(self) -> list[Setting]:
+        """All combinations of what is asked otherwise; one that is empty where nothing is."""
+        return self._combined(ASKED)
+
+    @property
+    def read(self) -> list[Setting]:
+        """All combinations of what is read otherwise; one that is empty where nothing is."""
+        return self._combined(READ)
+
+    @property
+    def reads(self) -> bool:
+        """Whether answers are read otherwise than they were judged."""
+        return any(name in self.values for name in READ)
+
+    def _combined(self, among: Sequence[str]) -> list[Setting]:
+        names = [name for name in self.values if name in among]
+        return [tuple(zip(names, one, strict=True)) for one in product(*(self.values[name] for name in names))]
+
+    def judging(self, base: JudgeConfig, asked: Setting) -> JudgeConfig:
+        """How is judged for all the readings of one combination: where one of these is the judge's own, it is asked."""
+        changes: dict[str, Any] = dict(asked)
+        if self.reads:
+            own = _BY_JUDGE in self.values.get(SIMILARITY, (base.similarity,))
+            changes |= {SIMILARITY: _BY_JUDGE if own else base.similarity, "second_look": False}
+        try:
+            return JudgeConfig.model_validate(base.model_dump() | changes)
+        except ValueError as error:
+            said = ", ".join(f"{name}={value}" for name, value in asked)
+            raise UsageError(f"--sweep: {said} cannot be", hint=str(error).splitlines()[-2].strip()) from error
+
+    def check(self, metric: str, base: JudgeConfig) -> None:
+        """Refuse what makes no difference, and what is settled otherwise."""
+        if not self.reads:
+            return
+        if metric != Consistency.name:
+            raise UsageError(f"--sweep: neither similarity nor threshold makes a difference to {metric}")
+        if base.repeat > 1 or "repeat" in self.values or "second_look" in self.values:
+            raise UsageError("--sweep: similarity and threshold are swept over the first answers of one judging")
+        for name in self.values.get(SIMILARITY, ()):
+            if name not in ("exact", "rouge1", "cosine", _BY_JUDGE):
+                raise UsageError(f"--sweep: there is no similarity {name!r}; there are exact, rouge1, cosine and judge")
+        for value in self.values.get(THRESHOLD, ()):
+            if not 0 <= float(value) < 1:
+                raise UsageError(f"--sweep: a threshold of {value} is not from 0 to less than 1")
+
+
+NO_SWEEP = Sweep({})
+
+
+def sweep_of(words: Iterable[str]) -> Sweep:
+    """The sweep that is written so: `similarity=exact,rouge1`, `threshold=0.2:0.7:0.1` from, to and in steps of."""
+    values: dict[str, tuple[str, ...]] = {}
+    for word in words:
+        name, _, listed = word.partition("=")
+        name = name.strip().replace("-", "_")
+        if name not in (*READ, *ASKED):
+            raise UsageError(f"--sweep: {name!r} cannot be swept", hint=f"there are {', '.join((*READ, *ASKED))}")
+        if name in values:
+            raise UsageError(f"--sweep: {name} stands twice", hint="give all its values at once, with commas")
+        found = [value for part in listed.split(",") for value in _values(word, part.strip()) if value]
+        if not found:
+            raise UsageError(f"--sweep: {word!r} has no values", hint="write NAME=VALUE,VALUE or NAME=FROM:TO:STEP")
+        values[name] = tuple(dict.fromkeys(found))
+    sweep = Sweep(values)
+    if len(sweep.asked) * len(sweep.read) > _MOST:
+        raise UsageError(f"--sweep: that is more than {_MOST} combinations", hint="leave some values out")
+    return sweep
+
+
+def _values(word: str, part: str) -> Iterable[str]:
+    if ":" not in part:
+        return [part]
+    try:
+        first, last, step = map(Decimal, part.split(":"))
+    except (ValueError, InvalidOperation):
+        raise UsageError(f"--sweep: {word!r} is no range", hint="write FROM:TO:STEP, as in 0.2:0.7:0.1") from None
+    if not (first <= last and step > 0 and (last - first) / step < _MOST):
+        raise UsageError(f"--sweep: {word!r} has no end", hint="write FROM:TO:STEP, as in 0.2:0.7:0.1")
+    return [str(first + n * step) for n in range(int((last - first) / step) + 1)]
+
+
+def read_otherwise(
+    evaluation: Evaluation, reading: Setting, base: JudgeConfig, encoder: Encoder | None
+) -> float | None:
+    """What the same answers come to by another similarity, or another threshold (LongSumEval, algorithm 1)."""
+    if not reading or not isinstance(claims := evaluation.details.get("claims"), list):
+        return evaluation.score
+    # What it may be was checked when the sweep was.
+    read = base.model_copy(update=dict(reading))
+    name, threshold, alike = read.similarity, float(read.threshold), similarity(read.similarity, encoder)
+    points: list[float] = []
+    for claim in claims:
+        if claim["verdict"] == UNJUDGED["verdict"]:
+            continue
+        answer = claim["expected"]
+        like = claim["likeness"] if name == _BY_JUDGE else alike(claim["found"], answer)
+        points.append(like if like > threshold else 0.0)
+    items = evaluation.judged + evaluation.unjudged
+    return mean(points) if len(points) >= LEAST_SHARE * items else None
+
 
 AGREE = "agree"
 """What its runs are made for."""
@@ -235,3 +426,73 @@ def _said(evaluation: Evaluation, item: HumanItem, run: str) -> ItemOutcome:
         run,
         failed,
     )
+
+
+_SEED = 0
+
+
+def format_named(name: str) -> Format:
+    """The format of this name."""
+    if name not in FORMATS:
+        raise UsageError(f"--format: there is no format {name!r}", hint=f"there are {', '.join(FORMATS)}")
+    return FORMATS[name]
+
+
+def human_field(dataset: Dataset, metric: str, named: str | None) -> str:
+    """What people were asked: the field that is named, or the one that is about what the metric measures."""
+    there = list(dataset.fields)
+    if named is not None:
+        if named not in there:
+            raise UsageError(f"--human: people were not asked about {named!r}", hint=f"there are {', '.join(there)}")
+        return named
+    meant = [name for name, field in dataset.fields.items() if metric in field.metrics]
+    if meant or len(there) == 1:
+        return (meant or there)[0]
+    raise UsageError(
+        f"people were asked about {', '.join(there)}, and nobody can tell which of it {metric} measures",
+        hint=f"say which: --human {there[0]}",
+    )
+
+
+def chosen(dataset: Dataset, most: int | None) -> Dataset:
+    """All items, or about so many: those of documents that are drawn at random, the last of them in part."""
+    if most is None or most >= len(dataset.items):
+        return dataset
+    documents = sorted({item.document for item in dataset.items})
+    order = {name: at for at, name in enumerate(Random(_SEED).sample(documents, len(documents)))}
+    kept = sorted(range(len(dataset.items)), key=lambda n: (order[dataset.items[n].document], n))[:most]
+    return replace(dataset, items=tuple(dataset.items[n] for n in sorted(kept)))
+
+
+def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) -> Table:
+    """The calls of each judge under each setting that is asked about anew."""
+    design.sweep.check(design.metric, design.judging)
+    documents = documents_of(dataset)
+    rows: list[tuple[str | int | float | None, ...]] = []
+    for way in design.ways:
+        calls, used = _asked(dataset, way, documents)
+        model = under_settings(hire(resolve(way.settings), way.judging, Limits(), None))["judge"]
+        price = price_of(model, prices)
+        thinking = Usage(used.prompt_tokens, used.completion_tokens + calls * reasoning_reserve(model))
+        setting = ", ".join(f"{name} {value}" for name, value in way.setting)
+        cost = None if price is None else price.of(thinking)
+        rows.append((way.judge, setting, calls, used.prompt_tokens, used.completion_tokens, cost))
+    return Table(
+        "plan",
+        "What it comes to at most",
+        "Every item is judged once by every judge under every setting that asks otherwise; similarity and threshold ask"
+        " nothing. A pack of questions and key facts are built once for each document and counted for each item:"
+        " mostly it comes to less. Prices are in USD.",
+        "Nothing was asked and nothing stored; what is known already costs nothing.",
+        ("judge", "setting", "calls", "prompt tokens", "reply tokens", "USD"),
+        tuple(rows),
+    )
+
+
+def _asked(dataset: Dataset, way: JudgeSetting, documents: Mapping[str, Document]) -> tuple[int, Usage]:
+    calls, prompt, reply = 0, 0, 0
+    for item in dataset.items:
+        prepared = prepare(documents[item.document], way.settings, given=item.text)
+        found = forecast(prepared, way.order(item))
+        calls, prompt, reply = calls + found.calls, prompt + found.prompt_tokens, reply + found.completion_tokens
+    return calls, Usage(prompt, reply)

@@ -11,7 +11,7 @@ from redraft.lab.doctor.checkup import Patient, ProbeRun, check_aims, sittings
 from redraft.lab.doctor.probes import texts
 from redraft.lab.experiments.plan import PlanStep, table_of
 from redraft.llm.prices import PriceTable
-from redraft.report.reports.tables import Table
+from redraft.report.tables import Table
 from redraft.runs.forecast import forecast
 from redraft.runs.model_pool import hire, under_settings
 from redraft.runs.models import price_of

@@ -22,7 +22,7 @@ from redraft.lab.experiments.runner import GuardedStage, RunBatch, by_status, fa
 from redraft.llm.prices import PriceTable
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkMarks
 from redraft.report.history.certificates import Certificate, certificate
-from redraft.report.reports.tables import Table, figure, mean, plain, unmarked
+from redraft.report.tables import Table, figure, mean, plain, unmarked
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.model_pool import hire, located
 from redraft.runs.prepare import Prepared, RunSpec, prepare

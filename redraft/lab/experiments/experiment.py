@@ -10,11 +10,10 @@ from typing import Any, Generic, Protocol, TypeVar, TypeVarTuple
 
 from redraft.domain import Document, Totals
 from redraft.errors import BudgetError
-from redraft.evaluators.bootstrap import RESAMPLES
+from redraft.evaluators.consensus import RESAMPLES
 from redraft.llm.prices import PriceTable
 from redraft.report.dossier.comparison.sides import LEAST, interval_of_mean
-from redraft.report.reports.report import Report
-from redraft.report.reports.tables import Cell, Table, mean, plain
+from redraft.report.tables import Cell, Report, Table, mean, plain
 from redraft.runs.experiment_runner import ExperimentRunner
 
 Ts = TypeVarTuple("Ts")

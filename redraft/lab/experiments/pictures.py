@@ -11,14 +11,12 @@ from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments.context.facts import ALL_STEPS, ANYWHERE, FATES, PLACES, REFERENCE
 from redraft.lab.experiments.experiment import Record, different, melted, number, records_of
 from redraft.lab.experiments.hamlet.experiment import FIFTHS, LEVEL_COLUMNS, WHOLE
-from redraft.report.plots.costs import CostPoint, ScoreAgainstCost
 from redraft.report.plots.curves import Curve, CurvePoint, Densities, Trend, Trends
-from redraft.report.plots.differences import Differences, PlottedDifference
-from redraft.report.plots.grids import Grid, Grids
-from redraft.report.plots.parts import DocumentPart, Parts
+from redraft.report.plots.figure import Grid, Grids
 from redraft.report.plots.picture import Plot
-from redraft.report.plots.shares import ShareBar, Shares
-from redraft.report.reports.tables import Cell, Table
+from redraft.report.plots.scores import CostPoint, Differences, PlottedDifference, ScoreAgainstCost
+from redraft.report.plots.shares import DocumentPart, Parts, ShareBar, Shares
+from redraft.report.tables import Cell, Table
 
 Draw = Callable[[Table], Mapping[str, Plot]]
 """Draws the pictures of a table, each under the name of its file. What it needs stands in the cells."""

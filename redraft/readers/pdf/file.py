@@ -13,8 +13,8 @@ import pypdfium2.raw as raw
 
 from redraft.errors import DocumentError
 from redraft.readers.builder import TITLE_WIDTH, Anchor, Builder, ReadText, Run
-from redraft.readers.extent import Extent
 from redraft.readers.formats import MOST_ENTRIES
+from redraft.readers.matter import Extent
 from redraft.readers.pdf.layout import Edges, Paragraph, PdfLine, in_order, paragraphs
 from redraft.readers.pdf.lines import PageText
 from redraft.readers.tokens import size

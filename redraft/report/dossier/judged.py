@@ -18,8 +18,8 @@ from redraft.report.dossier.contents import (
     PromptText,
     Score,
 )
-from redraft.report.history.family import piece_said
 from redraft.report.history.results import Result
+from redraft.report.history.trace import piece_said
 from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line, scrubbed, scrubbed_all
 

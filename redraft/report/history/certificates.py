@@ -16,7 +16,7 @@ from redraft.builtin.facade import IDENTITY
 from redraft.domain import Evaluation, content_id
 from redraft.evaluators.metric_info import SELF_CHECK, known, self_checks
 from redraft.settings import EXTRACTIVE, FIGURES, JudgeConfig
-from redraft.store.agreements import Agreement, JudgeSetup
+from redraft.store.judgments import Agreement, JudgeSetup
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line

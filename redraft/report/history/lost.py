@@ -8,17 +8,17 @@ from typing import Literal
 
 from redraft.domain import Evaluation, Evidence, Finding, KeyFact, KeyFacts, Pack, PackQuestion, Parent, Span
 from redraft.errors import RunError
-from redraft.report.history.family import GIVEN_SAID, Member
 from redraft.report.history.lineage import NEAR, NOTHING_SAID, Lineage, Said, Tracer, came_up
 from redraft.report.history.quotes import FactKey, StatedFact, held_of
 from redraft.report.history.results import document_read, finding_json
+from redraft.report.history.trace import GIVEN_SAID, Member
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.embeddings import Encoder
 from redraft.text.languages import reading
 from redraft.text.origin_chains import Composed
 from redraft.text.origins import Link, Origins
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
+from redraft.text.vectors import Encoder
 
 
 @dataclass(frozen=True, slots=True)

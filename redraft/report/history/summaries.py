@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict
 
 from redraft.report.history.certificates import self_checked
-from redraft.report.history.comparison import preferred
+from redraft.report.history.results import preferred
 from redraft.report.history.trace import scores_of
 from redraft.settings import GIVEN_STRATEGY, ExperimentPart
 from redraft.store.runs import Run

@@ -1,21 +1,220 @@
-"""What the store knows of a refinement, round by round. Pure reading: nothing is asked and nothing is stored."""
+"""The trace of a run: its rounds, and the runs it was forked from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from pydantic_core import to_jsonable_python
 
-from redraft.domain import REVIEW, Document, Draft, Evaluation, Finding, Round
+from redraft.domain import (
+    GIVEN,
+    NO_REVISION_OF,
+    REVIEW,
+    REVISION_OF,
+    Document,
+    Draft,
+    Evaluation,
+    Finding,
+    Parent,
+    Piece,
+    Round,
+    Span,
+    content_id,
+)
 from redraft.errors import RunError
 from redraft.evaluators.panel import withdrawn
+from redraft.graphs.job import highest
 from redraft.report.history.certificates import Certificate, certificates
 from redraft.report.history.results import Result, comparison_json, figures, finding_json, read_result
 from redraft.rulings import Lookup
 from redraft.settings import FIGURES
 from redraft.store.runs import Run
 from redraft.store.store import Store
+from redraft.text.cleaning import one_line
+
+_TITLE = 60
+GIVEN_SAID = "the summary that was given"
+"""What people call a draft that somebody has brought along: what it was made from nobody knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A draft or a partial summary, and what it was made from."""
+
+    run: str
+    name: str
+    """The id of the draft, or which piece of the run it is."""
+    said: str
+    """What people call it."""
+    level: int | None
+    """Of a piece; None for a draft."""
+    text: str
+    parents: tuple[Parent, ...]
+    inferred: bool = False
+    """Whether what it was made from is not on record, and follows from the chunks that it is about."""
+
+    @property
+    def key(self) -> str:
+        """Which text of all runs it is."""
+        return f"{self.run}:{self.name}"
+
+
+class Family:
+    """Finds the members of one draft's family, each read once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._runs: dict[str, _Relatives] = {}
+        self._members: dict[tuple[str, str], Member] = {}
+
+    def draft(self, key: str) -> Member:
+        """A draft with what it was made from."""
+        made = self._store.runs.draft(key)
+        found = self._members.get((made.run, key))
+        if found is None:
+            relatives = self._relatives(made.run)
+            recorded = relatives.recorded.get(key)
+            parents = recorded or tuple(self._inferred_of_draft(made, relatives))
+            # Of a summary that was given nobody can have a record.
+            inferred = recorded is None and made.node != GIVEN
+            found = Member(made.run, key, _draft_said(made), None, made.text, parents, inferred)
+            self._members[made.run, key] = found
+        return found
+
+    def above(self, parent: Parent, run: str) -> Member | None:
+        """Whoever has the text of a parent; None for the document, and for a text that was written anew since."""
+        if not parent.node:
+            return None
+        if "/" not in parent.node:
+            return self.draft(parent.node)
+        relatives = self._relatives(run)
+        piece = relatives.pieces.get(parent.node)
+        if piece is None or content_id(piece.text) != parent.text:
+            piece = self._store.runs.piece_of(run, parent.text)
+        return None if piece is None else self._piece(piece, relatives)
+
+    def in_order(self, last: Member) -> Iterator[Member]:
+        """Everybody that a draft goes back to, each after all of its own parents; itself is the last."""
+        done: set[str] = set()
+        waiting = [last]
+        while waiting:
+            member = waiting[-1]
+            open_still = [one for one in self.parents(member) if one is not None and one.key not in done]
+            if open_still:
+                waiting.extend(reversed(open_still))
+                continue
+            waiting.pop()
+            if member.key not in done:
+                done.add(member.key)
+                yield member
+
+    def read(self, run: str) -> Span | None:
+        """What of the document was read in a run; None where its chunks are not known any more."""
+        relatives = self._relatives(run)
+        return relatives.document if relatives.chunks else None
+
+    def parents(self, member: Member) -> list[Member | None]:
+        """Whoever has the texts that a member was made from, in their order."""
+        return [self.above(parent, member.run) for parent in member.parents]
+
+    def _piece(self, piece: Piece, relatives: _Relatives) -> Member:
+        place = (relatives.run.id, piece.name)
+        if place not in self._members:
+            recorded = relatives.recorded.get(piece.name)
+            parents = recorded or tuple(_inferred_of_piece(piece, relatives))
+            said = piece_said(piece, relatives.chapters)
+            self._members[place] = Member(*place, said, piece.level, piece.text, parents, recorded is None)
+        return self._members[place]
+
+    def _relatives(self, run: str) -> _Relatives:
+        if run not in self._runs:
+            known = self._store.runs.get(run)
+            pieces = {piece.name: piece for piece in self._store.runs.pieces(run)}
+            chunks = self._store.chunks(known)
+            ends = [chunk.span for chunk in chunks]
+            chapters = [one.title for one in self._store.chapters.of(run)]
+            self._runs[run] = _Relatives(known, pieces, self._store.ancestry.of(run), ends, chapters)
+        return self._runs[run]
+
+    def _inferred_of_draft(self, draft: Draft, relatives: _Relatives) -> Iterator[Parent]:
+        """What a draft without a record was made from: what it revises, the pieces at the top, or else the document."""
+        document = relatives.document
+        for opening in (NO_REVISION_OF, REVISION_OF):
+            if draft.node.startswith(opening):
+                yield Parent.of_draft(self._store.runs.draft(draft.node.removeprefix(opening)))
+                if opening == REVISION_OF:
+                    yield Parent("evidence", relatives.run.document, document)
+                return
+        if draft.node == GIVEN and (origin := self._forked_from(draft, relatives.run)):
+            yield Parent.of_draft(origin)
+            return
+        pieces = () if draft.node == GIVEN else highest(list(relatives.pieces.values()))
+        if pieces:
+            yield from map(Parent.of_piece, pieces)
+        else:
+            yield Parent("excerpt", relatives.run.document, document)
+
+    def _forked_from(self, draft: Draft, run: Run) -> Draft | None:
+        """The draft that a fork went on from; None where it is none, or that run has been forgotten."""
+        if run.parent is None:
+            return None
+        try:
+            self._store.runs.get(run.parent)
+        except RunError:
+            return None
+        drafts = self._store.runs.drafts(run.parent)
+        return next((one for one in drafts if one.text == draft.text), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Relatives:
+    """What is on record of the texts of one run."""
+
+    run: Run
+    pieces: dict[str, Piece]
+    recorded: dict[str, tuple[Parent, ...]]
+    chunks: list[Span]
+    chapters: list[str]
+
+    @property
+    def document(self) -> Span:
+        """All of the document that was read."""
+        return Span(0, self.chunks[-1].end if self.chunks else 0)
+
+
+def _inferred_of_piece(piece: Piece, relatives: _Relatives) -> Iterator[Parent]:
+    """The pieces of the level below that are about the same chunks; at the lowest level these chunks themselves."""
+    below = [
+        one
+        for one in relatives.pieces.values()
+        if one.level == piece.level - 1 and one.first_chunk >= piece.first_chunk and one.last_chunk <= piece.last_chunk
+    ]
+    if below:
+        yield from map(Parent.of_piece, below)
+        return
+    chunks = relatives.chunks[piece.first_chunk : piece.last_chunk + 1]
+    if chunks:
+        yield Parent("excerpt", relatives.run.document, Span(chunks[0].start, chunks[-1].end))
+
+
+def piece_said(piece: Piece, chapters: Sequence[str] = ()) -> str:
+    """What people call a partial summary: by the chunks that it is about, or by the titles of these where they are
+    chapters."""
+    first, last = piece.first_chunk + 1, piece.last_chunk + 1
+    chunks = f"chunk {first}" if first == last else f"chunks {first} to {last}"
+    if chapters:
+        ends = [one_line(chapters[at], _TITLE) for at in (piece.first_chunk, piece.last_chunk)]
+        chunks = " to ".join(f"“{title}”" for title in dict.fromkeys(ends))
+    level = f"level {piece.level} " if piece.level else ""
+    return f"{level}summary of {chunks}{', shortened' if piece.step else ''}"
+
+
+def _draft_said(draft: Draft) -> str:
+    if draft.node == GIVEN:
+        return GIVEN_SAID
+    return f"draft {draft.round}" if draft.round else "the first draft"
+
 
 # What is said of a draft without a score: a person's requests, and the figures.
 _UNSCORED = {REVIEW, *FIGURES}

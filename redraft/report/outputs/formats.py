@@ -1,17 +1,20 @@
-"""The output formats by file name: text, Markdown, bullets, HTML and DOCX."""
+"""Output formats by name, and templates of one's own."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import PurePath
 from typing import Literal, get_args
 
+from redraft.errors import UsageError
 from redraft.report.outputs import formats
 from redraft.report.outputs.docx import docx
 from redraft.report.outputs.html import html
 from redraft.report.outputs.paper import Block, Paper, PaperPart
-from redraft.text.cleaning import one_line
+from redraft.text.cleaning import clean, one_line
 from redraft.text.sentences import sentences
 
 # What makes links, images, notes and HTML of a text that may have been written for other readers. Everything else of
@@ -102,3 +105,122 @@ def format_of(name: str) -> Format:
 def written(paper: Paper, form: Format) -> str | bytes:
     """A paper in one of the formats but JSON."""
     return _WRITERS[form](paper)
+
+
+_HEADING = re.compile(r"(#{1,6})[^\S\n]+(\S.*?)(?:[^\S\n]+#+)?[^\S\n]*")
+_LIMIT = re.compile(r"\s*\(\s*(?:(?:at most|up to|max\.?)\s+)?(\d{1,7})\s+words?\s*\)", re.IGNORECASE)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_LONGEST_TITLE, _LONGEST_INSTRUCTION, _MOST_SECTIONS, _LEAST_WORDS = 200, 2_000, 100, 10
+_EXAMPLE = "## Findings (120 words)"
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateSection:
+    """A heading of a template, and the line that it stands on. `words` is None for one that is a heading alone."""
+
+    title: str
+    level: int
+    line: int
+    words: int | None = None
+    instruction: str = ""
+
+    @property
+    def query(self) -> str:
+        """What the document is asked for it."""
+        return f"{self.title}: {self.instruction}" if self.instruction else self.title
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """The headings of a form, in their order."""
+
+    name: str
+    sections: tuple[TemplateSection, ...]
+
+    @property
+    def drafted(self) -> tuple[TemplateSection, ...]:
+        """Those that something is to be written under."""
+        return tuple(one for one in self.sections if one.words is not None)
+
+
+def read_template(text: str, name: str, words: int | None = None) -> Template:
+    """The template of this text. `words` is the limit of sections that have none of their own."""
+    found = list(_sections(clean(text), name))
+    if not found:
+        raise UsageError("the template has no heading", place=name, hint=f"begin with one, such as {_EXAMPLE}")
+    if len(found) > _MOST_SECTIONS:
+        at = found[_MOST_SECTIONS].line
+        raise _wrong(at, f"a template has at most {_MOST_SECTIONS} headings", name, "make two templates of it")
+    above = [one.level < after.level for one, after in pairwise(found)] + [False]
+    # A document of a word processor has its title beside its headings, and not above them.
+    above[0] = above[0] or (found[0].level == 1 and len(found) > 1)
+    settled = [_settled(one, name, words, above=it) for one, it in zip(found, above, strict=True)]
+    _check_twins(settled, name)
+    return Template(name, tuple(settled))
+
+
+def _sections(text: str, name: str) -> Iterator[TemplateSection]:
+    """The headings with all that stands below each; a comment counts as the lines that it takes up."""
+    lines = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), text).split("\n")
+    titled: tuple[int, re.Match[str]] | None = None
+    below: list[str] = []
+    for number, line in enumerate(lines, 1):
+        heading = _HEADING.fullmatch(line)
+        if heading is None:
+            if titled is None and line.strip():
+                raise _wrong(number, "there is text before the first heading", name, f"begin with one: {_EXAMPLE}")
+            below.append(line)
+            continue
+        if titled is not None:
+            yield _section(*titled, below, name)
+        titled, below = (number, heading), []
+    if titled is not None:
+        yield _section(*titled, below, name)
+
+
+def _section(line: int, heading: re.Match[str], below: Sequence[str], name: str) -> TemplateSection:
+    said = one_line(heading[2])
+    limit = _LIMIT.search(said) if said.endswith(")") else None
+    limit = limit if limit and limit.end() == len(said) else None
+    title = said[: limit.start()].strip() if limit else said
+    instruction = one_line(" ".join(below))
+    if not title or len(title) > _LONGEST_TITLE:
+        what = f"longer than {_LONGEST_TITLE} characters" if title else "missing"
+        raise _wrong(line, f"the title is {what}", name, f"write a short one, as in {_EXAMPLE}")
+    if len(instruction) > _LONGEST_INSTRUCTION:
+        most = f"{_LONGEST_INSTRUCTION:,} characters"
+        raise _wrong(line, f"what belongs under {title!r} takes more than {most}", name, "say it in fewer words")
+    return TemplateSection(title, len(heading[1]), line, int(limit[1]) if limit else None, instruction)
+
+
+def _settled(one: TemplateSection, name: str, words: int | None, *, above: bool) -> TemplateSection:
+    """The section with its limit: its own, or that of all."""
+    if one.words is None and not one.instruction and above:
+        return one
+    limit = one.words if one.words is not None else words
+    if limit is None:
+        raise _wrong(
+            one.line,
+            f"the section {one.title!r} has no limit",
+            name,
+            f"write ({_LIMIT_EXAMPLE}) behind its title, or give --words for all that have none",
+        )
+    if limit < _LEAST_WORDS:
+        raise _wrong(one.line, f"a limit is at least {_LEAST_WORDS} words", name, f"write ({_LIMIT_EXAMPLE}), or so")
+    return TemplateSection(one.title, one.level, one.line, limit, one.instruction)
+
+
+_LIMIT_EXAMPLE = "120 words"
+
+
+def _check_twins(sections: Sequence[TemplateSection], name: str) -> None:
+    seen: dict[tuple[str, int | None], int] = {}
+    for one in sections:
+        first = seen.setdefault((one.query, one.words), one.line)
+        if first != one.line and one.words is not None:
+            same = f"the section {one.title!r} is the same as that of line {first}"
+            raise _wrong(one.line, same, name, "say what else belongs there, or leave one out")
+
+
+def _wrong(line: int, what: str, name: str, hint: str) -> UsageError:
+    return UsageError(f"line {line}: {what}", place=name, hint=hint)

@@ -8,7 +8,7 @@ from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.report.dossier.contents import Dossier, FindingEntry, PlaceEntry, RoundEntry, SentenceEntry
 from redraft.report.history.lineage import came_up
 from redraft.report.pages.formatting import capitalized, certainty, many, score, shortened, spaced
-from redraft.report.reports.tables import unmarked
+from redraft.report.tables import unmarked
 from redraft.settings import FIGURES
 from redraft.text.places import on_pages, place_said
 

@@ -16,8 +16,8 @@ from redraft.report.pages.dossier import Assets
 from redraft.report.pages.formatting import many
 from redraft.report.plots.figure import figure
 from redraft.report.plots.picture import Plot
-from redraft.report.reports.tables import Cell, Table
-from redraft.report.reports.tables import figure as number
+from redraft.report.tables import Cell, Table
+from redraft.report.tables import figure as number
 from redraft.text.cleaning import one_line
 
 STYLES = ("plots.css", "base.css", "report.css")

@@ -1,4 +1,4 @@
-"""A plot on a page: the picture for wide and for narrow columns, how to read it, and its numbers as a table."""
+"""A figure with its table, and grids of values."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import groupby
+from typing import NamedTuple
 
-from redraft.report.plots.axes import Linear
-from redraft.report.plots.canvas import Canvas
+from redraft.report.plots.axes import Bands, Linear
+from redraft.report.plots.canvas import MARGIN, NORMAL, SMALL, Canvas, text_width
 from redraft.report.plots.picture import (
     GOAL,
     NARROW,
@@ -19,12 +20,151 @@ from redraft.report.plots.picture import (
     Picture,
     PictureStyle,
     Plot,
+    apart,
     data,
     finite,
     isolated,
     series,
     shown,
 )
+
+_ROW, _CELL, _WIDEST_CELL, _HEAD = 26.0, 44.0, 80.0, 66.0
+# The darkest shade still leaves the number in it readable on light and on dark paper.
+_DARKEST = 0.5
+_MOST_ROWS, _MOST_COLUMNS = 60, 30
+_NAMES = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """One panel: a row of values for each row's name."""
+
+    name: str
+    values: Sequence[Sequence[Number]]
+
+
+class _Panel(NamedTuple):
+    """So many columns of a grid side by side."""
+
+    grid: Grid
+    columns: range
+    left: float
+    bands: Bands
+
+
+@dataclass(frozen=True, slots=True)
+class Grids:
+    """Panels with the same rows and columns, one below the other, on one scale of shades."""
+
+    grids: Sequence[Grid]
+    rows: Sequence[str]
+    columns: Sequence[str]
+    row_name: str
+    column_name: str
+    measure: str
+    title: str
+
+    def picture(self, look: PictureStyle = WIDE) -> Picture:
+        """The panels, each cell with its number."""
+        table = data(
+            (self.title, self.row_name, *self.columns),
+            (
+                [grid.name, row, *(self._value(grid, at, column) for column in range(len(self.columns)))]
+                for grid in self.grids
+                for at, row in enumerate(self.rows)
+            ),
+        )
+        canvas = Canvas("grids", self.title, look, table)
+        top = canvas.heading()
+        values = [value for grid in self.grids for row in grid.values for value in map(finite, row)]
+        if not any(value is not None for value in values) or not self.rows or not self.columns:
+            return canvas.picture(canvas.nothing(top), "Nothing was measured.", "Nothing was measured.")
+        shades = Linear.over([0, *values]).drawn(0, _DARKEST)
+        canvas.text(MARGIN, top + SMALL, self.measure, ink="muted", room=canvas.width - 2 * MARGIN)
+        top += SMALL + 6
+        height = _HEAD + _ROW * len(self.rows[:_MOST_ROWS]) + 12
+        panels, across = self._panels(canvas)
+        for at, panel in enumerate(panels):
+            self._draw(canvas, top + height * (at // across), panel, shades)
+        end = top + height * -(-len(panels) // across)
+        caption = (
+            f"Each cell is {self.measure}: the stronger its shade, the higher. A dash is what was not measured. "
+            f"From top to bottom: {self.row_name}; from left to right: {self.column_name}."
+        )
+        told = " ".join(self._told(grid) for grid in self.grids)
+        return canvas.picture(end, caption, f"{self.measure}, by {self.row_name} and {self.column_name}. {told}")
+
+    def _panels(self, canvas: Canvas) -> tuple[list[_Panel], int]:
+        """The panels, and how many of them stand side by side."""
+        names = min(canvas.width * _NAMES, max(map(text_width, (*self.rows[:_MOST_ROWS], self.row_name))))
+        columns = range(len(self.columns[:_MOST_COLUMNS]))
+        cell = max(_CELL, min(_WIDEST_CELL, max(map(text_width, self.columns)) + 6))
+        most = max(1, int((canvas.width - 2 * MARGIN - names - 8) // cell))
+        # Where the columns do not fit side by side they go on in another panel.
+        each = -(-len(columns) // -(-len(columns) // most))
+        parts = [(grid, columns[at : at + each]) for grid in self.grids for at in range(0, len(columns), each)]
+        across = min(len(parts), int((canvas.width - MARGIN) // (names + each * cell + 8 + MARGIN)) or 1)
+        places = Bands(("",) * across).drawn(MARGIN / 2, canvas.width - MARGIN / 2)
+        panels = []
+        for number, (grid, some) in enumerate(parts):
+            left = places.begin(number % across) + MARGIN / 2
+            start, end = left + names + 8, left + places.width - MARGIN
+            # The last of them is no wider than it needs, so that cells are equally wide in all.
+            bands = Bands(tuple(self.columns[at] for at in some)).drawn(start, start + (end - start) * len(some) / each)
+            panels.append(_Panel(grid, some, left, bands))
+        return panels, across
+
+    def _draw(self, canvas: Canvas, top: float, panel: _Panel, shades: Linear) -> None:
+        """One panel from its name down to its last row."""
+        left, bands = panel.left, panel.bands
+        y, room = top + SMALL + 10, bands.start - 8 - left
+        canvas.text(left, y, panel.grid.name, size=NORMAL, bold=True, room=canvas.width - MARGIN - left)
+        middle, wide = (bands.start + bands.end) / 2, bands.end - bands.start
+        canvas.text(middle, y + 20, self.column_name, anchor="middle", ink="muted", room=wide)
+        y += 38
+        canvas.text(bands.start - 8, y, self.row_name, anchor="end", ink="muted", room=room + 0.01)
+        columns, rows = apart(self.columns), apart(self.rows)
+        for at, name in enumerate(bands.names):
+            canvas.text(bands.place(at), y, name, anchor="middle", room=bands.step - 4, brief=columns[name])
+        for at, name in enumerate(self.rows[:_MOST_ROWS]):
+            middle = top + _HEAD + _ROW * (at + 0.5)
+            canvas.text(bands.start - 8, middle + 4, name, anchor="end", room=room + 0.01, brief=rows[name])
+            for number, column in enumerate(panel.columns):
+                corner = (bands.begin(number) + 1, middle - _ROW / 2 + 1)
+                _cell(canvas, corner, bands.step - 2, self._value(panel.grid, at, column), shades)
+
+    def _value(self, grid: Grid, row: int, column: int) -> Number:
+        if row >= len(grid.values) or column >= len(grid.values[row]):
+            return None
+        return finite(grid.values[row][column])
+
+    def _told(self, grid: Grid) -> str:
+        rows = (
+            f"{isolated(name)}: "
+            + ", ".join(shown(self._value(grid, at, column)) for column in range(len(self.columns)))
+            for at, name in enumerate(self.rows)
+        )
+        return f"{isolated(grid.name)}: {'; '.join(rows)}."
+
+
+def _cell(canvas: Canvas, corner: tuple[float, float], width: float, value: Number, shades: Linear) -> None:
+    (x, y), height = corner, _ROW - 2
+    if value is not None:
+        box = canvas.add("rect", class_="plot-f1", x=x, y=y, width=width, height=height)
+        box.set("fill-opacity", f"{max(0.0, shades.place(value)):.2f}")
+    edge = canvas.add("rect", class_="plot-axis", fill="none", x=x, y=y, width=width, height=height)
+    edge.set("stroke", "currentColor")
+    edge.set("stroke-width", "0.8")
+    if value is None:
+        edge.set("stroke-dasharray", "3 3")
+    canvas.text(x + width / 2, y + height / 2 + 4.5, _digits(value), anchor="middle", room=width - 2)
+
+
+def _digits(value: Number) -> str:
+    """A number of a cell, in as many digits as those of its neighbours; what is there is not rounded to nothing."""
+    if value is None or abs(value) >= 10 or 0 < abs(value) < 0.005:
+        return shown(value)
+    return f"{value:.2f}".replace("-", "−")
 
 
 def figure(plot: Plot, prefix: str = "") -> str:
@@ -40,11 +180,11 @@ def figure(plot: Plot, prefix: str = "") -> str:
 def table(data: Data) -> str:
     """The HTML of the table behind a picture, rounded for readers; what was not measured is a dash."""
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in data.columns)
-    rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in data.rows)
+    rows = "".join(f"<tr>{''.join(map(_cell_of_figure, row))}</tr>" for row in data.rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
-def _cell(cell: Cell) -> str:
+def _cell_of_figure(cell: Cell) -> str:
     if isinstance(cell, str):
         return f"<td>{escape(cell)}</td>"
     words = f"{cell:,}" if isinstance(cell, int) else shown(cell)

@@ -1,29 +1,25 @@
-"""A database on a Postgres server, by a pool of connections.
-
-What differs from a file is all in this folder: the statements' dialect; that who writes alone has a lock to itself,
-which all who write beside each other share, each with a lock of its own for every name that it gives; that claims are
-locks of a session; and that LangGraph's checkpoints are tables beside ours. Everything is in a schema of its own, so
-that the database may have other programs' tables too.
-
-Whoever holds a lock holds others up, so a transaction waits as little as may be while it does. Its statements go out
-without waiting for what they bring, and its locks are let go of before the server's disk has it: what comes after it
-on the same way, and is waited for, is there when that disk has all that came before.
-"""
+"""Connections to PostgreSQL, and checkpoints in it."""
 
 from __future__ import annotations
 
+import asyncio
 import math
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, AsyncExitStack, contextmanager
+from typing import Any
 
 import psycopg
-from psycopg_pool import ConnectionPool
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import AsyncConnectionPool, ConnectionPool
 from typing_extensions import override
 
 from redraft.errors import StoreError
-from redraft.store.connection import BUSY_SECONDS, Connection, Raw, Values
+from redraft.store.checkpoints import OF_RUN
+from redraft.store.connection import BUSY_SECONDS, Checkpoints, Connection, Raw, Values
 from redraft.store.database import shown
 from redraft.store.postgres.claims import PostgresClaims, lock_number
 from redraft.store.postgres.server import (
@@ -247,3 +243,98 @@ def _require_ours(connection: PostgresConnection) -> None:
         if not connection.row("SELECT 1 FROM pg_namespace WHERE nspname = ?", (SCHEMA,)):
             raw.execute(f"CREATE SCHEMA {SCHEMA}")
         raw.execute(f"CREATE TABLE IF NOT EXISTS {_RECORD} (name text PRIMARY KEY)")
+
+
+_TEXT_ID = "[0-9a-f]{64}"
+_TABLES = {
+    "checkpoints": "checkpoint::text",
+    "checkpoint_blobs": "encode(blob, 'escape')",
+    "checkpoint_writes": "encode(blob, 'escape')",
+}
+
+
+class PostgresCheckpoints(Checkpoints):
+    """Those of one database."""
+
+    def __init__(self, connection: PostgresConnection) -> None:
+        self.connection = connection
+
+    @override
+    def explained(self) -> AbstractContextManager[None]:
+        return self.connection.explained()
+
+    @override
+    def forget(self, runs: Sequence[str]) -> None:
+        with self.connection.writing() as raw:
+            for table in self._tables():
+                raw.executemany(f"DELETE FROM {table} WHERE {OF_RUN}", [{"run": run} for run in runs])  # noqa: S608
+
+    @override
+    def bytes_of(self, runs: Sequence[str]) -> int:
+        return sum(self._bytes(f"WHERE {OF_RUN}", {"run": run}) for run in runs)
+
+    @override
+    def texts(self, without: Sequence[str]) -> set[str]:
+        named = {f"run{at}": run for at, run in enumerate(without)}
+        others = " AND ".join(f"NOT {OF_RUN.replace(':run', f':{name}')}" for name in named) or "true"
+        found: set[str] = set()
+        for table, column in self._tables().items():
+            query = f"SELECT DISTINCT (regexp_matches({column}, '{_TEXT_ID}', 'g'))[1] AS id FROM {table}"  # noqa: S608
+            found |= {row["id"] for row in self.connection.rows(f"{query} WHERE {others}", named)}
+        return found
+
+    @override
+    def compact(self) -> None:
+        """They are compacted with the tables beside them."""
+
+    @property
+    @override
+    def size(self) -> int:
+        return self._bytes()
+
+    def _bytes(self, where: str = "", named: Mapping[str, object] | None = None) -> int:
+        queries = [f"SELECT sum(pg_column_size(t.*)) AS n FROM {table} t {where}" for table in self._tables()]  # noqa: S608
+        rows = (self.connection.row(query, named or {}) for query in queries)
+        return sum(int(row["n"] or 0) for row in rows if row)
+
+    def _tables(self) -> dict[str, str]:
+        """Those that there are: a saver makes them when it is first used."""
+        rows = self.connection.rows("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")
+        there = {row["tablename"] for row in rows}
+        return {table: column for table, column in _TABLES.items() if table in there}
+
+    @override
+    def close(self) -> None:
+        """They are closed with the tables beside them."""
+
+
+_TRY_LOCK = f"SELECT pg_try_advisory_lock({lock_number('checkpoints')}) AS ours"
+_UNLOCK = f"SELECT pg_advisory_unlock({lock_number('checkpoints')})"
+
+
+async def on_a_server(checkpoints: Checkpoints, closing: AsyncExitStack) -> AsyncPostgresSaver:
+    """The saver for the checkpoints of a store on a server, to be closed by the stack."""
+    assert isinstance(checkpoints, PostgresCheckpoints)
+    given: dict[str, Any] = {**arguments(checkpoints.connection.address), "prepare_threshold": 0}
+    pool: AsyncConnectionPool[AsyncConnection[DictRow]] = AsyncConnectionPool(
+        kwargs={**given, "row_factory": dict_row},
+        check=AsyncConnectionPool.check_connection,
+        min_size=1,
+        max_size=MOST_CONNECTIONS,
+        timeout=BUSY_SECONDS,
+        open=False,
+    )
+    await closing.enter_async_context(pool)
+    saver = AsyncPostgresSaver(pool)
+    async with pool.connection() as raw:
+        # It builds its indexes beside all that goes on, which waits for whoever waits for a lock: so nobody may.
+        while True:
+            found = await (await raw.execute(_TRY_LOCK)).fetchone()
+            if found and found["ours"]:
+                break
+            await asyncio.sleep(0.05)
+        try:
+            await saver.setup()
+        finally:
+            await raw.execute(_UNLOCK)
+    return saver

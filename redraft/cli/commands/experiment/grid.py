@@ -17,7 +17,7 @@ from redraft.plugins import require_agreement
 
 if TYPE_CHECKING:
     from redraft.domain import Document
-    from redraft.lab.experiments.grid.design import GridDesign
+    from redraft.lab.experiments.grid.records import GridDesign
 
 _EPILOG = """\b
 Examples:
@@ -90,7 +90,7 @@ def grid(sources: tuple[str, ...], **given: Any) -> int:
 
 def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> GridDesign:
     from redraft.cli import given as asked
-    from redraft.lab.experiments.grid.design import GridDesign, contestants
+    from redraft.lab.experiments.grid.records import GridDesign, contestants
     from redraft.lab.experiments.sources import read_ready
 
     shared = common.alike(given)

@@ -16,7 +16,7 @@ from redraft.errors import UsageError
 
 if TYPE_CHECKING:
     from redraft.domain import Document
-    from redraft.lab.experiments.longsumeval.records import LongSumEvalDesign
+    from redraft.lab.experiments.longsumeval.experiment import LongSumEvalDesign
 
 _EPILOG = """\b
 Examples:
@@ -93,7 +93,7 @@ def longsumeval(sources: tuple[str, ...], **given: Any) -> int:
 
 
 def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> LongSumEvalDesign:
-    from redraft.lab.experiments.longsumeval.records import LongSumEvalDesign
+    from redraft.lab.experiments.longsumeval.experiment import LongSumEvalDesign
     from redraft.lab.experiments.sources import read_ready
     from redraft.settings import PolicyName
 

@@ -18,8 +18,7 @@ from redraft.evaluators.booookscore import Booookscore, sentences_of
 from redraft.evaluators.forecast import A_NUMBER
 from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.events import StageStarted
-from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries
-from redraft.lab.agreement.sentence_match import place
+from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, place
 from redraft.lab.experiments.plan import JUDGING, JudgesDesign, PlanStep, Told, check_seats, step_of, table_of
 from redraft.lab.experiments.runner import GuardedStage, RunBatch, part_at_work
 from redraft.llm.base import Model
@@ -27,7 +26,7 @@ from redraft.llm.prices import PriceTable
 from redraft.prompts.coherence import FIND_CONFUSION
 from redraft.prompts.judging import Statement
 from redraft.report.history.certificates import Certificate, certificate
-from redraft.report.reports.tables import Table
+from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.job import wording
 from redraft.runs.model_pool import located

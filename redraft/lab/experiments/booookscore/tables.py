@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from redraft.evaluators.booookscore import UNTYPED
-from redraft.evaluators.bootstrap import RESAMPLES, SEED, spread_of_mean
+from redraft.evaluators.consensus import RESAMPLES, SEED, spread_of_mean
 from redraft.lab.agreement.annotations import ConfusionVerdict
 from redraft.lab.agreement.correlation import of_class
 from redraft.lab.agreement.people import cohens_kappa, equal_share
@@ -22,7 +22,7 @@ from redraft.lab.experiments.booookscore.experiment import (
 from redraft.lab.experiments.experiment import AGAIN, ENDS, Experiment, Row, table
 from redraft.lab.experiments.runner import plain_json
 from redraft.prompts.coherence import ERROR_TYPES
-from redraft.report.reports.tables import Table, figure, mean, plain, unmarked
+from redraft.report.tables import Table, figure, mean, plain, unmarked
 from redraft.store.connection import storable
 from redraft.text.tokens import ESTIMATE
 

@@ -1,12 +1,18 @@
-"""The experiment on a growing span: one document, read further at each step, and what its summaries take from where."""
+"""The experiment on context: design, plan and run."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 
 from redraft.agents.accounts import together
+from redraft.agents.evidence import USUAL
+from redraft.agents.fact_checker import ALIGNMENT as ALIGNMENT_ROOM
+from redraft.agents.fact_checker import FACT_TOKENS, VERIFICATION, facts_at_once
+from redraft.agents.judge import batch_size, reply_tokens
+from redraft.agents.splitter import FACTS, FACTS_AT_ONCE, SENTENCES_AT_ONCE
 from redraft.domain import Document, Evaluation
 from redraft.errors import BudgetError, RedraftError
 from redraft.evaluators.faithfulness import Faithfulness
@@ -23,20 +29,24 @@ from redraft.lab.experiments.context.records import (
     ReadingStep,
     SummarySentencePlaces,
 )
-from redraft.lab.experiments.plan import DRAFTING
+from redraft.lab.experiments.plan import DRAFTING, PlanStep, step_of, table_of
 from redraft.lab.experiments.runner import GuardedStage, RunBatch, used_by
+from redraft.llm.prices import PriceTable
+from redraft.prompts.factual import ALIGN_FACTS, SPLIT_FACTS, VERIFY_SENTENCES
 from redraft.report.history.certificates import Certificate, certificate
 from redraft.report.history.lineage import read_lineage
+from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner, failure
-from redraft.runs.prepare import RunSpec, prepare
+from redraft.runs.prepare import Prepared, RunSpec, prepare
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.text.anchors import points_back
 from redraft.text.cleaning import one_line
-from redraft.text.embeddings import Encoder
 from redraft.text.languages import language_of, reading
 from redraft.text.origins import Origins
+from redraft.text.passages import WINDOW
+from redraft.text.quotes import points_back
 from redraft.text.sentences import is_heading
+from redraft.text.vectors import Encoder
 from redraft.text.words import count_words
 
 
@@ -190,3 +200,52 @@ def read_told(store: Store, run: str, encoder: Encoder | None) -> tuple[SummaryS
             places = tuple((origin.span, origin.weight) for origin in one.mapped)
             found.append(SummarySentencePlaces(len(found) + 1, one.text, before, places))
     return tuple(found)
+
+
+_WORDS_A_SENTENCE = 20
+# About as many as people and models find in a sentence of a summary.
+_FACTS_A_SENTENCE = 3
+
+
+def plan_table(documents: Sequence[Document], design: ContextDesign, prices: PriceTable) -> Table:
+    """What there is to do, and what it may cost."""
+    about = (
+        "Drafting comes to so much at most. How many facts a summary has is not known before: judging them comes to"
+        f" about so much, at {_FACTS_A_SENTENCE} facts a sentence, and to less where steps share sentences. Expected"
+        " are replies of 60 % of their room."
+    )
+    return table_of([step for document in documents for step in _steps(document, design)], about, prices)
+
+
+def _steps(document: Document, design: ContextDesign) -> Iterator[PlanStep]:
+    course = design.course(document)
+    for contestant in design.contestants:
+        prepared = [prepare(document, design.drafting(contestant, course, step)) for step in course.steps]
+        plans = [(one.plan.calls, one.plan.prompt_tokens, one.plan.completion_tokens) for one in prepared]
+        name = f"{DRAFTING}, {contestant.strategy}"
+        yield step_of(document, name, prepared[0].settings, len(course.steps), plans)
+    if design.facts:
+        judging = prepare(document, design.judging())
+        yield from _facts(document, design, course, judging)
+
+
+def _facts(document: Document, design: ContextDesign, course: Course, judging: Prepared) -> Iterator[PlanStep]:
+    """Taking apart, verifying, and aligning with the step before in both directions, and with the reference."""
+    room = reply_tokens(judging.settings.context_tokens)
+    summaries = len(design.contestants) * len(course.steps)
+    pairs = 2 * len(design.contestants) * (len(course.steps) - 1)
+    pairs += summaries if design.reference else 0
+    sentences = max(1, course.words // _WORDS_A_SENTENCE)
+    facts, text = _FACTS_A_SENTENCE * sentences, ceil(course.words * judging.plan.tokens_per_word)
+    aligned = facts_at_once(room, ALIGNMENT_ROOM.tokens(USUAL))
+    work = (
+        ("taking summaries apart", SPLIT_FACTS, summaries, SENTENCES_AT_ONCE, sentences, FACTS, 2 * text),
+        ("verifying facts", VERIFY_SENTENCES, summaries, FACTS_AT_ONCE, facts, VERIFICATION, 3 * sentences * WINDOW),
+        ("aligning facts", ALIGN_FACTS, pairs, aligned, facts, ALIGNMENT_ROOM, 2 * text * ceil(facts / aligned)),
+    )
+    for name, asked, times, most, items, entry, read in work:
+        each = entry.tokens(USUAL)
+        calls = ceil(items / min(most, batch_size(room, each)))
+        overhead = judging.tokenizer.count(judging.book.template(asked))
+        prompts = times * (calls * overhead + read + items * FACT_TOKENS)
+        yield step_of(document, name, judging.settings, times, [(times * calls, prompts, times * items * each)])

@@ -31,7 +31,7 @@ from redraft.prompts.judging import Statement
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.job import desk_of
 from redraft.runs.prepare import prepare
-from redraft.text.likeness import Likeness
+from redraft.text.origin_chains import Likeness
 
 T = TypeVar("T")
 FACTS = "facts"

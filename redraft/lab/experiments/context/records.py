@@ -12,16 +12,15 @@ from redraft.errors import UsageError
 from redraft.graphs.plan import fitting_words
 from redraft.lab.experiments.plan import NamedModel, check_seats, keyed, seated
 from redraft.lab.experiments.runner import json_of, status_of
-from redraft.prompts.facts import SPLIT_FACTS
-from redraft.prompts.factual import FACTUAL
+from redraft.prompts.factual import FACTUAL, SPLIT_FACTS
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.models import resolve, tokenizer_of
 from redraft.runs.prepare import RunSpec
 from redraft.settings import DraftConfig, ExperimentPart, JudgeConfig
 from redraft.text.chunks import beginning
-from redraft.text.embeddings import Encoder, load_encoder
-from redraft.text.likeness import ByMeaning, ByWords, Likeness
+from redraft.text.origin_chains import ByMeaning, ByWords, Likeness
 from redraft.text.positions import Mass
+from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import count_words
 
 USUAL = "10000:128000:10000"

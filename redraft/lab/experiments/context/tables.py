@@ -9,7 +9,7 @@ from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.evaluators.position import BINS
-from redraft.lab.experiments.context.experiment import ContextOutcome, context
+from redraft.lab.experiments.context.experiment import ContextOutcome, context, plan_table
 from redraft.lab.experiments.context.facts import (
     ALIGNMENT,
     ALL_STEPS,
@@ -26,7 +26,6 @@ from redraft.lab.experiments.context.facts import (
     thirds,
     total,
 )
-from redraft.lab.experiments.context.planning import plan_table
 from redraft.lab.experiments.context.records import (
     CONTEXT,
     LOWER,
@@ -42,9 +41,9 @@ from redraft.lab.experiments.context.records import (
     with_before,
 )
 from redraft.lab.experiments.experiment import AGAIN, Experiment, Record, Row, number, records_of, summed, table
-from redraft.lab.experiments.pooled import COLUMNS, Both, difference, how
+from redraft.lab.experiments.published import COLUMNS, Both, difference, how
 from redraft.lab.experiments.runner import by_status, failed
-from redraft.report.reports.tables import Cell, Table, mean, plain, unmarked
+from redraft.report.tables import Cell, Table, mean, plain, unmarked
 from redraft.text.positions import POINTS, Mass, bins, density, shares, spread, spread_by_chance
 
 VERIFICATION = "verification"

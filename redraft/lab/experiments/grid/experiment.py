@@ -17,15 +17,18 @@ from redraft.domain import Document, Evaluation
 from redraft.evaluators.catalog import metrics
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.events import StageStarted
-from redraft.lab.experiments.grid.design import GRID, GridDesign, GridSystem, Yardsticks
 from redraft.lab.experiments.grid.records import (
+    GRID,
+    GridDesign,
     GridJudgment,
     GridOutcome,
     GridPreference,
     GridScore,
     GridSummary,
+    GridSystem,
     Lengths,
     UnjudgedDocument,
+    Yardsticks,
     votes_of,
 )
 from redraft.lab.experiments.plan import (
@@ -44,7 +47,7 @@ from redraft.lab.experiments.plan import (
 from redraft.lab.experiments.runner import JudgingPack, RunBatch, refuse_if_none_fits, taken_by, yardstick
 from redraft.llm.prices import PriceTable
 from redraft.prompts.coherence import ASPECTS
-from redraft.report.reports.tables import Table
+from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.forecast import forecast
 from redraft.runs.prepare import RunSpec, check_judging, prepare

@@ -26,12 +26,19 @@ from redraft.lab.experiments.experiment import (
     table,
     tokens_and_price,
 )
-from redraft.lab.experiments.grid.design import GRID, GridDesign, GridSystem
 from redraft.lab.experiments.grid.experiment import grid, plan_table
-from redraft.lab.experiments.grid.records import AspectVotes, GridJudgment, GridOutcome, GridPreference
+from redraft.lab.experiments.grid.records import (
+    GRID,
+    AspectVotes,
+    GridDesign,
+    GridJudgment,
+    GridOutcome,
+    GridPreference,
+    GridSystem,
+)
 from redraft.lab.experiments.runner import failed
 from redraft.prompts.coherence import ASPECTS, Aspect
-from redraft.report.reports.tables import Table, figure, mean, plain
+from redraft.report.tables import Table, figure, mean, plain
 from redraft.settings import EXTRACTIVE
 
 ALL_JUDGES, _ALL = "mean of judges", "all"

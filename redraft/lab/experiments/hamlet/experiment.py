@@ -33,7 +33,7 @@ from redraft.lab.experiments.plan import (
 from redraft.lab.experiments.runner import MadeRun, RunBatch, json_of, refuse_if_none_fits, status_of, used_by
 from redraft.llm.prices import PriceTable
 from redraft.report.history.certificates import Certificate, certificate
-from redraft.report.reports.tables import Table
+from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.forecast import forecast
 from redraft.runs.model_pool import hire, located, under_settings

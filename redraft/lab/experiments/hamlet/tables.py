@@ -30,9 +30,9 @@ from redraft.lab.experiments.hamlet.experiment import (
     plan_table,
 )
 from redraft.lab.experiments.plan import DRAFTING, JUDGING
-from redraft.lab.experiments.pooled import COLUMNS, Both, difference, how
+from redraft.lab.experiments.published import COLUMNS, Both, difference, how
 from redraft.lab.experiments.runner import by_status, failed, json_of
-from redraft.report.reports.tables import Table, figure, mean, plain, unmarked
+from redraft.report.tables import Table, figure, mean, plain, unmarked
 
 EVERYWHERE = "all"
 MODELS_MEAN, ALL_MODELS = "mean of models", "all models"

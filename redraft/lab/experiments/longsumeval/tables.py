@@ -21,16 +21,17 @@ from redraft.lab.experiments.experiment import (
     table,
     tokens_and_price,
 )
-from redraft.lab.experiments.longsumeval.experiment import longsumeval, plan_table
-from redraft.lab.experiments.longsumeval.records import (
+from redraft.lab.experiments.longsumeval.experiment import (
     LONGSUMEVAL,
     LongSumEvalDesign,
     Refined,
     RefinedOutcome,
     RefineSetting,
+    longsumeval,
+    plan_table,
 )
 from redraft.lab.experiments.runner import failed
-from redraft.report.reports.tables import Table, figure, mean, plain
+from redraft.report.tables import Table, figure, mean, plain
 from redraft.settings import EXTRACTIVE
 
 ALL = "all"

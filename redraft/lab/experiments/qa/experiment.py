@@ -11,9 +11,9 @@ from math import ceil
 from typing import Any
 
 from redraft.agents.accounts import together
+from redraft.agents.evidence import USUAL
 from redraft.agents.judge import Judge, batch_size, reply_tokens
 from redraft.agents.questioner import ANSWER, QUESTION, VERDICT, JudgedAnswer, Questioner
-from redraft.agents.token_budget import USUAL
 from redraft.domain import Document, Usage
 from redraft.errors import BudgetError, PlanError
 from redraft.evaluators.reference.typed import MOST_TRIES, TypedBuilder
@@ -35,10 +35,9 @@ from redraft.lab.experiments.qa.records import (
 from redraft.lab.experiments.runner import GuardedStage, RunBatch, judge_of, part_at_work, refuse_if_none_fits, used_by
 from redraft.llm.prices import PriceTable
 from redraft.prompts.contract import Prompt
-from redraft.prompts.judging import ANSWER_FROM_DOCUMENT
-from redraft.prompts.typed import ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS, AnswerPair
+from redraft.prompts.judging import ANSWER_FROM_DOCUMENT, ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS, AnswerPair
 from redraft.questions import THIRDS, TYPES, TypedQuestions
-from redraft.report.reports.tables import Cell, Table
+from redraft.report.tables import Cell, Table
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
 from redraft.runs.job import desk_of
 from redraft.runs.model_pool import ModelPool

@@ -16,14 +16,14 @@ from redraft.graphs.strategies import strategy_named
 from redraft.lab.experiments.context.records import ReadingStep, steps_of
 from redraft.lab.experiments.plan import NamedModel, check_seats, keyed, seated
 from redraft.lab.experiments.runner import json_of, status_of
-from redraft.prompts.typed import ANSWER_QUESTIONS, JUDGE_ANSWERS, AnswerPair, yes_or_no
+from redraft.prompts.judging import ANSWER_QUESTIONS, JUDGE_ANSWERS, AnswerPair, yes_or_no
 from redraft.questions import Third, TypedQuestion, TypedQuestions, third_of
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.job import wording
 from redraft.runs.models import tokenizer_of
 from redraft.runs.prepare import Prepared, RunSpec, prepare
 from redraft.settings import DraftConfig, ExperimentPart, JudgeConfig, SimilarityName, is_entailment, reads_prompts
-from redraft.text.embeddings import load_encoder
+from redraft.text.vectors import load_encoder
 from redraft.text.words import count_words
 
 QA = "qa"

@@ -14,7 +14,7 @@ from redraft.evaluators.reference.keyfacts import share
 from redraft.lab.agreement.people import cohens_kappa
 from redraft.lab.experiments.experiment import AGAIN, ENDS, Experiment, Row, ends, number, summed, table
 from redraft.lab.experiments.plan import DRAFTING
-from redraft.lab.experiments.pooled import interval_of_share
+from redraft.lab.experiments.published import interval_of_share
 from redraft.lab.experiments.qa.experiment import QaOutcome, plan_table, qa
 from redraft.lab.experiments.qa.records import (
     ANSWERS,
@@ -29,7 +29,7 @@ from redraft.lab.experiments.qa.records import (
 )
 from redraft.lab.experiments.runner import by_status, failed, json_of, plain_json
 from redraft.questions import THIRDS, TYPES
-from redraft.report.reports.tables import Table, figure, mean, plain
+from redraft.report.tables import Table, figure, mean, plain
 
 ALL = "all"
 COUNTS = ("accuracy", *ENDS, "right", "judged", "unjudged", "no answer", "of", "similarity")

@@ -8,7 +8,7 @@ from itertools import combinations
 from statistics import fmean
 
 from redraft.errors import UsageError
-from redraft.evaluators.bootstrap import RESAMPLES
+from redraft.evaluators.consensus import RESAMPLES
 from redraft.report.dossier.comparison.contents import (
     ComparedRuns,
     ContestantScore,
@@ -29,8 +29,8 @@ from redraft.report.dossier.comparison.pairs import (
 from redraft.report.dossier.comparison.sides import LEAST, Side, interval_of_mean, left_out, read_side
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line, scrubbed
-from redraft.text.embeddings import Encoder
 from redraft.text.languages import primary
+from redraft.text.vectors import Encoder
 
 _LIST_RUNS = "`redraft runs` lists them"
 _HOLDS = (

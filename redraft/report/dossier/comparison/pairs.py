@@ -18,7 +18,7 @@ from redraft.report.dossier.comparison.contents import (
 from redraft.report.dossier.comparison.contestants import RunGroup
 from redraft.report.dossier.comparison.sides import LEAST, Side, interval_of_mean
 from redraft.report.dossier.contents import JudgedItem
-from redraft.store.agreements import JudgeSetup as JudgeStanding
+from redraft.store.judgments import JudgeSetup as JudgeStanding
 from redraft.text.cleaning import one_line, scrubbed
 
 ALIGNED = ("coverage", "keyfact_recall")

@@ -11,7 +11,7 @@ import numpy as np
 
 from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import UsageError
-from redraft.evaluators.bootstrap import draws, interval
+from redraft.evaluators.consensus import draws, interval
 from redraft.report.dossier.comparison.contents import Range, ScoreBeside, SentenceBeside
 from redraft.report.dossier.contents import JudgedItem, Places, Positions
 from redraft.report.dossier.findings import positions, sentence_numbers
@@ -20,12 +20,12 @@ from redraft.report.history.certificates import standing_of
 from redraft.report.history.lineage import Lineage, read_lineage
 from redraft.report.history.results import Result, document_read, read_result
 from redraft.settings import FIGURES
-from redraft.store.agreements import JudgeSetup
+from redraft.store.judgments import JudgeSetup
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line, scrubbed
-from redraft.text.embeddings import Encoder
 from redraft.text.places import percent_of
+from redraft.text.vectors import Encoder
 from redraft.text.words import count_words
 
 LEAST = 5

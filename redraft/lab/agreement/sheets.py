@@ -1,25 +1,33 @@
-"""The rows of a sheet for people, how large a sample has to be, and opinions that were stored before."""
+"""Sheets for people: what is asked of them, as CSV, how large a sample has to be, and what their answers say."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, sqrt
+from pathlib import Path
 from random import Random
 from statistics import NormalDist
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 from redraft.agents.fact_checker import SUPPORTED
 from redraft.domain import Document, Evaluation, Finding, KeyFacts, Span, Tree, content_id
 from redraft.errors import RunError, UsageError
 from redraft.evaluators.base import statements_of
-from redraft.evaluators.bootstrap import Interval
-from redraft.evaluators.consensus import OPEN
+from redraft.evaluators.consensus import OPEN, Interval
 from redraft.evaluators.consistency import CONSISTENT, Consistency
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import STATED, KeyfactRecall
+from redraft.lab.agreement.correlation import told
+from redraft.lab.agreement.people import FileProblem, content, equal_share, gwets_ac1, krippendorffs_alpha
+from redraft.lab.agreement.tables import Row, ends
 from redraft.report.history.results import Result, document_read, read_result
+from redraft.report.tables import Report, Table, in_csv
 from redraft.store.store import Store
+from redraft.text.cleaning import one_line
 from redraft.text.passages import Passages, joined
 from redraft.text.tokens import tokenizer_named
 
@@ -267,3 +275,230 @@ def answers(store: Store, runs: Sequence[str], what: What, questions: Sequence[S
                 said[result.run.id, same.found(one)] = "no" if opinions[one.id].agrees else "yes"
     rows = ((one.id, (one.id.partition("/")[0], tuple(one.shown[name] for name in same.shown))) for one in questions)
     return {row: said[about] for row, about in rows if about in said}
+
+
+_ID, _ASKED, _PERSON = "id", "asked", "person"
+_YES = frozenset({"yes", "y", "true", "1", "ja", "oui", "si", "sí"})
+_NO = frozenset({"no", "n", "false", "0", "nein", "non"})
+_UNSURE = frozenset({"", "?", "unsure", "cannot tell"})
+_SHOWN = 40
+
+
+def written(
+    questions: Sequence[SheetRow], what: What, people: int, answers: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """The sheet. What the judge has said is not in it, so that it sways nobody; no cell is taken for a formula.
+
+    `answers` are those of the first person that are known already, by row.
+    """
+    names = list(questions[0].shown)
+    persons = [f"{_PERSON} {n}" for n in range(1, people + 1)]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow([_ID, *names, _ASKED, *persons])
+    asked = f"{ASKED[what]} (yes, no, or ? where you cannot tell)"
+    for one in questions:
+        shown = [in_csv(text, lines=True) for text in one.shown.values()]
+        writer.writerow([one.id, *shown, asked, answers.get(one.id, ""), *[""] * (people - 1)])
+    # Spreadsheets take a file without the mark for one in the encoding of the country.
+    return "\ufeff" + out.getvalue()
+
+
+@dataclass(frozen=True, slots=True)
+class SheetAnswers:
+    """What people have answered, by the id of the row: one answer for each column of each file."""
+
+    what: What
+    by_row: dict[str, list[bool | None]]
+    troubles: tuple[FileProblem, ...]
+
+    @property
+    def runs(self) -> list[str]:
+        """The runs that the rows are of."""
+        return list(dict.fromkeys(name.partition("/")[0] for name in self.by_row))
+
+
+def read_sheets(paths: Sequence[str]) -> SheetAnswers:
+    """All sheets of some people together; a row that cannot be read is reported, and the others count."""
+    by_row: dict[str, list[bool | None]] = {}
+    troubles: list[FileProblem] = []
+    columns = 0
+    for path in paths:
+        rows = list(_rows(path))
+        persons = [name for name in (rows[0][1] if rows else {}) if name.lower().startswith(_PERSON)]
+        if not persons:
+            raise UsageError(
+                "it has no column for a person's answers", place=path, hint="give a sheet of `agree sheet`"
+            )
+        for place, row in rows:
+            found = by_row.setdefault(row.get(_ID, "").strip(), [])
+            found += [None] * (columns - len(found)) + [_answer(row[name], place, troubles) for name in persons]
+        columns += len(persons)
+    named = {name.split("/")[1] if name.count("/") == 2 else "" for name in by_row}
+    known: list[What] = [kind for kind in KINDS if kind in named]
+    if len(known) != 1 or len(named) != 1:
+        raise UsageError(
+            "the rows are not all of one kind of sheet", place=paths[0], hint="leave the column `id` alone"
+        )
+    whole = {name: [*found, *[None] * (columns - len(found))] for name, found in by_row.items()}
+    return SheetAnswers(known[0], whole, tuple(troubles))
+
+
+def _rows(path: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """The rows by the names of their columns; in some countries spreadsheets part them by semicolons, or by tabs."""
+    text = content(path)
+    head = text.partition("\n")[0]
+    mark = max(",;\t", key=head.count)
+    # A cell may have as much in it as a chapter.
+    csv.field_size_limit(10_000_000)
+    try:
+        for number, row in enumerate(csv.DictReader(io.StringIO(text, newline=""), delimiter=mark), 2):
+            yield (
+                f"{one_line(Path(path).name, _SHOWN)}, row {number}",
+                {str(name).strip(): value or "" for name, value in row.items()},
+            )
+    except csv.Error as error:
+        raise UsageError(f"it is no table: {error}", place=path, hint="save it as CSV") from error
+
+
+def _answer(said: str, place: str, troubles: list[FileProblem]) -> bool | None:
+    word = said.strip().lower().rstrip(".")
+    if word in _YES or word in _NO:
+        return word in _YES
+    if word not in _UNSURE:
+        troubles.append(FileProblem(place, f"the answer {one_line(said, _SHOWN)!r} is neither yes nor no"))
+    return None
+
+
+def majority(answers: Sequence[bool | None]) -> bool | None:
+    """What more than half of those say who have answered; None where it is nobody, or half of them."""
+    known = [one for one in answers if one is not None]
+    yes = sum(known)
+    return None if 2 * yes == len(known) else 2 * yes > len(known)
+
+
+_ENDS = ("95% from", "95% to")
+_TITLES: dict[What, str] = {
+    "facts": "Validity of key facts",
+    "queries": "Validity of queries",
+    "alignment": "Alignment of key facts",
+    "verification": "Verification of sentences",
+    "claims": "Verdicts on claims",
+}
+_ALL = "all"
+
+
+def sheet_report(store: Store, answers: SheetAnswers) -> Report:
+    """The report of a sheet that people have filled in."""
+    everything = {one.id: one for one in questions(store, answers.runs, answers.what)}
+    known = {name: everything[name] for name in answers.by_row if name in everything}
+    if not known:
+        raise UsageError("none of its rows is of a run in this database", hint="name the database with --db")
+    decided = {name: said for name in known if (said := majority(answers.by_row[name])) is not None}
+    basis = (
+        f"Rests on {len(decided)} of {len(answers.by_row)} rows; {len(known) - len(decided)} without a majority,"
+        f" {len(answers.by_row) - len(known)} of no run in this database; {len(answers.troubles)} answers unreadable."
+    )
+    asked = [(one, decided[name]) for name, one in known.items() if name in decided]
+    tables = [_people_table(answers, list(known), basis), _sample_table(len(decided), len(everything), basis)]
+    if answers.what in ("facts", "queries"):
+        tables.insert(0, _validity_table(asked, answers.what, basis))
+    else:
+        tables.insert(0, _verdict_table(asked, answers.what, basis))
+    return Report(
+        "sheet",
+        f"{_TITLES[answers.what]}: what people say",
+        (f"runs: {', '.join(answers.runs)}", f"people were asked: {ASKED[answers.what]}"),
+        {"what": answers.what, "runs": answers.runs},
+        (*tables, _trouble_table(answers, basis)),
+        [
+            {"id": name, "judge": one.said, "people": answers.by_row[name], "majority": decided.get(name)}
+            for name, one in known.items()
+        ],
+    )
+
+
+def _validity_table(asked: Sequence[tuple[SheetRow, bool]], what: What, basis: str) -> Table:
+    """HAMLET, table 2: of what passed the share that people find valid, of what did not the share that they do not."""
+    rows: list[Row] = []
+    for group in (*dict.fromkeys(question.group for question, _ in asked), _ALL):
+        own = [(question, valid) for question, valid in asked if group in (question.group, _ALL)]
+        for name, passed in (("pass", True), ("fail", False)) if what == "facts" else (("asked", None),):
+            those = [valid for question, valid in own if question.said is passed]
+            right = sum(valid if passed is not False else not valid for valid in those)
+            share, interval = share_of(right, len(those))
+            rows.append((group, name, len(those), share, *ends(interval)))
+    said = "Passing is right where people find a fact valid, failing where they do not (HAMLET, table 2)."
+    return Table(
+        "validity",
+        _TITLES[what],
+        said if what == "facts" else "The share of queries that people find valid.",
+        basis,
+        ("level" if what == "facts" else "perspective", "judgment", "rows", "right", *_ENDS),
+        tuple(rows),
+    )
+
+
+def _verdict_table(asked: Sequence[tuple[SheetRow, bool]], what: What, basis: str) -> Table:
+    """HAMLET, table 3: the judge's verdicts beside people's."""
+    said = [bool(question.said) for question, _ in asked]
+    people = [right for _, right in asked]
+    found = told(said, people, [question.id for question, _ in asked])
+    row: Row = (
+        *(len(asked), found.right.there, found.wrong.there, found.balanced, *ends(found.interval)),
+        *(found.right.precision, found.right.recall, found.wrong.precision, found.wrong.recall),
+        sum(one == other for one, other in zip(said, people, strict=True)) / len(asked) if asked else None,
+    )
+    yes, no = ("stated", "missing") if what == "alignment" else ("right", "wrong")
+    return Table(
+        "verdicts",
+        _TITLES[what],
+        "The judge's verdicts beside the majority of people's (HAMLET, table 3): balanced accuracy is the mean of both"
+        f" recalls. People say {yes}, or {no}.",
+        basis,
+        (
+            *("rows", yes, no, "balanced accuracy", *_ENDS, f"precision {yes}", f"recall {yes}"),
+            *(f"precision {no}", f"recall {no}", "accuracy"),
+        ),
+        (row,),
+    )
+
+
+def _people_table(answers: SheetAnswers, known: Sequence[str], basis: str) -> Table:
+    ratings = [answers.by_row[name] for name in known]
+    people = max((len(row) for row in ratings), default=0)
+    by_several = sum(sum(one is not None for one in row) > 1 for row in ratings)
+    figures = (equal_share(ratings), gwets_ac1(ratings), krippendorffs_alpha(ratings))
+    return Table(
+        "people",
+        "People among each other",
+        "Over the rows that two or more have answered: equal answers, and agreement beyond chance by Gwet's AC1, which"
+        " HAMLET gives, and Krippendorff's alpha.",
+        basis,
+        ("people", "rows by several", "equal", "AC1", "alpha"),
+        ((people, by_several, *figures),),
+    )
+
+
+def _sample_table(size: int, population: int, basis: str) -> Table:
+    sizes = [needed(population, margin) for margin in MARGINS]
+    return Table(
+        "sample",
+        "How far the sample reaches",
+        "By how much a share of these rows may be off, in 95 of 100 samples, and how many rows it would take for others"
+        " (Cochran, for a share of a half and a finite number).",
+        basis,
+        ("rows", "of", "margin", *(f"rows for ±{margin:.0%}" for margin in MARGINS)),
+        ((size, population, margin_of(size, population), *sizes),),
+    )
+
+
+def _trouble_table(answers: SheetAnswers, basis: str) -> Table:
+    return Table(
+        "troubles",
+        "What could not be read",
+        "These answers count as not given.",
+        basis,
+        ("place", "message"),
+        tuple((one.place, one.message) for one in answers.troubles),
+    )

@@ -1,0 +1,474 @@
+"""The history of a run: rounds, key-fact trees, lineage."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from redraft.cli import terminal
+from redraft.cli.terminal import wrapped
+from redraft.cli.views import figures, findings, render
+from redraft.cli.views.render import count, show
+from redraft.domain import Document, Finding, KeyFact, KeyFacts, Round, Span, Tree
+from redraft.evaluators.metric_info import in_part, is_unheard
+from redraft.evaluators.panel import withdrawn
+from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
+from redraft.report.history.changes import DraftDiff, SentenceChange, changes_between
+from redraft.report.history.lineage import DRIFTS, Lineage, Origin, Stop, TracedSentence, came_up
+from redraft.report.history.lost import Loss, Losses, step_said
+from redraft.report.history.results import Result
+from redraft.report.history.trace import GIVEN_SAID, RunTrace, Turn
+from redraft.rulings import Lookup
+from redraft.text.cleaning import one_line
+from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_said
+from redraft.text.sentences import is_heading
+
+if TYPE_CHECKING:
+    from redraft.runs.lineage import TracingPlan
+
+
+_MARKS = {"added": "+ ", "removed": "- ", "changed": "~ "}
+_OPEN, _CLOSE = {"=": "", "-": "[-", "+": "{+"}, {"=": "", "-": "-]", "+": "+}"}
+_FEW = 5
+_LONGEST = 400
+
+
+def trace_lines(trace: RunTrace, document: Document, *, show_all: bool) -> Iterator[str]:
+    """A run, round by round."""
+    result, run = trace.result, trace.run
+    parent = f", forked from {run.parent}" if run.parent else ""
+    yield f"run {run.id} · {run.kind}{parent} · {one_line(result.title, 60)} · {result.status}"
+    if run.refinement:
+        goals = ", ".join(f"{metric} {least:g}" for metric, least in run.refinement.goals.items())
+        yield f"goals {goals} · policy {run.refinement.policy} · at most {render.count(run.refinement.rounds, 'round')}"
+    for line in render.drafting(result):
+        yield from findings.wrapped([line], "")
+    by_draft = {turn.draft.id: turn for turn in trace.turns}
+    for turn in trace.turns:
+        yield ""
+        yield from findings.wrapped([_heading(turn, by_draft)], "")
+        yield from _round(turn, by_draft.get(turn.made.base or ""), document, result, show_all=show_all)
+    yield ""
+    yield from _end(trace)
+
+
+def _heading(turn: Turn, by_draft: dict[str, Turn]) -> str:
+    made = turn.made
+    words = render.count(turn.draft.words, "word")
+    if made.base is None:
+        return f"round {made.number} · the first draft · {words}"
+    base = by_draft.get(made.base)
+    origin = f"from round {base.made.number}" if base else ""
+    aims = f", for {' and '.join(made.aims)}" if made.aims else ""
+    if made.accepted is None:
+        verdict = "not judged yet"
+    else:
+        verdict = f"{'taken' if made.accepted else 'refused'}: {one_line(made.reason, 200)}"
+    return f"round {made.number} · {origin}{aims} · {words} · {verdict}"
+
+
+def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *, show_all: bool) -> Iterator[str]:
+    few = None if show_all else _FEW
+    yield from _looked_up(turn.lookups)
+    yield from _reasons(turn.made)
+    if base is not None:
+        yield from _listed("to mend", turn.mending, few)
+        yield from _answered(turn)
+        if turn.draft.text == base.draft.text:
+            return
+        yield from _changes(changes_between(base.draft.text, turn.draft.text), few)
+    goals = result.goals if turn.draft.id == result.run.draft else {}
+    for line in render.score_lines(turn.scores, base.scores if base else {}, goals, result.self_checked):
+        yield f"  {line}"
+    if show_all or result.run.kind == "evaluate":
+        shown = None if show_all else findings.SHOWN
+        for name, one in turn.evaluations.items():
+            behind = turn.certificates.get(name)
+            lines = findings.evaluation(one, document, behind, shown=shown, rest="--all shows them")
+            yield from terminal.indented(lines)
+    else:
+        yield from _found(turn)
+        yield from _withdrawn(turn)
+        if turn.draft.id == result.run.draft:
+            yield from terminal.indented(render.certificate_lines(result.certificates))
+
+
+def _answered(turn: Turn) -> Iterator[str]:
+    """What became of the findings that were not simply mended, as the reviser says."""
+    known = {finding.id: finding for finding in turn.mending}
+    for one in turn.made.answers:
+        if one.became == "mended" or one.finding not in known:
+            continue
+        said = f"“{one.said}”" if one.became == "kept" else one.said or "no reason was given"
+        about = f"{one.became}: {findings.brief(known[one.finding])} · {one_line(said, _LONGEST)}"
+        yield from findings.wrapped([about], "    ")
+
+
+def _withdrawn(turn: Turn) -> Iterator[str]:
+    """The findings that a second look has overruled."""
+    for name, one in turn.evaluations.items():
+        for gone in withdrawn(one):
+            about = one_line(str(gone.get("question") or gone.get("sentence")), 120)
+            quote = one_line(str(gone.get("quote")), _LONGEST)
+            yield from findings.wrapped([f"{name}: {about} · the document says so: “{quote}”"], "  withdrawn: ")
+
+
+def _compared(result: Result) -> Iterator[str]:
+    """How the first draft and the best one compare."""
+    if result.compared is not None:
+        yield from findings.wrapped([one_line(result.compared.said, _LONGEST)], "  ")
+
+
+def _looked_up(lookups: Sequence[Lookup]) -> Iterator[str]:
+    """What a model has looked up in the document before it decided."""
+    if lookups:
+        yield "  looked up first:"
+    for one in lookups:
+        became = one_line(one.said) or render.count(one.found, "passage")
+        yield from findings.wrapped([f"{one_line(one.asked)} -> {became}"], "    · ")
+
+
+def _reasons(made: Round) -> Iterator[str]:
+    """Why a model has decided on this round, and what it told the reviser."""
+    for name, text in (("why", made.why), ("told the reviser", made.instruction)):
+        if text:
+            yield from findings.wrapped([one_line(text)], f"  {name}: ")
+
+
+def _found(turn: Turn) -> Iterator[str]:
+    """What was wrong, in numbers, and the figures that a revision may change."""
+    for name, one in turn.evaluations.items():
+        if one.outcome == "measured":
+            yield from terminal.wrapped(figures.brief(one), "  ", "    ")
+            continue
+        kinds = Counter(finding.kind for finding in one.findings)
+        parts = [f"{number} {render.spaced(kind)}" for kind, number in kinds.most_common()]
+        if partly := in_part(one):
+            parts.append(f"{partly} borne out in part")
+        if one.unjudged:
+            parts.append(f"{one.unjudged} without a verdict")
+        if one.outcome == "failed":
+            parts.append(f"{'not judged' if is_unheard(one) else 'no score'}: {one_line(one.reason, 200)}")
+        if parts:
+            yield f"  found in {name}: {', '.join(parts)}"
+        for trouble in one.missing:
+            yield from terminal.wrapped(f"missing in what {name} rests on: {one_line(trouble, 200)}", "  ", "    ")
+
+
+def _listed(title: str, those: Sequence[Finding], few: int | None) -> Iterator[str]:
+    if those:
+        yield f"  {title}:"
+        yield from findings.wrapped([findings.brief(finding) for finding in those[:few]], "    · ")
+        yield from _rest(len(those), few)
+
+
+def _changes(found: DraftDiff, few: int | None) -> Iterator[str]:
+    yield f"  changed: {_numbers(found)}"
+    for change in found.changes[:few]:
+        yield from findings.wrapped([_text(change)], f"    {_MARKS[change.kind]}")
+    yield from _rest(len(found.changes), few)
+
+
+def _rest(number: int, few: int | None) -> Iterator[str]:
+    if few is not None and number > few:
+        yield f"    ... and {number - few:,} more (--all shows them)"
+
+
+def _numbers(found: DraftDiff) -> str:
+    kinds: Counter[str] = Counter(change.kind for change in found.changes)
+    parts = [f"{render.count(kinds[kind], 'sentence')} {kind}" for kind in _MARKS if kinds[kind]]
+    if found.moved:
+        parts.append(f"{render.count(len(found.moved), 'sentence')} moved")
+    return ", ".join([*parts, f"{found.kept - len(found.moved) or 'none'} as before"])
+
+
+def _text(change: SentenceChange) -> str:
+    if change.kind == "changed":
+        return one_line(" ".join(f"{_OPEN[kind]}{words}{_CLOSE[kind]}" for kind, words in change.words), 2 * _LONGEST)
+    return one_line(change.after or change.before, _LONGEST)
+
+
+def _end(trace: RunTrace) -> Iterator[str]:
+    result, run = trace.result, trace.run
+    if run.kind in render.BUILDS:
+        yield f"this run built the {render.BUILDS[run.kind]} of a document: {terminal.about('show', run.id)}"
+    elif run.kind == "compare":
+        yield f"this run compared two summaries: {terminal.about('show', run.id)}"
+    elif run.judging is None:
+        yield "this run was made without judging, so there is no more to tell"
+        if trace.turns:
+            yield f"refine its summary: {terminal.about('fork', run.id, '--round', '0')}"
+    elif run.refinement and result.status == "done":
+        best = trace.number(run.draft)
+        yield f"{render.why_stopped(result)}; the result is the draft of round {best}"
+        yield from _compared(result)
+        yield from _looked_up(trace.lookups)
+        if run.why:
+            yield from findings.wrapped([one_line(run.why)], "  why: ")
+    elif result.status != "done":
+        yield render.why_stopped(result)
+    yield from render.besides(result.usage)
+    if len(trace.turns) > 1:
+        yield f"sentence by sentence: {terminal.about('diff', run.id)}"
+
+
+def diff_lines(found: DraftDiff, before: Turn, after: Turn, document: Document) -> Iterator[str]:
+    """Two drafts, sentence by sentence."""
+    one, other = before.made.number, after.made.number
+    yield f"round {one} ({render.count(before.draft.words, 'word')}) -> round {other} ({after.draft.words:,})"
+    checked = [name for name, one in after.certificates.items() if one.self_check]
+    for line in render.score_lines(after.scores, before.scores, {}, checked):
+        yield f"  {line}"
+    yield f"  {_numbers(found)}" if found.changes or found.moved else "  the drafts are the same"
+    for change in found.changes:
+        yield ""
+        yield from findings.wrapped([_text(change)], _MARKS[change.kind])
+        yield from findings.wrapped([findings.brief(finding) for finding in change.answers], "    mends · ")
+    yield from _apart(f"mended by no single change since round {one}", found.answered, document)
+    yield from _apart(f"found in round {other}, and not in round {one}", found.new, document)
+
+
+def _apart(title: str, those: Sequence[Finding], document: Document) -> Iterator[str]:
+    if those:
+        yield f"\n{title}:"
+        for number, finding in enumerate(those, 1):
+            yield from findings.numbered(number, finding, document)
+
+
+_TWIG, _LAST_TWIG, _TRUNK, _AIR = "├─ ", "└─ ", "│  ", "   "
+_LONGEST_OF_TREES = 400
+_TITLE = 60
+
+
+def keyfacts_lines(keyfacts: KeyFacts, document: Document, *, pruned: bool) -> Iterator[str]:
+    """All trees chunk by chunk, then how much was pruned and what is missing; `pruned` shows what was pruned too."""
+    for chunk, trees in groupby(keyfacts.trees, key=lambda tree: tree.chunk):
+        of_chunk = list(trees)
+        yield from terminal.wrapped(f"chunk {chunk + 1}: {_stretch(of_chunk[0].span, document)}", "", "  ")
+        for tree in of_chunk:
+            yield from _tree(tree, document, pruned=pruned)
+        yield ""
+    yield from _pruning(keyfacts.trees)
+    if not pruned and any(not fact.kept for tree in keyfacts.trees for fact in tree.facts):
+        yield "--pruned shows what was pruned, and why"
+    for trouble in keyfacts.missing:
+        yield from terminal.wrapped(f"missing: {one_line(trouble, _LONGEST_OF_TREES)}", "", "  ")
+
+
+def _stretch(span: Span, document: Document) -> str:
+    """From where to where in the document."""
+    last = Span(max(span.start, span.end - 1), span.end)
+    ends = [one_line(chapter_of(document, one), _TITLE) for one in (span, last)]
+    chapters = f", {' to '.join(dict.fromkeys(end for end in ends if end))}" if any(ends) else ""
+    first, final = (percent_of(document, one.start) for one in (span, last))
+    named = document_of(document, span)
+    within = f"all documents, {one_line(named, _TITLE)}" if named else "the document"
+    return f"from {first} % to {final} % of {within}{chapters}"
+
+
+def _tree(tree: Tree, document: Document, *, pruned: bool) -> Iterator[str]:
+    query = one_line(tree.query, _LONGEST_OF_TREES) or "(no query)"
+    yield from terminal.wrapped(f"{tree.perspective}: {query}", "  ", "    ")
+    below: dict[int | None, list[KeyFact]] = defaultdict(list)
+    for fact in tree.facts:
+        if pruned or fact.kept:
+            below[fact.parent].append(fact)
+    if not below:
+        yield f"  {_LAST_TWIG}(nothing was kept)"
+    yield from _facts(below[None], below, document, "  ")
+
+
+def _facts(
+    facts: Sequence[KeyFact], below: dict[int | None, list[KeyFact]], document: Document, indent: str
+) -> Iterator[str]:
+    """Facts of one level, and under each those that it stands above."""
+    for fact in facts:
+        last = fact is facts[-1]
+        further = indent + (_AIR if last else _TRUNK)
+        under = further + (_TRUNK if below[fact.id] else _AIR)
+        yield from terminal.wrapped(_said(fact, document), indent + (_LAST_TWIG if last else _TWIG), under)
+        for objection in fact.objections:
+            yield from terminal.wrapped(
+                f"× {objection.dimension}: {one_line(objection.reason, _LONGEST_OF_TREES)}", under, under
+            )
+        yield from _facts(below[fact.id], below, document, further)
+
+
+def _said(fact: KeyFact, document: Document) -> str:
+    span = fact.evidence.span
+    place = f" ({_where(document, span)})" if span else ""
+    return f"{'' if fact.kept else '× '}{one_line(fact.text, _LONGEST_OF_TREES)}{place}"
+
+
+def _where(document: Document, span: Span) -> str:
+    named = document_of(document, span), "", on_pages(pages_of(document, span))
+    return place_said(*named, percent_of(document, span.start))
+
+
+def _pruning(trees: Sequence[Tree]) -> Iterator[str]:
+    counted = pruning(trees)
+    levels = (ALL, *LEVELS)
+    shares = [counted[level]["share"] for level in levels]
+    yield from render.aligned(
+        [
+            ("", *levels),
+            *((name, *(f"{counted[level][name]:,}" for level in levels)) for name in ("found", "pruned")),
+            ("", *("-" if share is None else f"{share:.0%}" for share in shares)),
+        ]
+    )
+
+
+def measure(keyfacts: KeyFacts) -> str:
+    """How many facts and trees there are, in a few words."""
+    facts = sum(len(tree.kept) for tree in keyfacts.trees)
+    return f"{render.count(facts, 'key fact')} in {render.count(len(keyfacts.trees), 'tree')}"
+
+
+def by_whom(keyfacts: KeyFacts) -> str:
+    """Where they come from."""
+    origin = "imported, " if keyfacts.imported else ""
+    if keyfacts.builder == keyfacts.validator:
+        return f"{origin}found and validated by {one_line(keyfacts.builder, 40)}"
+    return f"{origin}found by {one_line(keyfacts.builder, 40)}, validated by {one_line(keyfacts.validator, 40)}"
+
+
+_QUOTE = 200
+_MARGIN = " " * 6
+_LATER = " " * 8
+OTHERWISE_SAID = "what the summary says in other words than the document may have no place found"
+OTHERWISE_STATED = "what the summary says in other words than the document may be called lost, or have no place found"
+"""What is said where nobody who can read has looked for the sentences without a place, and these are to be expected."""
+INFERRED = "what some texts were made from is not on record, and is inferred from their chunks"
+"""What is said of a run by a strategy that does not record it."""
+
+
+def lines(found: Lineage | Losses) -> Iterator[str]:
+    """Where sentences come from, or what was lost."""
+    return _lost(found) if isinstance(found, Losses) else _traced(found)
+
+
+def _traced(lineage: Lineage) -> Iterator[str]:
+    """A draft sentence by sentence."""
+    title = one_line(lineage.document.title, 60)
+    drifting = sum(1 for one in lineage.sentences if one.drift)
+    yield (
+        f"run {lineage.run} · {title} · {count(len(lineage.sentences), 'sentence')},"
+        f" {drifting or 'none'} with drift, {_unborne(lineage, '{} that nothing bears out')}"
+    )
+    yield from _notes(lineage, OTHERWISE_SAID)
+    for sentence in lineage.sentences:
+        yield ""
+        yield from wrapped(one_line(sentence.text, 2 * _QUOTE), f"{sentence.number:>4}  ", _MARGIN)
+        yield from _origins(sentence)
+
+
+def _unborne(lineage: Lineage, invented: str) -> str:
+    """How many sentences have no place, and how sure it is that nothing says so."""
+    doubtful, sure = len(lineage.doubtful), len(lineage.invented)
+    told = [invented.format(sure or "none")] if sure or not doubtful else []
+    return ", ".join([*told, *([f"{doubtful:,} not found by words"] if doubtful else [])])
+
+
+def _notes(lineage: Lineage, otherwise: str) -> Iterator[str]:
+    if lineage.inferred:
+        yield from wrapped(INFERRED, "note: ", "  ")
+    if lineage.doubtful:
+        more = "--trace MODEL" if lineage.embedded else "--embeddings MODEL or --trace MODEL"
+        yield from wrapped(f"{otherwise}; {more} can tell more", "note: ", "  ")
+
+
+def _origins(sentence: TracedSentence) -> Iterator[str]:
+    for origin in sentence.judged:
+        said = f"{_where_of_lineages(origin)}: “{one_line(origin.text, _QUOTE)}”"
+        yield from wrapped(said, f"{_MARGIN}judge ", " " * 12)
+    for origin in sentence.origins:
+        yield from _place(origin)
+        if stops := [_stop(stop) for stop in origin.way if stop.said]:
+            yield from wrapped(f"by way of {', '.join(stops)}", _LATER, _LATER)
+    if sentence.invented and not is_heading(sentence.text):
+        yield from wrapped(came_up(sentence.invented), _MARGIN, _LATER)
+    if sentence.drift:
+        yield from wrapped(f"drift: {DRIFTS[sentence.drift]}", _MARGIN, _LATER)
+        if sentence.drift != "nowhere":
+            for origin in sentence.direct:
+                yield from _place(origin, "directly, ")
+
+
+def _place(origin: Origin, how: str = "") -> Iterator[str]:
+    said = f"{how}{_where_of_lineages(origin)}: “{one_line(origin.text, _QUOTE)}”"
+    yield from wrapped(said, f"{_MARGIN}{origin.weight:.2f}  ", " " * 12)
+
+
+def _where_of_lineages(it: Origin | Loss) -> str:
+    return place_said(one_line(it.document, 80), one_line(it.chapter, 80), on_pages(it.pages), it.percent)
+
+
+def _stop(stop: Stop) -> str:
+    told = "" if stop.kind in ("piece", "running", "base") else f" ({stop.kind})"
+    # A draft has a number, and no article.
+    the = "" if stop.said.startswith(("the ", "draft ")) else "the "
+    return f"{the}{stop.said}{told}"
+
+
+def _lost(losses: Losses) -> Iterator[str]:
+    """What a summary lacks, by the step at which it was lost, and what was invented on the way."""
+    lineage, lost = losses.lineage, losses.lost
+    known = len(losses.kept) + len(lost)
+    yield (
+        f"run {lineage.run} · {one_line(lineage.document.title, 60)} · {losses.by}: {len(losses.kept):,} of {known:,}"
+        f" in the summary, {len(lost):,} lost, {_unborne(lineage, '{} invented')}"
+    )
+    judged, known = len(losses.judged), len(losses.kept) + len(losses.lost)
+    yield from _notes(lineage, OTHERWISE_SAID if judged == known else OTHERWISE_STATED)
+    yield from wrapped(_who_says(judged, known), "note: ", "  ")
+    if lost:
+        yield ""
+        yield from _table("first third", losses.by_step)
+    if lineage.unplaced:
+        yield ""
+        yield from _table("first third of the summary", losses.invented_by_step)
+    for number, loss in enumerate(lost, 1):
+        yield ""
+        yield from wrapped(one_line(loss.fact.text, _QUOTE), f"{number:>4}  ", _MARGIN)
+        step = step_said(loss)
+        yield from wrapped(step if loss.said == GIVEN_SAID else f"{step}: {loss.said}", _MARGIN, _LATER)
+        if losses.judged and loss.fact.text not in losses.judged:
+            yield f"{_MARGIN}by wording: no judge has said so"
+        evidence = f": “{one_line(loss.fact.evidence.text, _QUOTE)}”" if loss.fact.evidence.text else ""
+        yield from wrapped(f"{_where_of_lineages(loss)}{evidence}", _MARGIN, _LATER)
+    for sentence in lineage.unplaced:
+        yield ""
+        yield from wrapped(one_line(sentence.text, _QUOTE), "   +  ", _MARGIN)
+        invented = "invented: " if sentence.read else ""
+        yield from wrapped(f"{invented}{came_up(sentence.invented)}", _MARGIN, _LATER)
+
+
+def _who_says(judged: int, known: int) -> str:
+    """Whose word it is that the summary states or lacks so many of the known facts."""
+    if not judged:
+        return "no judge has said which of them the summary states: they were matched by wording"
+    if judged == known:
+        return "which of them the summary states is what its judge has found"
+    return f"which of them the summary states is what its judge has found for {judged:,}, and wording for the others"
+
+
+def _table(first: str, by_step: Mapping[str, Sequence[int]]) -> Iterator[str]:
+    """How much got lost or came up at which step, by thirds."""
+    rows = [(said, *map(str, thirds), str(sum(thirds))) for said, thirds in by_step.items()]
+    head = ("", first, "second", "last", "all")
+    widths = [max(len(row[at]) for row in (head, *rows)) for at in range(len(head))]
+    for row in (head, *rows):
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        yield "  ".join(cells).rstrip()
+
+
+def show_plan(plan: TracingPlan, *, as_json: bool) -> None:
+    """Print to stdout what tracing with a model would ask."""
+    what = count(plan.sentences, "sentence") + (f" and {count(plan.facts, 'fact')}" if plan.facts else "")
+    lines = (
+        f"{what} in {count(plan.calls, 'call')}: about {plan.tokens:,} tokens",
+        f"and what that leads to: at most {plan.most:,} tokens in all, 12 % of what drafting took",
+    )
+    show(plan.to_json(), lines, as_json=as_json)

@@ -1,0 +1,546 @@
+"""The annotation formats of public datasets by name, and the generic JSONL format for your own annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from redraft.domain import content_id
+from redraft.errors import UsageError
+from redraft.evaluators.base import statements_of
+from redraft.evaluators.booookscore import sentences_of
+from redraft.lab.agreement.annotations import AnnotatedSentence as Annotated
+from redraft.lab.agreement.annotations import entries_of, lists_every_sentence, place
+from redraft.lab.agreement.people import (
+    Dataset,
+    Field,
+    FileEntry,
+    FileProblem,
+    HumanItem,
+    Library,
+    UnreadableError,
+    entries,
+    library,
+    list_at,
+    mapping,
+    number,
+    number_at,
+    optional,
+    summary_id,
+    text_at,
+)
+from redraft.text.cleaning import one_line
+
+Items = Callable[[FileEntry, Library], Sequence[HumanItem]]
+"""The items of one entry; an `UnreadableError` says what is wrong with it."""
+Parts = Callable[[FileEntry], Iterator[FileEntry]]
+"""The smaller entries of one, where a whole file is one object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format by its name, with the title that figures on it are reported under."""
+
+    name: str
+    title: str
+    fields: Mapping[str, Field]
+    items: Items
+    parts: Parts | None = None
+    beside: tuple[str, ...] = ()
+    """Under which names the documents stand in the same folder, `{stem}` being that of the file itself."""
+    any_field: bool = False
+    """Whether there may be other fields than are known."""
+    needs_documents: bool = True
+
+    def read(self, path: str, documents: str | None = None) -> Dataset:
+        """All items of a file with their documents. What cannot be read is reported, and the rest goes on."""
+        known = library(documents or self._beside(path))
+        found: list[HumanItem] = []
+        troubles: list[FileProblem] = []
+        for entry in entries(path):
+            if isinstance(entry, FileProblem):
+                troubles.append(entry)
+                continue
+            for part in self._parts(entry, troubles):
+                try:
+                    found += (self._sourced(one, part, known) for one in self.items(part, known))
+                except UnreadableError as error:
+                    troubles.append(FileProblem(part.place, str(error)))
+        if not found:
+            said = f": {troubles[0].place}: {troubles[0].message}" if troubles else ""
+            raise UsageError(
+                f"nothing in it can be read as {self.name}{said}",
+                place=path,
+                hint="name its format with --format; `redraft help agree with` lists them",
+            )
+        fields = self.fields if not self.any_field else _fields(found, self.fields)
+        return Dataset(
+            f"{self.title} ({one_line(Path(path).name)})",
+            fields,
+            tuple(found),
+            tuple(troubles),
+        )
+
+    def _parts(self, entry: FileEntry, troubles: list[FileProblem]) -> Iterator[FileEntry]:
+        if self.parts is None:
+            yield entry
+            return
+        try:
+            yield from self.parts(entry)
+        except UnreadableError as error:
+            troubles.append(FileProblem(entry.place, str(error)))
+
+    def _beside(self, path: str) -> str | None:
+        place = Path(path).expanduser()
+        names = (place.with_name(name.format(stem=place.name.partition(".")[0])) for name in self.beside)
+        return next((str(one) for one in names if one != place and one.is_file()), None)
+
+    def _sourced(self, item: HumanItem, entry: FileEntry, known: Library) -> HumanItem:
+        source = item.source or known.get(item.document, "")
+        if not source and self.needs_documents:
+            raise UnreadableError(
+                f"the document {one_line(item.document, 60)!r} is not there: name a file or a folder with --documents"
+            )
+        place = f"{entry.place} {item.id}".strip()
+        return replace(item, id=place, source=source, document=item.document or content_id(source)[:12])
+
+
+def _fields(items: Sequence[HumanItem], known: Mapping[str, Field]) -> Mapping[str, Field]:
+    """The fields that there are; what only has 0 and 1 says of a summary whether it is right."""
+    names = dict.fromkeys(name for item in items for name in item.people)
+    found: dict[str, Field] = {}
+    for name in names:
+        values = {item.people[name] for item in items if name in item.people}
+        found[name] = known.get(name) or Field(1.0 if values <= {0.0, 1.0} else None)
+    return found
+
+
+# Words that stand in several places of a summary, and are fewer, say nothing of where a mark is.
+_SHORTEST_AMBIGUOUS = 6
+_MARKS = "singles"
+
+
+def _parts(entry: FileEntry) -> Iterator[FileEntry]:
+    """The summaries of a file; of annotations by sentence whether all of them are listed shows in all of the file."""
+    summaries = mapping(entry.content)
+    sentences = [one for each in summaries.values() if isinstance(each, Mapping) for one in each.values()]
+    every = lists_every_sentence(sentences)
+    for name, one in summaries.items():
+        yield FileEntry(str(name), {"said": one or {}, "name": name, "every": every})
+
+
+def _items(entry: FileEntry, known: Library) -> list[HumanItem]:
+    said, name = mapping(entry.content["said"]), str(entry.content["name"])
+    summary = text_at(said, "summary") if _MARKS in said else known.get(name, "")
+    if not summary:
+        raise UnreadableError("its summary is not there: name the file of summaries with --documents")
+    statements = statements_of(summary)
+    counted = sentences_of(statements)
+    sentences = tuple(one.sentence for one in counted)
+    if _MARKS in said:
+        labels: tuple[bool | None, ...] = tuple(not marked for marked in _marked(sentences, said))
+    else:
+        verdicts = place(_annotated(name, said), statements, every=entry.content["every"]).verdicts
+        labels = tuple(not verdicts[one.id].confusing if one.id in verdicts else None for one in counted)
+    clear = [label for label in labels if label is not None]
+    if not clear:
+        raise UnreadableError("no sentence of the summary is judged")
+    people = {"coherence": sum(clear) / len(clear)}
+    return [HumanItem("", name, summary, people, source=summary, sentences=sentences, labels=labels)]
+
+
+def _annotated(name: str, said: Mapping[str, Any]) -> tuple[Annotated, ...]:
+    try:
+        return entries_of(name, name, said)
+    except UsageError as error:
+        raise UnreadableError(error.message) from error
+
+
+def _marked(sentences: tuple[str, ...], said: Mapping[str, Any]) -> list[bool]:
+    """Whether a mark overlaps each of the sentences."""
+    flat = " ".join(" ".join(sentences).split())
+    found, at = [False] * len(sentences), 0
+    ends: list[tuple[int, int]] = []
+    for sentence in sentences:
+        start = flat.index(" ".join(sentence.split()), at)
+        at = start + len(" ".join(sentence.split()))
+        ends.append((start, at))
+    for text in _marks(said):
+        first = flat.find(text)
+        unclear = len(text.split()) < _SHORTEST_AMBIGUOUS and flat.count(text) > 1
+        for n, (start, end) in enumerate(ends):
+            if first >= 0 and not unclear and start < first + len(text) and end > first:
+                found[n] = True
+    return found
+
+
+def _marks(said: Mapping[str, Any]) -> Iterator[str]:
+    yield from (" ".join(text_at(mapping(one), "span").split()) for one in list_at(said, _MARKS))
+    for one in said.get("relations") or ():
+        for side in ("span_a", "span_b"):
+            yield " ".join(text_at(mapping(one), side).split())
+
+
+BOOOOKSCORE = Format(
+    "booookscore",
+    "BooookScore",
+    {"coherence": Field(1.0, ("booookscore",))},
+    _items,
+    parts=_parts,
+    needs_documents=False,
+)
+
+
+_LABELS = {"yes": 1.0, "no": 0.0, "partialsupport": 0.5, "partial support": 0.5}
+
+
+def _parts_of_datasets(entry: FileEntry) -> Iterator[FileEntry]:
+    """The claims of all summaries of all books."""
+    for book, models in mapping(entry.content).items():
+        for model, one in mapping(models).items():
+            for named, claim in mapping(mapping(one).get("claims")).items():
+                yield FileEntry(f"{book}, {model}, claim {named}", {"book": book, "model": model, "said": claim})
+
+
+def _items_of_datasets(entry: FileEntry, _: Library) -> list[HumanItem]:
+    said = mapping(entry.content["said"])
+    label = optional(said, "label").strip().lower()
+    if label not in _LABELS:
+        raise UnreadableError(f"the label is {label!r:.40}, which says neither that it is so nor that it is not")
+    book, model = str(entry.content["book"]), str(entry.content["model"])
+    return [HumanItem("", book, text_at(said, "claim"), {"faithful": _LABELS[label]}, system=model)]
+
+
+FABLES = Format(
+    "fables",
+    "FABLES",
+    {"faithful": Field(1.0, ("consistency", "faithfulness"))},
+    _items_of_datasets,
+    parts=_parts_of_datasets,
+)
+
+
+_NOTHING_WRONG = "NoE"
+
+
+def _items_of_frank(entry: FileEntry, known: Library) -> list[HumanItem]:
+    content = mapping(entry.content)
+    sentences, votes, kinds = _sentences(content)
+    labels = tuple(2 * sum(row) > len(row) for row in votes)
+    people = {"factuality": sum(labels) / len(labels)} if labels else {"factuality": number_at(content, "Factuality")}
+    document, model = text_at(content, "hash"), optional(content, "model_name")
+    summary = " ".join(sentences) or known.get(summary_id(document, model), "") or text_at(content, "summary")
+    article = content.get("article")
+    return [
+        HumanItem(
+            model,
+            document,
+            summary,
+            people,
+            source=article if isinstance(article, str) else "",
+            system=model,
+            sentences=sentences,
+            labels=labels,
+            votes=votes,
+            kinds=kinds,
+        )
+    ]
+
+
+def _sentences(content: Mapping[str, Any]) -> tuple[tuple[str, ...], list[list[bool]], tuple[str, ...]]:
+    """The sentences, whether each person finds each of them right, and what anybody finds wrong."""
+    if "summary_sentences_annotations" not in content:
+        return (), [], ()
+    sentences = tuple(str(one) for one in list_at(content, "summary_sentences"))
+    said = [_said(mapping(one)) for one in list_at(content, "summary_sentences_annotations")]
+    if len(said) != len(sentences) or not all(said):
+        raise UnreadableError(f"there are annotations of {len(said)} sentences, and {len(sentences)} sentences")
+    kinds = {kind for people in said for errors in people for kind in errors} - {_NOTHING_WRONG}
+    return sentences, [[_NOTHING_WRONG in errors for errors in people] for people in said], tuple(sorted(kinds))
+
+
+def _said(people: Mapping[str, Any]) -> list[Sequence[str]]:
+    return [[str(kind) for kind in errors] for errors in people.values() if isinstance(errors, list)]
+
+
+FRANK = Format(
+    "frank",
+    "FRANK",
+    {"factuality": Field(1.0, ("consistency", "faithfulness"))},
+    _items_of_frank,
+    beside=("benchmark_data.json",),
+)
+
+
+def _items_of_qags(entry: FileEntry, _: Library) -> list[HumanItem]:
+    content = mapping(entry.content)
+    article = text_at(content, "article")
+    parts = [mapping(one) for one in list_at(content, "summary_sentences")]
+    if not parts:
+        raise UnreadableError("the summary has no sentence")
+    votes = [[_is_yes(vote) for vote in list_at(one, "responses")] for one in parts]
+    if not all(votes):
+        raise UnreadableError("nobody has voted on one of the sentences")
+    labels = tuple(2 * sum(vote) > len(vote) for vote in votes)
+    sentences = tuple(text_at(one, "sentence") for one in parts)
+    people = {"consistency": fmean(labels)}
+    return [
+        HumanItem("", "", " ".join(sentences), people, source=article, sentences=sentences, labels=labels, votes=votes)
+    ]
+
+
+def _is_yes(vote: object) -> bool:
+    said = mapping(vote).get("response")
+    if said not in ("yes", "no"):
+        raise UnreadableError(f"a response is {said!r:.40} where yes or no was expected")
+    return bool(said == "yes")
+
+
+QAGS = Format(
+    "qags",
+    "QAGS",
+    {"consistency": Field(1.0, ("consistency", "faithfulness"))},
+    _items_of_qags,
+)
+
+
+def _items_of_rank19(entry: FileEntry, known: Library) -> list[HumanItem]:
+    content = mapping(entry.content)
+    article = optional(content, "article_id")
+    # The release has no articles: without them the sentence that both were made from is the document.
+    source = known.get(article) or text_at(content, "article", "article_sent")
+    two = (("correct_sent", 1.0), ("incorrect_sent", 0.0))
+    return [
+        HumanItem(
+            name.removesuffix("_sent"),
+            article,
+            text_at(content, name),
+            {"consistency": value},
+            source=source,
+            pair=entry.place,
+        )
+        for name, value in two
+    ]
+
+
+RANK19 = Format("rank19", "Rank19", {"consistency": Field(1.0, ("consistency", "faithfulness"))}, _items_of_rank19)
+
+
+def _items_of_realsumm(entry: FileEntry, _: Library) -> list[HumanItem]:
+    content = mapping(entry.content)
+    document, source = optional(content, "id", "doc_id"), text_at(content, "document", "source")
+    return [
+        HumanItem(
+            optional(one, "system"),
+            document,
+            text_at(one, "summary"),
+            {"recall": number_at(one, "litepyramid_recall")},
+            source=source,
+            system=optional(one, "system"),
+        )
+        for one in map(mapping, list_at(content, "summaries"))
+    ]
+
+
+REALSUMM = Format("realsumm", "REALSumm", {"recall": Field(None, ("coverage", "keyfact_recall"))}, _items_of_realsumm)
+
+
+def _items_of_summedits(entry: FileEntry, known: Library) -> list[HumanItem]:
+    content = mapping(entry.content)
+    name = "consistent" if "consistent" in content else "label"
+    if (label := number_at(content, name)) not in (0, 1):
+        raise UnreadableError(f"`{name}` is {label:g} where 0 or 1 was expected")
+    # The release has the text itself; where documents stand apart there is an id in its place.
+    document = text_at(content, "doc", "document")
+    source = "" if document in known else document
+    kinds = content.get("edit_types")
+    return [
+        HumanItem(
+            optional(content, "id"),
+            content_id(source)[:12] if source and "doc" in content else document,
+            text_at(content, "summary"),
+            {"consistency": label},
+            source=source if "doc" in content else "",
+            kinds=tuple(map(str, kinds)) if isinstance(kinds, list) else (),
+        )
+    ]
+
+
+SUMMEDITS = Format(
+    "summedits",
+    "SummEdits",
+    {"consistency": Field(1.0, ("consistency", "faithfulness"))},
+    _items_of_summedits,
+    beside=("{stem}.documents.jsonl",),
+)
+
+
+_FIELDS = {
+    "consistency": Field(5.0, ("consistency", "faithfulness")),
+    "relevance": Field(5.0, ("coverage", "keyfact_recall")),
+    "coherence": Field(5.0, ("booookscore",)),
+    "fluency": Field(5.0),
+}
+
+
+def _items_of_summeval(entry: FileEntry, _: Library) -> list[HumanItem]:
+    content = mapping(entry.content)
+    ratings = _ratings(content)
+    people = {
+        field: fmean(known)
+        for field in _FIELDS
+        if (known := [value for one in ratings if (value := number(one.get(field))) is not None])
+    }
+    if not people:
+        raise UnreadableError("there are no ratings: `human` or `expert_annotations`")
+    votes = [[number(one.get("consistency")) for one in ratings]] if len(ratings) > 1 else []
+    document = text_at(content, "id")
+    summary = text_at(content, "summary", "decoded")
+    source = content.get("text") or content.get("source") or ""
+    return [
+        HumanItem(
+            optional(content, "system", "model_id"),
+            document,
+            summary,
+            people,
+            source=source if isinstance(source, str) else "",
+            system=optional(content, "system", "model_id"),
+            votes=votes,
+        )
+    ]
+
+
+def _ratings(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    experts = content.get("expert_annotations")
+    return [mapping(one) for one in (experts if isinstance(experts, list) else [content.get("human") or {}])]
+
+
+SUMMEVAL = Format("summeval", "SummEval", _FIELDS, _items_of_summeval, beside=("documents.jsonl",))
+
+
+_FIELDS_OF_UNISUMEVAL = {
+    "faithfulness_score": Field(1.0, ("consistency", "faithfulness")),
+    "completeness": Field(None, ("coverage", "keyfact_recall")),
+    "conciseness": Field(None),
+}
+
+
+def _items_of_unisumeval(entry: FileEntry, _: Library) -> list[HumanItem]:
+    content = mapping(entry.content)
+    people = {field: value for field in _FIELDS_OF_UNISUMEVAL if (value := number(content.get(field))) is not None}
+    sentences, labels = _sentences_of_unisumeval(content)
+    if not people:
+        raise UnreadableError(f"there is none of {', '.join(_FIELDS_OF_UNISUMEVAL)}")
+    source = next((content[name] for name in ("transcript", "document", "input") if content.get(name)), "")
+    kinds = content.get("fact_verification_error_type")
+    return [
+        HumanItem(
+            optional(content, "model"),
+            text_at(content, "doc_id", "uid"),
+            text_at(content, "summary"),
+            people,
+            source=source if isinstance(source, str) else "",
+            system=optional(content, "model"),
+            sentences=sentences,
+            labels=labels,
+            kinds=tuple(sorted({str(kind) for kind in kinds} - {"no error"})) if isinstance(kinds, list) else (),
+        )
+    ]
+
+
+def _sentences_of_unisumeval(content: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[bool | None, ...]]:
+    """The sentences with whether people find them right: their label is of what is made up."""
+    sentences, labels = content.get("sentences"), content.get("fact_verification_label")
+    if not isinstance(sentences, list) or not isinstance(labels, list):
+        return (), ()
+    if len(sentences) != len(labels):
+        raise UnreadableError(f"there are {len(labels)} labels of {len(sentences)} sentences")
+    made_up = [number(label) for label in labels]
+    return tuple(map(str, sentences)), tuple(None if one is None else not one for one in made_up)
+
+
+UNISUMEVAL = Format(
+    "unisumeval", "UniSumEval", _FIELDS_OF_UNISUMEVAL, _items_of_unisumeval, beside=("documents.jsonl",)
+)
+
+
+LABEL = "label"
+
+
+def _items_of_catalog(entry: FileEntry, known: Library) -> list[HumanItem]:
+    content = mapping(entry.content)
+    text = text_at(content, "text", "source", "document")
+    here = "" if text in known else text
+    document = optional(content, "document_id") or (content_id(here)[:12] if here else text)
+    sentences, labels = _sentences_of_catalog(content)
+    people = _figures(content) or _share(labels)
+    if not people:
+        raise UnreadableError("people say nothing of it: there is no `human` with numbers, no `label`, no `sentences`")
+    return [
+        HumanItem(
+            optional(content, "id"),
+            document,
+            " ".join(sentences) or text_at(content, "summary", "claim"),
+            people,
+            source=here,
+            system=optional(content, "system", "model"),
+            sentences=sentences,
+            labels=labels,
+            pair=optional(content, "pair"),
+        )
+    ]
+
+
+def _figures(content: Mapping[str, Any]) -> dict[str, float]:
+    """What stands under `human`, by field, or the one label."""
+    named = content.get("human")
+    said = named if isinstance(named, Mapping) else {LABEL: content.get(LABEL, named)}
+    return {str(name): found for name, value in said.items() if (found := number(value)) is not None}
+
+
+def _sentences_of_catalog(content: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[bool | None, ...]]:
+    if "sentences" not in content:
+        return (), ()
+    parts = [mapping(one) for one in list_at(content, "sentences")]
+    if not parts:
+        raise UnreadableError("the summary has no sentence")
+    labels = [number(one.get(LABEL)) for one in parts]
+    if any(label not in (None, 0.0, 1.0) for label in labels):
+        raise UnreadableError("a sentence's `label` is neither true nor false")
+    found = tuple(None if label is None else bool(label) for label in labels)
+    return tuple(text_at(one, "sentence", "text") for one in parts), found
+
+
+def _share(labels: tuple[bool | None, ...]) -> dict[str, float]:
+    said = [label for label in labels if label is not None]
+    return {LABEL: sum(said) / len(said)} if said else {}
+
+
+GENERIC = Format(
+    "jsonl",
+    "own annotations",
+    {LABEL: Field(1.0)},
+    _items_of_catalog,
+    beside=("documents.jsonl", "{stem}.documents.jsonl"),
+    any_field=True,
+)
+
+
+FORMATS: Mapping[str, Format] = {
+    one.name: one
+    for one in (
+        QAGS,
+        SUMMEVAL,
+        REALSUMM,
+        SUMMEDITS,
+        RANK19,
+        FRANK,
+        FABLES,
+        BOOOOKSCORE,
+        UNISUMEVAL,
+        GENERIC,
+    )
+}

@@ -1,0 +1,400 @@
+"""A local entailment model as judge: loading, inference and verdicts."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, cast
+
+from redraft.domain import Usage
+from redraft.errors import ProviderError
+from redraft.llm.base import LateModel, Model, Reply, Request, Sampling
+from redraft.prompts.contract import UNSURE, Given_, ReplyModel, Value_
+from redraft.prompts.factual import (
+    ALIGN_FACTS,
+    VERIFY_SENTENCES,
+    AlignGiven,
+    Alignment,
+    Alignments,
+    Category,
+    Verification,
+    Verifications,
+    VerifyGiven,
+)
+from redraft.prompts.judging import (
+    ANSWER_FROM_DOCUMENT,
+    ASK_SUMMARY,
+    COMPARE_ANSWERS,
+    AnswerFromDocumentGiven,
+    AskSummaryGiven,
+    CompareGiven,
+    Comparison,
+    Comparisons,
+    DocumentAnswer,
+    DocumentAnswers,
+    SentenceQuestions,
+    SummaryQuestion,
+    SummaryQuestions,
+    Told,
+)
+from redraft.text.cleaning import one_line
+from redraft.text.sentences import sentences
+from redraft.text.vectors import check_name, folder_of, load, not_loaded
+from redraft.text.words import words
+
+WHAT = "the entailment model"
+_CLASSES = ("entailment", "neutral", "contradiction")
+_BATCH = 32
+# Where neither the tokenizer nor the model says how much it reads.
+_USUAL_LENGTH = 512
+# What a tokenizer without a limit has for one.
+_NO_LIMIT = 1_000_000
+_REMEMBERED = 50_000
+
+
+class Odds(NamedTuple):
+    """How likely each class is; they add up to one."""
+
+    entailment: float
+    neutral: float
+    contradiction: float
+
+
+class Entailment:
+    """The model, which remembers what it was asked last: the same is held against the same more than once."""
+
+    def __init__(self, name_or_path: str, model: Any) -> None:
+        self._model = model
+        self._columns = _columns(name_or_path, model.config.id2label or {})
+        self.length = _length(model)
+        """The tokens of a premise and a claim together."""
+        self._around: int = model.tokenizer.num_special_tokens_to_add(pair=True)
+        self._known: dict[tuple[str, str], Odds] = {}
+
+    def odds(self, pairs: Sequence[tuple[str, str]]) -> list[Odds]:
+        """The odds of each pair of a premise and a claim, in order."""
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
+        if new:
+            rows = self._model.predict(
+                [(_plain(premise), _plain(claim)) for premise, claim in new],
+                batch_size=_BATCH,
+                apply_softmax=True,
+                show_progress_bar=False,
+            )
+            for pair, row in zip(new, rows, strict=True):
+                self._known[pair] = Odds(*(float(row[column]) for column in self._columns))
+        found = [self._known[pair] for pair in pairs]
+        for pair in list(self._known)[: max(0, len(self._known) - _REMEMBERED)]:
+            del self._known[pair]
+        return found
+
+    def tokens(self, text: str) -> int:
+        """How many tokens a text has by itself."""
+        return len(self._model.tokenizer(_plain(text), add_special_tokens=False, verbose=False)["input_ids"])
+
+    def room(self, claim: str) -> int:
+        """The tokens that there is room for beside a claim."""
+        return self.length - self._around - self.tokens(claim)
+
+    def windows(self, text: str, room: int) -> list[str]:
+        """A text in stretches of so many tokens at most, each of as many whole sentences as fit.
+
+        A sentence that does not fit is cut between words, and a word that does not fit is left out.
+        """
+        pieces = [
+            piece for start, end in sentences(text) for piece in self._fitting(text[start:end].split(), room) if piece
+        ]
+        found: list[str] = []
+        for piece in pieces:
+            if found and self.tokens(joined := f"{found[-1]} {piece}") <= room:
+                found[-1] = joined
+            else:
+                found.append(piece)
+        return found
+
+    def _fitting(self, words: list[str], room: int) -> list[str]:
+        """Some words in as few pieces as fit, as nearly as halving them comes to."""
+        text = " ".join(words)
+        if self.tokens(text) <= room:
+            return [text]
+        middle = len(words) // 2
+        return [*self._fitting(words[:middle], room), *self._fitting(words[middle:], room)] if middle else []
+
+
+@lru_cache(maxsize=1)
+def load_entailment(name_or_path: str) -> Entailment:
+    """The model in a local folder, for which nothing is ever fetched, or a public one by its name."""
+    return Entailment(name_or_path, load("CrossEncoder", name_or_path, WHAT))
+
+
+def _columns(name_or_path: str, labels: Mapping[Any, str]) -> list[int]:
+    """In which column each of the classes stands, as the model's configuration has it: models differ in that."""
+    known = {str(label).strip().casefold(): int(column) for column, label in labels.items()}
+    if sorted(known) != sorted(_CLASSES):
+        there = ", ".join(sorted(known)) or "none"
+        raise not_loaded(
+            name_or_path,
+            WHAT,
+            f"its classes are to be {', '.join(_CLASSES)}, and its configuration (id2label) has {there}",
+        )
+    return [known[name] for name in _CLASSES]
+
+
+def _length(model: Any) -> int:
+    """The most tokens that the model reads."""
+    positions = getattr(model.config, "max_position_embeddings", None)
+    # Some models keep two of their positions for themselves.
+    said = [model.max_seq_length, model.tokenizer.model_max_length, positions - 2 if positions else None]
+    return min((int(one) for one in said if one and one < _NO_LIMIT), default=_USUAL_LENGTH)
+
+
+def _plain(text: str) -> str:
+    """A text that a tokenizer takes: half of a pair of surrogates becomes a question mark."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+SURE = 0.8
+"""How likely a class has to be at least to be said. Set beforehand, and fitted to no data."""
+# Passages are read in stretches of a paragraph's length: models of entailment are trained on such.
+_STRETCH = 160
+# How many of the stretches that share most words with a claim it is held against, and of how many of these in pairs.
+_NEAREST, _PAIRED = 8, 3
+# Beside a claim there has to be room for a premise that is worth reading.
+_LEAST_ROOM = 32
+
+Verdict = Literal["entailed", "contradicted", "neither"]
+
+
+@dataclass(frozen=True, slots=True)
+class EntailmentVerdict:
+    """What is said of a claim, how surely, and by which premise, made of which passages."""
+
+    verdict: Verdict
+    odds: float
+    premise: str
+    passages: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Premise:
+    text: str
+    passages: frozenset[int]
+    nearest: bool
+    """Whether the stretch that shares most words with the claim is in it."""
+
+
+def hold(model: Entailment, claims: Sequence[str], passages: Sequence[str]) -> list[EntailmentVerdict | None]:
+    """What is said of each claim; None where no class is sure, and where a claim is too long to be read.
+
+    All of them are put to the model at once.
+    """
+    premises = [_premises(model, claim, passages) for claim in claims]
+    pairs = [(one.text, claim) for claim, some in zip(claims, premises, strict=True) for one in some]
+    odds = iter(model.odds(pairs))
+    return [_held(some, [next(odds) for _ in some]) for some in premises]
+
+
+def _held(premises: Sequence[_Premise], odds: Sequence[Odds]) -> EntailmentVerdict | None:
+    """One premise from which it follows is enough. Against it speaks only what stands nearest: of things that have
+    little to do with each other, models call many contradictions."""
+    if not premises:
+        return None
+    said = list(zip(premises, odds, strict=True))
+    premise, best = max(said, key=lambda one: one[1].entailment)
+    if best.entailment >= SURE:
+        return EntailmentVerdict("entailed", best.entailment, premise.text, premise.passages)
+    premise, worst = max((one for one in said if one[0].nearest), key=lambda one: one[1].contradiction)
+    if worst.contradiction >= SURE:
+        return EntailmentVerdict("contradicted", worst.contradiction, premise.text, premise.passages)
+    least = min(one.neutral for one in odds)
+    return EntailmentVerdict("neither", least, "", frozenset()) if least >= SURE else None
+
+
+def _premises(model: Entailment, claim: str, passages: Sequence[str]) -> list[_Premise]:
+    """The stretches nearest to a claim, and the nearest of them in pairs, as far as they fit beside it."""
+    room = model.room(claim)
+    if room < _LEAST_ROOM:
+        return []
+    said = set(words(claim))
+    stretches = [
+        (text, n) for n, passage in enumerate(passages) for text in model.windows(passage, min(room, _STRETCH))
+    ]
+    order = sorted(range(len(stretches)), key=lambda at: (-len(said & set(words(stretches[at][0]))), at))[:_NEAREST]
+    found = [_Premise(stretches[at][0], frozenset({stretches[at][1]}), at == order[0]) for at in order]
+    for pair in combinations(sorted(order[:_PAIRED]), 2):
+        text = " ".join(stretches[at][0] for at in pair)
+        if model.tokens(text) <= room:
+            found.append(_Premise(text, frozenset(stretches[at][1] for at in pair), order[0] in pair))
+    return found
+
+
+def nearest_sentence(claim: str, text: str) -> str:
+    """The sentence of a text that shares most words with a claim."""
+    said = set(words(claim))
+    found = [text[start:end] for start, end in sentences(text)] or [text]
+    return max(found, key=lambda one: len(said & set(words(one))))
+
+
+VERSION = 2
+"""Part of what identifies a stored answer: raise it with every change after which an answer may differ."""
+SERVES = ("consistency", "faithfulness", "keyfact_recall")
+"""The metrics that it serves; the last only by key facts that somebody else has found."""
+
+_BEFORE, _AFTER = "Is this so: “", "”?"
+_NOT_SO = "No"
+_NOT_SURE = "The entailment model is not sure of any of its classes."
+_USUAL_IMPORTANCE = 3
+_CATEGORIES: Mapping[str, Category] = {"entailed": "none", "contradicted": "sentence", "neither": "out_of_article"}
+
+
+def opened(name_or_path: str) -> Model:
+    """The judge of this name, which is loaded when it is first asked. What cannot be a name is refused at once."""
+    check_name(name_or_path, WHAT)
+    identity = _identity(name_or_path)
+    return LateModel(identity, lambda: EntailmentModel(load_entailment(name_or_path), identity))
+
+
+def _identity(name_or_path: str) -> str:
+    """A public name stands for its weights. Those in a folder may be trained anew, so their files are looked at."""
+    folder = folder_of(name_or_path)
+    if folder is None:
+        return f"nli:{name_or_path}:{VERSION}"
+    files = sorted(one for one in Path(folder).rglob("*") if one.is_file())
+    seen = [(str(one.relative_to(folder)), one.stat().st_size, one.stat().st_mtime_ns) for one in files]
+    digest = hashlib.sha256(repr(seen).encode()).hexdigest()[:8]
+    return f"nli:{os.path.abspath(folder)}:{VERSION}:{digest}"
+
+
+class EntailmentModel:
+    """Holds claims against passages. Of what it is not sure of it says so, and nobody asks again."""
+
+    def __init__(self, model: Entailment, identity: str) -> None:
+        self.identity = identity
+        self._model = model
+        self._alone = asyncio.Lock()
+        self._answers: dict[str, Callable[[Any], ReplyModel]] = {
+            ASK_SUMMARY.name: _asked,
+            ANSWER_FROM_DOCUMENT.name: self._answered,
+            COMPARE_ANSWERS.name: _compared,
+            VERIFY_SENTENCES.name: self._verified,
+            ALIGN_FACTS.name: self._aligned,
+        }
+
+    def most_tokens(self, sampling: Sampling) -> int:  # noqa: ARG002  (it writes nothing)
+        """It writes nothing that anybody would bill for."""
+        return 0
+
+    async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
+        """Answer a prompt; one request after the other, as each uses the whole machine."""
+        answer = self._answers.get(request.prompt.name)
+        if answer is None:
+            raise ProviderError(
+                f"an entailment model cannot do what the prompt {request.prompt.name} asks",
+                hint=f"it judges by {', '.join(SERVES[:-1])} and {SERVES[-1]}",
+            )
+        async with self._alone:
+            value = await asyncio.to_thread(answer, request.given)
+        return Reply(cast(Value_, value), value.model_dump_json(), Usage(reported=False))
+
+    def _answered(self, given: AnswerFromDocumentGiven) -> DocumentAnswers:
+        """Whether claims are so; it can tell nothing of a question of any other kind."""
+        claims = {one.id: claim for one in given.questions if (claim := _claim(one.question))}
+        held = self._held(claims, given.texts)
+        answers = {"contradicted": _NOT_SO, "neither": ""}
+        return DocumentAnswers(
+            answers=[
+                DocumentAnswer(
+                    id=n,
+                    quote=nearest_sentence(claims[n], one.premise),
+                    answered=one.verdict != "neither",
+                    answer=answers.get(one.verdict, claims[n]),
+                )
+                if (one := held.get(n))
+                else DocumentAnswer(id=n, quote="", answered=UNSURE, answer="")
+                for n in (asked.id for asked in given.questions)
+            ]
+        )
+
+    def _verified(self, given: VerifyGiven) -> Verifications:
+        claims = {one.id: one.sentence for one in given.sentences}
+        return Verifications(
+            sentences=[
+                Verification(
+                    id=n,
+                    reason=f"The entailment model has it {one.verdict}, at {one.odds:.2f}.",
+                    quote=nearest_sentence(claims[n], one.premise),
+                    category=_CATEGORIES[one.verdict],
+                )
+                if one
+                else Verification(id=n, reason=_NOT_SURE, quote="", category=UNSURE)
+                for n, one in self._held(claims, given.texts).items()
+            ]
+        )
+
+    def _aligned(self, given: AlignGiven) -> Alignments:
+        """The sentences of the summary are the passages, each with what it points back to."""
+        passages = [f"{one.before} {one.sentence}".strip() for one in given.sentences]
+        held = self._held({one.id: one.fact for one in given.facts}, passages)
+        return Alignments(
+            facts=[
+                Alignment(
+                    id=n,
+                    stated="yes" if one.verdict == "entailed" else "no",
+                    sentences=[given.sentences[at].id for at in sorted(one.passages) if one.verdict == "entailed"],
+                )
+                if one
+                else Alignment(id=n, stated=UNSURE, sentences=[])
+                for n, one in held.items()
+            ]
+        )
+
+    def _held(self, claims: Mapping[int, str], passages: list[str]) -> dict[int, EntailmentVerdict | None]:
+        """What is said of each claim; None where nothing is sure."""
+        return dict(zip(claims, hold(self._model, list(claims.values()), passages), strict=True))
+
+
+def _asked(given: AskSummaryGiven) -> SummaryQuestions:
+    """One question about each sentence: whether it is so."""
+    return SummaryQuestions(
+        sentences=[
+            SentenceQuestions(
+                id=one.id,
+                questions=[
+                    SummaryQuestion(
+                        question=f"{_BEFORE}{one_line(one.sentence)}{_AFTER}",
+                        answer=one_line(one.sentence),
+                        search="",
+                        importance=_USUAL_IMPORTANCE,
+                    )
+                ],
+            )
+            for one in given.sentences
+            if isinstance(one, Told) and (not given.only or one.id in given.only)
+        ]
+    )
+
+
+def _claim(question: str) -> str:
+    """What a question asks to confirm; nothing where it asks for something else."""
+    if not (question.startswith(_BEFORE) and question.endswith(_AFTER)):
+        return ""
+    return question.removeprefix(_BEFORE).removesuffix(_AFTER)
+
+
+def _compared(given: CompareGiven) -> Comparisons:
+    """What the document says is not so contradicts the summary. Other answers cannot be compared."""
+    return Comparisons(
+        comparisons=[
+            Comparison(id=one.id, reason="by entailment", verdict="contradicts" if contradicted else "agrees")
+            for one in given.pairs
+            for contradicted in [one.document == _NOT_SO]
+            # A long answer is remembered by its beginning.
+            if contradicted or one.summary.startswith(one.document.removesuffix("…"))
+        ]
+    )

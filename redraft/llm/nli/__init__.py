@@ -1,1 +1,0 @@
-"""A judge that is no language model: a cross-encoder that says whether one text follows from another."""

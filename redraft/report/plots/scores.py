@@ -1,0 +1,369 @@
+"""Plots of scores: by round, differences between runs, costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redraft.report.plots.axes import (
+    MOST,
+    Bands,
+    Box,
+    Frame,
+    LabelRows,
+    Linear,
+    Log,
+    beside,
+    frame,
+    left_out,
+    level_axis,
+    rows,
+    spaced,
+    upright,
+    whisker,
+)
+from redraft.report.plots.canvas import (
+    MARGIN,
+    SMALL,
+    Canvas,
+    LegendEntry,
+    Point,
+    legend,
+    line_entry,
+    marker_entry,
+    rule_entry,
+    text_width,
+)
+from redraft.report.plots.picture import (
+    GOAL,
+    WIDE,
+    Data,
+    Number,
+    Picture,
+    PictureStyle,
+    SeriesStyle,
+    apart,
+    count,
+    data,
+    finite,
+    interval,
+    isolated,
+    series,
+    shown,
+    signed,
+)
+
+_LOOK = SeriesStyle(1, "", "square", "plain")
+
+
+@dataclass(frozen=True, slots=True)
+class PlottedDifference:
+    """One difference over so many pairs, with its interval."""
+
+    name: str
+    value: Number
+    low: Number = None
+    high: Number = None
+    pairs: int | None = None
+
+    @property
+    def clear(self) -> bool:
+        """Whether its interval leaves out that there is no difference."""
+        low, high = finite(self.low), finite(self.high)
+        return low is not None and high is not None and (low > 0 or high < 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """Differences of two, `better` minus `worse`, of whatever `measure` names with its unit."""
+
+    differences: Sequence[PlottedDifference]
+    first: str
+    second: str
+    measure: str
+    title: str = "Paired differences"
+
+    def picture(self, look: PictureStyle = WIDE) -> Picture:
+        """A mark with whiskers for each that has an interval, filled where that leaves out zero."""
+        canvas = Canvas("differences", self.title, look, self._data())
+        top = canvas.heading()
+        if not self.differences:
+            return canvas.picture(canvas.nothing(top), "Nothing was compared.", "Nothing was compared.")
+        entries = [
+            marker_entry("the interval leaves out zero", _LOOK),
+            marker_entry("it has zero in it, or there is none", _LOOK, hollow=True),
+        ]
+        top = legend(canvas, top, entries) + 8
+        drawn = self.differences[:MOST]
+        words = [_words(one) for one in drawn]
+        below = 18 + (SMALL + 4) * canvas.narrow
+        made = rows(canvas, top + below, [one.name for one in drawn], aside=max(map(text_width, words)) + 12)
+        values = [value for one in drawn for value in (one.value, one.low, one.high)]
+        x = Linear.over([0, *values], ticks=4).drawn(made.left + 6, made.right - 6)
+        self._sides(canvas, made, x, top + below - 18)
+        for at, (one, told) in enumerate(zip(drawn, words, strict=True)):
+            canvas.text(canvas.width - MARGIN, made.aside(at), told, anchor="end")
+            if (value := finite(one.value)) is not None:
+                whisker(canvas, x, made.middle(at), one.low, one.high, f"s{_LOOK.colour}")
+                mark = (x.place(value), made.middle(at))
+                canvas.marker(_LOOK, mark, hollow=not one.clear, tip=f"{isolated(one.name)}: {told}")
+        level_axis(canvas, x, made.bottom, f"difference in {self.measure}", left=made.left, right=made.right)
+        end = left_out(canvas, made.bottom + 2 * SMALL + 24, len(self.differences) - len(drawn))
+        caption = (
+            "Each mark is the mean of paired differences, and its whiskers the interval. A filled mark is a difference "
+            "whose interval leaves out zero; one without whiskers has no interval."
+        )
+        told = " ".join(f"{isolated(one.name)}: {_words(one)}." for one in drawn)
+        of = f"{isolated(self.first)} minus {isolated(self.second)}"
+        return canvas.picture(end, caption, f"Difference in {self.measure}, {of}. {told}")
+
+    def _sides(self, canvas: Canvas, made: LabelRows, x: Linear, top: float) -> None:
+        """The line at zero, and above it whose side is which."""
+        zero = x.place(0)
+        for tick in x.ticks():
+            made.cross(canvas, x.place(tick), "grid")
+        made.cross(canvas, zero, "rule", thick=1.6)
+        left, right = f"← more in {isolated(self.second)}", f"more in {isolated(self.first)} →"
+        before, after = zero - 8 - MARGIN, canvas.width - MARGIN - zero - 8
+        if text_width(left) <= before and text_width(right) <= after:
+            canvas.line((zero, top), (zero, top + 16), "rule", thick=1.6)
+            canvas.text(zero - 8, top + 12, left, anchor="end", ink="muted")
+            canvas.text(zero + 8, top + 12, right, ink="muted")
+            return
+        # Where there is no room beside the line they stand at the edges; on a phone one above the other.
+        wide = canvas.width - 2 * MARGIN
+        room, above = (wide, 16) if canvas.narrow else (wide / 2 - 8, 0)
+        canvas.text(MARGIN, top + 12 - above, left, ink="muted", room=room, halo=True)
+        canvas.text(canvas.width - MARGIN, top + 12, right, anchor="end", ink="muted", room=room, halo=True)
+
+    def _data(self) -> Data:
+        columns = (self.title, f"difference in {self.measure}", "from", "to", "pairs")
+        return data(columns, ([one.name, one.value, one.low, one.high, one.pairs] for one in self.differences))
+
+
+def _words(one: PlottedDifference) -> str:
+    low, high = finite(one.low), finite(one.high)
+    span = "" if low is None or high is None else f" [{signed(low)}, {signed(high)}]"
+    return f"{signed(one.value)}{span}"
+
+
+_HEIGHT = 220
+_GOALS = 66.0
+# Who sees no colour needs no legend for what a hollow mark is, but a word for it.
+_GREY = SeriesStyle(6, "", "circle", "plain")
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric: its score in each round, the first of them the draft's, and its goal where it has one."""
+
+    name: str
+    scores: Sequence[Number]
+    goal: Number = None
+
+
+@dataclass(frozen=True, slots=True)
+class RoundScores:
+    """The rounds of a refinement. `taken` says of each round whether its draft was taken; the first always is."""
+
+    metrics: Sequence[Metric]
+    taken: Sequence[bool]
+    title: str = "Scores by round"
+
+    def picture(self, look: PictureStyle = WIDE) -> Picture:
+        """Lines through the drafts that were taken, with the refused ones beside them."""
+        canvas = Canvas("rounds", self.title, look, self._data())
+        top = canvas.heading()
+        known = [score for metric in self.metrics for score in map(finite, metric.scores) if score is not None]
+        if not known:
+            return canvas.picture(canvas.nothing(top), "No round has a score.", "No round has a score.")
+        top = legend(canvas, top, self._entries())
+        goals = [goal for metric in self.metrics if (goal := finite(metric.goal)) is not None]
+        names = ("draft", *(str(at) for at in range(1, len(self.taken))))
+        made = frame(
+            canvas,
+            top,
+            _HEIGHT,
+            Bands(names),
+            Linear.of_scores([*known, *goals]),
+            x_name="round",
+            y_name="score",
+            right=_GOALS if goals else 0,
+        )
+        self._goals(canvas, made)
+        for at, metric in enumerate(self.metrics):
+            self._line(canvas, made, series(at), metric)
+        caption = (
+            "Each line goes through the drafts that were taken. A hollow mark is a revision that was refused: "
+            "the next round began again from the draft before it. "
+            "A dashed line is a goal, with the marks of its metrics."
+        )
+        return canvas.picture(made.end, caption, self._told())
+
+    def _line(self, canvas: Canvas, made: Frame, look: SeriesStyle, metric: Metric) -> None:
+        before: tuple[float, float] | None = None
+        marks: list[tuple[tuple[float, float], int, float]] = []
+        for at, score in enumerate(map(finite, metric.scores[: len(self.taken)])):
+            if score is None:
+                # The line does not go on over what nobody measured.
+                before = None if self.taken[at] else before
+                continue
+            here = (made.x.place(at), made.y.place(score))
+            if before is not None:
+                thick = 2.0 if self.taken[at] else 1.3
+                canvas.curve(
+                    [before, here], f"s{look.colour}", dash=look.dash if self.taken[at] else "1 3", thick=thick
+                )
+            before = here if self.taken[at] else before
+            marks.append((here, at, score))
+        for here, at, score in marks:
+            refused = "" if self.taken[at] else ", refused"
+            tip = f"{isolated(metric.name)}, {'draft' if not at else f'round {at}'}: {shown(score)}{refused}"
+            canvas.marker(look, here, hollow=not self.taken[at], tip=tip)
+
+    def _goals(self, canvas: Canvas, made: Frame) -> None:
+        """One line for each height, with the marks of the metrics that have this goal at its end."""
+        goals: dict[float, list[int]] = {}
+        for at, metric in enumerate(self.metrics):
+            if (goal := finite(metric.goal)) is not None:
+                goals.setdefault(goal, []).append(at)
+        heights = [made.y.place(goal) for goal in goals]
+        labels = spaced(heights, SMALL + 1, made.top, made.bottom)
+        for (goal, metrics), height, label in zip(goals.items(), heights, labels, strict=True):
+            canvas.line((made.left, height), (made.right, height), "rule", dash=GOAL, thick=1.3)
+            canvas.text(made.right + 5, label + 4, shown(goal), room=_GOALS - 5)
+            start = made.right + 14 + text_width(shown(goal))
+            for number, at in enumerate(metrics):
+                if (x := start + 11 * number) < canvas.width - 5:
+                    canvas.marker(series(at), (x, label), radius=3)
+
+    def _entries(self) -> list[LegendEntry]:
+        entries = [line_entry(metric.name, series(at)) for at, metric in enumerate(self.metrics)]
+        if not all(self.taken):
+            entries.append(marker_entry("refused", _GREY, hollow=True))
+        if any(finite(metric.goal) is not None for metric in self.metrics):
+            entries.append(rule_entry("goal", GOAL))
+        return entries
+
+    def _told(self) -> str:
+        lines = []
+        for metric in self.metrics:
+            goal = "" if finite(metric.goal) is None else f" (goal {shown(metric.goal)})"
+            lines.append(f"{isolated(metric.name)}{goal}: {', '.join(map(shown, metric.scores))}.")
+        refused = [str(at) for at, taken in enumerate(self.taken) if not taken]
+        rounds = count(max(0, len(self.taken) - 1), "round")
+        left = f"Refused: {', '.join(refused)}." if refused else "None was refused."
+        return f"Scores of the draft and of {rounds}. {' '.join(lines)} {left}"
+
+    def _data(self) -> Data:
+        def score(metric: Metric, at: int) -> Number:
+            return metric.scores[at] if at < len(metric.scores) else None
+
+        rows: list[list[str | Number]] = [
+            [
+                "draft" if not at else str(at),
+                "taken" if taken else "refused",
+                *(score(metric, at) for metric in self.metrics),
+            ]
+            for at, taken in enumerate(self.taken)
+        ]
+        if any(metric.goal is not None for metric in self.metrics):
+            rows.append(["goal", "", *(metric.goal for metric in self.metrics)])
+        return data(("round", "draft", *(metric.name for metric in self.metrics)), rows)
+
+
+_HEIGHT_OF_COSTS = 280
+# Costs that are further apart than so many times are told apart by powers of ten only.
+_FAR = 50
+_NAME = 0.36
+
+
+@dataclass(frozen=True, slots=True)
+class CostPoint:
+    """One contestant: what it costs and how well it does, each with its interval."""
+
+    name: str
+    cost: Number
+    score: Number
+    low: Number = None
+    high: Number = None
+    cost_low: Number = None
+    cost_high: Number = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreAgainstCost:
+    """Contestants by cost and score. Both axes are named with their units."""
+
+    contestants: Sequence[CostPoint]
+    score: str
+    cost: str = "cost per document, in US dollars"
+    title: str = "Score against cost"
+
+    def picture(self, look: PictureStyle = WIDE) -> Picture:
+        """The marks; better is higher, and cheaper is further to the left."""
+        columns = ("contestant", self.cost, "cost from", "cost to", self.score, "score from", "score to")
+        table = data(
+            columns,
+            ([c.name, c.cost, c.cost_low, c.cost_high, c.score, c.low, c.high] for c in self.contestants),
+        )
+        canvas = Canvas("costs", self.title, look, table)
+        top = canvas.heading()
+        drawn = [one for one in self.contestants if finite(one.cost) is not None and finite(one.score) is not None]
+        if not drawn:
+            told = "No contestant has both a cost and a score."
+            return canvas.picture(canvas.nothing(top, told), told, told)
+        x, said = _cost_scale(drawn)
+        y = Linear.of_scores(value for one in drawn for value in (one.score, one.low, one.high))
+        made = frame(canvas, top, _HEIGHT_OF_COSTS, x, y, x_name=self.cost + said, y_name=self.score)
+        self._marks(canvas, made, drawn)
+        out = [isolated(one.name) for one in self.contestants if one not in drawn]
+        left = f" Not drawn, for want of a cost or a score: {', '.join(out)}." if out else ""
+        caption = f"Higher is better, and further to the left is cheaper. The lines through a mark are intervals.{left}"
+        return canvas.picture(made.end, caption, " ".join(map(_told, drawn)))
+
+    def _marks(self, canvas: Canvas, made: Frame, drawn: Sequence[CostPoint]) -> None:
+        places = [(made.x.place(finite(one.cost) or 0.0), made.y.place(finite(one.score) or 0.0)) for one in drawn]
+        taken = []
+        for one, (x, y) in zip(drawn, places, strict=True):
+            whisker(canvas, made.x, y, one.cost_low, one.cost_high, "axis")
+            upright(canvas, x, made.y, one.low, one.high, "axis")
+            taken += [Box(x - 6, y - 6, x + 6, y + 6), *_lines(made, one, (x, y))]
+        for at, (one, place) in enumerate(zip(drawn, places, strict=True)):
+            canvas.marker(series(at), place, tip=_told(one), radius=5)
+        bounds = Box(made.left, made.top - 6, canvas.width - 4, made.bottom)
+        brief = apart(one.name for one in drawn)
+        for one, place in zip(drawn, places, strict=True):
+            most = canvas.width * _NAME
+            shown = one.name if text_width(one.name) <= most else brief[one.name]
+            room = min(text_width(shown), most)
+            box = beside(place, room, SMALL + 2, bounds, taken, [other for other in places if other != place])
+            taken.append(box)
+            if box.far(place) > 2 * SMALL:
+                canvas.line(place, box.nearest(place), "axis", thick=0.8)
+            canvas.text(box.left, box.bottom - 3, one.name, room=room + 0.01, halo=True, brief=brief[one.name])
+
+
+def _cost_scale(drawn: Sequence[CostPoint]) -> tuple[Linear | Log, str]:
+    costs = [value for one in drawn for value in map(finite, (one.cost, one.cost_low, one.cost_high))]
+    known = [value for value in costs if value is not None]
+    if min(known) > 0 and max(known) / _FAR > min(known):
+        return Log.over(known), " (logarithmic)"
+    return Linear.over([0, *known]), ""
+
+
+def _lines(made: Frame, one: CostPoint, at: Point) -> list[Box]:
+    """The intervals of a mark as room that is taken."""
+    found = []
+    low, high = finite(one.low), finite(one.high)
+    if low is not None and high is not None:
+        found.append(Box(at[0] - 2, made.y.place(high), at[0] + 2, made.y.place(low)))
+    low, high = finite(one.cost_low), finite(one.cost_high)
+    if low is not None and high is not None:
+        found.append(Box(made.x.place(low), at[1] - 2, made.x.place(high), at[1] + 2))
+    return found
+
+
+def _told(one: CostPoint) -> str:
+    cost = interval(one.cost, one.cost_low, one.cost_high)
+    return f"{isolated(one.name)}: score {interval(one.score, one.low, one.high)}, cost {cost}."
