@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, runtime_checkable
 
@@ -11,6 +12,8 @@ from redraft.prompts.contract import Given_, Prompt, Value_
 
 # The characters of a reply that is complained of that are sent back.
 _HEAD, _TAIL = 6_000, 2_000
+ATTEMPT: ContextVar[str] = ContextVar("attempt", default="")
+"""The key of the request in the ledger, and the number of the attempt: `KEY-1`."""
 BROKEN_OFF = "broken_off"
 """The finish reason of a reply that was cut off at its limit, and of whose list the entries before that are whole."""
 

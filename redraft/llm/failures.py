@@ -24,7 +24,7 @@ from redraft.errors import (
     Unreached,
     UsageError,
 )
-from redraft.llm.http_client import plain_address
+from redraft.llm.addresses import plain_address
 from redraft.llm.secrets import REDACTED, without
 
 _SECRET = re.compile(r"\b(?:sk|key|pk|rk)-[A-Za-z0-9_\-*.]{6,}|(?i:bearer)\s+\S+|(?<=//)[^/@\s]+:[^/@\s]+@")

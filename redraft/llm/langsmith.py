@@ -15,7 +15,7 @@ from langsmith.run_helpers import get_tracing_context, tracing_context
 from langsmith.utils import get_env_var, get_tracer_project
 
 from redraft.errors import UsageError
-from redraft.llm.http_client import plain_address
+from redraft.llm.addresses import plain_address
 
 _DEFAULT_ENDPOINT = "https://api.smith.langchain.com"
 # LangChain refuses every call while one of these is set and its present tracing is off.

@@ -7,9 +7,8 @@ import json
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import AsyncExitStack, suppress
-from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import httpx2
@@ -17,19 +16,9 @@ import openai
 from openai.types import Batch
 
 from redraft.errors import ModelError, ProviderError, StoreError, Unreached
+from redraft.llm.base import ATTEMPT
 from redraft.store.batches import Jobs, SentJob
 from redraft.store.connection import off_loop
-
-ATTEMPT: ContextVar[str] = ContextVar("attempt", default="")
-"""The key of the request in the ledger, and the number of the attempt: `KEY-1`."""
-
-
-class ByJob(NamedTuple):
-    """Where jobs are on record, and whom to tell of them."""
-
-    jobs: Jobs
-    note: Callable[[str], None]
-
 
 _ENDPOINT: Final = "/v1/chat/completions"
 # What a job may consist of at OpenAI.

@@ -30,11 +30,10 @@ from redraft.errors import (
 )
 from redraft.events import CallAnswered, CallFailed, CallStarted, Noted, Observer, unobserved
 from redraft.llm import structured_output
-from redraft.llm.base import Complaint, Model, Reply, Request, Sampling, Thinker
+from redraft.llm.base import ATTEMPT, Complaint, Model, Reply, Request, Sampling, Thinker
 from redraft.llm.budget import Budget
 from redraft.llm.envelope import counted
 from redraft.llm.prices import FREE
-from redraft.llm.provider_batch import ATTEMPT
 from redraft.llm.rate_limiter import Limiter
 from redraft.llm.retry import Patience, Tries
 from redraft.llm.secrets import environment_keys, without

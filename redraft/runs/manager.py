@@ -15,9 +15,9 @@ from redraft.errors import BudgetError, RedraftError
 from redraft.evaluators.base import Evaluator
 from redraft.events import Noted, Observer, RunDone, RunStarted, Waiting, of_run
 from redraft.graphs.job import Job, best_so_far
+from redraft.llm.addresses import OPENAI, provider_of
 from redraft.llm.base import Model
 from redraft.llm.budget import Budget
-from redraft.llm.http_client import OPENAI, provider_of
 from redraft.llm.langsmith import tracing
 from redraft.llm.prices import PriceTable
 from redraft.runs.inputs import Sources, document_of

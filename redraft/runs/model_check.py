@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from redraft.errors import CapabilityError, ModelError, RedraftError, ReplyError, TimedOut
+from redraft.llm.addresses import OPENAI, provider_of
 from redraft.llm.base import Reply, Request, Sampling
-from redraft.llm.http_client import OPENAI, provider_of
 from redraft.llm.structured_output import Mode, modes_for
 from redraft.prompts.contract import Given_, GivenModel, Prompt, ReplyModel, Value_
 from redraft.prompts.factual import VERIFY_SENTENCES, VerifyGiven

@@ -13,17 +13,17 @@ from langchain_core.language_models import BaseChatModel
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.events import Noted, Observer
+from redraft.llm.addresses import OPENAI, address_in, has_usual_key, home_of_the_key, is_here, provider_of, server_at
 from redraft.llm.base import Model
 from redraft.llm.budget import Budget
 from redraft.llm.chat import wrapped
-from redraft.llm.http_client import OPENAI, address_in, has_usual_key, home_of_the_key, is_here, provider_of, server_at
 from redraft.llm.prices import PriceTable, builtin_prices
-from redraft.llm.provider_batch import ByJob
 from redraft.llm.rate_limiter import Limiter, shared_limiter
 from redraft.llm.recorded import RecordedModel
 from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.runs.models import NOBODY, as_judge, exact_tokenizer, named_in, open_model, price_of, resolve, under_name
 from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings, Price, RefineConfig, Role, reads_prompts
+from redraft.store.batches import ByJob
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store

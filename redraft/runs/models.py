@@ -12,12 +12,11 @@ from redraft.builtin.facade import IDENTITY
 from redraft.builtin.facade import opened as open_extractive
 from redraft.errors import UsageError
 from redraft.evaluators.base import Evaluator
+from redraft.llm.addresses import OPENAI, address_in, base_url, name_of, openai_key, plain_address, provider_of
 from redraft.llm.base import LateModel, Model
-from redraft.llm.http_client import OPENAI, address_in, base_url, name_of, openai_key, plain_address, provider_of
 from redraft.llm.nli import SERVES
 from redraft.llm.nli import opened as open_entailment
 from redraft.llm.prices import FREE, PriceTable
-from redraft.llm.provider_batch import ByJob
 from redraft.llm.reasoning import usual_room
 from redraft.settings import (
     ASSUMED_WINDOW,
@@ -31,6 +30,7 @@ from redraft.settings import (
     is_entailment,
     reads_prompts,
 )
+from redraft.store.batches import ByJob
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_for
 
 if TYPE_CHECKING:

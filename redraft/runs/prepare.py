@@ -17,8 +17,8 @@ from redraft.evaluators.metric_info import refuse_self_check
 from redraft.graphs.plan import Plan, Planner, fitting_words, what_is_read
 from redraft.graphs.review import reviewed
 from redraft.graphs.strategies import strategy_named, version_with
+from redraft.llm.addresses import name_of
 from redraft.llm.base import Model
-from redraft.llm.http_client import name_of
 from redraft.llm.servers import window_of_family
 from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.prompts.coherence import PREFER_SUMMARY

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from redraft.errors import UsageError
+from redraft.llm.addresses import DEFAULT_BASE_URL, OPENAI, name_of, openai_key, provider_of, server_at
 from redraft.llm.base import Model
 from redraft.llm.chat import ChatModel
-from redraft.llm.http_client import DEFAULT_BASE_URL, OPENAI, name_of, openai_key, provider_of, server_at
 from redraft.llm.prices import PriceTable
 from redraft.llm.servers import ModelServer, window_at, window_of_family
 from redraft.runs.model_pool import ModelRole, hire, located, without_key

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import computed_field
 from pydantic.dataclasses import dataclass as record
@@ -145,6 +145,13 @@ class Jobs:
             raw.execute(_MARK, (GATHERED, job))
             raw.execute("DELETE FROM job_lines WHERE job = ?", (job,))
             raw.execute("DELETE FROM jobs WHERE id = ?", (job,))
+
+
+class ByJob(NamedTuple):
+    """Where the jobs of a provider are stored, and whom to tell of them."""
+
+    jobs: Jobs
+    note: Callable[[str], None]
 
 
 def _moment_before(time: timedelta) -> str:

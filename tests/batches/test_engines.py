@@ -15,7 +15,7 @@ from tests.support import story
 
 _THREADS = '''
 import asyncio, os, threading
-from redraft.batches.engine import Ended, Place
+from redraft.batches.engine import Ended, WorkerPlace
 from redraft.batches.worker import open_worker, work
 from redraft.llm.prices import price_table
 
@@ -52,7 +52,7 @@ class Hand:
             asyncio.run(work(worker, self.told.wait))
 
     def place(self):
-        return Place(os.getpid())
+        return WorkerPlace(os.getpid())
 
     def ended(self):
         return None if self.thread.is_alive() else Ended()

@@ -14,9 +14,9 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from redraft.events import Event
+from redraft.llm.addresses import base_url
 from redraft.llm.base import Model, Request, Sampling
 from redraft.llm.budget import Budget
-from redraft.llm.http_client import base_url
 from redraft.llm.prices import FREE
 from redraft.llm.rate_limiter import Limiter
 from redraft.llm.recorded import RecordedModel

@@ -12,8 +12,8 @@ from langchain_core.messages import AIMessage
 
 from redraft.domain import Usage
 from redraft.errors import CutReply, EmptyReply, RefusedReply, UnreadableReply
+from redraft.llm.addresses import base_url
 from redraft.llm.chat import ChatModel
-from redraft.llm.http_client import base_url
 from redraft.runs.models import open_model
 from redraft.settings import DraftConfig, ReplyForm
 from tests.chatserver import Answer, ChatServer, Fault, Reply

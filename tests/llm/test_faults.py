@@ -24,8 +24,8 @@ from redraft.errors import (
     TransientError,
     UsageError,
 )
+from redraft.llm.addresses import base_url
 from redraft.llm.failures import redact, translate
-from redraft.llm.http_client import base_url
 from redraft.llm.rate_limiter import Limiter
 from redraft.runs.models import open_model, resolve
 from redraft.settings import DraftConfig

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 import pytest
 
 from redraft.errors import ProviderError, RedraftError, RejectedRequest, TransientError, UsageError
-from redraft.llm.http_client import base_url
+from redraft.llm.addresses import base_url
 from redraft.llm.structured_output import modes_for
 from redraft.runs.models import open_model
 from redraft.settings import DraftConfig, ReplyForm

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from redraft.errors import CutReply
-from redraft.llm.http_client import base_url
+from redraft.llm.addresses import base_url
 from redraft.runs.models import open_model
 from redraft.settings import DraftConfig, ReplyForm
 from redraft.store.models import ModelCapabilities

@@ -402,8 +402,8 @@ def test_a_model_that_was_handed_over_is_not_looked_for_elsewhere() -> None:
 @pytest.mark.slow
 def test_langchain_is_imported_for_none_but_its_own_models() -> None:
     code = (
-        "import sys, redraft.runs.models as o; from redraft.settings import Settings;"
-        " o.resolve(Settings(model='openai:m')); o.resolve(Settings());"
+        "import sys, redraft.runs.models as o; from redraft.settings import DraftConfig;"
+        " o.resolve(DraftConfig(model='openai:m')); o.resolve(DraftConfig());"
         " print([name for name in ('langchain', 'langchain_core', 'openai') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -10,9 +10,9 @@ import pytest
 
 from redraft.domain import Usage
 from redraft.errors import CutReply, CutThought, RejectedRequest, UnreadableReply
+from redraft.llm.addresses import base_url
 from redraft.llm.base import LateModel
 from redraft.llm.chat import ChatModel
-from redraft.llm.http_client import base_url
 from redraft.llm.reasoning import MOST, START, refuses_drawing, usual_room
 from redraft.llm.testing import FunctionModel
 from redraft.runs.models import open_model, reasoning_reserve

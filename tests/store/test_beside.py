@@ -26,7 +26,7 @@ _PROCESSES = 16
 # is still in flight when its process ends.
 _CROWD = f"""
 import os, sys
-from redraft.store.bookings import AskedElsewhereError, Booking, NoRoomError, Terms
+from redraft.store.bookings import AskedElsewhereError, Booking, NoRoomError, ReservationTerms
 from redraft.store.store import Store
 from tests.store.support import call
 address, what = sys.argv[1:]
@@ -35,7 +35,7 @@ def budget(store, number):
     for n in range(20):
         booking, made = Booking(), call(f"{{number}} {{n}}", run=f"r{{number}}", booked_usd=1.0, cost_usd=1.0)
         try:
-            store.bookings.book(booking, made, Terms("pot", max_cost={_LIMIT}.0))
+            store.bookings.book(booking, made, ReservationTerms("pot", max_cost={_LIMIT}.0))
         except NoRoomError as error:
             assert (error.calls, error.usd) == ({_LIMIT}, {_LIMIT}.0)
             return
@@ -45,7 +45,7 @@ def budget(store, number):
 def several(store, number):
     for n in range(20):
         booking, made = Booking(), call(f"{{number}} {{n}}", run=f"r{{number}}", booked_usd=1.0, cost_usd=1.0)
-        store.bookings.book(booking, made, Terms(f"p{{(number + n) % 3}}", max_cost=1000.0))
+        store.bookings.book(booking, made, ReservationTerms(f"p{{(number + n) % 3}}", max_cost=1000.0))
         if n % 2:
             store.bookings.settle(booking, made)
 
@@ -53,7 +53,7 @@ def same(store, number):
     with store.claim(f"r{{number}}"):
         for n in range(20):
             try:
-                store.bookings.book(Booking(), call(f"{{n}}", run=f"r{{number}}"), Terms("pot"))
+                store.bookings.book(Booking(), call(f"{{n}}", run=f"r{{number}}"), ReservationTerms("pot"))
             except AskedElsewhereError:
                 continue
             os.write(1, b"sent\\n")

@@ -226,7 +226,7 @@ def test_every_character_is_kept_and_nul_with_it(address: str) -> None:
 _CROWD = """
 import os, sys
 from redraft.errors import RunError
-from redraft.store.bookings import Booking, NoRoomError, Terms
+from redraft.store.bookings import Booking, NoRoomError, ReservationTerms
 from redraft.store.store import Store
 from tests.store.support import call
 address, what = sys.argv[1:]
@@ -235,7 +235,7 @@ def budget(store, number):
     for n in range(20):
         booking, made = Booking(), call(f"{number} {n}", run="r", booked_usd=1.0, cost_usd=1.0)
         try:
-            store.bookings.book(booking, made, Terms("pot", max_cost=50.0))
+            store.bookings.book(booking, made, ReservationTerms("pot", max_cost=50.0))
         except NoRoomError:
             return
         store.bookings.settle(booking, made)

@@ -11,7 +11,7 @@ from redraft.cli.views.render import aligned, count, echo_json, in_words, usage
 from redraft.domain import Document
 from redraft.lab.doctor.checkup import Check, CheckUp, Examined
 from redraft.lab.doctor.controls import controls
-from redraft.llm.http_client import DEFAULT_BASE_URL
+from redraft.llm.addresses import DEFAULT_BASE_URL
 from redraft.llm.prices import PriceTable
 from redraft.llm.servers import Nearby
 from redraft.runs.forecast import Spending, spending_of

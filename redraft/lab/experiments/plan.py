@@ -9,7 +9,7 @@ from typing import Any
 
 from redraft.domain import Document, Usage
 from redraft.evaluators.forecast import Stage
-from redraft.llm.http_client import OPENAI, base_url, home_of_the_key, provider_of, server_at
+from redraft.llm.addresses import OPENAI, base_url, home_of_the_key, provider_of, server_at
 from redraft.llm.prices import PriceTable
 from redraft.report.tables import Cell, Table
 from redraft.runs.experiment_runner import ExperimentRunner
