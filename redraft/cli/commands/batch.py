@@ -205,7 +205,7 @@ def _worked(store: Store, engine: Engine, name: str, limits: Limits, given: Mapp
     from redraft.batches.status import drive
     from redraft.batches.worker import WorkerTerms
     from redraft.cli.runner import StoppedError
-    from redraft.cli.views.lists import finish, going_on, open_watch
+    from redraft.cli.views.batches import finish, going_on, open_watch
     from redraft.cli.views.render import count
 
     try:
@@ -284,7 +284,7 @@ Examples:
 def status(name: str | None, db: str | None, as_json: bool) -> int:
     """Show how the batch NAME stands, with tables of what came of it so far; or without it, all batches."""
     from redraft.batches.status import standing_of
-    from redraft.cli.views.lists import batch_lines, show
+    from redraft.cli.views.batches import batch_lines, show
     from redraft.cli.views.render import echo_json
 
     with store_to_read(db) as store:
@@ -350,7 +350,7 @@ def results(name: str, form: str, output: str | None, dossiers: bool, db: str | 
 def _with_dossiers(store: Store, name: str, output: str | None, *, quiet: bool) -> str:
     """Have the dossiers of a batch written; returns the folder that they are in."""
     from redraft.batches.folder import add_dossiers
-    from redraft.cli.views.lists import counting
+    from redraft.cli.views.batches import counting
 
     folder = add_dossiers(store, name, Path(output).expanduser() if output else None, counting("dossiers", quiet=quiet))
     if not quiet:
@@ -393,7 +393,7 @@ def _flat(row: Row) -> dict[str, object]:
 @options.quiet
 def pause(name: str, db: str | None, quiet: bool) -> int:
     """Begin no more documents of the batch NAME; those that workers are at are brought to their end."""
-    from redraft.cli.views.lists import going_on
+    from redraft.cli.views.batches import going_on
 
     with store_to_read(db) as store:
         store.batches.get(name)
@@ -415,7 +415,7 @@ def cancel(name: str, db: str | None, quiet: bool) -> int:
 
     Requests that are in flight may be paid for, and are asked again if the batch is resumed after all.
     """
-    from redraft.cli.views.lists import going_on
+    from redraft.cli.views.batches import going_on
 
     with store_to_read(db) as store:
         store.batches.get(name)

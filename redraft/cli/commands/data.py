@@ -79,7 +79,7 @@ def check(files: tuple[str, ...], output: str | None, as_json: bool, quiet: bool
 
     The exit code is 3 when an entry cannot be read.
     """
-    from redraft.lab.experiments.data.sets import check as checked
+    from redraft.lab.experiments.data.describe import check as checked
 
     folder, found = delivery.folder(output), _read(files, quiet=quiet)
     delivery.deliver(checked(found), folder, as_json=as_json, quiet=quiet)
@@ -101,7 +101,7 @@ def check(files: tuple[str, ...], output: str | None, as_json: bool, quiet: bool
 @options.quiet
 def describe(files: tuple[str, ...], sample: int | None, output: str | None, as_json: bool, quiet: bool) -> int:
     """Measure the summaries of FILEs beside their documents, as the thesis does in its table 4.1."""
-    from redraft.lab.experiments.data.sets import description
+    from redraft.lab.experiments.data.describe import description
 
     folder, found = delivery.folder(output), _read(files, quiet=quiet)
     delivery.deliver(description(found, sample), folder, as_json=as_json, quiet=quiet)
@@ -126,8 +126,9 @@ def convert(files: tuple[str, ...], join_tokens: int | None, output: str, quiet:
     Entries that cannot be read are left out; the exit code is 3 then.
     """
 
+    from redraft.lab.experiments.data.describe import VOCABULARY
     from redraft.lab.experiments.data.read import examples_of, read_contents
-    from redraft.lab.experiments.data.sets import VOCABULARY, as_line, joined
+    from redraft.lab.experiments.data.sets import as_line, joined
     from redraft.text.tokens import tokenizer_named
 
     check_output(output)

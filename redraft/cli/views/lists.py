@@ -1,34 +1,20 @@
-"""Lists of documents, batches and runs."""
+"""Lists of documents and runs."""
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
-
-from redraft.batches.folder import write_folder
-from redraft.batches.status import BatchStanding, Pace, Watcher
-from redraft.batches.tables import report_on
 from redraft.cli import terminal
-from redraft.cli.terminal import say, wrapped
+from redraft.cli.terminal import wrapped
 from redraft.cli.views import outcome, render
-from redraft.cli.views.render import aligned, count, echo_json, over
+from redraft.cli.views.render import count
 from redraft.domain import Document, DocumentSection
-from redraft.errors import BudgetError
 from redraft.readers.parts import MATTER, chapters
 from redraft.report.history.summaries import RunSummary
-from redraft.report.pages.formatting import lasting
-from redraft.report.tables import Report
-from redraft.store.store import Store
-from redraft.text.cleaning import clean, one_line
+from redraft.text.cleaning import one_line
 from redraft.text.columns import columns as wide
 from redraft.text.columns import fitted
 from redraft.text.places import pages_of, starts_of
@@ -118,170 +104,6 @@ def _words(document: Document, span: tuple[int, int]) -> int:
 
 def _row(name: str, text: str) -> list[str]:
     return wrapped(text, f"{name:<{len(_MARGIN)}}", _MARGIN)
-
-
-_DONE, _FAILED, _SHORT = 0, 1, 3
-_PLAIN_SECONDS = 10.0
-_NOTES_SHOWN = 20
-
-
-@dataclass(frozen=True, slots=True)
-class BatchProgressView:
-    """Who is told how a batch comes on, and what its workers note."""
-
-    see: Watcher
-    tell: Callable[[str], object]
-
-
-@contextmanager
-def open_watch(*, quiet: bool) -> Iterator[BatchProgressView]:
-    """The display that suits where stderr goes."""
-    if quiet:
-        yield BatchProgressView(_unseen, _unseen)
-    elif terminal.is_lively():
-        with _live() as watch:
-            yield watch
-    else:
-        yield _plain()
-
-
-def _unseen(*_: object) -> None:
-    """What is shown to nobody."""
-
-
-@contextmanager
-def _live() -> Iterator[BatchProgressView]:
-    console = Console(file=terminal.bare_stderr(), highlight=False)
-    columns = (SpinnerColumn(), BarColumn(bar_width=24), TextColumn("{task.fields[line]}", markup=False))
-    with Progress(
-        *columns, console=console, transient=True, refresh_per_second=4, redirect_stdout=False, redirect_stderr=False
-    ) as bar:
-        task, notes = bar.add_task("", total=None, line="starting the workers"), 0
-
-        def see(standing: BatchStanding, pace: Pace) -> None:
-            counts = standing.counts
-            bar.update(task, completed=counts.ended, total=counts.all, line=one_line(line(standing, pace)))
-
-        def tell(note: str) -> None:
-            nonlocal notes
-            notes += 1
-            if notes <= _NOTES_SHOWN:
-                bar.console.print(f"note: {clean(note)}", markup=False)
-
-        yield BatchProgressView(see, tell)
-
-
-def _plain() -> BatchProgressView:
-    last, shown, notes = time.monotonic(), "", 0
-
-    def see(standing: BatchStanding, pace: Pace) -> None:
-        nonlocal last, shown
-        now = line(standing, pace)
-        if now != shown and time.monotonic() - last >= _PLAIN_SECONDS:
-            last, shown = time.monotonic(), now
-            say(now)
-
-    def tell(note: str) -> None:
-        nonlocal notes
-        notes += 1
-        if notes <= _NOTES_SHOWN:
-            say(f"note: {note}")
-
-    return BatchProgressView(see, tell)
-
-
-def counting(what: str, *, quiet: bool) -> Callable[[int], None]:
-    """Says now and then how many of something are written, where that takes a while."""
-    last = time.monotonic()
-
-    def tell(written: int) -> None:
-        nonlocal last
-        if not quiet and time.monotonic() - last >= _PLAIN_SECONDS:
-            last = time.monotonic()
-            say(f"{written:,} {what} written")
-
-    return tell
-
-
-def line(standing: BatchStanding, pace: Pace) -> str:
-    """How far a batch is: documents, rate, calls, money, and the time that is left if it goes on so."""
-    counts = standing.counts
-    parts = [f"{counts.ended:,}/{counts.all:,} documents"]
-    parts += [f"{counts.leased:,} at work"] if counts.leased else []
-    parts += [f"{counts.failed + counts.aside:,} failed"] if counts.failed + counts.aside else []
-    if pace.a_minute is not None:
-        parts.append(f"{pace.a_minute:.3g} a minute")
-    parts.append(count(standing.calls, "call"))
-    if standing.cost_usd:
-        parts.append(f"${standing.cost_usd:.4f}")
-    if pace.seconds_left:
-        parts.append(f"about {lasting(pace.seconds_left)} left")
-    return " · ".join(parts)
-
-
-def show(store: Store, standing: BatchStanding, *, as_json: bool) -> Report:
-    """Print what came of a batch so far."""
-    report = report_on(store, standing)
-    if as_json:
-        echo_json(standing.to_json() | {"tables": [table.to_json() for table in report.tables]})
-    else:
-        click.echo(report.to_markdown(), nl=False)
-    return report
-
-
-def finish(store: Store, standing: BatchStanding, *, as_json: bool, quiet: bool) -> int:
-    """Print what came of a batch that was worked on, and put it into its folder; returns the exit code."""
-    write_folder(store, standing, show(store, standing, as_json=as_json), counting("dossiers", quiet=quiet))
-    if not quiet:
-        _close(standing)
-    return _code(standing)
-
-
-def _close(standing: BatchStanding) -> None:
-    """Say where the summaries are, and how it goes on."""
-    batch, counts = standing.batch, standing.counts
-    if batch.folder:
-        say(f"{count(counts.done, 'summary')} in {batch.folder}; items.jsonl there names their runs")
-    else:
-        say(f"the summaries: {terminal.about('batch results', batch.name)}")
-    if standing.over_usd:
-        say(over(standing.over_usd))
-    if batch.error and standing.stage == "stopped":
-        say(f"stopped: {batch.error['message']}")
-    if standing.stage != "done" or counts.failed + counts.aside:
-        more = " with a higher limit" if batch.error and batch.error["code"] == BudgetError.code else ""
-        say(f"go on{more}: {going_on(batch.name)}")
-
-
-def _code(standing: BatchStanding) -> int:
-    if standing.complete:
-        return _DONE
-    return _SHORT if standing.counts.done or standing.stage in ("paused", "cancelled", "stopped") else _FAILED
-
-
-def going_on(name: str) -> str:
-    """The command that goes on with a batch."""
-    return terminal.about("batch resume", name)
-
-
-def batch_lines(batches: Sequence[BatchStanding]) -> list[str]:
-    """Batches in aligned columns."""
-    rows = [["BATCH", "WHEN (UTC)", "STATUS", "DONE", "FAILED", "CALLS", "COST", "FOLDER"]]
-    for one in batches:
-        counts = one.counts
-        rows.append(
-            [
-                one_line(one.batch.name),
-                one.batch.created[:16].replace("T", " "),
-                one.stage,
-                f"{counts.done:,}/{counts.all:,}",
-                f"{counts.failed + counts.aside:,}" if counts.failed + counts.aside else "",
-                f"{one.calls:,}",
-                f"${one.cost_usd:.4f}" if one.cost_usd else "",
-                one_line(one.batch.folder),
-            ]
-        )
-    return aligned(rows)
 
 
 _LONGEST = {"MODEL": 30, "TITLE": 40}

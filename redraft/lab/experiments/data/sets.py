@@ -1,19 +1,14 @@
-"""The public datasets by name, their terms, and what is there of them."""
+"""The public datasets by name: what each is, its terms, and where it comes from."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from redraft.evaluators.base import statements_of
-from redraft.evaluators.statistics import measures
 from redraft.lab.agreement.people import FileProblem
-from redraft.lab.experiments.experiment import Row, number, records_of, table
-from redraft.report.tables import Report, Table, figure, mean, plain
-from redraft.text.tokens import Tokenizer, tokenizer_named
-from redraft.text.words import has_words
+from redraft.text.tokens import Tokenizer
 
 
 class ReferenceSummary(NamedTuple):
@@ -205,124 +200,3 @@ SETS: Mapping[str, PublicSet] = {
 def sets_of_form(form: str) -> list[PublicSet]:
     """The sets that are published in a form."""
     return [one for one in SETS.values() if form in one.forms]
-
-
-VOCABULARY = "cl100k_base"
-_FIGURES: tuple[tuple[str, Callable[[dict[str, Any]], Any]], ...] = (
-    ("CRT", lambda one: one["compression"]["tokens"]),
-    ("CRS", lambda one: one["compression"]["sentences"]),
-    ("EC", lambda one: one["extractive"]["coverage"]),
-    ("ED", lambda one: one["extractive"]["density"]),
-    ("redundancy", lambda one: one["redundancy"]),
-    ("uniformity", lambda one: one["uniformity"]),
-    ("words of a document", lambda one: one["source"]["words"]),
-    ("words of a summary", lambda one: one["summary"]["words"]),
-    ("tokens of a document", lambda one: one["source"]["tokens"]),
-    ("tokens of a summary", lambda one: one["summary"]["tokens"]),
-)
-_NAMES = tuple(name for name, _ in _FIGURES)
-_MOST_SHOWN = 100
-
-
-@table(
-    "statistics",
-    "Statistics of sets (the traceability thesis, table 4.1)",
-    "Means over summaries, each beside its document: CRT and CRS are how many times longer the document is, in tokens"
-    " and in sentences; EC and ED are the share of the summary that is copied, and the mean length of what is copied,"
-    " for each of its words; redundancy is how alike its sentences are, uniformity how evenly the document speaks of"
-    " what the summary speaks of.",
-    ("file", "form", "documents", "summaries", *_NAMES),
-    lambda found, items, tokenizer: (
-        f"Rests on {len(items)} summaries of {len({(item['file'], item['place']) for item in items})} of"
-        f" {sum(len(one.examples) for one in found)} documents. Tokens are counted by {tokenizer.name}."
-    ),
-)
-def _statistics(found: Sequence[Contents], items: Sequence[dict[str, Any]], _: Tokenizer) -> Iterator[Row]:
-    for one in found:
-        own = [item for item in items if item["file"] == one.path]
-        documents = len({item["place"] for item in own})
-        yield (one.path, one.form, documents, len(own), *(mean([item[name] for item in own]) for name in _NAMES))
-
-
-def description(found: Sequence[Contents], sample: int | None) -> Report:
-    """Table 4.1 of files, over all their documents or so many of each, evenly spread."""
-    tokenizer = tokenizer_named(VOCABULARY)
-    items = [item for one in found for item in _measured(one, sample, tokenizer)]
-    statistics = _statistics(found, items, tokenizer)
-    about = [f"{plain(one.path)}: {one.form or 'no form that is known'}" for one in found]
-    lines = [
-        f"{plain(str(one['file']))}: {one['summaries']} summaries, CRT {figure(number(one['CRT']))}, uniformity"
-        f" {figure(number(one['uniformity']))}"
-        for one in records_of(statistics)[:8]
-    ]
-    settings = {"files": [one.path for one in found], "sample": sample, "tokenizer": tokenizer.name}
-    return Report("data", "Statistics of sets", tuple(about), settings, (statistics,), items, tuple(lines))
-
-
-def _measured(one: Contents, sample: int | None, tokenizer: Tokenizer) -> Iterator[dict[str, Any]]:
-    for example in _spread(one.examples, sample):
-        if not has_words(example.text):
-            continue
-        long = tokenizer.count(example.text)
-        for place, summary in enumerate(example.summaries, 1):
-            texts = [statement.sentence for statement in statements_of(summary.text)]
-            if not texts:
-                continue
-            said = measures(example.text, summary.text, texts, (long, tokenizer.count(summary.text)))
-            head = {"file": one.path, "place": example.place, "id": example.id, "summary": place}
-            yield {**head, **{name: read(said) for name, read in _FIGURES}}
-
-
-def _spread(examples: Sequence[Example], sample: int | None) -> list[Example]:
-    """So many of them, evenly spread; all where there are no more."""
-    if sample is None or sample >= len(examples):
-        return list(examples)
-    return [examples[at * len(examples) // sample] for at in range(sample)]
-
-
-@table(
-    "files",
-    "What the files hold",
-    "A form is told by the fields of the first entry; sets that are published in it stand beside it. Known says whether"
-    " the SHA-256 is that of a file that was seen before.",
-    ("file", "form", "sets", "documents", "summaries", "unreadable", "odd", "bytes", "known", "SHA-256"),
-    lambda found: f"Rests on {sum(len(one.examples) + len(one.troubles) for one in found)} entries.",
-)
-def _files(found: Sequence[Contents]) -> Iterator[Row]:
-    yield from map(_told, found)
-
-
-def check(found: Sequence[Contents]) -> Report:
-    """What is in the files, what cannot be read, and what is odd."""
-    unreadable = _list_of("unreadable", "What cannot be read", found, [one.troubles for one in found])
-    odd = _list_of("oddities", "What is odd, and may be meant", found, [one.oddities for one in found])
-    about = [f"{plain(one.path)}: {_line(one)}" for one in found]
-    lines = [*about[:9], *([f"and {len(found) - 9} more files"] if len(found) > 9 else [])]
-    settings = {"files": [one.path for one in found]}
-    tables = (_files(found), unreadable, odd)
-    return Report("data-check", "A check of files", tuple(about), settings, tables, [], tuple(lines))
-
-
-def _line(one: Contents) -> str:
-    summaries = sum(1 for _ in one.summaries())
-    return (
-        f"{len(one.examples):,} documents, {summaries:,} summaries, {len(one.troubles):,} entries that cannot be read,"
-        f" {len(one.oddities):,} oddities; form: {one.form or 'not known'}"
-    )
-
-
-def _told(one: Contents) -> Row:
-    sets = sets_of_form(one.form)
-    known = [name for each in sets for name, told in each.checksums.items() if told == one.sha256]
-    same = [f"{each.name} {name}" for each in sets for name, n in each.published.items() if n == len(one.examples)]
-    said = f"the same as {known[0]}" if known else f"as many as {', '.join(same)}" if same else None
-    counts = (len(one.examples), sum(1 for _ in one.summaries()), len(one.troubles), len(one.oddities), one.bytes)
-    return (one.path, one.form or None, ", ".join(each.name for each in sets) or None, *counts, said, one.sha256)
-
-
-def _list_of(name: str, title: str, found: Sequence[Contents], lists: Sequence[Sequence[Any]]) -> Table:
-    rows = [(one.path, each.place, each.message) for one, some in zip(found, lists, strict=True) for each in some]
-    left = len(rows) - _MOST_SHOWN
-    basis = f"Rests on {len(rows)} of them" + (f"; the first {_MOST_SHOWN} are shown." if left > 0 else ".")
-    caption = "Each with its place in the file."
-    return Table(name, title, caption, basis, ("file", "place", "what"), tuple(rows[:_MOST_SHOWN]))
