@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import click
 
+from redraft.cli.interrupts import INTERRUPTED, end_at_the_second
 from redraft.cli.settings_file import read_config
-from redraft.cli.terminal import INTERRUPTED, end_at_the_second, json_text, make_harmless, say
+from redraft.cli.terminal import json_text, make_harmless, say
 from redraft.errors import BudgetError, RedraftError, UsageError
 
 DONE, FAILED, WRONG_USAGE, SHORT = 0, 1, 2, 3

@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 import click
 
 from redraft.cli import given as asked
-from redraft.cli import terminal
+from redraft.cli import hints
 from redraft.cli.delivery import Target
+from redraft.cli.interrupts import told_of_termination
 from redraft.cli.review import reviewer
-from redraft.cli.terminal import say, told_of_termination
+from redraft.cli.terminal import say
 from redraft.cli.views.outcome import finish
 from redraft.cli.views.plans import show_plan
 from redraft.cli.views.progress import Display, open_progress
@@ -115,12 +116,12 @@ def work(
             return asyncio.run(until_stopped(worked()))
         except (KeyboardInterrupt, asyncio.CancelledError):
             if run:
-                raise StoppedError(f"go on with: {terminal.about('resume', run)}") from None
+                raise StoppedError(f"go on with: {hints.about('resume', run)}") from None
             raise KeyboardInterrupt from None
         except RedraftError as error:
             # A run cannot be told to mean something else: one that was begun with a mistake is begun again.
             if run and not isinstance(error, UsageError) and f"redraft resume {run}" not in error.hint:
-                error.hint = f"{error.hint}\n  go on with: {terminal.resuming(run, limits, error.message)}".strip()
+                error.hint = f"{error.hint}\n  go on with: {hints.resuming(run, limits, error.message)}".strip()
             raise
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 import click
 from click.types import OptionHelpExtra
 
-from redraft.cli import terminal
+from redraft.cli import hints
 from redraft.cli.terminal import say
 from redraft.cli.trust import check_trusted
 from redraft.errors import RedraftError
@@ -85,7 +85,7 @@ class Command(click.Command):
             _mind_tracing(context)
             return super().invoke(context)
         except RedraftError as error:
-            error.hint = terminal.completed(error.hint)
+            error.hint = hints.completed(error.hint)
             raise
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:

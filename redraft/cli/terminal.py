@@ -1,4 +1,4 @@
-"""The terminal: its width and colors, interrupts, and hints after an error."""
+"""The terminal: its width and colors, and what is written to it."""
 
 from __future__ import annotations
 
@@ -6,28 +6,20 @@ import codecs
 import json
 import os
 import re
-import shlex
 import shutil
-import signal
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
 from contextvars import ContextVar
-from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import click
-from click.core import ParameterSource
 
 from redraft.sources import STDIN, is_no_path
-from redraft.store.database import shown
 from redraft.text.cleaning import clean
 from redraft.text.columns import columns, lines_of
 
 if TYPE_CHECKING:
-    from redraft.settings import Limits
+    pass
 
 
 _WIDEST, _NARROWEST = 100, 40
@@ -148,81 +140,3 @@ def reading(*sources: str, quiet: bool) -> None:
 def _folded(line: str) -> str:
     indent = line[: len(line) - len(line.lstrip())]
     return "\n".join(wrapped(line.strip(), indent, indent)) if columns(line) > width() else line
-
-
-_OF_A_RUN = re.compile(r"\bredraft (resume|show|trace|diff|fork) ([0-9a-f]{8})\b(?! --?\w)")
-
-
-def about(verb: str, run: str, *more: str) -> str:
-    """The command that does something with a run, in the database that the user named."""
-    return " ".join(["redraft", verb, run, *more, *_given(verb)])
-
-
-def resuming(run: str, limits: Limits, said: str = "") -> str:
-    """The command that goes on with a run: with twice the limit that `said` names, where one was used up."""
-    if "--max-calls" in said and limits.max_calls is not None:
-        return about("resume", run, "--max-calls", str(2 * limits.max_calls))
-    if "--max-cost" in said and limits.max_cost is not None:
-        return about("resume", run, "--max-cost", f"{2 * limits.max_cost:g}")
-    return about("resume", run)
-
-
-def completed(text: str) -> str:
-    """A hint of the library, which knows nothing of the command line, with its commands completed."""
-    return _OF_A_RUN.sub(lambda found: about(found[1], found[2]), text)
-
-
-def _given(verb: str) -> list[str]:
-    """What was on the command line and must be there again; the environment and the settings file still hold."""
-    context = click.get_current_context(silent=True)
-    if context is None:
-        return []
-    form = context.params.get("form") if verb == "resume" else None
-    again = ["--format", form] if form else []
-    if context.get_parameter_source("db") is ParameterSource.COMMANDLINE:
-        again += ["--db", shlex.quote(shown(context.params["db"]))]
-    return again
-
-
-INTERRUPTED = 130
-_PATIENCE = 0.4
-# The display of progress hides it while it lasts.
-_CURSOR = "\r\x1b[K\x1b[?25h"
-
-
-def end_at_the_second() -> None:
-    """From now on a second Ctrl-C ends the process if it has not ended by itself a moment later.
-
-    Python hears of a signal when the main thread has a turn, which it has not while it waits for a database or for a
-    thread that reads. So another thread listens. What was stored by then is kept, as if the process had been killed.
-    """
-    ear, mouth = os.pipe()
-    os.set_blocking(mouth, False)
-    signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
-    threading.Thread(target=_listen, args=(ear,), daemon=True, name="interrupts").start()
-
-
-@contextmanager
-def told_of_termination(stop: Callable[[], object]) -> Iterator[None]:
-    """Within, SIGTERM calls `stop` instead of ending the process."""
-
-    def stopped(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  (as handlers are called)
-        stop()
-
-    # The handler of an event loop would take the place of whoever listens for the second Ctrl-C.
-    before = signal.signal(signal.SIGTERM, stopped)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _listen(ear: int) -> None:
-    heard = 0
-    while heard < 2:
-        heard += os.read(ear, 16).count(signal.SIGINT)
-    time.sleep(_PATIENCE)
-    shown = _CURSOR if is_lively() else ""
-    with suppress(OSError):  # there may be no stderr any more
-        os.write(2, f"{shown}\nredraft: stopped at once; what was stored is kept\n".encode())
-    os._exit(INTERRUPTED)

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from redraft.cli import options, terminal
+from redraft.cli import hints, options
 from redraft.cli.commands.resume import resume
 from redraft.cli.sections import Command
 from redraft.errors import RunError
@@ -77,12 +77,12 @@ def test_what_the_environment_says_need_not_be_typed_again(command: Inside) -> N
 def test_what_the_library_advises_is_completed_once(command: Inside) -> None:
     with resume.make_context("resume", ["3fa2c1d0", "--db", "x y.db", "-o", "out.md"]):
         advice = "wait, then `redraft resume 3fa2c1d0`, or redraft trace 3fa2c1d0"
-        completed = terminal.completed(advice)
+        completed = hints.completed(advice)
         assert completed == (
             "wait, then `redraft resume 3fa2c1d0 --db 'x y.db'`, or redraft trace 3fa2c1d0 --db 'x y.db'"
         )
-        assert terminal.completed(completed) == completed
-    assert terminal.completed(advice) == advice
+        assert hints.completed(completed) == completed
+    assert hints.completed(advice) == advice
 
 
 def test_a_failure_of_the_library_is_completed_on_its_way_out(command: Inside) -> None:

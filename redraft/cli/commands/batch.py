@@ -13,9 +13,10 @@ from redraft.cli import delivery, judging, options
 from redraft.cli import given as asked_for
 from redraft.cli.delivery import check_output
 from redraft.cli.given import store_to_read
+from redraft.cli.interrupts import told_of_termination
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import LISTED, CommandGroup, command
-from redraft.cli.terminal import json_text, reading, say, told_of_termination
+from redraft.cli.terminal import json_text, reading, say
 from redraft.errors import RedraftError, UsageError
 from redraft.settings import Limits
 from redraft.sources import allowed, write

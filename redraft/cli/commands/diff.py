@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from redraft.cli import options, terminal
+from redraft.cli import hints, options
 from redraft.cli.given import store_to_read
 from redraft.cli.sections import command
 from redraft.errors import RunError, UsageError
@@ -56,5 +56,5 @@ def _ends(read: RunTrace) -> tuple[int, int]:
     if read.run.kind == "compare":
         raise RunError(f"run {read.run.id} compares two summaries, and has no rounds", hint="see `redraft show`")
     if not read.turns:
-        raise RunError(f"run {read.run.id} has no draft yet", hint=terminal.about("resume", read.run.id))
+        raise RunError(f"run {read.run.id} has no draft yet", hint=hints.about("resume", read.run.id))
     return 0, read.number(read.run.draft) or 0

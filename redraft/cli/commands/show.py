@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from redraft.cli import options, terminal
+from redraft.cli import hints, options, terminal
 from redraft.cli.delivery import target
 from redraft.cli.given import store_to_read
 from redraft.cli.sections import command
@@ -132,7 +132,7 @@ def _tell(result: Result, output: str | None) -> None:
     for line in (*render.drafting(result), *render.roles(result)):
         terminal.say(line)
     if (what := render.OTHERWISE.get(result.run.kind)) and result.status != "done":
-        terminal.say(f"no {what} yet: {terminal.about('resume', result.run.id)}")
+        terminal.say(f"no {what} yet: {hints.about('resume', result.run.id)}")
 
 
 def _cite(
@@ -149,7 +149,7 @@ def _cite(
         click.echo(terminal.prose(found.text(form)) if form in ("footnotes", "inline") else found.text(form))
         if without := len(found.without):
             whose = f"of {render.count(without, 'sentence')} no place is found in the document"
-            terminal.say(f"{whose}: {terminal.about('lineage', run)}")
+            terminal.say(f"{whose}: {hints.about('lineage', run)}")
 
 
 def _comparison(store: Store, result: Result) -> dict[str, object]:

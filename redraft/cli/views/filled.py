@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from redraft.cli import terminal
+from redraft.cli import hints
 from redraft.cli.terminal import say
 from redraft.cli.views.render import count, echo_json, score, usage
 from redraft.evaluators.metric_info import SELF_CHECK
@@ -36,7 +36,7 @@ def _standing(one: FilledSection) -> str:
         words = f"{one.result.draft.words} of at most {one.section.words} words{scores}{run}"
         if one.result.complete:
             return words
-        return f"{words}, not all that was asked for: {terminal.about('show', one.result.run.id)}"
+        return f"{words}, not all that was asked for: {hints.about('show', one.result.run.id)}"
     if one.silent:
         return f"the document says nothing about it{run}"
     return f"failed{run}: {one.failure.message}" if one.failure else "not drafted"

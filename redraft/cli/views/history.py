@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from redraft.cli import terminal
+from redraft.cli import hints, terminal
 from redraft.cli.terminal import wrapped
 from redraft.cli.views import figures, findings, render
 from redraft.cli.views.render import count, show
@@ -193,13 +193,13 @@ def _text(change: SentenceChange) -> str:
 def _end(trace: RunTrace) -> Iterator[str]:
     result, run = trace.result, trace.run
     if run.kind in render.BUILDS:
-        yield f"this run built the {render.BUILDS[run.kind]} of a document: {terminal.about('show', run.id)}"
+        yield f"this run built the {render.BUILDS[run.kind]} of a document: {hints.about('show', run.id)}"
     elif run.kind == "compare":
-        yield f"this run compared two summaries: {terminal.about('show', run.id)}"
+        yield f"this run compared two summaries: {hints.about('show', run.id)}"
     elif run.judging is None:
         yield "this run was made without judging, so there is no more to tell"
         if trace.turns:
-            yield f"refine its summary: {terminal.about('fork', run.id, '--round', '0')}"
+            yield f"refine its summary: {hints.about('fork', run.id, '--round', '0')}"
     elif run.refinement and result.status == "done":
         best = trace.number(run.draft)
         yield f"{render.why_stopped(result)}; the result is the draft of round {best}"
@@ -211,7 +211,7 @@ def _end(trace: RunTrace) -> Iterator[str]:
         yield render.why_stopped(result)
     yield from render.besides(result.usage)
     if len(trace.turns) > 1:
-        yield f"sentence by sentence: {terminal.about('diff', run.id)}"
+        yield f"sentence by sentence: {hints.about('diff', run.id)}"
 
 
 def diff_lines(found: DraftDiff, before: Turn, after: Turn, document: Document) -> Iterator[str]:

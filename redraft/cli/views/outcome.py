@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import terminal
+from redraft.cli import hints
 from redraft.cli.delivery import Target
 from redraft.cli.terminal import json_text, prose, say, wrapped
 from redraft.cli.views import findings, history, render
@@ -221,7 +221,7 @@ def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_
     else:
         document = document_read(store, result.run)
         shown = None if show_all else findings.SHOWN
-        rest = f"--all shows them, and so does {terminal.about('trace', result.run.id, '--all')}"
+        rest = f"--all shows them, and so does {hints.about('trace', result.run.id, '--all')}"
         for number, (name, one) in enumerate(result.evaluations.items()):
             click.echo("\n" * bool(number), nl=False)
             for line in findings.evaluation(one, document, result.certificates.get(name), shown=shown, rest=rest):

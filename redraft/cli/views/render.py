@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from redraft.cli import terminal
+from redraft.cli import hints
 from redraft.cli.terminal import json_text, prose, say, wrapped
 from redraft.domain import STOPS, Pack, Piece, Totals
 from redraft.evaluators.metric_info import SELF_CHECK
@@ -116,7 +116,7 @@ def _outcome(result: Result) -> Iterator[str]:
     elif result.rounds:
         yield why_stopped(result)
     if result.run.judging and result.draft:
-        yield f"more about it: {terminal.about('trace', result.run.id)}"
+        yield f"more about it: {hints.about('trace', result.run.id)}"
 
 
 def _odd(result: Result) -> Iterator[str]:
@@ -128,33 +128,33 @@ def _odd(result: Result) -> Iterator[str]:
 def _missing(result: Result, scores: bool) -> Iterator[str]:
     if flawed := len(result.flawed):
         # Each was named when it was written.
-        where = f"`{terminal.about('show', result.run.id, '--pieces')}` tells of each"
+        where = f"`{hints.about('show', result.run.id, '--pieces')}` tells of each"
         yield f"{count(flawed, 'partial summary')} kept with a flaw: {where}"
     if result.gaps:
         chunks = ", ".join(str(gap.chunk + 1) for gap in result.gaps)
-        again = f"`{terminal.about('resume', result.run.id)}` tries again"
+        again = f"`{hints.about('resume', result.run.id)}` tries again"
         yield f"left out: {result.unit} {chunks} of {result.chunks}; {again}"
     if result.run.status == "done" and result.lost:
         rounds = ", ".join(map(str, result.lost))
-        yield f"no revision came back in round {rounds}; `{terminal.about('resume', result.run.id)}` tries again"
+        yield f"no revision came back in round {rounds}; `{hints.about('resume', result.run.id)}` tries again"
     for metric, reason in result.unscored.items() if scores else ():
         yield f"no score of {metric}: {one_line(reason, 300)}"
     if result.run.status == "done" and result.unsure:
-        again = f"`{terminal.about('resume', result.run.id)}` asks again for what has no verdict"
+        again = f"`{hints.about('resume', result.run.id)}` asks again for what has no verdict"
         yield f"not sure of {' and '.join(result.unsure)}: {again}; another --judge may say more"
     elif result.run.status == "done" and result.unjudged and scores:
         items = " and ".join(f"{count(number, 'item')} of {metric}" for metric, number in result.unjudged.items())
-        yield f"without a verdict: {items}; `{terminal.about('resume', result.run.id)}` asks again"
+        yield f"without a verdict: {items}; `{hints.about('resume', result.run.id)}` asks again"
     for what in dict.fromkeys(map(tuple, result.missing.values())):
         metrics = " and ".join(metric for metric, found in result.missing.items() if tuple(found) == what)
         more = f" (and {len(what) - 1:,} more)" if len(what) > 1 else ""
-        again = f"`{terminal.about('resume', result.run.id)}` tries again"
+        again = f"`{hints.about('resume', result.run.id)}` tries again"
         yield f"missing in what {metrics} rests on: {one_line(what[0], 200)}{more}; {again}"
     if result.run.status == "stopped":
         for note in result.draft.notes if result.draft else ():
             yield f"note: {note}"
         error = result.run.error or {}
-        go_on = terminal.resuming(result.run.id, result.run.limits, error.get("message", ""))
+        go_on = hints.resuming(result.run.id, result.run.limits, error.get("message", ""))
         yield f"{error.get('hint', '')}: {go_on}"
 
 
@@ -214,7 +214,7 @@ def why_stopped(result: Result) -> str:
     if result.status == "running":
         return "it is at work"
     if result.status in _GO_ON:
-        return f"{_GO_ON[result.status]}: {terminal.resuming(run.id, run.limits, (run.error or {}).get('message', ''))}"
+        return f"{_GO_ON[result.status]}: {hints.resuming(run.id, run.limits, (run.error or {}).get('message', ''))}"
     reason = STOPS.get(run.stop_reason or "", "")
     if result.status == "failed":
         return f"it failed: {one_line((run.error or {}).get('message', ''), 200)}"
