@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -380,3 +380,15 @@ REVISION_OF = "revision of "
 """How the node of a draft begins that the reviser has written; the id of what it revises follows."""
 NO_REVISION_OF = "no revision of "
 """How that of a draft begins where nothing came back: the text is that of the draft that was to be revised."""
+
+
+def highest(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    """The highest pieces that together are about as many chunks as there are summaries of, each about its own."""
+    cover: list[Piece] = []
+    taken: set[int] = set()
+    for piece in sorted(pieces, key=lambda one: (-one.level, -one.last_chunk, -one.step)):
+        chunks = set(range(piece.first_chunk, piece.last_chunk + 1))
+        if not chunks & taken:
+            cover.append(piece)
+            taken |= chunks
+    return tuple(sorted(cover, key=lambda one: one.first_chunk))

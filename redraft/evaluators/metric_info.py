@@ -157,3 +157,13 @@ def founded(evaluation: Evaluation) -> Evaluation:
     said = f": {trouble}" if trouble else ""
     reason = f"only {evaluation.judged:,} of {evaluation.judged + evaluation.unjudged:,} items have a verdict{said}"
     return replace(evaluation, outcome="failed", score=None, reason=reason)
+
+
+WITHDRAWN = "withdrawn"
+"""Under this name the details of an evaluation hold the findings that were withdrawn."""
+
+
+def withdrawn(evaluation: Evaluation) -> list[Mapping[str, object]]:
+    """The findings of an evaluation that were withdrawn, as its details have them."""
+    known = evaluation.details.get(WITHDRAWN)
+    return [one for one in known if isinstance(one, Mapping)] if isinstance(known, list | tuple) else []

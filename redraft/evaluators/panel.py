@@ -16,7 +16,7 @@ from redraft.builtin.facade import IDENTITY
 from redraft.domain import Evaluation, Finding, KeyFacts, Pack, Perspective
 from redraft.errors import BudgetError, JudgingError, ProviderError, RateLimited, StoreError, TransientError
 from redraft.evaluators.base import Case, DocumentPack, Evaluator, PackPart, statements_of
-from redraft.evaluators.metric_info import MetricAim, founded
+from redraft.evaluators.metric_info import WITHDRAWN, MetricAim, founded
 from redraft.evaluators.reference.keyfacts import Gardener
 from redraft.evaluators.reference.questions import Quantity, build_pack, pack_key, shows_outline
 from redraft.evaluators.similarity import is_same
@@ -29,9 +29,6 @@ from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.text.languages import ENGLISH, foreign_in, is_foreign, language_of
 from redraft.text.word_keys import telling
-
-WITHDRAWN = "withdrawn"
-"""Under this name the details of an evaluation hold the findings that were withdrawn."""
 
 
 def without_overruled(evaluation: Evaluation, rulings: Mapping[str, Ruling]) -> Evaluation:
@@ -52,12 +49,6 @@ def without(evaluation: Evaluation, gone: Sequence[Finding]) -> Evaluation:
         return replace(evaluation, findings=left)
     gain = sum(1 - one.value for one in gone) / evaluation.judged
     return replace(evaluation, score=min(1.0, evaluation.score + gain), findings=left)
-
-
-def withdrawn(evaluation: Evaluation) -> list[Mapping[str, object]]:
-    """The findings of an evaluation that were withdrawn, as its details have them."""
-    known = evaluation.details.get(WITHDRAWN)
-    return [one for one in known if isinstance(one, Mapping)] if isinstance(known, list | tuple) else []
 
 
 def _shown(finding: Finding, ruling: Ruling) -> dict[str, object]:

@@ -26,6 +26,7 @@ from redraft.domain import (
     Piece,
     Round,
     Span,
+    highest,
 )
 from redraft.errors import CutThought, IncompleteError, NothingSaidError, RedraftError, RunError
 from redraft.evaluators.panel import Panel
@@ -271,15 +272,3 @@ def best_so_far(pieces: Sequence[Piece], words: int) -> Partial | None:
     if count_words(text) > words:
         text = shortened(texts, words)
     return Partial(text, sum(one.last_chunk - one.first_chunk + 1 for one in cover), cover)
-
-
-def highest(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
-    """The highest pieces that together are about as many chunks as there are summaries of, each about its own."""
-    cover: list[Piece] = []
-    taken: set[int] = set()
-    for piece in sorted(pieces, key=lambda one: (-one.level, -one.last_chunk, -one.step)):
-        chunks = set(range(piece.first_chunk, piece.last_chunk + 1))
-        if not chunks & taken:
-            cover.append(piece)
-            taken |= chunks
-    return tuple(sorted(cover, key=lambda one: one.first_chunk))

@@ -25,8 +25,9 @@ from redraft.prompts.deciding import DECIDE
 from redraft.prompts.revising import REVISE
 from redraft.prompts.ruling import RULE_ON_FINDINGS
 from redraft.runs.job import desk_of
+from redraft.runs.model_names import judging_under
 from redraft.runs.model_pool import hire, located, under_settings
-from redraft.runs.models import judging_under, price_of, reasoning_reserve
+from redraft.runs.models import price_of, reasoning_reserve
 from redraft.runs.prepare import Prepared, RunSpec, book_for, prepare
 from redraft.runs.request import candidate, chapter_of, order_of, settings_of
 from redraft.runs.roster import known_window, with_windows

@@ -34,8 +34,8 @@ from redraft.graphs.refinement import revise as revised
 from redraft.graphs.state import State
 from redraft.prompts.contract import Prompt
 from redraft.report.history.lineage import KeptEncoder
+from redraft.runs.model_names import least_window
 from redraft.runs.model_pool import ModelPool, WorkingModel
-from redraft.runs.models import least_window
 from redraft.runs.prepare import Prepared
 from redraft.settings import FIGURES, YARDSTICKS, DraftConfig, EvidenceName, JudgeConfig, reads_prompts
 from redraft.store.connection import off_loop

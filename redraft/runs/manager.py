@@ -22,9 +22,10 @@ from redraft.llm.langsmith import tracing
 from redraft.llm.prices import PriceTable
 from redraft.runs.inputs import Sources, document_of
 from redraft.runs.job import JobFactory
+from redraft.runs.model_names import judging_under
 from redraft.runs.model_pool import ModelRoles, hire
 from redraft.runs.model_pool import at_work as staffed
-from redraft.runs.models import judging_under, load_openai
+from redraft.runs.models import load_openai
 from redraft.runs.prepare import Prepared, RunSpec, check_judging, prepare, recall, record
 from redraft.runs.roster import told_window, with_windows
 from redraft.settings import GIVEN_STRATEGY, DraftConfig, Limits

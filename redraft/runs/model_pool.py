@@ -21,7 +21,8 @@ from redraft.llm.prices import PriceTable, builtin_prices
 from redraft.llm.rate_limiter import Limiter, shared_limiter
 from redraft.llm.recorded import RecordedModel
 from redraft.prompts.book import PromptBook, prompt_choice
-from redraft.runs.models import NOBODY, as_judge, exact_tokenizer, named_in, open_model, price_of, resolve, under_name
+from redraft.runs.model_names import NOBODY, as_judge, named_in, under_name
+from redraft.runs.models import exact_tokenizer, open_model, price_of, resolve
 from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings, Price, RefineConfig, Role, reads_prompts
 from redraft.store.batches import ByJob
 from redraft.store.connection import off_loop

@@ -33,7 +33,8 @@ from redraft.readers.documents import load_all
 from redraft.readers.parts import DocumentStretch, parted
 from redraft.report.history.results import document_read
 from redraft.runs.inputs import handed_over
-from redraft.runs.models import check_judges, check_writer, judging_under, resolve, tokenizer_of
+from redraft.runs.model_names import judging_under
+from redraft.runs.models import check_judges, check_writer, resolve, tokenizer_of
 from redraft.settings import (
     EXTRACTIVE,
     GIVEN_STRATEGY,

@@ -8,7 +8,7 @@ import pytest
 
 from redraft import Limits
 from redraft.errors import ModelError, ProviderError
-from redraft.evaluators.panel import withdrawn
+from redraft.evaluators.metric_info import withdrawn
 from redraft.report.history.trace import read_trace
 from tests.judges import Json, Keepers, Said, Sheet, asked_of, fact_of, told
 from tests.runs.courts import Open

@@ -9,8 +9,7 @@ from redraft.cli.views import figures
 from redraft.cli.views.figures import breakdown
 from redraft.cli.views.render import count, score, spaced
 from redraft.domain import Document, Evaluation, Finding
-from redraft.evaluators.metric_info import SELF_CHECK, UNSUPPORTED, in_part, is_unheard
-from redraft.evaluators.panel import withdrawn
+from redraft.evaluators.metric_info import SELF_CHECK, UNSUPPORTED, in_part, is_unheard, withdrawn
 from redraft.report.history.certificates import Certificate
 from redraft.text.cleaning import one_line
 from redraft.text.places import place_of

@@ -12,8 +12,7 @@ from redraft.cli.terminal import wrapped
 from redraft.cli.views import figures, findings, render
 from redraft.cli.views.render import count, show
 from redraft.domain import Document, Finding, KeyFact, KeyFacts, Round, Span, Tree
-from redraft.evaluators.metric_info import in_part, is_unheard
-from redraft.evaluators.panel import withdrawn
+from redraft.evaluators.metric_info import in_part, is_unheard, withdrawn
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
 from redraft.report.history.changes import DraftDiff, SentenceChange, changes_between
 from redraft.report.history.lineage import DRIFTS, Lineage, Origin, Stop, TracedSentence, came_up

@@ -9,7 +9,7 @@ from typing import Any
 
 from redraft.cli import terminal
 from redraft.cli.terminal import wrapped
-from redraft.cli.views import outcome, render
+from redraft.cli.views import preferences, render
 from redraft.cli.views.render import count
 from redraft.domain import Document, DocumentSection
 from redraft.readers.parts import MATTER, chapters
@@ -136,7 +136,7 @@ def _run(run: RunSummary, now: datetime) -> dict[str, str]:
         "DRAFTED": run.strategy,
         "MODEL": run.model,
         "WORDS": "" if run.kind in render.OTHERWISE or run.limit is None else str(run.limit),
-        "SCORES": outcome.outcome(run.preferred) if run.kind == "compare" else scores,
+        "SCORES": preferences.outcome(run.preferred) if run.kind == "compare" else scores,
         "TITLE": run.title,
     }
 

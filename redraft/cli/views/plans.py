@@ -16,7 +16,7 @@ from redraft.llm.prices import PriceTable
 from redraft.llm.servers import Nearby
 from redraft.runs.forecast import Spending, spending_of
 from redraft.runs.model_check import Checked, CheckResult
-from redraft.runs.models import under_name
+from redraft.runs.model_names import under_name
 from redraft.runs.prepare import Prepared, RunSpec
 from redraft.runs.roster import RosterEntry
 from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, Limits, is_entailment, reads_prompts

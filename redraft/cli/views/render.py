@@ -12,7 +12,7 @@ from redraft.cli.terminal import json_text, prose, say, wrapped
 from redraft.domain import STOPS, Pack, Piece, Totals
 from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.questions import TypedQuestions
-from redraft.runs.models import named_in, under_name
+from redraft.runs.model_names import named_in, under_name
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, JudgeConfig, reads_prompts
 from redraft.text.cleaning import one_line
 from redraft.text.columns import columns, padded

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 
 from redraft.domain import Document
 from redraft.errors import RunError
-from redraft.evaluators.panel import withdrawn
+from redraft.evaluators.metric_info import withdrawn
 from redraft.report.dossier.contents import (
     DocumentEntry,
     Dossier,

@@ -26,8 +26,7 @@ from redraft.domain import (
     Totals,
 )
 from redraft.errors import RunError
-from redraft.evaluators.metric_info import PREFERENCE, standing
-from redraft.evaluators.panel import withdrawn
+from redraft.evaluators.metric_info import PREFERENCE, standing, withdrawn
 from redraft.report.history.certificates import Certificate, certificates, self_checked
 from redraft.rulings import FinalComparison
 from redraft.settings import FIGURES, STATISTICS, DraftConfig

@@ -21,10 +21,10 @@ from redraft.domain import (
     Round,
     Span,
     content_id,
+    highest,
 )
 from redraft.errors import RunError
-from redraft.evaluators.panel import withdrawn
-from redraft.graphs.job import highest
+from redraft.evaluators.metric_info import withdrawn
 from redraft.report.history.certificates import Certificate, certificates
 from redraft.report.history.results import Result, comparison_json, figures, finding_json, read_result
 from redraft.rulings import Lookup

@@ -1,0 +1,87 @@
+"""The settings of every model of a run, by the name and the role that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from redraft.llm.addresses import address_in, provider_of
+from redraft.llm.base import Model
+from redraft.settings import (
+    ASSUMED_WINDOW,
+    DraftConfig,
+    JudgeConfig,
+    RefineConfig,
+    Role,
+    reads_prompts,
+)
+
+NOBODY: Mapping[str, Model] = MappingProxyType({})
+
+_OF_NOBODY_ELSE: dict[str, Any] = {"max_tokens": None, "reasoning_tokens": None, "price": None}
+
+
+def named_in(judging: JudgeConfig | None, refinement: RefineConfig | None) -> list[tuple[Role, str]]:
+    """Those who judge and decide, by the names that they have where drafts are judged."""
+    if judging is None:
+        return []
+    named: list[tuple[Role, str]] = [("judge", name) for name in judging.judges]
+    named += [("validator", judging.validator)] if judging.validator else []
+    named += [("decider", refinement.decider)] if refinement and refinement.decider else []
+    return named
+
+
+def under_name(
+    name: str, settings: DraftConfig, judging: JudgeConfig | None, objects: Mapping[str, Model] = NOBODY
+) -> DraftConfig:
+    """The settings for whoever judges or decides under a name: its own where it has some, else those of the run.
+
+    A temperature, a window and the like are never another's.
+    """
+    known = judging.models.get(name) if judging is not None else None
+    if known is not None:
+        own = known.model_dump(exclude={"context_tokens", "prompts", "price"})
+        own |= {"price": known.price, "prompts": known.prompts or settings.prompts}
+        own |= {"context_tokens": known.context_tokens or ASSUMED_WINDOW}
+        return settings.model_copy(update=own)
+    address = _address(name, judging, settings, objects)
+    # The key of the writer's address is for a model that is there.
+    key = settings.key_env if address is not None and address == settings.base_url else None
+    here = name == settings.model and address == settings.base_url
+    own = {"model": name, "base_url": address, "key_env": key}
+    if not reads_prompts(name) and not here:
+        # They have no window; how much it reads is not for that of another model to say.
+        own |= {"context_tokens": min(settings.context_tokens, ASSUMED_WINDOW)}
+    return as_judge(settings).model_copy(update=own if here else own | _OF_NOBODY_ELSE)
+
+
+def as_judge(settings: DraftConfig) -> DraftConfig:
+    """The settings of a model that judges or decides beside writing: its replies are drawn as the prompts have it."""
+    return settings.model_copy(update={"temperature": None, "top_p": None})
+
+
+def judging_under(settings: DraftConfig, judging: JudgeConfig | None) -> list[DraftConfig]:
+    """The settings of everybody who judges, once it is on record how."""
+    names = judging.judges if judging is not None else ()
+    return [under_name(name, settings, judging) for name in names] or [as_judge(settings)]
+
+
+def least_window(judging: Sequence[DraftConfig]) -> int:
+    """The window that all of them have; who has none reads as much as it is let."""
+    bounded = [one.context_tokens for one in judging if reads_prompts(one.model)]
+    return min(bounded, default=judging[0].context_tokens)
+
+
+def _address(name: str, judging: JudgeConfig | None, settings: DraftConfig, objects: Mapping[str, Model]) -> str | None:
+    """Where a model that judges or decides is: where the judging says, or else where the writer is.
+
+    Where the writer is a model of another provider its address is of no use, and whoever names a provider has chosen
+    where the document goes.
+    """
+    if judging is not None and judging.base_url:
+        return judging.base_url
+    writer = provider_of(settings.model)
+    if settings.base_url and (settings.model in objects or writer in ("", provider_of(name))):
+        return settings.base_url
+    return address_in(settings.model) if writer == provider_of(name) else None
