@@ -23,7 +23,8 @@ from redraft.rulings import Became, PointAnswer
 from redraft.text.cleaning import one_line
 from redraft.text.quotes import carries, quoted_in
 from redraft.text.sentences import sentences
-from redraft.text.words import count_words, is_unspaced, ngrams, words
+from redraft.text.units import ngrams, words
+from redraft.text.words import count_words, is_unspaced
 
 _POINTS, _POINTS_END = (re.compile(tag, re.IGNORECASE) for tag in (r"<points>", r"</points>"))
 _REVISION, _REVISION_END = (re.compile(tag, re.IGNORECASE) for tag in (r"<revision>\n?", r"\n?</revision>"))

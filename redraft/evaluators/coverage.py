@@ -32,9 +32,9 @@ from redraft.prompts.judging import (
 )
 from redraft.settings import JudgeConfig
 from redraft.text.overlap import quoted
+from redraft.text.units import Indexed, indexed, units
 from redraft.text.vectors import Encoder
 from redraft.text.word_keys import telling
-from redraft.text.words import Indexed, indexed, units
 
 UNANSWERED, ANSWERED, CONTRADICTED = "unanswered", "answered", "contradicted"
 _SAME, _OPEN = AnswerComparison("agrees", ""), AnswerComparison("unclear", "")

@@ -14,7 +14,7 @@ from redraft.agents.examiner import ANSWER, COMPARISON, QUESTIONS_NEAR
 from redraft.agents.judge import batch_size, reply_tokens
 from redraft.agents.retrieval import Most, Reads
 from redraft.domain import Chunk
-from redraft.evaluators.reference.keyfacts import chunk_tokens
+from redraft.evaluators.reference.keyfact_builder import chunk_tokens
 from redraft.evaluators.reference.questions import Quantity, questions_wanted
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt

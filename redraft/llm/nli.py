@@ -45,8 +45,8 @@ from redraft.prompts.judging import (
 )
 from redraft.text.cleaning import one_line
 from redraft.text.sentences import sentences
+from redraft.text.units import words
 from redraft.text.vectors import check_name, folder_of, load, not_loaded
-from redraft.text.words import words
 
 WHAT = "the entailment model"
 _CLASSES = ("entailment", "neutral", "contradiction")

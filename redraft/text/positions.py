@@ -12,8 +12,8 @@ import numpy as np
 from redraft.document import Span
 from redraft.text.languages import ENGLISH, is_foreign
 from redraft.text.origins import Traced
+from redraft.text.units import Indexed
 from redraft.text.vectors import stop_words
-from redraft.text.words import Indexed
 
 POINTS = 50
 """At how many places, evenly spread, the height of the curve is told."""

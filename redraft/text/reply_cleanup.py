@@ -10,7 +10,8 @@ from itertools import groupby
 from redraft.document import Span
 from redraft.patterns import pattern
 from redraft.text.sentences import ends_sentence, sentences
-from redraft.text.words import count_words, words
+from redraft.text.units import words
+from redraft.text.words import count_words
 
 # By language: a word of assent, how a text is handed over, and what it is called; English, German, French, Spanish,
 # Italian, Portuguese, Russian, Chinese, Japanese.

@@ -11,8 +11,9 @@ from redraft.patterns import pattern
 from redraft.text.languages import language_of
 from redraft.text.quotes import carries
 from redraft.text.sentences import sentences
+from redraft.text.units import words
 from redraft.text.vectors import telling_terms
-from redraft.text.words import count_words, is_unspaced, words
+from redraft.text.words import count_words, is_unspaced
 
 # The share of its telling words that a text has to have of its source, by whether it is far shorter than asked, and
 # whether it speaks of itself.

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import unicodedata
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import lru_cache
-
-import numpy as np
-import numpy.typing as npt
 
 from redraft.patterns import pattern
 
@@ -98,67 +92,3 @@ def stemmer(language: str) -> Callable[[str], str]:
         return str(snowballstemmer.stemmer(name).stemWord(word))
 
     return stem if name else str
-
-
-_WORD_OF_UNITS = pattern(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
-# Underscores stand for italics in plain text, so they are marks around a word and no part of it.
-_UNIT = pattern(rf"{_WORD_OF_UNITS.pattern}|[^\w\s]|_")
-# Composing letters takes time quadratic in the accents upon each of them. A grapheme joiner parts a row of accents, as
-# Unicode's stream-safe text has it.
-_STACK = pattern(r"[^\w\s\x00-\x7f]{30}(?=[^\w\s\x00-\x7f])")
-_JOINER = "\u034f"
-# A long text is read in parts of about this many characters, which end with a line or a word.
-_BLOCK = 1_000_000
-_BLANK = pattern(r"\s")
-
-
-@dataclass(frozen=True, slots=True)
-class Indexed:
-    """A long text in little room: the number of each unit, and the numbers in the order of the text."""
-
-    numbers: Mapping[str, int]
-    places: npt.NDArray[np.int32]
-
-
-def units(text: str) -> list[str]:
-    """The words and marks of `text`: "The _Orion_ sank!" has six of them."""
-    return [unit for block in _blocks(text) for unit in _UNIT.findall(_folded(block))]
-
-
-def words(text: str) -> list[str]:
-    """The words of `text` without its marks."""
-    return [word for block in _blocks(text) for word in _WORD_OF_UNITS.findall(_folded(block))]
-
-
-def indexed(text: str) -> Indexed:
-    """The words and marks of a long text by number."""
-    numbers: defaultdict[str, int] = defaultdict()
-    numbers.default_factory = numbers.__len__
-    number = numbers.__getitem__
-    parts = (np.fromiter(map(number, _UNIT.findall(_folded(block))), dtype=np.int32) for block in _blocks(text))
-    places = np.concatenate([np.zeros(0, dtype=np.int32), *parts])
-    return Indexed(dict(numbers), places)
-
-
-def ngrams(found: list[str], size: int) -> Iterator[tuple[str, ...]]:
-    """All runs of `size` units, in order."""
-    return zip(*(found[at:] for at in range(size)), strict=False)
-
-
-def _blocks(text: str) -> Iterator[str]:
-    start = 0
-    while len(text) - start > _BLOCK:
-        found = _BLANK.search(text, start + _BLOCK)
-        if found is None:
-            break
-        yield text[start : found.start()]
-        start = found.end()
-    yield text[start:] if start else text
-
-
-def _folded(text: str) -> str:
-    """In lower case, and each letter with its accents in one form."""
-    folded = text.casefold()
-    if folded.isascii():
-        return folded
-    return unicodedata.normalize("NFC", _STACK.sub(rf"\g<0>{_JOINER}", folded)).replace(_JOINER, "")

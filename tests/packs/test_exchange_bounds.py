@@ -14,7 +14,7 @@ import pytest
 
 from redraft import Store
 from redraft.errors import PackError
-from redraft.evaluators.reference.pack_file import import_pack
+from redraft.evaluators.reference.exchange import import_pack
 from redraft.readers.documents import parse
 
 SIZE = 63_000_000
@@ -28,7 +28,7 @@ _IMPORT = """
 import resource, sys
 from redraft import Store
 from redraft.errors import PackError
-from redraft.evaluators.reference.pack_file import import_pack
+from redraft.evaluators.reference.exchange import import_pack
 data = sys.stdin.buffer.read()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 try:

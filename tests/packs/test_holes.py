@@ -14,7 +14,8 @@ from redraft import Store
 from redraft.domain import Evaluation, Pack, Usage
 from redraft.errors import ProviderError, RefusedReply
 from redraft.evaluators.base import Case, Evaluator
-from redraft.evaluators.reference.pack_file import import_pack, pack_json
+from redraft.evaluators.reference.exchange import import_pack
+from redraft.evaluators.reference.pack_file import pack_json
 from redraft.events import Event, Noted
 from redraft.report.history.results import Result, built
 from redraft.report.history.trace import read_trace

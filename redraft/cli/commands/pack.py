@@ -23,7 +23,7 @@ from redraft.text.cleaning import one_line
 
 if TYPE_CHECKING:
     from redraft.domain import KeyFacts, Pack
-    from redraft.evaluators.reference.pack_file import Packed
+    from redraft.evaluators.reference.exchange import Packed
     from redraft.questions import TypedQuestions
     from redraft.store.store import Store
 
@@ -116,7 +116,7 @@ def export_pack(
     Those that were imported last, or else those that were built last.
     """
 
-    from redraft.evaluators.reference.pack_file import choose
+    from redraft.evaluators.reference.exchange import choose
 
     check_output(output)
     document = asked.document(sources, quiet=quiet)
@@ -152,7 +152,7 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
     SOURCE is the document that it is about, and may be left out when that is in the database.
     """
     from redraft.cli.views.render import echo_json
-    from redraft.evaluators.reference.pack_file import import_pack as store_pack
+    from redraft.evaluators.reference.exchange import import_pack as store_pack
     from redraft.evaluators.reference.pack_file import read_pack_file
     from redraft.store.store import Store
 

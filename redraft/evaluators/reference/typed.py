@@ -14,7 +14,7 @@ from redraft.agents.judge import Judge
 from redraft.agents.questioner import Questioner
 from redraft.domain import Span, content_id
 from redraft.errors import RejectedRequest, ReplyError
-from redraft.evaluators.reference.keyfacts import Misses
+from redraft.evaluators.reference.keyfact_builder import Misses
 from redraft.events import Noted, Observer
 from redraft.prompts.judging import ANSWER_FROM_DOCUMENT, ASK_TYPED, TypedReply, yes_or_no
 from redraft.prompts.silence import is_answer

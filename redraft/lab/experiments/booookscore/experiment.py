@@ -36,7 +36,8 @@ from redraft.text.cleaning import one_line
 from redraft.text.languages import language_of, reading
 from redraft.text.overlap import repeated
 from redraft.text.tokens import Tokenizer, tokenizer_named
-from redraft.text.words import count_words, units
+from redraft.text.units import units
+from redraft.text.words import count_words
 
 VOCABULARY = "cl100k_base"
 """By which the paper counts tokens."""

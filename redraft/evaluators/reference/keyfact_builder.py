@@ -1,0 +1,229 @@
+"""Building a document's key facts chunk by chunk from each perspective, and what could not be built."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from redraft.agents.accounts import FIRST, Attempt, together
+from redraft.agents.evidence import EvidenceReader
+from redraft.agents.fact_checker import FactChecker, Vetted
+from redraft.agents.judge import Judge
+from redraft.domain import Chunk, Evidence, KeyFact, KeyFacts, Objection, Perspective, Span, Tree, content_id
+from redraft.errors import CutThought, JudgingError, RejectedRequest, ReplyError
+from redraft.evaluators.reference.keyfacts import UNJUDGED, keyfacts_id, linear, middle_of, pruned
+from redraft.events import Noted, Observer
+from redraft.prompts.book import PromptBook
+from redraft.prompts.contract import Prompt
+from redraft.prompts.factual import ALIGN_FACTS, FACTUAL, VERIFY_SENTENCES, FactTree
+from redraft.text.chunks import MIN_BUDGET, chunk
+from redraft.text.sentences import halves
+from redraft.text.words import count_words
+
+
+@dataclass(slots=True)
+class Misses:
+    """The replies that were of no use, in the order in which they came."""
+
+    replies: list[ReplyError | RejectedRequest] = field(default_factory=list)
+
+    def note(self, error: ReplyError | RejectedRequest) -> None:
+        """Count one."""
+        self.replies.append(error)
+
+    def nothing(self, what: str, missing: str, place: str) -> JudgingError:
+        """The error where all of it came to nothing: it names the cause, and what may help against that."""
+        cut = [one for one in self.replies if isinstance(one, ReplyError) and one.cut and not one.late]
+        if not cut:
+            cause, hint = missing, "try another --judge, or --prompts simple"
+        else:
+            replies = "the one reply was" if len(cut) == 1 else f"{len(cut)} replies were"
+            thought = next((one for one in cut if isinstance(one, CutThought)), None)
+            cause = f"{replies} cut off: {(thought or cut[0]).message}"
+            hint = thought.hint if thought else "try another --judge, or more room with a larger --context-tokens"
+        return JudgingError(f"{what}{f': {cause}' if cause else ''}", place=place, hint=hint)
+
+
+CHUNK_TOKENS = 4096
+"""The paper's, from its appendix B: large enough for a tree, small enough to say where in the document it is from."""
+# A chunk is halved, and halved again, before it is given up that its tree does not fit into a reply.
+_HALVINGS = 2
+
+BUILDING: tuple[Prompt[Any, Any], ...] = tuple(
+    prompt for prompt in FACTUAL if prompt not in (ALIGN_FACTS, VERIFY_SENTENCES)
+)
+"""The prompts that key facts depend on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gardener:
+    """Grows the trees of one document: one judge finds the facts, the other validates them."""
+
+    builder: Judge
+    validator: Judge
+    desk: EvidenceReader
+    perspectives: tuple[Perspective, ...]
+    observer: Observer
+
+    @property
+    def key(self) -> str:
+        """The same for the same judges, prompts and chunks: trees are grown once for each."""
+        material = [[judge.model.identity, *judge.drawn, judge.sample] for judge in (self.builder, self.validator)]
+        chunks = [chunk_tokens(self.desk), self.desk.tokenizer.name, *self.perspectives]
+        return content_id(json.dumps([material, hashes(self.builder.book), chunks]))[:32]
+
+    async def grow(self) -> KeyFacts:
+        """All trees, in the order of the document. What could not be built is named, and stops nothing else."""
+        document = self.desk.document
+        chunks = chunk(document, self.desk.tokenizer, chunk_tokens(self.desk))
+        worded = [one for one in chunks if count_words(self.desk.text(one.span))]
+        misses = Misses()
+        grown = await together(self._chunk(one, len(chunks), misses) for one in worded)
+        trees = tuple(tree for found, _ in grown for tree in found)
+        missing = tuple(trouble for _, troubles in grown for trouble in troubles)
+        if not any(tree.kept for tree in trees):
+            if facts := [fact for tree in trees for fact in tree.facts]:
+                raise _none_passed(facts, document.title)
+            raise misses.nothing("not one key fact came of it", missing[0] if missing else "", document.title)
+        for trouble in missing:
+            self.observer(Noted(trouble))
+        makers = (self.builder.model.identity, self.validator.model.identity)
+        return KeyFacts(
+            keyfacts_id(document.id, trees),
+            document.id,
+            *makers,
+            hashes(self.builder.book),
+            trees,
+            missing,
+        )
+
+    async def _chunk(self, one: Chunk, of: int, misses: Misses) -> tuple[list[Tree], list[str]]:
+        """The trees of one chunk. The facts of all its perspectives are validated together: it is read less often."""
+        name = f"chunk {one.index + 1}/{of}"
+        grown = await together(self._tree(one.span, perspective, name, misses) for perspective in self.perspectives)
+        troubles = [
+            f"no {perspective} key facts of {name}: {found}"
+            for perspective, found in zip(self.perspectives, grown, strict=True)
+            if isinstance(found, str)
+        ]
+        listed = [linear(found) if not isinstance(found, str) else [] for found in grown]
+        vetted, trouble = await self._vetted(one.span, [fact for facts in listed for fact in facts], name)
+        if unjudged := sum(any(each.dimension == UNJUDGED for each in fact.objections) for fact in vetted):
+            why = trouble or "the judge cannot tell"
+            troubles.append(
+                f"{unjudged} of the {len(vetted)} key facts of {name} without a verdict of a validator: {why}"
+            )
+        trees: list[Tree] = []
+        for perspective, facts in zip(self.perspectives, listed, strict=True):
+            own, vetted = vetted[: len(facts)], vetted[len(facts) :]
+            if own:
+                position = middle_of(one.span, len(self.desk.document.text))
+                trees.append(Tree(one.index, perspective, one.span, position, pruned(own)))
+        asked = await together(self._asked(tree, name) for tree in trees)
+        return [tree for tree, _ in asked], troubles + [trouble for _, trouble in asked if trouble]
+
+    async def _tree(
+        self,
+        span: Span,
+        perspective: Perspective,
+        name: str,
+        misses: Misses,
+        depth: int = 0,
+        attempt: Attempt = FIRST,
+    ) -> list[FactTree] | str:
+        """The tree of a stretch; where the reply breaks off, those of its halves; or what went wrong."""
+        halved = halves(self.desk.document.text, span) if depth < _HALVINGS else None
+        what, where = f"{perspective} facts of {name}", (span, perspective, name, misses)
+        try:
+            asked = attempt if halved or attempt.loosely else None
+            return [await FactChecker(self.builder).grow(self.desk.text(span), perspective, what, asked)]
+        except (ReplyError, RejectedRequest) as error:
+            misses.note(error)
+            if not isinstance(error, ReplyError) or not error.wants_room:
+                return error.message
+            if error.loops:
+                # A tree that loops without a temperature and with one would loop in halves too.
+                loosely = replace(attempt, loosely=True)
+                once_more = asked is not None and not asked.loosely
+                return await self._tree(*where, depth, loosely) if once_more else error.message
+            if not halved:
+                return error.message
+        grown = await together(
+            self._tree(half, perspective, f"{name}, part {at}", misses, depth + 1) for at, half in enumerate(halved, 1)
+        )
+        failed = next((found for found in grown if isinstance(found, str)), None)
+        return failed or [tree for found in grown if not isinstance(found, str) for tree in found]
+
+    async def _vetted(self, span: Span, facts: Sequence[KeyFact], name: str) -> tuple[list[KeyFact], str]:
+        """The facts with their evidence and with what was said against them; and what went wrong."""
+        if not facts:
+            return [], ""
+        # One that stands in both trees, at the same level, is judged once.
+        once = list({(fact.level, fact.text): fact for fact in facts}.values())
+        accounts = await FactChecker(self.validator).vet(self.desk.text(span), once, name)
+        opinions = {
+            (fact.level, fact.text): {dimension: account.verdicts.get(n) for dimension, account in accounts.items()}
+            for n, fact in enumerate(once)
+        }
+        # The first search indexes the document, and nothing else should have to wait for that.
+        evidence = await asyncio.to_thread(
+            lambda: {key: self._evidence(key[1], found, span) for key, found in opinions.items()}
+        )
+        vetted = [
+            replace(fact, evidence=evidence[key], objections=_objections(opinions[key]))
+            for fact in facts
+            for key in [(fact.level, fact.text)]
+        ]
+        return vetted, next((account.trouble for account in accounts.values() if account.trouble), "")
+
+    def _evidence(self, fact: str, opinions: Mapping[str, Vetted | None], span: Span) -> Evidence:
+        """Where a fact stands: what was quoted, or else the place in its chunk that is nearest to it."""
+        quote = next((opinion.quote for opinion in opinions.values() if opinion and opinion.quote), "")
+        found = self.desk.quoted(quote or fact, [span]).span
+        if found is None or found.start < span.start or found.end > span.end:
+            found = next(iter(self.desk.nearest(fact, 1, span)), span)
+        return self.desk.place(found)
+
+    async def _asked(self, tree: Tree, name: str) -> tuple[Tree, str]:
+        """The tree with its query, and what went wrong."""
+        if not tree.kept:
+            return tree, ""
+        factfinder = FactChecker(self.builder)
+        try:
+            excerpt, label = self.desk.text(tree.span), f"{tree.perspective} query of {name}"
+            query = await factfinder.query(excerpt, tree.kept, tree.perspective, label, self.desk)
+        except (ReplyError, RejectedRequest) as error:
+            return tree, f"no {tree.perspective} query for {name}: {error.message}"
+        return replace(tree, query=query), ""
+
+
+def _none_passed(facts: Sequence[KeyFact], place: str) -> JudgingError:
+    """The error where facts were found and none of them is one to judge by."""
+    left = sum(any(each.dimension == UNJUDGED for each in fact.objections) for fact in facts)
+    unjudged = f"; {left} of them were not validated" if left else ""
+    said = f"not one key fact came of it: none of the {len(facts)} that were found passed validation{unjudged}"
+    return JudgingError(said, place=place, hint="try another --judge, or another --validator")
+
+
+def hashes(book: PromptBook) -> dict[str, str]:
+    """The hashes of the prompts that key facts depend on."""
+    return {prompt.name: book.hash(prompt) for prompt in BUILDING}
+
+
+def chunk_tokens(desk: EvidenceReader) -> int:
+    """How large the chunks are: the paper's size, or what a smaller window has room for beside a reply."""
+    return max(MIN_BUDGET, min(CHUNK_TOKENS, desk.room))
+
+
+def _objections(opinions: Mapping[str, Vetted | None]) -> tuple[Objection, ...]:
+    """Why a fact is pruned. One that nobody gave a verdict on is no yardstick either."""
+    found: list[Objection] = []
+    for dimension, opinion in opinions.items():
+        if opinion is None:
+            found.append(Objection(UNJUDGED, f"nobody gave a verdict on its {dimension}"))
+        elif not opinion.passed:
+            found.append(Objection(dimension, opinion.reason))
+    return tuple(found)
