@@ -31,7 +31,7 @@ from redraft.batches.engine import Ended, WorkerPlace
 from redraft.batches.worker import Tell, WorkerTerms, is_for_good, open_worker, work
 from redraft.errors import RedraftError, UsageError
 from redraft.llm.prices import PriceTable, price_table
-from redraft.store.database import is_only_here, is_server, shown
+from redraft.store.addresses import is_only_here, is_server, shown
 from redraft.text.cleaning import one_line
 
 _CARRIED = re.compile(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from redraft.store.database import shown
+from redraft.store.addresses import shown
 
 if TYPE_CHECKING:
     from redraft.settings import Limits

@@ -18,7 +18,7 @@ from redraft.cli.settings_file import FILE_NAME, MODELS, content_of, is_found
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
 from redraft.sources import write
-from redraft.store.database import shown
+from redraft.store.addresses import shown
 
 _PRIVATE = 0o600
 # Nobody sets such a variable but for redraft and the address that a file names: it is the user's word for that.

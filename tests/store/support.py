@@ -37,10 +37,10 @@ from redraft.domain import (
 from redraft.questions import TypedQuestion, TypedQuestions
 from redraft.rulings import FinalComparison, Lookup, PointAnswer, Ruling
 from redraft.settings import DraftConfig, JudgeConfig, Limits, Refine, RefineConfig
+from redraft.store.addresses import is_server
 from redraft.store.batches import Batch, NewItem
 from redraft.store.bookings import Booking, ReservationTerms
 from redraft.store.calls import Call
-from redraft.store.database import is_server
 from redraft.store.documents import ChapterRun, DraftCandidate
 from redraft.store.judgments import Agreement, HumanOpinion, JudgeSetup
 from redraft.store.runs import Run

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from redraft.errors import RedraftError, RunError, StoreError
+from redraft.store.addresses import is_only_here, shown
 from redraft.store.batches import Batch, NewItem
-from redraft.store.database import is_only_here, shown
 from redraft.store.store import Store
 from tests import postgres
 from tests.postgres import needs_postgres

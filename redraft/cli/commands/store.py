@@ -38,7 +38,7 @@ def copy(source: str, target: str, as_json: bool, quiet: bool) -> int:
 
     from redraft.cli.views.render import count, echo_json
     from redraft.runs.store_copy import copy_store
-    from redraft.store.database import shown
+    from redraft.store.addresses import shown
     from redraft.store.store import Store
 
     with Store(source, must_exist=True, to_read=True) as here, Store(target) as there:

@@ -13,9 +13,9 @@ import psycopg
 from typing_extensions import override
 
 from redraft.errors import StoreError
+from redraft.store.addresses import shown
 from redraft.store.claims import CLAIM_SECONDS, Claims, taken
 from redraft.store.connection import BUSY_SECONDS
-from redraft.store.database import shown
 from redraft.store.postgres.server import PostgresRow, connect, explained, has_word
 
 T = TypeVar("T")

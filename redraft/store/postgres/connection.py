@@ -18,9 +18,9 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 from typing_extensions import override
 
 from redraft.errors import StoreError
+from redraft.store.addresses import shown
 from redraft.store.checkpoints import OF_RUN
 from redraft.store.connection import BUSY_SECONDS, Checkpoints, Connection, Raw, Values
-from redraft.store.database import shown
 from redraft.store.postgres.claims import PostgresClaims, lock_number
 from redraft.store.postgres.server import (
     SCHEMA,

@@ -1,0 +1,64 @@
+"""Addresses of databases: a file, or a PostgreSQL server, and how they may be shown without a password."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from pathlib import Path
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+
+_SCHEMES = ("postgresql://", "postgres://")
+
+_HIDDEN = ("password", "sslpassword")
+
+_HOSTS = ("hostaddr", "host")
+
+_ELSEWHERE = ("PGHOSTADDR", "PGHOST", "PGSERVICE")
+
+
+def is_server(address: str | Path) -> bool:
+    """Whether this is the address of a Postgres server."""
+    return isinstance(address, str) and address.startswith(_SCHEMES)
+
+
+def is_only_here(address: str | Path) -> bool:
+    """Whether this means something else on every machine: a file, or a server behind a socket or at `localhost`."""
+    if not is_server(address):
+        return True
+    parts = urlsplit(str(address))
+    query = dict(parse_qsl(parts.query))
+    if "service" in query:
+        return False
+    written = parts.netloc.rpartition("@")[2]
+    hosts = next((query[name] for name in _HOSTS if query.get(name)), written)
+    if not hosts:
+        hosts = next((os.environ[name] for name in _ELSEWHERE if os.environ.get(name)), "")
+    return all(_is_this_machine(_without_port(unquote(host))) for host in hosts.split(","))
+
+
+def _without_port(host: str) -> str:
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0] if host.count(":") == 1 else host
+
+
+def _is_this_machine(host: str) -> bool:
+    if not host or host == "localhost" or host.startswith(("/", "@")):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def shown(address: str | Path) -> str:
+    """The address as anybody may see it; for whoever has the password from elsewhere it is as good."""
+    if not is_server(address):
+        return str(address)
+    parts = urlsplit(str(address))
+    user, at, host = parts.netloc.rpartition("@")
+    # Not parsed again: what cannot be read as an address might show a part of a password.
+    name = user.partition(":")[0]
+    query = [(key, value) for key, value in parse_qsl(parts.query, keep_blank_values=True) if key not in _HIDDEN]
+    asked = f"?{urlencode(query, quote_via=quote, safe='/')}" if query else ""
+    return f"{parts.scheme}://{name}{at}{host}{parts.path}{asked}"
