@@ -8,8 +8,7 @@ from typing import Any
 
 from redraft.domain import KeyFacts, Pack
 from redraft.errors import PackError, RunError, StoreError
-from redraft.evaluators.reference.pack_file import keyfacts_json, pack_json
-from redraft.evaluators.reference.questions import pack_id
+from redraft.evaluators.reference.pack_file import keyfacts_json, pack_id, pack_json
 from redraft.questions import TypedQuestions
 from redraft.store.store import Store
 from redraft.studio.contracts import PackLine, PackList

@@ -12,9 +12,8 @@ import pytest
 from redraft import Store
 from redraft.domain import Document, Pack
 from redraft.errors import PackError, RedraftError, RunError
-from redraft.evaluators.reference.exchange import Packed, choose, import_pack
-from redraft.evaluators.reference.pack_file import pack_json, read_pack_file
-from redraft.evaluators.reference.questions import pack_id
+from redraft.evaluators.reference.exchange import import_pack
+from redraft.evaluators.reference.pack_file import Packed, choose, pack_id, pack_json, read_pack_file
 from redraft.readers.documents import parse
 from redraft.report.history.results import built
 from redraft.settings import JudgeConfig

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from redraft import Store
 from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Objection, Perspective, Span, Tree
 from redraft.errors import PackError
-from redraft.evaluators.reference.exchange import Checker, Packed, choose, import_pack
+from redraft.evaluators.reference.exchange import Checker, import_pack
 from redraft.evaluators.reference.keyfacts import keyfacts_id, middle_of
-from redraft.evaluators.reference.pack_file import opened, pack_json, shaped
+from redraft.evaluators.reference.pack_file import Packed, choose, opened, pack_json, shaped
 from redraft.readers.documents import parse
 from tests.cli.grove import Grove
 from tests.judges import Court, island, told

@@ -18,9 +18,8 @@ from pydantic import BaseModel
 from redraft.agents.judge import Judge
 from redraft.domain import Document, Evidence, Pack, PackQuestion, Span
 from redraft.errors import JudgingError, PackError
-from redraft.evaluators.reference.exchange import Packed, choose, import_pack
-from redraft.evaluators.reference.pack_file import pack_json
-from redraft.evaluators.reference.questions import pack_id
+from redraft.evaluators.reference.exchange import import_pack
+from redraft.evaluators.reference.pack_file import Packed, choose, pack_id, pack_json
 from redraft.evaluators.reference.typed import TypedBuilder, flaw_of, in_order, paragraphs, slots, typed_id
 from redraft.events import unobserved
 from redraft.llm.base import Request

@@ -63,7 +63,7 @@ def lineage(
     """Show where each sentence of RUN's summary comes from: the places of the document, how sure that is, the texts in
     between, and where these say something else than the document.
     """
-    from redraft.cli.views import history
+    from redraft.cli.views import lineages
     from redraft.cli.views.render import show
     from redraft.report.history.lineage import read_lineage
     from redraft.report.history.lost import read_losses
@@ -75,7 +75,7 @@ def lineage(
     with store_to_read(db) as store:
         read = read_losses if lost else read_lineage
         found: Lineage | Losses = read(store, run_id, encoder=_encoder(given["embeddings"]))
-    show(found.to_json(), history.lines(found), as_json=as_json)
+    show(found.to_json(), lineages.lines(found), as_json=as_json)
     return 0
 
 
@@ -88,7 +88,7 @@ def _encoder(name: str | None) -> Encoder | None:
 def _traced(run_id: str, model: str, *, lost: bool, dry_run: bool, db: str | None, as_json: bool, **given: Any) -> int:
     """With a model's help, which is a run of its own; or what that would ask."""
     from redraft.cli.runner import work
-    from redraft.cli.views import history
+    from redraft.cli.views import lineages
     from redraft.cli.views.render import show
     from redraft.llm.prices import price_table
     from redraft.runs.lineage import foreseen, to_trace
@@ -103,7 +103,7 @@ def _traced(run_id: str, model: str, *, lost: bool, dry_run: bool, db: str | Non
         if dry_run:
             prepared = prepare(document, order.settled(settings), given=order.given)
             plan = foreseen(store, run.id, prepared, lost=lost)
-            history.show_plan(plan, as_json=as_json)
+            lineages.show_plan(plan, as_json=as_json)
             return 0
 
         async def traced(session: Session) -> Lineage | Losses:
@@ -120,5 +120,5 @@ def _traced(run_id: str, model: str, *, lost: bool, dry_run: bool, db: str | Non
             quiet=given["quiet"],
             settings=settings,
         )
-    show(found.to_json(), history.lines(found), as_json=as_json)
+    show(found.to_json(), lineages.lines(found), as_json=as_json)
     return 0

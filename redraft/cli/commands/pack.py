@@ -23,7 +23,7 @@ from redraft.text.cleaning import one_line
 
 if TYPE_CHECKING:
     from redraft.domain import KeyFacts, Pack
-    from redraft.evaluators.reference.exchange import Packed
+    from redraft.evaluators.reference.pack_file import Packed
     from redraft.questions import TypedQuestions
     from redraft.store.store import Store
 
@@ -116,7 +116,7 @@ def export_pack(
     Those that were imported last, or else those that were built last.
     """
 
-    from redraft.evaluators.reference.exchange import choose
+    from redraft.evaluators.reference.pack_file import choose
 
     check_output(output)
     document = asked.document(sources, quiet=quiet)

@@ -1,31 +1,26 @@
-"""The history of a run: rounds, key-fact trees, lineage."""
+"""The history of a run: rounds, drafts and key-fact trees."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from redraft.cli import hints, terminal
-from redraft.cli.terminal import wrapped
 from redraft.cli.views import figures, findings, render
-from redraft.cli.views.render import count, show
 from redraft.domain import Document, Finding, KeyFact, KeyFacts, Round, Span, Tree
 from redraft.evaluators.metric_info import in_part, is_unheard, withdrawn
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
 from redraft.report.history.changes import DraftDiff, SentenceChange, changes_between
-from redraft.report.history.lineage import DRIFTS, Lineage, Origin, Stop, TracedSentence, came_up
-from redraft.report.history.lost import Loss, Losses, step_said
 from redraft.report.history.results import Result
-from redraft.report.history.trace import GIVEN_SAID, RunTrace, Turn
+from redraft.report.history.trace import RunTrace, Turn
 from redraft.rulings import Lookup
 from redraft.text.cleaning import one_line
 from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_said
-from redraft.text.sentences import is_heading
 
 if TYPE_CHECKING:
-    from redraft.runs.lineage import TracingPlan
+    pass
 
 
 _MARKS = {"added": "+ ", "removed": "- ", "changed": "~ "}
@@ -301,11 +296,6 @@ def _said(fact: KeyFact, document: Document) -> str:
     return f"{'' if fact.kept else '× '}{one_line(fact.text, _LONGEST_OF_TREES)}{place}"
 
 
-def _where(document: Document, span: Span) -> str:
-    named = document_of(document, span), "", on_pages(pages_of(document, span))
-    return place_said(*named, percent_of(document, span.start))
-
-
 def _pruning(trees: Sequence[Tree]) -> Iterator[str]:
     counted = pruning(trees)
     levels = (ALL, *LEVELS)
@@ -333,141 +323,6 @@ def by_whom(keyfacts: KeyFacts) -> str:
     return f"{origin}found by {one_line(keyfacts.builder, 40)}, validated by {one_line(keyfacts.validator, 40)}"
 
 
-_QUOTE = 200
-_MARGIN = " " * 6
-_LATER = " " * 8
-OTHERWISE_SAID = "what the summary says in other words than the document may have no place found"
-OTHERWISE_STATED = "what the summary says in other words than the document may be called lost, or have no place found"
-"""What is said where nobody who can read has looked for the sentences without a place, and these are to be expected."""
-INFERRED = "what some texts were made from is not on record, and is inferred from their chunks"
-"""What is said of a run by a strategy that does not record it."""
-
-
-def lines(found: Lineage | Losses) -> Iterator[str]:
-    """Where sentences come from, or what was lost."""
-    return _lost(found) if isinstance(found, Losses) else _traced(found)
-
-
-def _traced(lineage: Lineage) -> Iterator[str]:
-    """A draft sentence by sentence."""
-    title = one_line(lineage.document.title, 60)
-    drifting = sum(1 for one in lineage.sentences if one.drift)
-    yield (
-        f"run {lineage.run} · {title} · {count(len(lineage.sentences), 'sentence')},"
-        f" {drifting or 'none'} with drift, {_unborne(lineage, '{} that nothing bears out')}"
-    )
-    yield from _notes(lineage, OTHERWISE_SAID)
-    for sentence in lineage.sentences:
-        yield ""
-        yield from wrapped(one_line(sentence.text, 2 * _QUOTE), f"{sentence.number:>4}  ", _MARGIN)
-        yield from _origins(sentence)
-
-
-def _unborne(lineage: Lineage, invented: str) -> str:
-    """How many sentences have no place, and how sure it is that nothing says so."""
-    doubtful, sure = len(lineage.doubtful), len(lineage.invented)
-    told = [invented.format(sure or "none")] if sure or not doubtful else []
-    return ", ".join([*told, *([f"{doubtful:,} not found by words"] if doubtful else [])])
-
-
-def _notes(lineage: Lineage, otherwise: str) -> Iterator[str]:
-    if lineage.inferred:
-        yield from wrapped(INFERRED, "note: ", "  ")
-    if lineage.doubtful:
-        more = "--trace MODEL" if lineage.embedded else "--embeddings MODEL or --trace MODEL"
-        yield from wrapped(f"{otherwise}; {more} can tell more", "note: ", "  ")
-
-
-def _origins(sentence: TracedSentence) -> Iterator[str]:
-    for origin in sentence.judged:
-        said = f"{_where_of_lineages(origin)}: “{one_line(origin.text, _QUOTE)}”"
-        yield from wrapped(said, f"{_MARGIN}judge ", " " * 12)
-    for origin in sentence.origins:
-        yield from _place(origin)
-        if stops := [_stop(stop) for stop in origin.way if stop.said]:
-            yield from wrapped(f"by way of {', '.join(stops)}", _LATER, _LATER)
-    if sentence.invented and not is_heading(sentence.text):
-        yield from wrapped(came_up(sentence.invented), _MARGIN, _LATER)
-    if sentence.drift:
-        yield from wrapped(f"drift: {DRIFTS[sentence.drift]}", _MARGIN, _LATER)
-        if sentence.drift != "nowhere":
-            for origin in sentence.direct:
-                yield from _place(origin, "directly, ")
-
-
-def _place(origin: Origin, how: str = "") -> Iterator[str]:
-    said = f"{how}{_where_of_lineages(origin)}: “{one_line(origin.text, _QUOTE)}”"
-    yield from wrapped(said, f"{_MARGIN}{origin.weight:.2f}  ", " " * 12)
-
-
-def _where_of_lineages(it: Origin | Loss) -> str:
-    return place_said(one_line(it.document, 80), one_line(it.chapter, 80), on_pages(it.pages), it.percent)
-
-
-def _stop(stop: Stop) -> str:
-    told = "" if stop.kind in ("piece", "running", "base") else f" ({stop.kind})"
-    # A draft has a number, and no article.
-    the = "" if stop.said.startswith(("the ", "draft ")) else "the "
-    return f"{the}{stop.said}{told}"
-
-
-def _lost(losses: Losses) -> Iterator[str]:
-    """What a summary lacks, by the step at which it was lost, and what was invented on the way."""
-    lineage, lost = losses.lineage, losses.lost
-    known = len(losses.kept) + len(lost)
-    yield (
-        f"run {lineage.run} · {one_line(lineage.document.title, 60)} · {losses.by}: {len(losses.kept):,} of {known:,}"
-        f" in the summary, {len(lost):,} lost, {_unborne(lineage, '{} invented')}"
-    )
-    judged, known = len(losses.judged), len(losses.kept) + len(losses.lost)
-    yield from _notes(lineage, OTHERWISE_SAID if judged == known else OTHERWISE_STATED)
-    yield from wrapped(_who_says(judged, known), "note: ", "  ")
-    if lost:
-        yield ""
-        yield from _table("first third", losses.by_step)
-    if lineage.unplaced:
-        yield ""
-        yield from _table("first third of the summary", losses.invented_by_step)
-    for number, loss in enumerate(lost, 1):
-        yield ""
-        yield from wrapped(one_line(loss.fact.text, _QUOTE), f"{number:>4}  ", _MARGIN)
-        step = step_said(loss)
-        yield from wrapped(step if loss.said == GIVEN_SAID else f"{step}: {loss.said}", _MARGIN, _LATER)
-        if losses.judged and loss.fact.text not in losses.judged:
-            yield f"{_MARGIN}by wording: no judge has said so"
-        evidence = f": “{one_line(loss.fact.evidence.text, _QUOTE)}”" if loss.fact.evidence.text else ""
-        yield from wrapped(f"{_where_of_lineages(loss)}{evidence}", _MARGIN, _LATER)
-    for sentence in lineage.unplaced:
-        yield ""
-        yield from wrapped(one_line(sentence.text, _QUOTE), "   +  ", _MARGIN)
-        invented = "invented: " if sentence.read else ""
-        yield from wrapped(f"{invented}{came_up(sentence.invented)}", _MARGIN, _LATER)
-
-
-def _who_says(judged: int, known: int) -> str:
-    """Whose word it is that the summary states or lacks so many of the known facts."""
-    if not judged:
-        return "no judge has said which of them the summary states: they were matched by wording"
-    if judged == known:
-        return "which of them the summary states is what its judge has found"
-    return f"which of them the summary states is what its judge has found for {judged:,}, and wording for the others"
-
-
-def _table(first: str, by_step: Mapping[str, Sequence[int]]) -> Iterator[str]:
-    """How much got lost or came up at which step, by thirds."""
-    rows = [(said, *map(str, thirds), str(sum(thirds))) for said, thirds in by_step.items()]
-    head = ("", first, "second", "last", "all")
-    widths = [max(len(row[at]) for row in (head, *rows)) for at in range(len(head))]
-    for row in (head, *rows):
-        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        yield "  ".join(cells).rstrip()
-
-
-def show_plan(plan: TracingPlan, *, as_json: bool) -> None:
-    """Print to stdout what tracing with a model would ask."""
-    what = count(plan.sentences, "sentence") + (f" and {count(plan.facts, 'fact')}" if plan.facts else "")
-    lines = (
-        f"{what} in {count(plan.calls, 'call')}: about {plan.tokens:,} tokens",
-        f"and what that leads to: at most {plan.most:,} tokens in all, 12 % of what drafting took",
-    )
-    show(plan.to_json(), lines, as_json=as_json)
+def _where(document: Document, span: Span) -> str:
+    named = document_of(document, span), "", on_pages(pages_of(document, span))
+    return place_said(*named, percent_of(document, span.start))

@@ -21,12 +21,12 @@ from redraft.evaluators.reference.pack_file import (
     GivenTree,
     GivenTyped,
     GivenTypedQuestion,
+    Packed,
     names,
     opened,
-    pack_json,
+    pack_id,
     shaped,
 )
-from redraft.evaluators.reference.questions import pack_id
 from redraft.evaluators.reference.typed import flaw_of, typed_id
 from redraft.questions import TypedQuestion, TypedQuestions, third_of
 from redraft.store.store import Store
@@ -206,37 +206,6 @@ class Checker:
 
 
 _IMPORTED = "imported"
-
-
-@dataclass(frozen=True, slots=True)
-class Packed:
-    """What of a document's pack there is: its questions, its key facts, its typed questions, or several of them."""
-
-    document: Document
-    questions: Pack | None
-    keyfacts: KeyFacts | None
-    typed: TypedQuestions | None = None
-
-    def to_json(self) -> dict[str, object]:
-        """The pack as it is exported."""
-        return pack_json(self.document, self.questions, self.keyfacts, self.typed)
-
-
-def choose(store: Store, document: Document, questions: str | None = None, keyfacts: str | None = None) -> Packed:
-    """The questions and the key facts of a document with these ids, or else those that it is judged by; and its typed
-    questions."""
-    pack = store.packs.get(questions) if questions else store.packs.latest(document.id)
-    facts = store.keyfacts.get(keyfacts) if keyfacts else store.keyfacts.latest(document.id)
-    asked = store.typed.latest(document.id)
-    for one in (pack, facts):
-        if one is not None and one.document != document.id:
-            raise PackError(f"{one.id} is about another document", hint="`redraft pack list` lists them all")
-    if pack is None and facts is None and asked is None:
-        files = document.source.replace(", ", " ")
-        raise PackError(
-            "it has no pack yet", place=document.source, hint=f"redraft pack build {files}, or redraft keyfacts {files}"
-        )
-    return Packed(document, pack, facts, asked)
 
 
 def import_pack(store: Store, data: bytes, document: Document | None, place: str) -> Packed:

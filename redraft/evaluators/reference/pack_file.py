@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
 
@@ -14,13 +16,16 @@ from redraft.domain import (
     KeyFacts,
     Level,
     Pack,
+    PackQuestion,
     Perspective,
+    content_id,
 )
 from redraft.errors import PackError
 from redraft.evaluators.reference.keyfacts import pruning
 from redraft.prompts.judging import Kind
 from redraft.questions import QuestionType, Third, TypedQuestions
 from redraft.sources import STDIN, read_file, read_stdin
+from redraft.store.store import Store
 from redraft.text.cleaning import one_line
 from redraft.text.words import count_words
 
@@ -255,3 +260,40 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no number")
+
+
+def pack_id(document: str, questions: Sequence[PackQuestion]) -> str:
+    """The same for the same questions about the same document."""
+    material = [document, *([q.text, q.kind, q.answer, q.evidence.text] for q in questions)]
+    return content_id(json.dumps(material, ensure_ascii=False))[:16]
+
+
+def choose(store: Store, document: Document, questions: str | None = None, keyfacts: str | None = None) -> Packed:
+    """The questions and the key facts of a document with these ids, or else those that it is judged by; and its typed
+    questions."""
+    pack = store.packs.get(questions) if questions else store.packs.latest(document.id)
+    facts = store.keyfacts.get(keyfacts) if keyfacts else store.keyfacts.latest(document.id)
+    asked = store.typed.latest(document.id)
+    for one in (pack, facts):
+        if one is not None and one.document != document.id:
+            raise PackError(f"{one.id} is about another document", hint="`redraft pack list` lists them all")
+    if pack is None and facts is None and asked is None:
+        files = document.source.replace(", ", " ")
+        raise PackError(
+            "it has no pack yet", place=document.source, hint=f"redraft pack build {files}, or redraft keyfacts {files}"
+        )
+    return Packed(document, pack, facts, asked)
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """What of a document's pack there is: its questions, its key facts, its typed questions, or several of them."""
+
+    document: Document
+    questions: Pack | None
+    keyfacts: KeyFacts | None
+    typed: TypedQuestions | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """The pack as it is exported."""
+        return pack_json(self.document, self.questions, self.keyfacts, self.typed)

@@ -18,6 +18,7 @@ from redraft.agents.judge import Judge
 from redraft.domain import Chunk, Evidence, Pack, PackQuestion, Span, content_id
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.evaluators.reference.keyfact_builder import Misses
+from redraft.evaluators.reference.pack_file import pack_id
 from redraft.events import Noted, Observer
 from redraft.prompts.drafting import Outline, outline_text
 from redraft.prompts.judging import ASK_DOCUMENT, RANK_QUESTIONS, Candidate, DocumentQuestion
@@ -168,12 +169,6 @@ async def _ranked(judge: Judge, found: Sequence[_Found], window: int, outline: s
 def ranked_at_once(window: int) -> int:
     """How many questions are put in their order at once: the same in all but the smallest windows."""
     return max(1, min(_RANKED_AT_ONCE, window // _RANKED_TOKENS))
-
-
-def pack_id(document: str, questions: Sequence[PackQuestion]) -> str:
-    """The same for the same questions about the same document."""
-    material = [document, *([q.text, q.kind, q.answer, q.evidence.text] for q in questions)]
-    return content_id(json.dumps(material, ensure_ascii=False))[:16]
 
 
 def pack_key(judge: Judge, desk: EvidenceReader, quantity: Quantity) -> str:
