@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from redraft.evaluators.metric_info import IN_PART
-
 RESAMPLES = 1000
 """BooookScore's (appendix G), and as many as an interval of 95 % wants."""
 SEED = 0
@@ -112,7 +110,7 @@ class ItemVotes:
 
     def against(self, fine: str) -> tuple[int, int]:
         """How many of them object to it, and of how many."""
-        return self.votes.total() - self.votes[fine] - self.votes[IN_PART], self.votes.total()
+        return self.votes.total() - self.votes[fine], self.votes.total()
 
     def said_against(self, fine: str) -> tuple[int, int] | None:
         """The same for a finding, which is one judge's to say where no other gave a verdict."""
@@ -120,7 +118,7 @@ class ItemVotes:
 
     def objection(self, fine: str) -> str:
         """What most of those say who object to it; of several that as many say, what the first of them does."""
-        return next(verdict for verdict, _ in self.votes.most_common() if verdict not in (fine, IN_PART))
+        return next(verdict for verdict, _ in self.votes.most_common() if verdict != fine)
 
     def shown(self) -> dict[str, object]:
         """The verdict, what it counts, and where several judges gave one, how they voted."""
@@ -130,7 +128,7 @@ class ItemVotes:
 
 UNJUDGED: Mapping[str, object] = {"verdict": "unjudged", "value": None}
 """How an item is shown on which there is no verdict."""
-OPEN = frozenset({UNJUDGED["verdict"], IN_PART})
+OPEN = frozenset({UNJUDGED["verdict"]})
 """Verdicts that say of an item neither that it is right nor that it is wrong."""
 
 

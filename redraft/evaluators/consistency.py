@@ -16,13 +16,12 @@ from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import Case, Evaluator, concluded
 from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, aggregate, objected
 from redraft.evaluators.forecast import A_QUESTION, Ahead, Stage
-from redraft.evaluators.metric_info import IN_PART, UNSUPPORTED
-from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, share_borne_out, similarity
+from redraft.evaluators.metric_info import UNSUPPORTED
+from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, similarity
 from redraft.prompts.book import PromptBook
 from redraft.prompts.judging import (
     ANSWER_FROM_DOCUMENT,
     ASK_SUMMARY,
-    BORNE_OUT,
     COMPARE_ANSWERS,
     Pair,
     SentenceQuestions,
@@ -45,15 +44,6 @@ class _Claim:
 
     statement: Statement
     asked: SummaryQuestion
-
-    def borne_out(self, answer: RememberedAnswer) -> float | None:
-        """How much of the sentence the document has, where the question was whether all of it is so.
-
-        None for any other question, and where the answer is something else than words of the sentence.
-        """
-        if not is_same(self.asked.answer, self.statement.sentence):
-            return None
-        return share_borne_out(self.asked.answer, answer.answer)
 
     def wanted(self, case: Case) -> EvidenceQuery:
         """What is looked for in the document to settle it: beside what is found, what the pack cites for the like."""
@@ -191,14 +181,10 @@ class Consistency(Evaluator):
         found = await Examiner(judge).answers_from_document(wanted, case.desk)
         said = {n: one if one.answered else claims[n].known(pack) or one for n, one in sorted(found.verdicts.items())}
         answers = {n: one for n, one in said.items() if _is_settled(one)}
-        shares = {n: share for n, one in answers.items() if (share := claims[n].borne_out(one)) is not None}
-        likeness = shares | {
-            n: alike(claims[n].asked.answer, answer.answer) if answer.answered else 0.0
-            for n, answer in answers.items()
-            if n not in shares
+        likeness = {
+            n: alike(claims[n].asked.answer, answer.answer) if answer.answered else 0.0 for n, answer in answers.items()
         }
-        differing = [n for n in sorted(likeness) if n not in shares]
-        doubtful = [n for n in differing if self._is_to_be_asked(claims[n], answers[n], likeness[n])]
+        doubtful = [n for n in sorted(likeness) if self._is_to_be_asked(claims[n], answers[n], likeness[n])]
         pairs = [
             Pair(id=0, question=claims[n].asked.question, document=answers[n].answer, summary=claims[n].asked.answer)
             for n in doubtful
@@ -212,10 +198,9 @@ class Consistency(Evaluator):
                 continue
             likeness[n] = float(one.verdict == "agrees")
             answers[n] = one.read or answers[n]
-        ballot = {n: self._verdict(like, answers[n], n in shares) for n, like in likeness.items()}
+        ballot = {n: self._verdict(like, answers[n]) for n, like in likeness.items()}
         # Algorithm 1, line 11: what is no more alike than the threshold counts nothing, the rest as far as it is alike.
-        # A sentence that the document has in part contradicts nothing, and counts as far as it is there.
-        points = {n: like if like > self.threshold or n in shares else 0.0 for n, like in likeness.items()}
+        points = {n: like if like > self.threshold else 0.0 for n, like in likeness.items()}
         return _Checked(answers, likeness, JudgeVerdicts(judge.name, ballot, points, found.trouble or settled.trouble))
 
     def _is_to_be_asked(self, claim: _Claim, answer: RememberedAnswer, likeness: float) -> bool:
@@ -225,9 +210,7 @@ class Consistency(Evaluator):
             return False
         return likeness <= self.threshold or is_doubtful(claim.asked.answer, answer.answer)
 
-    def _verdict(self, likeness: float, answer: RememberedAnswer, is_share: bool) -> str:
-        if is_share:
-            return CONSISTENT if likeness >= BORNE_OUT else IN_PART
+    def _verdict(self, likeness: float, answer: RememberedAnswer) -> str:
         if likeness > self.threshold:
             return CONSISTENT
         return INCONSISTENT if answer.answered else UNSUPPORTED

@@ -15,8 +15,6 @@ ABSTAINED = "abstained"
 """The detail of an evaluation without any verdict that says whether its judges have themselves left all items open."""
 PREFERENCE = "preference"
 """Under which the comparison of two summaries is on record."""
-IN_PART = "in part"
-"""A verdict that neither finds an item fine nor objects to it: it counts for as much as there is of it."""
 UNSUPPORTED = "unsupported"
 """A sentence about which the document says nothing."""
 NONE = "none"
@@ -33,12 +31,6 @@ LACKING: Mapping[str, frozenset[str]] = {
     "keyfact_recall": frozenset({"missing"}),
 }
 """By metric the verdicts on what the summary does not say, or says otherwise."""
-
-
-def in_part(evaluation: Evaluation) -> int:
-    """How many items are judged in part, and so neither right nor wrong."""
-    claims = evaluation.details.get("claims")
-    return sum(one.get("verdict") == IN_PART for one in claims) if isinstance(claims, list) else 0
 
 
 def is_unheard(evaluation: Evaluation) -> bool:

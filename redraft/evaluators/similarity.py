@@ -24,8 +24,6 @@ _UNSPACED = (
 _UNIT = re.compile(rf"[{_UNSPACED}]|[^{_UNSPACED}]+")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ARTICLES = frozenset({"a", "an", "the"})
-# What stands in an answer for words of a sentence that the document does not bear out.
-_DOTS = "…"
 _DECIMALS = 6
 # So many words on either side may be all the difference between a statement and its opposite.
 _FEW = 2
@@ -94,23 +92,6 @@ def is_doubtful(one: str, other: str) -> bool:
     if any(any(map(str.isnumeric, word)) for word in (*more, *fewer)):
         return True
     return more.total() <= _FEW and fewer.total() <= _FEW
-
-
-def share_borne_out(sentence: str, answer: str) -> float | None:
-    """Which share of a sentence's words an answer repeats that is the sentence itself, or has dots for the rest of it.
-
-    None for an answer that says anything else.
-    """
-    whole, at = words(sentence), 0
-    found = words(answer)
-    if not whole or (found != whole and _DOTS not in answer):
-        return None
-    for word in found:
-        try:
-            at = whole.index(word, at) + 1
-        except ValueError:
-            return None
-    return len(found) / len(whole)
 
 
 def _cosine(encoder: Encoder) -> Similarity:

@@ -269,10 +269,6 @@ class AnswerFromDocumentGiven(Shown):
     again: bool = False
 
 
-BORNE_OUT = 0.8
-"""Where an answer repeats this share of a sentence's words the sentence is borne out: so people find nine of ten."""
-
-
 class DocumentAnswer(ReplyModel):
     """The words of the document that an answer rests on, whether there is one, and what it is."""
 

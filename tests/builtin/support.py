@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from redraft.builtin.answers import answer_from_document, answer_from_summary, compare_answers
 from redraft.builtin.questions import ask_document, ask_summary
-from redraft.evaluators.similarity import share_borne_out
+from redraft.evaluators.similarity import is_same
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.judging import (
     AnswerFromDocumentGiven,
@@ -77,7 +77,7 @@ def judge(passages: Sequence[str], summary: Sequence[str]) -> list[Verdict]:
             question.answer,
             said(answer),
             answer.quote,
-            share_borne_out(question.answer, answer.answer),
+            1.0 if is_same(question.answer, answer.answer) else None,
         )
         for (at, question), answer in zip(questions, answers, strict=True)
     ]

@@ -9,7 +9,7 @@ from redraft.cli.views import figures
 from redraft.cli.views.figures import breakdown
 from redraft.cli.views.render import count, score, spaced
 from redraft.domain import Document, Evaluation, Finding
-from redraft.evaluators.metric_info import SELF_CHECK, UNSUPPORTED, in_part, is_unheard, withdrawn
+from redraft.evaluators.metric_info import SELF_CHECK, UNSUPPORTED, is_unheard, withdrawn
 from redraft.report.history.certificates import Certificate
 from redraft.text.cleaning import one_line
 from redraft.text.places import place_of
@@ -41,8 +41,6 @@ def evaluation(
         return
     what = _ITEMS.get(one.metric, "item")
     judged = f"{count(one.judged, what)} judged"
-    if partly := in_part(one):
-        judged += f", {partly:,} of them in part"
     if one.unjudged:
         judged += f", {one.unjudged:,} without a verdict"
     if one.outcome == "scored":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from redraft.cli import hints, terminal
 from redraft.cli.views import figures, findings, render
 from redraft.domain import Document, Finding, KeyFact, KeyFacts, Round, Span, Tree
-from redraft.evaluators.metric_info import in_part, is_unheard, withdrawn
+from redraft.evaluators.metric_info import is_unheard, withdrawn
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
 from redraft.report.history.changes import DraftDiff, SentenceChange, changes_between
 from redraft.report.history.results import Result
@@ -139,8 +139,6 @@ def _found(turn: Turn) -> Iterator[str]:
             continue
         kinds = Counter(finding.kind for finding in one.findings)
         parts = [f"{number} {render.spaced(kind)}" for kind, number in kinds.most_common()]
-        if partly := in_part(one):
-            parts.append(f"{partly} borne out in part")
         if one.unjudged:
             parts.append(f"{one.unjudged} without a verdict")
         if one.outcome == "failed":

@@ -19,7 +19,7 @@ from redraft.evaluators.booookscore import CLEAR, Booookscore
 from redraft.evaluators.consensus import OPEN, UNJUDGED, mean
 from redraft.evaluators.consistency import CONSISTENT, Consistency
 from redraft.evaluators.faithfulness import Faithfulness
-from redraft.evaluators.metric_info import IN_PART, LEAST_SHARE
+from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.evaluators.similarity import similarity
 from redraft.events import PartDone, StageStarted
 from redraft.lab.agreement.formats import FORMATS, Format
@@ -63,16 +63,13 @@ def of_sentences(evaluation: Evaluation, sentences: Sequence[str]) -> tuple[bool
 
 
 def _of_claims(details: Mapping[str, Any]) -> Verdicts:
-    """A sentence is right where all of its claims are that there is a verdict on, and none only in part."""
+    """A sentence is right where all of its claims are that there is a verdict on."""
     found: Verdicts = {}
-    partly = set()
     for claim in details.get("claims") or ():
-        if claim["verdict"] == IN_PART:
-            partly.add(claim["sentence"])
-        elif claim["verdict"] not in OPEN:
+        if claim["verdict"] not in OPEN:
             right = claim["verdict"] == CONSISTENT
             found[claim["sentence"]] = found.get(claim["sentence"], True) and right
-    return {sentence: right for sentence, right in found.items() if not (right and sentence in partly)}
+    return found
 
 
 def _by(fine: str) -> Callable[[Mapping[str, Any]], Verdicts]:
