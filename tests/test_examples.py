@@ -27,7 +27,7 @@ from tests.support import SAMPLE
 
 ROOT = SAMPLE.parent.parent
 EMBED = ROOT / "examples" / "embed"
-TEXT = SAMPLE.read_text("utf-8").split("## Chapter 2")[0]
+TEXT = SAMPLE.read_text("utf-8").split("## Chapter 3")[0]
 
 
 def foreign(source: str) -> list[str]:
@@ -107,7 +107,7 @@ def ran(folder: Path, *arguments: str) -> Done:
 
 @pytest.fixture
 def excerpt(tmp_path: Path) -> Path:
-    """The first chapter of the sample."""
+    """Two chapters of the sample."""
     path = tmp_path / "excerpt.md"
     path.write_text(TEXT, "utf-8")
     return path
