@@ -110,7 +110,7 @@ def test_its_model_and_its_reader(command: Inside) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif("first-and-last" in plugins.names("strategies"), reason="the example is installed for good")
 def test_its_strategy_killed_and_resumed_and_gone(tmp_path: Path, site: Path) -> None:
-    (tmp_path / "book.md").write_text(story(60).text, "utf-8")
+    (tmp_path / "book.md").write_text(story(300).text, "utf-8")
     found = os.pathsep.join([str(SAMPLE.parent.parent), str(site), str(EXAMPLE)])
     with ChatServer(latency=lambda prompt, completion, index: 0.3) as server:
         command = Command(tmp_path, server.base_url, PYTHONPATH=found)
