@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import ast
 import json
-import signal
-import subprocess
+import os
+import re
+import runpy
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
 
 import redraft
 import redraft.graphs
-from tests.command import Command
+from tests import warm
+from tests.command import Command, Done
 from tests.support import SAMPLE
 
 ROOT = SAMPLE.parent.parent
@@ -65,18 +70,39 @@ def test_a_name_that_is_not_public_is_found(source: str, name: str) -> None:
     assert foreign(source) == [name]
 
 
-def ran(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def _in_process(arguments: list[str], folder: str, environment: dict[str, str], out: str, err: str) -> None:
+    """In a process that began with the libraries loaded: run a program or a module as its user does."""
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    for number, path in ((1, out), (2, err)):
+        opened = os.open(path, os.O_WRONLY | os.O_APPEND)
+        os.dup2(opened, number)
+    sys.stdout, sys.stderr = (os.fdopen(number, "w", buffering=1) for number in (1, 2))
+    program, *sys.argv[1:] = arguments
+    if program == "-m":
+        runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)
+    else:
+        sys.argv[0] = program
+        runpy.run_path(program, run_name="__main__")
+
+
+def begun(folder: Path, *arguments: str, **environment: str) -> tuple[BaseProcess, Path, Path]:
+    """A program at work, and the files for its output."""
+    out, err = (folder / f"{uuid4().hex}.{name}" for name in ("out", "err"))
+    out.touch(), err.touch()
+    given = (list(arguments), str(folder), Command(folder, **environment).environment, str(out), str(err))
+    process = warm._FORKING.Process(target=_in_process, args=given)
+    process.start()
+    return process, out, err
+
+
+def ran(folder: Path, *arguments: str) -> Done:
     """A program of one's own, as its user runs it."""
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        env=Command(folder).environment,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done
+    process, out, err = begun(folder, *arguments)
+    process.join(120)
+    assert process.exitcode == 0, err.read_text("utf-8")
+    return Done(0, out.read_text("utf-8"), err.read_text("utf-8"))
 
 
 @pytest.fixture
@@ -91,29 +117,29 @@ def excerpt(tmp_path: Path) -> Path:
 def test_the_graph_in_a_graph_of_ones_own(tmp_path: Path, excerpt: Path) -> None:
     done = ran(tmp_path, str(EMBED / "subgraph.py"), str(excerpt))
 
-    heading, _, summary = done.stdout.partition("\n\n")
+    heading, _, summary = done.out.partition("\n\n")
     assert heading.startswith("The Salt Ledger in ")
     assert "(coverage 0." in heading
     assert "Hester" in summary
-    assert "ended because of" in done.stderr
+    assert "ended because of" in done.err
 
 
 @pytest.mark.slow
 def test_a_metric_and_a_model_of_ones_own(tmp_path: Path) -> None:
     done = ran(tmp_path, str(EMBED / "own.py"))
 
-    assert done.stdout == "The harbour board met on Tuesday at the Customs House. Edith Marlow was in the chair.\n"
-    assert done.stderr == "round 1, for names_the_chair: names_the_chair gained 1.000\n"
+    assert done.out == "The harbour board met on Tuesday at the Customs House. Edith Marlow was in the chair.\n"
+    assert done.err == "round 1, for names_the_chair: names_the_chair gained 1.000\n"
 
 
 @pytest.mark.slow
 def test_an_agent_with_the_tools(tmp_path: Path) -> None:
     done = ran(tmp_path, str(EMBED / "agent.py"))
 
-    called = [line.partition(" ")[0] for line in done.stderr.splitlines()]
+    called = [line.partition(" ")[0] for line in done.err.splitlines()]
     assert called == ["list_findings", "find_passages", "revise", "finish", "Done:"]
-    assert "consistency gained" in done.stderr
-    assert done.stdout == (
+    assert "consistency gained" in done.err
+    assert done.out == (
         "Hester Vane came to the island of Sarn on Monday, 3 March 1924. She carried a letter from London.\n"
     )
 
@@ -122,31 +148,18 @@ class Server:
     """The example's server as a process, on a port that it has chosen."""
 
     def __init__(self, folder: Path) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "uvicorn", "--app-dir", str(EMBED), "--port", "0", "app:app"],
-            env=Command(folder, BOOKS=str(folder)).environment,
-            cwd=folder,
-            stderr=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            text=True,
-        )
-        assert self._process.stderr is not None
-        said = []
-        for line in self._process.stderr:
-            said.append(line)
-            if "running on" in line:
-                break
-        assert said, "the server did not start"
-        assert "running on" in said[-1], "".join(said)
-        self.client = httpx.Client(base_url=said[-1].split("running on ")[1].split()[0], timeout=60)
+        served = ("-m", "uvicorn", "--app-dir", str(EMBED), "--port", "0", "app:app")
+        self._process, _, err = begun(folder, *served, BOOKS=str(folder))
+        while not (found := re.search(r"running on (\S+)", said := err.read_text("utf-8"))):
+            assert self._process.exitcode is None, said
+            time.sleep(0.02)
+        self.client = httpx.Client(base_url=found[1], timeout=60)
 
     def kill(self) -> None:
         """End it at once, as a power cut does."""
-        self._process.send_signal(signal.SIGKILL)
-        self._process.wait()
+        self._process.kill()
+        self._process.join()
         self.client.close()
-        assert self._process.stderr is not None
-        self._process.stderr.close()
 
     def start(self, **asked: Any) -> str:
         """Begin a run."""
@@ -238,10 +251,3 @@ def test_the_web_application_says_what_is_wrong(tmp_path: Path) -> None:
             assert reply.status_code == 422, reply.text
             assert reply.json()["message"]
         assert post("/runs", content=b"{").status_code == 422
-
-
-@pytest.mark.slow
-def test_the_python_of_the_readme(tmp_path: Path) -> None:
-    program = (ROOT / "README.md").read_text("utf-8").split("```python\n")[1].split("```")[0]
-    (tmp_path / "book.txt").write_text(SAMPLE.read_text("utf-8"), "utf-8")
-    assert "Hester" in ran(tmp_path, "-c", program).stdout

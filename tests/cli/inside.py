@@ -5,14 +5,20 @@ from __future__ import annotations
 import io
 import json
 import os
+import pty
+import select
+import signal
+import tempfile
 from collections.abc import Iterator
-from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import Self
 from unittest.mock import patch
 
 import pytest
 
 from redraft.cli.main import main
+from tests import warm
 from tests.chatserver import ChatServer, Seen
 from tests.command import Command, Done
 from tests.judges import Keepers, Script, island, seen_on, told
@@ -56,6 +62,103 @@ class Inside(Command):
             main(arguments)
         assert isinstance(end.value.code, int)
         return Done(end.value.code, _text(out), _text(err))
+
+
+class Begun:
+    """A command at work in a process of its own that began with the libraries loaded; it is ended with the block."""
+
+    def __init__(self, command: Command, *arguments: str, **streams: Path) -> None:
+        """Streams are files that stand for `stdin`, `stdout` and `stderr`."""
+        self._made = tempfile.TemporaryDirectory()
+        paths = [streams.get(name) or Path(self._made.name, name) for name in ("stdin", "stdout", "stderr")]
+        for path in paths:
+            path.touch()
+        self._out, self._err = paths[1:]
+        given = (list(arguments), str(command.folder), dict(command.environment), paths)
+        self._process = warm._FORKING.Process(target=warm._redraft, args=given)
+        self._process.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.kill()
+        self._made.cleanup()
+
+    @property
+    def pid(self) -> int:
+        assert self._process.pid is not None
+        return self._process.pid
+
+    @property
+    def err(self) -> str:
+        """What it has said on stderr so far."""
+        return self._err.read_text("utf-8")
+
+    def poll(self) -> int | None:
+        """Its exit code, where it has ended."""
+        return self._process.exitcode
+
+    def send_signal(self, number: signal.Signals) -> None:
+        os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """End it at once, as a power cut does."""
+        self._process.kill()
+        self._process.join()
+
+    def end(self, timeout: float = 60) -> Done:
+        """Wait until it has ended by itself."""
+        self._process.join(timeout)
+        code = self.poll()
+        assert code is not None, "it is still at work"
+        return Done(code, self._out.read_text("utf-8"), self.err)
+
+
+class Terminal:
+    """A terminal to put streams of a command on, and what has been shown there."""
+
+    def __init__(self) -> None:
+        self._ours, self._theirs = pty.openpty()
+        self.path = Path(os.ttyname(self._theirs))
+        self.shown = b""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        os.close(self._ours)
+        os.close(self._theirs)
+
+    @property
+    def text(self) -> str:
+        return self.shown.decode().replace("\r\n", "\n")
+
+    def type(self, text: bytes) -> None:
+        os.write(self._ours, text)
+
+    def look(self, seconds: float = 0.02) -> bool:
+        """Whether something was shown within that time."""
+        if not select.select([self._ours], [], [], seconds)[0]:
+            return False
+        self.shown += os.read(self._ours, 65_536)
+        return True
+
+
+def on_terminal(command: Command, *arguments: str, term: str = "xterm", typed: bytes = b"") -> Done:
+    """Run it to its end with stdout and stderr on terminals of 80 columns; what is typed comes from that of stderr."""
+    own = Command(command.folder)
+    own.environment = {**command.environment, "TERM": term, "COLUMNS": "80"}
+    with ExitStack() as stack:
+        out, err = (stack.enter_context(Terminal()) for _ in range(2))
+        streams = {"stdout": out.path, "stderr": err.path} | ({"stdin": err.path} if typed else {})
+        err.type(typed)
+        process = stack.enter_context(Begun(own, *arguments, **streams))
+        while [one for one in (out, err) if one.look()] or process.poll() is None:
+            pass
+        code = process.poll()
+        assert code is not None
+        return Done(code, out.text, err.text)
 
 
 def _text(stream: io.TextIOWrapper) -> str:

@@ -2,67 +2,36 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import pty
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from redraft.cli import terminal
-from tests.cli.inside import Inside
+from tests.cli.inside import Inside, on_terminal
 from tests.command import Command
 from tests.support import story
 
 SUMMARIZE = ("summarize", "book.md", "-w", "60", "--chunk-tokens", "128")
 
 
-@dataclass(frozen=True)
-class Seen:
-    """What stood on a terminal, and when its first letters did."""
-
-    out: str
-    err: str
-    first_after: float
-
-
-def on_terminal(command: Command, *arguments: str, term: str = "xterm") -> Seen:
-    """Run it with stdout and stderr on terminals of their own."""
-    ends = [pty.openpty() for _ in range(2)]
+def seconds_until_it_speaks(command: Command, *arguments: str) -> float:
+    """How long a process that begins with nothing takes to its first letters."""
     began = time.monotonic()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "redraft", *arguments],
-        cwd=command.folder,
-        env={**command.environment, "TERM": term, "COLUMNS": "80"},
-        stdin=subprocess.DEVNULL,
-        stdout=ends[0][1],
-        stderr=ends[1][1],
-    )
-    shown, first = [b"", b""], 0.0
-    for _, inner in ends:
-        os.close(inner)
-    # What is said on stderr comes first, and a summary is small enough to wait in its terminal.
-    for which in (1, 0):
-        with contextlib.suppress(OSError):
-            while piece := os.read(ends[which][0], 65_536):
-                first = first or time.monotonic() - began
-                shown[which] += piece
-        os.close(ends[which][0])
-    assert process.wait() == 0, shown
-    out, err = (text.decode().replace("\r\n", "\n") for text in shown)
-    return Seen(out, err, first)
+    with command.start(*arguments) as process:
+        assert process.stderr is not None
+        assert process.stderr.read(1)
+        took = time.monotonic() - began
+        process.kill()
+    return took
 
 
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
-    (tmp_path / "book.md").write_text(story(120).text, "utf-8")
-    return Command(tmp_path)
+    (tmp_path / "book.md").write_text(story(40).text, "utf-8")
+    return Inside(tmp_path)
 
 
 @pytest.mark.slow
@@ -77,7 +46,7 @@ def test_a_summary_is_wrapped_on_a_terminal_and_left_alone_in_a_pipe(command: Co
     assert max(map(len, piped.out.splitlines())) > 80
     run = re.search(r"run (\w{8})", piped.err)
     assert run is not None
-    assert Inside(command.folder).run("show", run[1], "-q").out == piped.out
+    assert command.run("show", run[1], "-q").out == piped.out
     assert on_terminal(command, "show", run[1], "-q").out == seen.out
 
 
@@ -102,7 +71,7 @@ def test_the_first_thing_is_what_is_read(command: Command) -> None:
     text = (command.folder / "book.md").read_bytes()
     assert command.run("summarize", "-", "-w", "60", stdin=text).err.startswith("reading stdin\n")
     # Before anything heavy is imported: with that it takes some seconds.
-    assert on_terminal(command, *SUMMARIZE).first_after < 2
+    assert seconds_until_it_speaks(command, *SUMMARIZE) < 2
 
 
 @pytest.mark.parametrize(
@@ -136,11 +105,10 @@ def test_what_stands_behind_a_margin_makes_room_for_it(monkeypatch: pytest.Monke
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arguments", [("prompts", "list"), ("runs",), ("pack", "list")])
-def test_lists_fit_80_columns(command: Command, arguments: tuple[str, ...]) -> None:
-    inside = Inside(command.folder, COLUMNS="80")
-    inside.run("pack", "build", "book.md", "-q")
-    shown = inside.run(*arguments).out
-
-    assert shown
-    assert max(map(len, shown.splitlines())) <= 80
+def test_lists_fit_80_columns(command: Command) -> None:
+    command.environment["COLUMNS"] = "80"
+    command.run("pack", "build", "book.md", "-q")
+    for arguments in (("prompts", "list"), ("runs",), ("pack", "list")):
+        shown = command.run(*arguments).out
+        assert shown
+        assert max(map(len, shown.splitlines())) <= 80, arguments
