@@ -137,9 +137,10 @@ async def test_a_pack_is_the_same_after_a_repair(tmp_path: Path) -> None:
     prompts, found = ("ask_document", "rank_questions"), {}
     for fault in ("none", "chatters", "breaks off", "wraps"):
         script = Keepers() if fault == "none" else Holey(prompts, spoiled(fault))
-        court = Court(tmp_path / fault, script, document=island(200))
+        court = Court(tmp_path / fault, script, document=island(150))
         with court.served():
-            result = await court.evaluate(SUMMARY, metrics=("coverage",), settings={"context_tokens": 4096})
+            # Of so many stretches the questions are ranked.
+            result = await court.evaluate(SUMMARY, metrics=("coverage",), stretch_tokens=500)
         court.store.close()
         found[fault] = result.evaluations, [len(court.asked(prompt)) for prompt in prompts]
 

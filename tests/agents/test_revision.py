@@ -81,6 +81,7 @@ def test_every_point_and_every_character_comes_back(points: dict[str, tuple[str,
     assert found.points == points
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.text(max_size=300))
 def test_nothing_that_a_model_writes_is_too_much(reply: str) -> None:

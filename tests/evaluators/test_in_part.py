@@ -15,7 +15,7 @@ from redraft.evaluators.consensus import JudgeVerdicts, aggregate, objected
 from redraft.evaluators.metric_info import IN_PART
 from redraft.lab.agreement.trial import of_sentences
 from redraft.lab.doctor.expectations import said_of
-from tests.cli.inside import Inside
+from tests.command import Command
 from tests.support import SAMPLE
 
 COPIED = "Hester Vane came to the island of Sarn on Monday, 3 March 1924, sitting on a sack of oats"
@@ -92,7 +92,7 @@ async def test_who_reads_the_score_is_told_of_it(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_page_says_it_too(tmp_path: Path) -> None:
-    command, summary, page = Inside(tmp_path), tmp_path / "summary.txt", tmp_path / "page.html"
+    command, summary, page = Command(tmp_path), tmp_path / "summary.txt", tmp_path / "page.html"
     summary.write_text(f"{PATCHED} Everybody knew that the Long Bank was rotten.", "utf-8")
     refined = command.run(
         "refine", str(SAMPLE), str(summary), "-g", "consistency=0.95", "--rounds", "1", "--json", "--allow-self-check"

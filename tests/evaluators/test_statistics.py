@@ -74,7 +74,7 @@ async def test_where_nothing_can_be_divided_by_there_is_no_figure(court: Court) 
     assert details["uniformity"] is None
 
 
-@pytest.mark.parametrize("summary", ["", " \n", "… — !", "***"])
+@pytest.mark.parametrize("summary", ["", "… — !"])
 async def test_a_summary_without_a_word_is_not_measured(court: Court, summary: str) -> None:
     result = await court.evaluate(summary, metrics=("statistics",))
     found = result.evaluations["statistics"]
@@ -95,7 +95,7 @@ async def test_nobody_is_asked_anything(court: Court) -> None:
     assert result.complete
 
 
-@pytest.mark.parametrize("metrics", [("consistency",), ("consistency", "statistics"), ("statistics", "consistency")])
+@pytest.mark.parametrize("metrics", [("consistency",), ("statistics", "consistency")])
 async def test_they_stand_once_beside_the_metrics_and_have_no_score(court: Court, metrics: tuple[str, ...]) -> None:
     result = await court.evaluate(told(1, 2), document=island(), metrics=metrics)
 

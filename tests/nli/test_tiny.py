@@ -153,11 +153,7 @@ def test_it_is_checked_by_a_sentence_to_judge(tiny: Path, tmp_path: Path) -> Non
     assert refused.out.splitlines()[-1] == "it does not answer"
 
 
-def test_the_doctor_examines_it_by_the_metrics_that_it_serves(
-    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # What it says is no matter here: longer stretches are fewer.
-    monkeypatch.setattr(nli, "_STRETCH", 160)
+def test_the_doctor_examines_it_by_the_metrics_that_it_serves(tiny: Path, tmp_path: Path) -> None:
     done = Inside(tmp_path).run("doctor", "--judge", f"nli:{tiny}", "--json", "-q")
     assert done.code == 3, "it knows nothing of the bridge"
     (judge,) = done.json["judges"]
