@@ -10,7 +10,7 @@ import pytest
 
 from redraft.agents.answers import is_answered
 from redraft.domain import Evaluation
-from redraft.evaluators.similarity import is_doubtful, is_same, rouge1
+from redraft.evaluators.similarity import is_doubtful
 from redraft.readers.documents import parse
 from tests.judges import UNANSWERABLE, Court, Json, Keepers, Said, Sheet
 
@@ -55,11 +55,6 @@ async def judged(folder: Path, clerk: Clerk, **judging: Any) -> tuple[Evaluation
     court = Court(folder, clerk, document=DOCUMENT)
     result = await court.evaluate("The lamp was dear.", metrics=("consistency",), **judging)
     return result.evaluations["consistency"], court
-
-
-def test_the_measure_alone_is_wrong_about_both() -> None:
-    assert rouge1(*PRICE[1:]) > 0.6 or not is_same(*PRICE[1:])
-    assert rouge1(*WAR[1:]) > 0.6
 
 
 @pytest.mark.parametrize("measure", ["rouge1", "exact", "judge"])

@@ -35,7 +35,7 @@ DESK = EvidenceReader(ISLAND, Passages(ISLAND, TOKENIZER), TOKENIZER, 8192, TOKE
 SUMMARY = statements_of(told(*range(1, 10)))
 FACTS = [f"fact {n}" for n in range(1, 10)]
 IN_TREE = [KeyFact(n, "leaf", None, fact, Evidence("")) for n, fact in enumerate(FACTS, 1)]
-_HOSTILE = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+_HOSTILE = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 
 _draws = count()
 

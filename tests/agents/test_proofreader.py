@@ -27,7 +27,7 @@ from tests.agents.test_fact_replies import heard
 BOOK, TOKENIZER = PromptBook("simple"), EstimatingTokenizer()
 TEXT = "\n\n".join(f"Keeper Tom{n} came to the light in the winter of {1800 + n}." for n in range(1, 10))
 STATEMENTS = statements_of(TEXT)
-_HOSTILE = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+_HOSTILE = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 _draws = count()
 _ids = st.lists(st.integers(-1, 12), max_size=14)
 
@@ -99,10 +99,7 @@ def test_what_is_said_both_ways_is_asked_again_and_then_open(
         ({"questions": ["Who?"], "types": []}, (True, ("Who?",), ())),
         ({"questions": [], "types": ["Causal_Omission"]}, (True, (), ("causal omission",))),
         ({"questions": "Why?", "types": "event omission, EVENT OMISSION"}, (True, ("Why?",), ("event omission",))),
-        ({"questions": ["Why?"], "types": ["vibes", "salience"]}, (True, ("Why?",), ("salience",))),
-        ({"questions": ["Why?"], "types": ["vibes"]}, (True, ("Why?",), ())),
         ({"questions": "NO CONFUSION", "types": "no confusion."}, (False, (), ())),
-        ({"questions": ["No confusion."], "types": []}, (False, (), ())),
         ({"questions": None, "types": "None"}, (False, (), ())),
     ],
 )
@@ -113,15 +110,7 @@ def test_a_verdict_is_read_however_it_is_put(store: Store, said: dict[str, objec
     assert len(reader.given) == 1
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        {"questions": [], "types": []},
-        {"questions": [], "types": ["vibes"]},
-        {"questions": ["Who?"], "types": ["no confusion"]},
-        {"questions": ["no confusion"], "types": ["salience"]},
-    ],
-)
+@pytest.mark.parametrize("said", [{"questions": [], "types": []}, {"questions": ["Who?"], "types": ["no confusion"]}])
 def test_silence_and_contradiction_are_no_verdicts(store: Store, said: dict[str, object]) -> None:
     reader = Reader(store, entries([1], **said))
     assert reader.read("Tom came to the light.") == {}
@@ -191,16 +180,17 @@ def test_a_reply_has_room_for_every_sentence(store: Store) -> None:
 
 @pytest.mark.slow
 def test_a_summary_too_long_for_the_window_is_read_with_what_stands_before(store: Store) -> None:
-    text = " ".join(f"Keeper Tom{n} came to the light in the winter of that year." for n in range(1, 101))
-    reader = Reader(store, clear(list(range(1, 101))), window=least_window(BOOK, TOKENIZER), batch=1)
+    last = 60
+    text = " ".join(f"Keeper Tom{n} came to the light in the winter of that year." for n in range(1, last + 1))
+    reader = Reader(store, clear(list(range(1, last + 1))), window=least_window(BOOK, TOKENIZER), batch=1)
     found = reader.read(text)
 
-    assert len(found) == len(reader.given) == 100
+    assert len(found) == len(reader.given) == last
     for one in reader.given:
         (asked,) = one.sentences
         shown = [statement.sentence for statement in statements_of(one.summary)]
         assert asked.sentence in shown
-        assert shown.index(asked.sentence) == min(asked.id - 1, len(shown) - 1 - min(3, 100 - asked.id))
+        assert shown.index(asked.sentence) == min(asked.id - 1, len(shown) - 1 - min(3, last - asked.id))
         assert len(shown) > 10 or asked.id < 10
         assert TOKENIZER.count(one.summary) <= reader.reader.room(1, statements_of(text))
         tokens = TOKENIZER.count(BOOK.render(FIND_CONFUSION, one))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redraft.agents.reviser import RevisionReply, read_reply, revision_of
@@ -82,6 +82,7 @@ def test_every_point_and_every_character_comes_back(points: dict[str, tuple[str,
 
 
 @pytest.mark.slow
+@settings(max_examples=30)
 @given(st.text(max_size=300))
 def test_nothing_that_a_model_writes_is_too_much(reply: str) -> None:
     said = {became for became, _ in read_reply(f"<points>{reply}").points.values()}

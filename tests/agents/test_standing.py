@@ -15,7 +15,7 @@ NONE = "UNANSWERABLE"
 
 @pytest.fixture
 def court(tmp_path: Path) -> Iterator[Court]:
-    made = Court(tmp_path, document=island(40))
+    made = Court(tmp_path, document=island(24))
     yield made
     made.store.close()
 
@@ -49,13 +49,12 @@ async def judged(court: Court, draft: str) -> object:
     ("draft", "asked"),
     [
         (told(1, 2, 3, 4, 5, 6, 7, 8), {9, 10, 11, 12, 8}),
-        (told(1, 2, 3, 4, 5, 6, 7, wrong={9: "Bob"}), {8, 9, 10, 11, 12}),
         (told(1, 2, 3, 4, 5, 6), {7, 8, 9, 10, 11, 12}),
         (told(1, 2, 3, 4, 5, 6, wrong={7: "Bob"}), {7, 8, 9, 10, 11, 12}),
         (told(7, 6, 5, 4, 3, 2, 1), set()),
         (told(8, 9), {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}),
     ],
-    ids=["one more", "one more, and wrong", "one less", "one changed", "in another order", "all new"],
+    ids=["one more", "one less", "one changed", "in another order", "all new"],
 )
 async def test_a_second_draft_is_judged_as_it_would_be_without_the_first(
     tmp_path: Path, court: Court, draft: str, asked: set[int]

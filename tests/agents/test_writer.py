@@ -50,7 +50,7 @@ def kept_of(length: int) -> int:
 @pytest.mark.slow
 @given(lengths=LENGTHS, limit=st.integers(10, 60), broken=st.booleans())
 @example(lengths=[0] * 6 + [11] + [0] * 6, limit=10, broken=True)
-@settings(deadline=None)
+@settings(max_examples=40)
 def test_the_first_valid_reply_is_taken_or_the_closest_after_six_more(
     lengths: list[int], limit: int, broken: bool
 ) -> None:
@@ -76,7 +76,7 @@ def test_the_first_valid_reply_is_taken_or_the_closest_after_six_more(
 
 @pytest.mark.slow
 @given(lengths=LENGTHS, target=st.integers(20, 60))
-@settings(deadline=None)
+@settings(max_examples=40)
 def test_compression_is_within_a_fifth_of_its_target_or_marked_and_always_shorter(
     lengths: list[int], target: int
 ) -> None:
@@ -95,7 +95,7 @@ def test_compression_is_within_a_fifth_of_its_target_or_marked_and_always_shorte
 
 @pytest.mark.slow
 @given(words=st.integers(1, 120))
-@settings(deadline=None)
+@settings(max_examples=40)
 def test_tidying_takes_only_what_lost_little(words: int) -> None:
     summary = f"{prose(98)} This excerpt."
     author = Writer(StructuredWriter(FunctionModel(lambda request: prose(words)), tokens_per_word=1.6))

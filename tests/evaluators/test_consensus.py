@@ -117,16 +117,7 @@ async def test_what_judges_are_split_over_is_disputed_and_a_finding_of_half_of_t
 
 
 async def test_the_first_judge_asks_the_questions_and_all_answer(tmp_path: Path) -> None:
-    _, asked = await panel(
-        tmp_path,
-        Blind(
-            1,
-        ),
-        Blind(
-            2,
-        ),
-    )
-
+    _, asked = await panel(tmp_path, Blind(1), Blind(2))
     assert asked == [["answer_from_summary", "ask_document"], ["answer_from_summary"]]
 
 

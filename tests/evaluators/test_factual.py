@@ -34,8 +34,8 @@ from tests.judges import (
 BOTH: tuple[str, ...] = ("keyfact_recall", "faithfulness")
 BUILDING = ("keyfacts_analytical", "keyfacts_narrative", "query_analytical", "query_narrative")
 VETTING = ("facts_faithful", "facts_objective", "facts_significant")
-# Three chunks of some forty keepers each.
-LONG, SMALL = 120, {"context_tokens": 2400}
+# Three chunks of some forty keepers each, and two.
+LONG, TWO, SMALL = 120, 72, {"context_tokens": 2400}
 # How many keepers three sentences are first held against at most; the second time it is more.
 AT_FIRST = 40
 
@@ -70,6 +70,14 @@ def dimensions(facts: KeyFacts) -> dict[str, list[str]]:
     }
 
 
+@pytest.fixture
+def two_court(tmp_path: Path) -> Iterator[Court]:
+    """A judge of an island whose keepers take two chunks."""
+    made = Court(tmp_path, document=island(TWO))
+    yield made
+    made.store.close()
+
+
 # Growing.
 
 
@@ -97,8 +105,8 @@ async def test_the_trees_of_a_document(long_court: Court) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "quote",
-    ["{there}", "Nothing of the kind.", "", "{elsewhere}", "{other}"],
-    ids=["to the letter", "nowhere", "empty", "another keeper", "in another chunk"],
+    ["{elsewhere}", "Nothing of the kind.", "", "{other}"],
+    ids=["another keeper", "nowhere", "empty", "in another chunk"],
 )
 async def test_every_fact_has_its_evidence_within_its_chunk(tmp_path: Path, quote: str) -> None:
     class Quoting(Keepers):
@@ -107,13 +115,12 @@ async def test_every_fact_has_its_evidence_within_its_chunk(tmp_path: Path, quot
             assert isinstance(said, dict)
             number = min(keepers_in(sheet.within("excerpt")))
             words = {
-                "there": f"The keeper number {number} is",
                 "elsewhere": f"The keeper number {number + 1} is called Tom{number + 1}",
-                "other": f"The keeper number {(number + 60) % 120 + 1} is called",
+                "other": f"The keeper number {(number + 60) % TWO + 1} is called",
             }
             return {"facts": [one | {"quote": quote.format(**words)} for one in said["facts"]]}
 
-    court = Court(tmp_path, Quoting(), document=island(LONG))
+    court = Court(tmp_path, Quoting(), document=island(TWO))
     found = await court.keyfacts(settings=SMALL)
 
     for tree in found.trees:
@@ -175,12 +182,12 @@ async def test_a_tree_of_which_nothing_is_left_is_asked_nothing_about_and_holds_
             verdict = "fail" if "number 1 is" in sheet.within("excerpt") else "pass"
             return {"facts": [{"id": n, "reason": "", "verdict": verdict} for n in sheet.ids]}
 
-    court = Court(tmp_path, Harsh(), document=island(LONG))
+    court = Court(tmp_path, Harsh(), document=island(TWO))
     found = await court.keyfacts(settings=SMALL)
 
-    assert [bool(tree.kept) for tree in found.trees] == [False, False, True, True, True, True]
+    assert [bool(tree.kept) for tree in found.trees] == [False, False, True, True]
     assert [bool(tree.query) for tree in found.trees] == [bool(tree.kept) for tree in found.trees]
-    assert len(court.asked("query_analytical", "query_narrative")) == 4
+    assert len(court.asked("query_analytical", "query_narrative")) == 2
     court.store.close()
 
 
@@ -265,11 +272,11 @@ async def test_those_that_are_named_come_before_all_and_must_be_about_the_docume
 
 @pytest.mark.slow
 async def test_a_budget_that_ends_amid_the_trees_loses_none_of_them(tmp_path: Path) -> None:
-    whole = Court(tmp_path / "whole", document=island(LONG))
+    whole = Court(tmp_path / "whole", document=island(TWO))
     expected = await whole.keyfacts(settings=SMALL)
     calls = len(whole.sheets)
-    cut = Court(tmp_path / "cut", document=island(LONG))
-    for limit in (1, 5, 7, calls // 2, calls - 1):
+    cut = Court(tmp_path / "cut", document=island(TWO))
+    for limit in (1, calls // 2, calls - 1):
         with pytest.raises(BudgetError):
             await cut.keyfacts(settings=SMALL, limits=Limits(max_calls=limit - len(cut.sheets)))
         assert len(cut.sheets) == limit
@@ -354,16 +361,6 @@ async def test_recall_by_position(long_court: Court) -> None:
     assert {name: levels["all"]["recall"] for name, levels in details["by_position"].items()} == expected
     assert details["gap"]["all"] == 1.0
     assert recall.score == pytest.approx((len(chunks[0]) + len(middle)) / LONG)
-
-
-async def test_an_empty_summary_has_no_score_and_nobody_is_asked(court: Court) -> None:
-    result = await court.evaluate("***", metrics=BOTH)
-
-    for metric in BOTH:
-        one = result.evaluations[metric]
-        assert (one.outcome, one.score, one.judged, one.findings) == ("not_applicable", None, 0, ())
-        assert one.reason == "the summary has no sentence"
-    assert not court.asked("align_facts", "verify_sentences")
 
 
 @pytest.mark.slow
@@ -479,13 +476,13 @@ async def test_faithfulness_alone_grows_no_trees(court: Court) -> None:
 @pytest.mark.slow
 async def test_with_recall_they_are_grown_once_for_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    court = Court(tmp_path, document=island(LONG))
+    court = Court(tmp_path, document=island(TWO))
     with court.served() as server:
         result = await court.evaluate(told(1, 2), metrics=BOTH, settings=SMALL)
         sent = Counter(json.dumps(seen.body) for seen in server.seen)
 
     assert result.evaluations["faithfulness"].details["by_level"] is not None
-    assert len(court.asked("keyfacts_analytical")) == 3
+    assert len(court.asked("keyfacts_analytical")) == 2
     assert max(sent.values()) == 1
     assert result.usage.calls == len(server.seen)
     court.store.close()
@@ -524,7 +521,7 @@ async def test_where_more_cannot_be_read_nothing_is_said(tmp_path: Path) -> None
             passages = sheet.shown
             return "I am tired." if len(keepers_in(passages)) > AT_FIRST else super().verify_sentences(sheet)
 
-    court = Court(tmp_path, Tiring(), document=island(1600))
+    court = Court(tmp_path, Tiring(), document=island(400))
     faithfulness = await judged(court, told(1, 30, wrong={5: "Bob"}), "faithfulness")
 
     assert (faithfulness.score, faithfulness.judged, faithfulness.unjudged) == (1.0, 2, 1)
@@ -561,22 +558,22 @@ def within(sheet: Sheet) -> set[int]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("at", "evidence"), [(0, "auto"), (3, "auto"), (4, "auto"), (0, "whole"), (3, "retrieved")])
+@pytest.mark.parametrize(("at", "evidence"), [(0, "auto"), (0, "whole"), (3, "retrieved")])
 async def test_an_answer_to_a_query_is_held_against_its_own_chunk_alone(
-    long_court: Court, at: int, evidence: str
+    two_court: Court, at: int, evidence: str
 ) -> None:
-    tree = (await long_court.keyfacts(settings=SMALL)).trees[at]
-    own = sorted(keepers_in(long_court.document.text[slice(*tree.span)]))
-    stranger = 1 if at else LONG
-    long_court.forget()
+    tree = (await two_court.keyfacts(settings=SMALL)).trees[at]
+    own = sorted(keepers_in(two_court.document.text[slice(*tree.span)]))
+    stranger = 1 if at else TWO
+    two_court.forget()
     summary = told(own[0], own[-1], stranger, wrong={own[3]: "Bob"})
-    result: Result = await long_court.evaluate(
+    result: Result = await two_court.evaluate(
         summary, metrics=BOTH, evidence=evidence, settings={**SMALL, "query": f" {tree.query.upper()} "}
     )
 
     recall, faithfulness = result.evaluations["keyfact_recall"], result.evaluations["faithfulness"]
     assert (recall.score, recall.judged) == (2 / len(own), len(own))
-    assert {sheet.prompt for sheet in long_court.sheets} == {"align_facts", "verify_sentences"}
+    assert {sheet.prompt for sheet in two_court.sheets} == {"align_facts", "verify_sentences"}
     # Who is kept by another chunk is nowhere in this one, and whether the document tells of them nobody has read: that
     # is a fault only for the paper, which asks for no more than the chunk.
     whole = evidence == "whole"
@@ -587,12 +584,12 @@ async def test_an_answer_to_a_query_is_held_against_its_own_chunk_alone(
     verdicts: Any = faithfulness.details["sentences"]
     assert [one["verdict"] for one in verdicts].index(verdict) == (0 if at else 3)
     assert [one.read for one in faithfulness.findings if one.task == "remove"] == (["1 passage"] if whole else [])
-    read = [within(sheet) for sheet in long_court.asked("verify_sentences")]
+    read = [within(sheet) for sheet in two_court.asked("verify_sentences")]
     # It is read whole, and once.
     assert read == [set(own)]
-    for sheet in long_court.asked("verify_sentences"):
+    for sheet in two_court.asked("verify_sentences"):
         for item in sheet.items("passages").values():
-            assert item["text"] in long_court.document.text[slice(*tree.span)]
+            assert item["text"] in two_court.document.text[slice(*tree.span)]
 
 
 async def test_a_query_that_no_tree_answers_has_no_key_facts_of_its_own(court: Court) -> None:

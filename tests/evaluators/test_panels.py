@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redraft import JudgeConfig, Session
@@ -42,7 +42,7 @@ def weighted(parts: Any, name: str) -> float:
     return sum(one[name] * one["judged"] for one in parts if one["judged"]) / judged
 
 
-@pytest.mark.slow
+@settings(max_examples=40)
 @given(panels())
 def test_a_score_is_what_each_of_its_breakdowns_comes_to(sittings: list[JudgeVerdicts]) -> None:
     items = aggregate(sittings, range(len(ITEMS)))
@@ -69,7 +69,7 @@ def test_a_score_is_what_each_of_its_breakdowns_comes_to(sittings: list[JudgeVer
     assert all(one is not None and isclose(one, score, abs_tol=1e-12) for one in breakdowns)
 
 
-@pytest.mark.slow
+@settings(max_examples=40)
 @given(panels())
 def test_where_something_is_lost_there_is_a_finding_that_says_by_how_many(sittings: list[JudgeVerdicts]) -> None:
     items = aggregate(sittings, range(len(ITEMS)))

@@ -14,7 +14,7 @@ from redraft.domain import Document, Evaluation
 from redraft.errors import UsageError
 from redraft.evaluators.position import UNTOLD
 from redraft.readers.documents import parse
-from tests.command import Command
+from tests.cli.inside import Inside
 from tests.judges import Court
 
 NAMES = "Hester Tobias Josiah Philip Duchess Wickmouth Sarnholm Pettifer Lomax Dunne Gannet Harrow"
@@ -116,8 +116,8 @@ async def test_what_cannot_be_traced_is_no_even_spread(court: Court) -> None:
 
 
 @pytest.mark.slow
-async def test_it_can_be_a_goal(tmp_path: Path) -> None:
-    command = Command(tmp_path)
+def test_it_can_be_a_goal(tmp_path: Path) -> None:
+    command = Inside(tmp_path)
     (tmp_path / "marsh.md").write_text(book().text, "utf-8")
     (tmp_path / "early.md").write_text(" ".join(FACTS[:4]), "utf-8")
     options = ("--goal", "spread=0.8", "--words", "100", "--json")
@@ -129,7 +129,7 @@ async def test_it_can_be_a_goal(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_command_shows_where_the_summary_comes_from_beside_a_reference(tmp_path: Path) -> None:
-    command = Command(tmp_path)
+    command = Inside(tmp_path)
     for name, text in (("marsh.md", book().text), ("early.md", f"{FACTS[0]} {FACTS[1]}"), ("human.md", FACTS[11])):
         (tmp_path / name).write_text(text, "utf-8")
     done = command.run("evaluate", "marsh.md", "early.md", "--metric", "position", "--reference", "human.md")

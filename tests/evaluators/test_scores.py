@@ -156,9 +156,9 @@ async def test_what_answers_rightly_is_to_be_kept(court: Court) -> None:
     assert (await scored(court, "coverage")).held == ("This is sentence 1.", "This is sentence 3.")
 
 
-@pytest.mark.parametrize(("top_k", "score"), [(1, 1.0), (3, 1.0), (4, 3 / 4), (99, 3 / 6)])
-async def test_coverage_by_the_most_important_questions(court: Court, top_k: int, score: float) -> None:
-    assert (await scored(court, "coverage", top_k=top_k)).score == pytest.approx(score)
+async def test_coverage_by_the_most_important_questions(court: Court) -> None:
+    scores = [(await scored(court, "coverage", top_k=top_k)).score for top_k in (1, 3, 4, 99)]
+    assert scores == pytest.approx([1.0, 1.0, 3 / 4, 3 / 6])
 
 
 async def test_coverage_by_kind_and_by_place(court: Court) -> None:
@@ -194,18 +194,6 @@ async def test_without_any_verdict_there_is_no_score(court: Court, metric: str) 
     assert "passed over" in evaluation.reason
 
 
-@pytest.mark.parametrize("empty", ["", " \n", "***"])
-async def test_an_empty_summary_has_no_score_and_nobody_is_asked_about_it(court: Court, empty: str) -> None:
-    result = await court.evaluate(empty)
-
-    assert court.sheets == []
-    for metric in ("coverage", "consistency"):
-        one = result.evaluations[metric]
-        assert (one.outcome, one.score, one.judged, one.unjudged) == ("not_applicable", None, 0, 0)
-        assert (one.reason, one.findings) == ("the summary has no sentence", ())
-    assert result.complete
-
-
 async def test_consistency_is_the_mean_of_what_is_more_alike_than_the_threshold(court: Court) -> None:
     consistency = await scored(court, "consistency")
 
@@ -215,17 +203,10 @@ async def test_consistency_is_the_mean_of_what_is_more_alike_than_the_threshold(
     assert (consistency.judged, consistency.unjudged) == (5, 0)
 
 
-@pytest.mark.parametrize(
-    ("threshold", "score"),
-    [
-        (0.0, (1 + 4 / 6 + 6 / 10 + 2 / 4) / 5),
-        (0.5, (1 + 4 / 6 + 6 / 10) / 5),
-        (0.59, (1 + 4 / 6 + 6 / 10) / 5),
-        (0.7, 1 / 5),
-    ],
-)
-async def test_consistency_by_another_threshold(court: Court, threshold: float, score: float) -> None:
-    assert (await scored(court, "consistency", threshold=threshold)).score == pytest.approx(score)
+async def test_consistency_by_another_threshold(court: Court) -> None:
+    scores = [(await scored(court, "consistency", threshold=one)).score for one in (0.0, 0.5, 0.59, 0.7)]
+    at_half = (1 + 4 / 6 + 6 / 10) / 5
+    assert scores == pytest.approx([at_half + 2 / 4 / 5, at_half, at_half, 1 / 5])
 
 
 async def test_claims_that_the_document_does_not_bear_out_are_found_the_most_important_first(court: Court) -> None:
@@ -239,9 +220,9 @@ async def test_claims_that_the_document_does_not_bear_out_are_found_the_most_imp
     assert [one.task for one in found] == ["remove", "correct", "correct"]
 
 
-@pytest.mark.parametrize(("top_k", "score"), [(1, 0.0), (4, (4 / 6) / 4), (99, (1 + 4 / 6) / 5)])
-async def test_consistency_by_the_most_important_claims(court: Court, top_k: int, score: float) -> None:
-    assert (await scored(court, "consistency", top_k=top_k)).score == pytest.approx(score)
+async def test_consistency_by_the_most_important_claims(court: Court) -> None:
+    scores = [(await scored(court, "consistency", top_k=top_k)).score for top_k in (1, 4, 99)]
+    assert scores == pytest.approx([0.0, (4 / 6) / 4, (1 + 4 / 6) / 5])
 
 
 async def test_unjudged_claims_count_neither_way(court: Court) -> None:
@@ -330,18 +311,7 @@ async def test_more_sentences_than_may_be_examined_are_taken_from_all_of_the_sum
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "UNANSWERABLE",
-        "unanswerable.",
-        '"UNANSWERABLE"',
-        "**Unanswerable**",
-        "Unanswerable: no",
-        "UNANSWERABLE\nIt is not said.",
-        "...",
-    ],
-)
+@pytest.mark.parametrize("answer", ["**Unanswerable**", "UNANSWERABLE\nIt is not said.", "..."])
 async def test_the_word_that_there_is_no_answer_is_known_however_it_is_put(tmp_path: Path, answer: str) -> None:
     """As models write that reply in no structure."""
 
@@ -376,7 +346,7 @@ async def test_the_document_as_its_own_summary_covers_all_and_contradicts_nothin
     assert not [finding for one in result.evaluations.values() for finding in one.findings]
 
 
-@pytest.mark.parametrize("number", [1, 5, 12])
+@pytest.mark.parametrize("number", [1, 12])
 async def test_one_wrong_name_is_found_on_its_very_sentence(tmp_path: Path, number: int) -> None:
     faithful = set(range(1, 13)) - {number}
     consistency = await scored(Court(tmp_path), "consistency", told(*faithful, wrong={number: "Nobody"}))

@@ -111,7 +111,7 @@ def test_cosine_by_hand(one: str, other: str, expected: float) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", get_args(SimilarityName))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(one=answers, other=answers)
 def test_what_holds_for_every_measure(name: Literal["exact", "rouge1", "cosine"], one: str, other: str) -> None:
     measure = similarity(name, Letters())
@@ -124,7 +124,7 @@ def test_what_holds_for_every_measure(name: Literal["exact", "rouge1", "cosine"]
 
 
 @pytest.mark.slow
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.one_of(ascii_texts, ascii_prose))
 def test_ascii_text_has_the_tokens_of_rouge_score(text: str) -> None:
     own = DefaultTokenizer(use_stemmer=True)
@@ -132,7 +132,7 @@ def test_ascii_text_has_the_tokens_of_rouge_score(text: str) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.one_of(ascii_texts, ascii_prose), st.one_of(ascii_texts, ascii_prose))
 def test_ascii_answers_have_the_score_of_rouge_score(one: str, other: str) -> None:
     expected = RougeScorer(["rouge1"], use_stemmer=True).score(one, other)["rouge1"].fmeasure
@@ -182,7 +182,7 @@ def test_no_two_sentences_of_a_text_become_alike_by_its_stems(language: str) -> 
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(raw_texts, max_size=3), st.sampled_from(["ar", "de", "fi", "fr", "hu", "ru", "ja", "xx"]))
 def test_stems_go_by_a_word_and_its_language_alone(texts: list[str], language: str) -> None:
     found = [word for text in texts for word in words(text)]

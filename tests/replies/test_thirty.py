@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import cycle
 from pathlib import Path
 
@@ -84,19 +84,37 @@ class Foreign(Keepers):
         }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("field", [True, None])
-@pytest.mark.parametrize("at_once", ["one phrase", "two phrases"])
-@pytest.mark.parametrize("language", NOT_STATED)
-async def test_a_foreign_summary_is_not_scored_well(
-    tmp_path: Path, language: str, at_once: str, field: bool | None
-) -> None:
-    phrases = NOT_STATED[language][: 1 if at_once == "one phrase" else 2]
+async def judged(folder: Path, phrases: Sequence[str], field: bool | None, summary: str) -> dict[str, Evaluation]:
+    """The scores of a foreign summary by judges who say these phrases in turn, each metric by a judge of its own."""
     found: dict[str, Evaluation] = {}
     for metric in ("coverage", "consistency"):
-        court = Court(tmp_path / metric, Foreign(cycle(phrases), field), document=island(12))
-        found |= (await court.evaluate(FOREIGN, metrics=(metric,))).evaluations
+        court = Court(folder / metric, Foreign(cycle(phrases), field), document=island(12))
+        found |= (await court.evaluate(summary, metrics=(metric,))).evaluations
         court.store.close()
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("field", [True, None])
+@pytest.mark.parametrize("at_once", [1, 2], ids=["one phrase", "two phrases"])
+@pytest.mark.parametrize("language", ["English", "Finnish", "Japanese"])
+async def test_a_foreign_summary_is_not_scored_well(
+    tmp_path: Path, language: str, at_once: int, field: bool | None
+) -> None:
+    """One of a language that is known, one of a language that is not, and one without blanks between words."""
+    found = await judged(tmp_path, NOT_STATED[language][:at_once], field, FOREIGN)
+    assert {one.score for one in found.values()} <= {0.0, None}
+    assert not [one for one in found["consistency"].findings if one.kind == "inconsistent"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("field", [True, None])
+@pytest.mark.parametrize("which", [0, 1])
+async def test_no_phrase_of_any_language_passes_for_an_answer(tmp_path: Path, which: int, field: bool | None) -> None:
+    """Each of them is the answer to one question about a summary, and some of them to one about the document."""
+    summary = " ".join(f"{who}{n} sold the {n} cows at the fair." for n, who in enumerate(["Anna"] * 16, 1))
+    phrases = [said[which] for said in NOT_STATED.values()]
+    found = await judged(tmp_path, phrases, field, summary)
     assert {one.score for one in found.values()} <= {0.0, None}
     assert not [one for one in found["consistency"].findings if one.kind == "inconsistent"]
 
