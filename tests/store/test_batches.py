@@ -183,9 +183,9 @@ def server_for_leasing() -> str:
 
 
 TestLeasing = Leasing.TestCase
-TestLeasing.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
+TestLeasing.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
 TestLeasingOnAServer = needs_postgres(LeasingOnAServer.TestCase)
-TestLeasingOnAServer.settings = settings(max_examples=8, stateful_step_count=25, deadline=None)
+TestLeasingOnAServer.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)
 
 
 @pytest.fixture

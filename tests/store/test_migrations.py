@@ -257,7 +257,7 @@ def test_several_threads_may_open_a_new_database_at_once(tmp_path: Path) -> None
             store.documents.add_text(str(number))
 
     with ThreadPoolExecutor(6) as pool:
-        for round_ in range(6):
+        for round_ in range(20):
             path = tmp_path / f"{round_}.db"
             list(pool.map(open_and_write, [path] * 6, range(6)))
             assert len(dump(path)["texts"]) == 6

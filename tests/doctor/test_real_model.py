@@ -1,0 +1,49 @@
+"""The doctor and a real language model, the weakest that answers: every control has a verdict, and nothing dies."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from redraft.evaluators.catalog import BUILT_IN
+from redraft.lab.doctor.checkup import Patient, examine
+from redraft.lab.doctor.controls import controls, expected
+from redraft.lab.doctor.probes import EMPTY, HOLLOW
+from redraft.runs.experiment_runner import ExperimentRunner
+from redraft.settings import DraftConfig, Limits
+from redraft.store.store import Store
+from tests.realserver import NAME, missing, real_model
+
+
+@pytest.fixture
+def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    if lacking := missing():
+        if os.environ.get("CI") == "true" and find_spec("xllamacpp") is not None:
+            pytest.fail(f"CI has half of it: {lacking}")
+        pytest.skip(lacking)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with real_model() as address:
+        yield address
+
+
+@pytest.mark.slow
+async def test_a_real_model_is_examined_by_coverage(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # All controls take it hours where others are at work, too.
+    few = [one for one in controls() if one.name in (EMPTY, HOLLOW, "the same twice")]
+    monkeypatch.setattr("redraft.lab.doctor.controls.controls", lambda: few)
+    coverage = BUILT_IN["coverage"]
+    settings = DraftConfig(context_tokens=4096, prompts="simple")
+    with Store(tmp_path / "redraft.db") as store:
+        patient = Patient(NAME, (coverage,), settings, url)
+        bench = ExperimentRunner(store, Limits(concurrency=2, timeout=1800))
+        found = await examine(patient, bench)
+    verdicts = {one.control: one.heard for one in found.checks}
+    assert verdicts.keys() == expected(coverage).keys()
+    assert len(verdicts) == 3
+    assert {heard.verdict for heard in verdicts.values()} <= {"pass", "fail", "cannot tell"}
+    assert verdicts[EMPTY].verdict == "pass"
+    assert found.usage.calls > 0
