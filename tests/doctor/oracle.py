@@ -41,6 +41,8 @@ REFUSING = [one.sentence for one in statements_of(ITS.refusal)]
 ORDER = statements_of(ITS.order)[-1].sentence
 IN_SUMMARY, IN_DOCUMENT = in_summary("").removeprefix(", "), in_document("").removeprefix(", ")
 TWICE = "the same twice"
+ANY_ERROR = "any error"
+"""The fault of a judge who believes every sentence with a planted error."""
 # Questions about the document with the order in it have numbers from here on.
 _ORDERED = 1000
 _WRONG = {
@@ -191,7 +193,11 @@ class Oracle:
 
     def _believes(self, sentence: str) -> bool:
         kinds = (*KINDS, INVENTED)
-        return any(self.fault == f"{kind}, {_WRONG[kind, sentence]}" for kind in kinds if (kind, sentence) in _WRONG)
+        return any(
+            self.fault in {ANY_ERROR, f"{kind}, {_WRONG[kind, sentence]}"}
+            for kind in kinds
+            if (kind, sentence) in _WRONG
+        )
 
     def _accuses(self, sentence: str, beside: str, draw: int) -> bool:
         copied, reworded = ([one for h in HALVES for one in ITS.planted[w, h].right] for w in WORDINGS)

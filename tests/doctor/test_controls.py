@@ -14,16 +14,23 @@ from redraft.evaluators.catalog import BUILT_IN
 from redraft.evaluators.metric_info import MetricAim
 from redraft.lab.doctor.checkup import Check, Patient, check_aims, examine
 from redraft.lab.doctor.controls import controls, expected
-from redraft.lab.doctor.probes import EMPTY, HOLLOW, ITSELF, probes, texts
+from redraft.lab.doctor.probes import EMPTY, HOLLOW, INVENTED, ITSELF, KINDS, WORDINGS, probes, texts
 from redraft.llm.testing import FunctionModel
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import Limits
 from redraft.store.store import Store
-from tests.doctor.oracle import Oracle
+from tests.doctor.oracle import ANY_ERROR, Oracle
 
 SCORING = {name: one.aim for name, one in BUILT_IN.items() if one.aim and one.prompts}
 CASES = [(control, metric) for metric in SCORING for control in expected(BUILT_IN[metric])]
-FAULTS = [(one.name, aim) for one in controls() for aim in get_args(MetricAim) if aim in one.expects]
+ERRORS = {f"{kind}, {wording}" for kind in (*KINDS, INVENTED) for wording in WORDINGS}
+"""The controls with planted errors, which differ in their sentences alone: two of them stand for all below."""
+FAULTS = [
+    (one.name, aim)
+    for one in controls()
+    for aim in get_args(MetricAim)
+    if aim in one.expects and one.name not in {EMPTY, *ERRORS} - {"name, copied", f"{INVENTED}, reworded"}
+]
 
 
 async def checked(
@@ -64,13 +71,21 @@ _TOGETHER = {(HOLLOW, "content"): {("order in the summary", "coverage")}}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("control", "aim"), [case for case in FAULTS if case[0] != EMPTY])
+@pytest.mark.parametrize(("control", "aim"), FAULTS)
 async def test_a_judge_with_one_fault_fails_in_one_control(control: str, aim: MetricAim, tmp_path: Path) -> None:
     checks = await checked(tmp_path, Oracle(control).model, *by_aim(aim))
     failed = {(one.control, one.metric) for one in checks if one.heard.verdict == "fail"}
     assert failed - _TOGETHER.get((control, aim), set()) == {(control, one.name) for one in by_aim(aim)}
     others = [one for one in checks if one.heard.verdict != "pass" and (one.control, one.metric) not in failed]
     assert not [one for one in others if one.control != control]
+
+
+@pytest.mark.slow
+async def test_a_judge_who_believes_every_error_fails_in_the_controls_of_all_kinds(tmp_path: Path) -> None:
+    checks = await checked(tmp_path, Oracle(ANY_ERROR).model, *by_aim("truth"))
+    failed = {(one.control, one.metric) for one in checks if one.heard.verdict == "fail"}
+    assert failed >= {(control, one.name) for control in ERRORS for one in by_aim("truth")}
+    assert not failed & {(f"right, {wording}", one.name) for wording in WORDINGS for one in by_aim("truth")}
 
 
 @pytest.mark.slow

@@ -80,7 +80,7 @@ WRITER = """
 import sys
 from redraft.store.store import Store
 store = Store(sys.argv[1])
-store.manners.learn_mode("m", "tools")
+store.capabilities.learn_mode("m", "tools")
 print("ready", flush=True)
 sys.stdin.read()
 """

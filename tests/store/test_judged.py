@@ -71,7 +71,7 @@ def draft(store: Store) -> str:
     return store.runs.add_draft(RUN, "The draft.", 2, "given", 0)
 
 
-hostile = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+hostile = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 _counter = itertools.count()
 
 
@@ -442,7 +442,7 @@ def test_a_reader_sees_an_evaluation_with_its_own_findings(store: Store, draft: 
 
     with ThreadPoolExecutor(1) as pool:
         writer = pool.submit(replace_again_and_again)
-        end = time.monotonic() + 0.7
+        end = time.monotonic() + 0.4
         try:
             while time.monotonic() < end:
                 assert store.judgments.of(draft)["coverage"] in versions
@@ -641,12 +641,13 @@ READABLE = {
 }
 
 
-@pytest.mark.parametrize("query", READABLE)
-def test_a_person_can_read_it_in_plain_sqlite(tmp_path: Path, query: str) -> None:
+def test_a_person_can_read_it_in_plain_sqlite(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
         fill(store)
     with plain(tmp_path / "redraft.db") as database:
-        assert database.execute(query).fetchall() == [READABLE[query]]
+        assert {query: database.execute(query).fetchall() for query in READABLE} == {
+            query: [row] for query, row in READABLE.items()
+        }
 
 
 # Several at once.
@@ -660,7 +661,7 @@ path, name, draft = sys.argv[1:]
 with Store(path) as store:
     print("ready", flush=True)
     sys.stdin.readline()
-    for n in range(150):
+    for n in range(40):
         store.judgments.keep_verdicts({f"{n} {k}": name for k in range(3)})
         store.judgments.keep(draft, evaluation(reason=name, findings=(finding(name), finding(name + "!"))))
         store.packs.add(pack(f"common {n}", questions=(question(1, name), question(2, name))), "common")
@@ -684,15 +685,15 @@ def judged_by_two(store: Store, draft: str) -> Store:
 @pytest.mark.slow
 def test_two_processes_judge_at_once(judged_by_two: Store, draft: str) -> None:
     store = judged_by_two
-    said = store.judgments.verdicts([f"{n} {k}" for n in range(150) for k in range(3)])
-    assert len(said) == 450
-    assert all(len({said[f"{n} {k}"] for k in range(3)}) == 1 for n in range(150)), "one process had each turn"
+    said = store.judgments.verdicts([f"{n} {k}" for n in range(40) for k in range(3)])
+    assert len(said) == 120
+    assert all(len({said[f"{n} {k}"] for k in range(3)}) == 1 for n in range(40)), "one process had each turn"
     last = store.judgments.of(draft)["coverage"]
     assert [one.explanation for one in last.findings] == [last.reason, f"{last.reason}!"]
     packs = [found for found, _ in store.packs.all()]
-    assert len(packs) == 450
+    assert len(packs) == 120
     assert all(len({one.text for one in found.questions}) == 1 for found in packs if found.id.startswith("common"))
-    assert len(dump(store.address)["questions"]) == 900
+    assert len(dump(store.address)["questions"]) == 240
 
 
 def test_two_processes_that_build_one_pack_use_the_same(store: Store) -> None:

@@ -140,9 +140,9 @@ class PotsOnAServer(Pots):
 
 
 TestPots = Pots.TestCase
-TestPots.settings = settings(max_examples=20, stateful_step_count=25, deadline=None)
+TestPots.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)
 TestPotsOnAServer = needs_postgres(PotsOnAServer.TestCase)
-TestPotsOnAServer.settings = settings(max_examples=5, stateful_step_count=25, deadline=None)
+TestPotsOnAServer.settings = settings(max_examples=3, stateful_step_count=25, deadline=None)
 
 
 def test_a_pot_has_spent_nothing_before_its_runs_call(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tests.command import Command, Done
 from tests.store.support import fill, started
 
 RUN = "fork-of-abc123"
-READING = (("runs",), ("show", RUN), ("trace", RUN), ("show", "abc123", "--pieces"), ("runs", "--json"))
+READING = (("show", RUN), ("trace", RUN), ("runs", "--json"))
 
 
 def _as_anybody() -> None:
@@ -58,14 +58,16 @@ def listed(folder: Path) -> list[tuple[str, int]]:
     return sorted((file.name, file.stat().st_size) for file in folder.iterdir())
 
 
-def expect_read(command: Command) -> None:
+def expect_read(command: Command) -> Any:
+    """Everything is read, and no file is changed; returns the status of the first run."""
     before = close(command.folder)
-    for arguments in READING:
-        done = run(command, *arguments)
+    shown, traced, known = (run(command, *arguments) for arguments in READING)
+    for done in (shown, traced, known):
         assert done.code == 0, done.err
         assert done.err.count("redraft:") == 0
-    assert "The second draft." in run(command, "show", RUN).out
+    assert "The second draft." in shown.out
     assert listed(command.folder) == before
+    return next(one["status"] for one in known.json["runs"] if one["run"] == "abc123")
 
 
 @pytest.mark.slow
@@ -89,26 +91,19 @@ with store.claim("abc123"):
 """
 
 
-def status(command: Command) -> Any:
-    (told,) = [one for one in run(command, "runs", "--json").json["runs"] if one["run"] == "abc123"]
-    return told["status"]
-
-
 @pytest.mark.slow
 def test_a_database_that_a_process_has_died_on_is_read_with_its_log(command: Command) -> None:
     with started(_KILLED, command.database):
         pass
     assert command.database.with_name("redraft.db-wal").stat().st_size
     command.database.with_name("redraft.db-shm").unlink()
-    expect_read(command)
-    assert status(command) == "killed"
+    assert expect_read(command) == "killed"
 
 
 @pytest.mark.slow
 def test_a_database_is_read_while_somebody_else_writes_to_it(command: Command) -> None:
     with started(_KILLED, command.database):
-        expect_read(command)
-        assert status(command) == "running"
+        assert expect_read(command) == "running"
 
 
 @pytest.mark.slow

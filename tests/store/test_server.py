@@ -226,19 +226,8 @@ def test_every_character_is_kept_and_nul_with_it(address: str) -> None:
 _CROWD = """
 import os, sys
 from redraft.errors import RunError
-from redraft.store.bookings import Booking, NoRoomError, ReservationTerms
 from redraft.store.store import Store
-from tests.store.support import call
 address, what = sys.argv[1:]
-
-def budget(store, number):
-    for n in range(20):
-        booking, made = Booking(), call(f"{number} {n}", run="r", booked_usd=1.0, cost_usd=1.0)
-        try:
-            store.bookings.book(booking, made, ReservationTerms("pot", max_cost=50.0))
-        except NoRoomError:
-            return
-        store.bookings.settle(booking, made)
 
 def leases(store, number):
     while taken := store.batches.lease("b", f"w{number}", 2):
@@ -258,7 +247,7 @@ def texts(store, number):
         pass
 
 children = []
-for number in range(16):
+for number in range(8):
     if not (child := os.fork()):
         with Store(address) as store:
             globals()[what](store, number)
@@ -286,27 +275,17 @@ def crowd(address: str, what: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_sixteen_processes_never_overrun_a_budget(address: str) -> None:
-    with Store(address) as store:
-        store.documents.add(document())
-        store.runs.add(run("r"))
-        crowd(address, "budget")
-        assert store.bookings.used("pot") == (50, 50.0)
-        assert store.calls.totals("r").cost_usd == 50.0
-
-
-@pytest.mark.slow
-def test_sixteen_processes_take_each_item_once(address: str) -> None:
+def test_many_processes_take_each_item_once(address: str) -> None:
     with Store(address) as store:
         store.batches.open(Batch("b", {}, {}))
-        store.batches.add("b", [NewItem(f"{n}.txt", f"{n}") for n in range(200)])
+        store.batches.add("b", [NewItem(f"{n}.txt", f"{n}") for n in range(80)])
         taken = Counter(map(int, crowd(address, "leases")))
-        assert taken == dict.fromkeys(range(200), 1)
-        assert store.batches.counts("b").done == 200
+        assert taken == dict.fromkeys(range(80), 1)
+        assert store.batches.counts("b").done == 80
 
 
 @pytest.mark.slow
-def test_sixteen_processes_share_texts_and_one_has_the_run(address: str) -> None:
+def test_many_processes_share_texts_and_one_has_the_run(address: str) -> None:
     with Store(address) as store:
         assert crowd(address, "texts").count("claimed") >= 1
         assert len(postgres.dump(address)["texts"]) == 7

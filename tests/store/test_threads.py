@@ -15,7 +15,7 @@ import pytest
 from redraft.store.connection import off_loop
 from tests.judges import Court, told
 
-HELD, TICK, STALL = 2.0, 0.01, 0.2
+HELD, TICK, STALL = 0.8, 0.01, 0.2
 SUMMARY = told(1, 2, wrong={3: "Bob"})
 
 
@@ -80,7 +80,6 @@ def longest(moments: list[float], hold: Hold) -> float:
         ("coverage", "packs", "add"),
         ("consistency", "judgments", "keep_verdicts"),
         ("keyfact_recall", "keyfacts", "add"),
-        ("booookscore", "judgments", "keep_verdicts"),
         ("booookscore", "judgments", "keep"),
     ],
 )

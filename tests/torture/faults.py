@@ -193,7 +193,7 @@ ATTACKS = (
         small=(
             "faults/500, 30%",
             "faults/429 retry-after, 30%",
-            "faults/half a body, 30%",
+            "faults/half a body, 10%",
         ),
     ),
 )

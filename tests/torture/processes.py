@@ -97,7 +97,7 @@ class Running:
 
     def end(self, patience: float = PATIENCE) -> Ended:
         """Wait until it is over; one that is not by then is killed."""
-        self.process.join(retry)
+        self.process.join(patience)
         hung = self.process.is_alive()
         if hung:
             self.kill()

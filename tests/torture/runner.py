@@ -54,7 +54,7 @@ class Attack:
     weight: float = 1.0
     """Its share of the minutes, beside the others."""
     small: tuple[str, ...] = ()
-    """The names of those that are made in the small form."""
+    """The names of those that are made in the small form, where each try has processes of its own."""
     share: int = 0
     """Of tries that are counted, its share beside the others; 0 where each try has processes of its own."""
     batch: Callable[[int, int, int], Try] | None = None
@@ -75,7 +75,7 @@ def batches(name: str, generator: Generator, share: int, size: int = 100) -> Att
     def tries(seed: int) -> Iterator[Try]:
         return (batch(seed, number, size) for number in itertools.count())
 
-    return Attack(name, tries, small=(f"{name}/batch #0",), share=share, batch=batch)
+    return Attack(name, tries, share=share, batch=batch)
 
 
 def counted(attack: Attack, seed: int, count: int) -> Iterator[Try]:

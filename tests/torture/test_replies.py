@@ -7,9 +7,10 @@ import pytest
 from tests.torture.replies import IDS, TEXTS, spoiled
 
 
-@pytest.mark.parametrize(("count", "seed"), [(60, 1), pytest.param(1500, 2, marks=pytest.mark.slow)])
-def test_no_spoiled_reply_misplaces_a_verdict(count: int, seed: int) -> None:
-    found = spoiled(count, seed)
+@pytest.mark.slow
+def test_no_spoiled_reply_misplaces_a_verdict() -> None:
+    count = 100
+    found = spoiled(count, seed=1)
     assert found.misplaced == 0, found.examples
     assert found.tries == count
     # What can be read is read, and what cannot is asked again: most items come to their verdicts.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -20,28 +21,26 @@ SEED = 1
 SMALL = [(attack, name) for attack in ATTACKS for name in attack.small]
 
 
-def first(attack: Attack, name: str, count: int = 1) -> list[Try]:
-    """The first tries of an attack whose names begin so."""
-    found = (one for one in itertools.islice(attack.tries(SEED), 300) if one.name.startswith(name))
-    tries = list(itertools.islice(found, count))
-    assert tries, f"no try is named {name}"
-    return tries
+def first(attack: Attack, name: str) -> Iterator[Try]:
+    """The tries of an attack whose names begin so, in their order."""
+    return (one for one in itertools.islice(attack.tries(SEED), 300) if one.name.startswith(name))
 
 
-def test_every_attack_has_a_small_form() -> None:
-    assert {attack.name for attack, _ in SMALL} == {attack.name for attack in ATTACKS}
+def test_every_attack_with_processes_has_a_small_form() -> None:
+    assert {attack.name for attack, _ in SMALL} == {attack.name for attack in ATTACKS if not attack.share}
 
 
 @pytest.mark.parametrize(("attack", "name"), SMALL, ids=[name for _, name in SMALL])
 def test_no_promise_is_broken(attack: Attack, name: str) -> None:
-    assert [found for one in first(attack, name) for found in make(one)] == []
+    assert make(next(first(attack, name))) == []
 
 
-def test_two_thousand_tries_by_generators_find_nothing() -> None:
-    rows = list(campaign(0.0, SEED, count=2_000))
+def test_seven_hundred_tries_by_generators_find_nothing() -> None:
+    rows = list(campaign(0.0, SEED, count=700))
     assert [note for row in rows for note in row.notes] == []
-    assert sum(row.tries for row in rows) == 2_000
-    assert {row.name for row in rows} >= {"readings", "envelopes", "replies", "settings", "forms"}
+    assert sum(row.tries for row in rows) == 700
+    assert {row.name for row in rows} == {attack.name for attack in ATTACKS if attack.share}
+    assert all(row.tries > 5 for row in rows)
 
 
 BROKEN = [
@@ -66,18 +65,22 @@ BROKEN = [
 @pytest.mark.parametrize(("how", "name", "breach"), BROKEN, ids=[f"{how}, {name}" for how, name, _ in BROKEN])
 def test_an_attack_notices(how: str, name: str, breach: str, monkeypatch: pytest.MonkeyPatch) -> None:
     attack = next(one for one in ATTACKS if one.name == name.partition("/")[0])
-    for kind in world.KINDS:
-        if attack.name in {"budgets", "locks"} or kind in name:
-            undisturbed(kind)
     start = processes.start
 
     def broken(*given: Any) -> Any:
         *before, fate = given
         return start(*before, replace(fate, broken=how))
 
-    monkeypatch.setattr(world, "start", broken)
-
-    assert breach in {found.breach for one in first(attack, name, 2) for found in make(one)}
+    for one in itertools.islice(first(attack, name), 2):
+        # What is compared with is made by redraft as it is.
+        for kind in world.KINDS:
+            if kind in one.name:
+                undisturbed(kind)
+        with monkeypatch.context() as patch:
+            patch.setattr(world, "start", broken)
+            if breach in {found.breach for found in make(one)}:
+                return
+    pytest.fail(f"nothing is {breach}")
 
 
 def test_a_harness_that_fails_counts_as_a_violation(tmp_path: Path) -> None:
