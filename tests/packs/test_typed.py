@@ -116,6 +116,7 @@ async def test_where_nothing_comes_it_is_said(store: Store) -> None:
         await builder(store, book(3), lambda _: TypedReply(question="", answer="", reason="")).build()
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.integers(1, 20), st.integers(1, 3), st.floats(0.2, 1))
 def test_slots_keep_to_their_thirds_and_to_what_is_read(valleys: int, each: int, share: float) -> None:

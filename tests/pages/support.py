@@ -16,8 +16,8 @@ OPENING = "A note by the printer 🧂🧂: שלום לקורא, cafe\u0301 and n
 
 
 def strange() -> Document:
-    """Four chapters of the sample with an emoji in every paragraph: characters and units are far apart at their end."""
-    title, *rest = SAMPLE.read_text("utf-8").partition("## Chapter 5")[0].split("\n\n")
+    """The sample book with an emoji in every paragraph, so that characters and units are far apart at its end."""
+    title, *rest = SAMPLE.read_text("utf-8").split("\n\n")
     paragraphs = [f"{one} 🌊" if not one.startswith("#") else one for one in rest]
     return parse("\n\n".join([title, OPENING, *paragraphs]).encode(), name="salt.md")
 

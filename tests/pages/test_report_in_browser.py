@@ -90,7 +90,7 @@ def test_whatever_is_stored_is_text(page: Any, tmp_path: Path) -> None:
     for at, experiment in enumerate(("hamlet", PAYLOAD)):
         folder = tmp_path / f"{at}"
         folder.mkdir()
-        opened(page, folder, model=PAYLOAD, experiment=experiment, rows=20)
+        opened(page, folder, model=PAYLOAD, experiment=experiment)
         assert page.evaluate("window.harmed") is None
         assert page.locator("img").count() == 0
         assert page.locator("script").count() == 1

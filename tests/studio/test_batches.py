@@ -371,7 +371,7 @@ def test_every_page_of_batches_is_for_everybody_and_fits(chrome: Any, at: Served
     for path in ("/batches", "/batches/reports", "/batches/reports/tables", "/batches/large", strange):
         page.goto(f"{at.url}{path}")
         page.wait_for_selector("html[data-ready=yes]", state="attached")
-        page.wait_for_timeout(100)
+        page.wait_for_timeout(200)
         assert page.inner_text("h1"), path
         assert serious(page) == [], path
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path

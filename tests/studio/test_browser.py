@@ -275,7 +275,7 @@ def test_no_text_is_ever_markup(page: Any, at: Served, client: httpx.Client) -> 
     ]  # fmt: skip
     for path in paths:
         page.goto(f"{at.url}{path}")
-        page.wait_for_timeout(100)
+        page.wait_for_timeout(200)
         assert page.title() != "pwned", path
         assert page.locator("img[src=x]").count() == 0, path
         assert page.evaluate("[...document.scripts].every((one) => one.src || one.type === 'text/plain')"), path
