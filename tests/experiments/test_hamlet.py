@@ -11,7 +11,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -22,7 +22,7 @@ from redraft.lab.experiments.hamlet.experiment import HamletOutcome
 from redraft.llm.prices import PriceTable
 from redraft.settings import Price
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
-from tests.experiments.world import ALL_KNOWING, HALF_KNOWING, KEEPERS, Lab, answer, asked_about, files, sent, serving
+from tests.experiments.world import ALL_KNOWING, HALF_KNOWING, Lab, answer, asked_about, files, sent, serving
 from tests.judges import KEY, island, keepers_in, seen_on
 
 _PROCESSES = multiprocessing.get_context("forkserver")
@@ -48,26 +48,6 @@ def ledger(folder: Path, question: str) -> Any:
 
 def statuses(outcome: HamletOutcome) -> Counter[str]:
     return Counter(item.status for item in outcome.items)
-
-
-class Calm(NamedTuple):
-    """The whole experiment, undisturbed."""
-
-    lab: Lab
-    server: ChatServer
-    outcome: HamletOutcome
-    parts: list[PartDone]
-
-
-@pytest.fixture(scope="module")
-def calm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Calm]:
-    parts: list[PartDone] = []
-    with serving() as server:
-        lab = Lab(tmp_path_factory.mktemp("calm"), server.base_url)
-        outcome = asyncio.run(
-            lab.run(prices=PRICES, observer=lambda event: parts.append(event) if isinstance(event, PartDone) else None)
-        )
-        yield Calm(lab, server, outcome, parts)
 
 
 @pytest.mark.slow
@@ -107,9 +87,8 @@ async def test_a_sentence_is_judged_by_its_chunk_and_not_by_the_book(tmp_path: P
         return " ".join(f"The keeper number {n} is called Tom{n}." for n in ((80, 81) if first < 40 else (1, 2)))
 
     with serving(stray) as server:
-        lab = Lab(tmp_path, server.base_url, island(90))
-        (judge,) = lab.seats("openai:judge", window=4000)
-        outcome = await lab.run(models=lab.seats(ALL_KNOWING, window=4000), judge=judge)
+        lab = Lab(tmp_path, server.base_url)
+        outcome = await lab.run(models=lab.seats(ALL_KNOWING))
     for item in outcome.items:
         assert item.faithfulness
         assert item.faithfulness.errors == {"out_of_article": 2}
@@ -118,14 +97,14 @@ async def test_a_sentence_is_judged_by_its_chunk_and_not_by_the_book(tmp_path: P
 
 
 @pytest.mark.slow
-async def test_a_repetition_asks_nothing_and_comes_out_the_same_to_the_byte(calm: Calm) -> None:
-    """Though its budget is used up."""
-    first = files(calm.outcome)
-    asked = len(calm.server.seen)
-    runs = ledger(calm.lab.folder, "SELECT count(*) FROM runs")
-    assert files(await calm.lab.run(Limits(max_calls=1), PRICES)) == first
-    assert len(calm.server.seen) == asked
-    assert ledger(calm.lab.folder, "SELECT count(*) FROM runs") == runs == 1 + 2 * 4
+async def test_a_repetition_asks_nothing_and_comes_out_the_same_to_the_byte(tmp_path: Path, server: ChatServer) -> None:
+    lab = Lab(tmp_path, server.base_url)
+    first = files(await lab.run())
+    asked = len(server.seen)
+    runs = ledger(tmp_path, "SELECT count(*) FROM runs")
+    assert files(await lab.run()) == first
+    assert len(server.seen) == asked
+    assert ledger(tmp_path, "SELECT count(*) FROM runs") == runs == 1 + 2 * 4
     assert set(first) == {
         *MEASURES,
         "pruning.csv",
@@ -187,22 +166,22 @@ def work(folder: Path, url: str, answers: int) -> None:
         if stored == answers:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    asyncio.run(Lab(folder, url).run(Limits(concurrency=1), PRICES, observe))
+    asyncio.run(Lab(folder, url).run(Limits(concurrency=1), observer=observe))
 
 
 @pytest.mark.slow
-def test_after_kill_9_nothing_is_paid_for_twice(tmp_path: Path, server: ChatServer) -> None:
-    """Killed while key facts are built, for which it takes 41 calls, and then amid the first item."""
-    for answers in (4, 45):
+@pytest.mark.parametrize("deaths", [(4,), (35,), (45, 8, 1)])
+def test_after_kill_9_nothing_is_paid_for_twice(tmp_path: Path, server: ChatServer, deaths: tuple[int, ...]) -> None:
+    for answers in deaths:
         process = _PROCESSES.Process(target=work, args=(tmp_path, server.base_url, answers))
         process.start()
         process.join(60)
         assert process.exitcode == -signal.SIGKILL
-    outcome = asyncio.run(Lab(tmp_path, server.base_url).run(Limits(concurrency=1), PRICES))
+    outcome = asyncio.run(Lab(tmp_path, server.base_url).run(Limits(concurrency=1)))
     assert outcome.complete
     assert max(sent(server).values()) == 1
     (tmp_path / "undisturbed").mkdir()
-    calm = asyncio.run(Lab(tmp_path / "undisturbed", server.base_url).run(Limits(concurrency=1), PRICES))
+    calm = asyncio.run(Lab(tmp_path / "undisturbed", server.base_url).run(Limits(concurrency=1)))
     assert {name: files(outcome)[name] for name in MEASURES} == {name: files(calm)[name] for name in MEASURES}
     assert set(sent(server).values()) == {2}, "neither more nor less was asked than without the deaths"
 
@@ -216,7 +195,7 @@ async def test_what_was_stopped_goes_on(tmp_path: Path, server: ChatServer) -> N
     def stop(event: Event) -> None:
         nonlocal answered
         answered += isinstance(event, CallAnswered)
-        if answered == 45:
+        if answered == 35:
             task.cancel()
 
     task = asyncio.create_task(lab.run(Limits(concurrency=1), observer=stop))
@@ -245,20 +224,20 @@ async def test_an_item_that_fails_is_recorded_and_stops_no_other(tmp_path: Path)
     script = Broken("revise", "half", Fault("status", status=400, message="No *such* | prompt.\nNever."))
     with serving(script) as server:
         lab = Lab(tmp_path, server.base_url)
-        outcome = await lab.run(queries=1)
+        outcome = await lab.run()
         assert not outcome.complete
-        assert statuses(outcome) == {"done": 1, "failed": 1}
+        assert statuses(outcome) == {"done": 2, "failed": 2}
         lost = [item for item in outcome.items if item.failure]
         assert {item.model for item in lost} == {HALF_KNOWING}
         assert all(item.failure and item.failure.stage == "drafting" and item.failure.code for item in lost)
         assert all(item.recall is None and item.words is None for item in lost), "no zero for what was not measured"
         written = files(outcome)
-        assert "Rests on 1 of 2 items; 1 failed" in written["report.md"]
+        assert "Rests on 2 of 4 items; 2 failed" in written["report.md"]
         assert r"No \*such\* \| prompt. Never." in written["report.md"]
         assert json.loads(written["items.json"])[1]["failure"]["message"]
         script.broken = False
         before = Counter(sent(server))
-        assert statuses(await lab.run(queries=1)) == {"done": 2}
+        assert statuses(await lab.run()) == {"done": 4}
         again = sent(server) - before
         assert not [body for body in again if '"whole"' in body], "what was done is not done again"
 
@@ -322,17 +301,21 @@ def _island_from(first: int) -> Any:
 @pytest.mark.slow
 async def test_the_budget_holds_for_all_items_together(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
-    outcome = await lab.run(Limits(max_calls=50))
+    outcome = await lab.run(Limits(max_calls=40))
     assert outcome.stopped is not None
-    assert len(server.seen) == 50
+    assert len(server.seen) == 40
     assert statuses(outcome)["not made"] > 0
     assert statuses(outcome)["failed"] == 0, "what the budget did not reach has not failed"
     written = files(outcome)
-    assert "--max-calls 50 is used up" in written["report.md"]
+    assert "--max-calls 40 is used up" in written["report.md"]
     assert "without a score" in written["report.md"]
     # A repetition counts what was used before.
-    assert (await lab.run(Limits(max_calls=52))).stopped is not None
-    assert len(server.seen) == 52
+    again = await lab.run(Limits(max_calls=40))
+    assert again.stopped is not None
+    assert statuses(again) == statuses(outcome), "what is done is there, whatever else is stopped"
+    assert len(server.seen) == 40
+    assert (await lab.run(Limits(max_calls=42))).stopped is not None
+    assert len(server.seen) == 42
     assert (await lab.run()).complete
     assert max(sent(server).values()) == 1
 
@@ -347,18 +330,28 @@ async def test_the_budget_may_end_before_the_first_item(tmp_path: Path, server: 
 
 
 @pytest.mark.slow
-async def test_money_is_counted_over_all_items(tmp_path: Path, server: ChatServer, calm: Calm) -> None:
-    price = ledger(calm.lab.folder, "SELECT sum(cost_usd) FROM calls")
-    total = json.loads(files(calm.outcome)["tables.json"])["tables"][6]["rows"][-1]
-    assert total["all USD"] == pytest.approx(price)
-    outcome = await Lab(tmp_path, server.base_url).run(Limits(max_cost=0.8 * price), PRICES)
+async def test_what_is_done_is_read_though_the_budget_is_used_up(tmp_path: Path, server: ChatServer) -> None:
+    lab = Lab(tmp_path, server.base_url)
+    done = await lab.run()
+    assert files(await lab.run(Limits(max_calls=1))) == files(done)
+
+
+@pytest.mark.slow
+async def test_money_is_counted_over_all_items(tmp_path: Path, server: ChatServer) -> None:
+    lab = Lab(tmp_path, server.base_url)
+    outcome = await lab.run(Limits(max_cost=0.07), PRICES)
     assert outcome.stopped is not None
-    assert 0.3 * price < ledger(tmp_path, "SELECT sum(cost_usd) FROM calls") <= 0.8 * price
+    spent = ledger(tmp_path, "SELECT sum(cost_usd) FROM calls")
+    assert 0.03 < spent <= 0.07
+    whole = await lab.run(prices=PRICES)
+    assert whole.complete
+    total = json.loads(files(whole)["tables.json"])["tables"][6]["rows"][-1]
+    assert total["all USD"] == pytest.approx(ledger(tmp_path, "SELECT sum(cost_usd) FROM calls"))
 
 
 @pytest.mark.slow
 async def test_items_run_side_by_side_within_the_concurrency(tmp_path: Path) -> None:
-    with serving(latency=lambda *_: 0.02) as server:
+    with serving(latency=lambda *_: 0.05) as server:
         await Lab(tmp_path, server.base_url).run(Limits(concurrency=4))
         assert 3 <= server.peak <= 4
 
@@ -401,15 +394,19 @@ async def test_what_cannot_be_is_refused_before_anything_is_paid_for(tmp_path: P
 
 
 @pytest.mark.slow
-def test_progress_is_told_item_by_item(calm: Calm) -> None:
-    assert [part.number for part in calm.parts] == [1, 2, 3, 4]
-    assert {part.of for part in calm.parts} == {4}
-    assert sum("by openai:half: done" in part.name for part in calm.parts) == 2
+async def test_progress_is_told_item_by_item(tmp_path: Path, server: ChatServer) -> None:
+    told: list[PartDone] = []
+    await Lab(tmp_path, server.base_url).run(
+        observer=lambda event: told.append(event) if isinstance(event, PartDone) else None
+    )
+    assert [part.number for part in told] == [1, 2, 3, 4]
+    assert {part.of for part in told} == {4}
+    assert sum("by openai:half: done" in part.name for part in told) == 2
 
 
 @pytest.mark.slow
 async def test_hostile_titles_do_no_harm(tmp_path: Path, server: ChatServer) -> None:
-    document = island(KEEPERS)
+    document = island(90)
     title = "=cmd|' /C calc'!A0 | <img src=x onerror=alert(1)>"
     lab = Lab(tmp_path, server.base_url, document=type(document)(document.id, title, document.text))
     written = files(await lab.run(queries=1))

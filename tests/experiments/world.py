@@ -26,8 +26,7 @@ from tests.chatserver import Answer, ChatServer, Fault, Seen, asked, text_of
 from tests.judges import KEY, Keepers, Said, island, seen_on, told
 
 ALL_KNOWING, HALF_KNOWING = "openai:whole", "openai:half"
-# So many that in a window of 3,000 tokens there are two chunks, and so four trees.
-KEEPERS = 60
+KEEPERS = 90
 
 
 def asked_about(text: str) -> list[int]:
@@ -59,7 +58,7 @@ class Lab:
         self.url = url
         self.design = HamletDesign(self.seats(ALL_KNOWING, HALF_KNOWING), *self.seats("openai:judge"), queries=2)
 
-    def seats(self, *models: str, window: int = 3000) -> tuple[NamedModel, ...]:
+    def seats(self, *models: str, window: int = 4000) -> tuple[NamedModel, ...]:
         """Those of these names."""
         shared = {"base_url": self.url, "strategy": "direct", "words": 450, "context_tokens": window}
         return tuple(NamedModel(model, DraftConfig.model_validate({"model": model, **shared})) for model in models)
