@@ -110,7 +110,7 @@ def test_the_model_says_who_it_is_what_it_used_and_what_it_wrote() -> None:
 
 @pytest.mark.slow
 @drafters
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(text=TEXT, words=st.integers(1, 60))
 def test_any_text_gives_whole_sentences_within_the_limit_and_always_the_same(
     draft: Callable[[str, int], str], text: str, words: int
@@ -126,7 +126,7 @@ def test_any_text_gives_whole_sentences_within_the_limit_and_always_the_same(
 @pytest.mark.slow
 @drafters
 @given(words=st.integers(30, 200))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_sentences_are_the_sources_and_keep_their_order(draft: Callable[[str, int], str], words: int) -> None:
     source = parts_of(STORY) + parts_of(OTHER)
     places = [source.index(sentence) for sentence in parts_of(draft(STORY, words))]
@@ -248,7 +248,7 @@ def test_tidying_never_leaves_nothing() -> None:
 
 
 @given(TEXT)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_tidying_any_text_adds_nothing_and_is_done_at_once(text: str) -> None:
     tidied = draft.tidy(TidyGiven(summary=text))
     assert count_words(tidied) <= count_words(text)

@@ -179,7 +179,7 @@ _POINTS = st.builds(
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.one_of(raw_texts, st.just(SUMMARY)),
     st.lists(_POINTS, max_size=4),

@@ -269,7 +269,7 @@ def work(folder: Path, url: str, answers: int) -> None:
 def test_killed_while_it_asks_answers_and_judges_nothing_is_asked_twice(tmp_path: Path) -> None:
     """There are 15 calls for the questions, 24 for answers, and one for verdicts; each process counts its own."""
     with serving(replied) as server:
-        for answers in (7, 20):
+        for answers in (7, 20, 12):
             process = _PROCESSES.Process(target=work, args=(tmp_path, server.base_url, answers))
             process.start()
             process.join(150)

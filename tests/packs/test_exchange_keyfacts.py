@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from redraft import Store
@@ -283,7 +283,6 @@ def keyfacts_of(draw: st.DrawFn, document: Document) -> KeyFacts:
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
 @given(st.data())
 def test_any_key_facts_come_back_as_they_were(data: st.DataObject) -> None:
     document = parse(TEXT.encode(), name="tide.txt")

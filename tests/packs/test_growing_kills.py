@@ -80,7 +80,7 @@ def test_what_is_killed_grows_trees_and_asks_nothing_twice(undisturbed: tuple[Un
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("answers", [1, 45])
+@pytest.mark.parametrize("answers", [1, 9, 45])
 async def test_a_death_amid_the_trees_changes_nothing(
     tmp_path: Path, server: ChatServer, undisturbed: tuple[Undisturbed, KeyFacts], answers: int
 ) -> None:

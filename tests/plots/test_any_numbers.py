@@ -96,7 +96,7 @@ EMPTY: dict[str, Plot] = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", PLOTS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_a_picture_of_any_numbers_is_whole(kind: str, data: st.DataObject) -> None:
     plot = data.draw(PLOTS[kind])
