@@ -1,10 +1,9 @@
-"""What the tests of pages share: a browser, and one run with its dossier and its page, made once."""
+"""What the tests of pages share: one run, its dossier, and its page, made once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -12,7 +11,6 @@ from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.report.pages.dossier import dossier_page
 from redraft.store.store import Store
-from tests.browser import browser, need_browser
 from tests.pages.support import refined
 
 
@@ -23,25 +21,6 @@ class Exported(NamedTuple):
     run: str
     dossier: Dossier
     page: Path
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    need_browser()
-    with browser() as one:
-        yield one
-
-
-@pytest.fixture
-def page(chromium: Any) -> Iterator[Any]:
-    """A page that notes what it asks for, and what goes wrong in it."""
-    made = chromium.new_page(viewport={"width": 1440, "height": 900})
-    made.requests, made.troubles = [], []
-    made.on("request", lambda request: made.requests.append(request.url))
-    made.on("pageerror", lambda error: made.troubles.append(str(error)))
-    made.on("console", lambda said: made.troubles.append(said.text) if said.type == "error" else None)
-    yield made
-    made.close()
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from redraft.report.dossier.comparison.build import read_beside
 from redraft.report.dossier.comparison.contents import RunsBeside
 from redraft.report.pages.comparison import comparison_page
 from redraft.store.store import Store
-from tests.browser import serious
+from tests.browser import browser, need_browser, serious
 from tests.dossier.keepers import Shelf, stocked
 from tests.pages.support import changed
 
@@ -25,6 +26,24 @@ STRUCTURE = frozenset(
     | {"id", "document", "run"}
 )
 SHOWN = "() => [...document.querySelectorAll('[data-item]')].filter(one => one.checkVisibility()).map(one => one.id)"
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    need_browser()
+    with browser() as one:
+        yield one
+
+
+@pytest.fixture
+def page(chromium: Any) -> Iterator[Any]:
+    made = chromium.new_page(viewport={"width": 1440, "height": 900})
+    made.requests, made.troubles = [], []
+    made.on("request", lambda request: made.requests.append(request.url))
+    made.on("pageerror", lambda error: made.troubles.append(str(error)))
+    made.on("console", lambda said: made.troubles.append(said.text) if said.type == "error" else None)
+    yield made
+    made.close()
 
 
 # Before the browser, in which another loop runs.
@@ -116,7 +135,8 @@ def test_every_verdict_has_a_sign_and_a_word(page: Any, two: RunsBeside, tmp_pat
     assert page.locator("#i4 .verdicts .word").all_inner_texts() == ["contradicted", "answered"]
 
 
-@pytest.mark.parametrize(("scheme", "several"), [("light", False), ("dark", True)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("several", [False, True])
 def test_nothing_serious_keeps_anybody_out(
     chromium: Any, two: RunsBeside, many: RunsBeside, tmp_path: Path, scheme: str, several: bool
 ) -> None:
@@ -127,7 +147,7 @@ def test_nothing_serious_keeps_anybody_out(
     context.close()
 
 
-@pytest.mark.parametrize("width", [360, 1440])
+@pytest.mark.parametrize("width", [360, 390, 1440])
 def test_it_fits_the_screen(page: Any, two: RunsBeside, many: RunsBeside, tmp_path: Path, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     for beside in (two, many):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,31 @@ import pytest
 from redraft.lab.experiments.published import read_results
 from redraft.report.pages.report import report_page
 from redraft.report.tables import Cell, Report, Table
-from tests.browser import serious
+from tests.browser import browser, need_browser, serious
 
 pytestmark = pytest.mark.slow
 PAYLOAD = (
     "</script></style><script>window.harmed=1</script><img src=x onerror='window.harmed=1'>\"'`--><!-- \u202e{{ 7*7 }}"
 )
 COLUMNS = ("perspective", "model", "position", "root", "branch", "leaf", "whole", "facts")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    need_browser()
+    with browser() as one:
+        yield one
+
+
+@pytest.fixture
+def page(chromium: Any) -> Iterator[Any]:
+    made = chromium.new_page(viewport={"width": 1440, "height": 900})
+    made.requests, made.troubles = [], []
+    made.on("request", lambda request: made.requests.append(request.url))
+    made.on("pageerror", lambda error: made.troubles.append(str(error)))
+    made.on("console", lambda said: made.troubles.append(said.text) if said.type == "error" else None)
+    yield made
+    made.close()
 
 
 def recall(model: str) -> Table:
@@ -28,13 +47,13 @@ def recall(model: str) -> Table:
     return Table("recall", f"Recall, {model}", f"Shares for {model}.", "Rests on 4 of 4 items.", COLUMNS, tuple(rows))
 
 
-def many_rows(number: int = 1000) -> Table:
-    rows = tuple((f"row {at}", at) for at in range(number))
+def many_rows() -> Table:
+    rows = tuple((f"row {at}", at) for at in range(1000))
     return Table("rows", "Rows", "Many.", "Rests on 1,000 rows.", ("name", "number"), rows)
 
 
-def opened(page: Any, folder: Path, model: str = "a", experiment: str = "hamlet", rows: int = 1000) -> Any:
-    report = Report(experiment, f"Title of {model}", (model,), {model: [model]}, (recall(model), many_rows(rows)), [])
+def opened(page: Any, folder: Path, model: str = "a", experiment: str = "hamlet") -> Any:
+    report = Report(experiment, f"Title of {model}", (model,), {model: [model]}, (recall(model), many_rows()), [])
     for name in ("one", "two"):
         (folder / name).mkdir(exist_ok=True)
         content = report.files()["tables.json"]
@@ -73,13 +92,13 @@ def test_what_was_not_measured_is_a_dash_and_what_is_little_is_not_nothing(page:
     assert first == ["narrative", "a", "0-20%", "0.500", "–", "0.001", "0.250", "7"]
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (360, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (1440, "dark"), (360, "light"), (360, "dark")])
 def test_nothing_serious_keeps_anybody_out_and_nothing_is_too_wide(
     chromium: Any, tmp_path: Path, width: int, scheme: str
 ) -> None:
     made = chromium.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     made.requests, made.troubles = [], []
-    opened(made, tmp_path, model="a-model-with-a-name-that-does-not-end-" * 4, rows=20)
+    opened(made, tmp_path, model="a-model-with-a-name-that-does-not-end-" * 4)
     made.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
     assert made.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert serious(made) == []

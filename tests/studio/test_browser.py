@@ -313,7 +313,7 @@ def test_the_list_is_filtered_sorted_and_compared_without_a_mouse(page: Any, at:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (360, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (1440, "dark"), (390, "light"), (360, "dark")])
 def test_every_page_is_for_everybody_and_fits(
     chrome: Any, at: Served, client: httpx.Client, width: int, scheme: str
 ) -> None:
