@@ -128,50 +128,50 @@ def test_a_resample_is_weighed_as_if_its_documents_stood_there_as_often() -> Non
 
 @pytest.mark.slow
 def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
-    """Two series with a known tau (2/pi asin r of normal ones, by Greiner), 40 documents of five each, 100 times."""
+    """Two series with a known tau (2/pi asin r of normal ones, by Greiner), 40 documents of five each, 40 times."""
     generator, inside = np.random.default_rng(11), 0
     truth = 2 / np.pi * np.arcsin(0.5)
     groups = [str(n // 5) for n in range(200)]
-    for _ in range(100):
+    for _ in range(40):
         x = generator.normal(size=200)
         y = 0.5 * x + np.sqrt(0.75) * generator.normal(size=200)
         found = interval(taus(x, y, places(groups), draws(40)))
         assert found is not None
         inside += found.low <= truth <= found.high
-    assert 88 <= inside <= 100
+    assert 34 <= inside <= 40
 
 
 @pytest.mark.slow
 def test_items_of_one_document_make_the_interval_wider() -> None:
-    """The same pairs fifty times over in each of ten documents say no more than once; as 500 documents they would."""
+    """The same pairs twenty times over in each of ten documents say no more than once; as 200 documents they would."""
     generator = np.random.default_rng(5)
     x, y = generator.normal(size=10), generator.normal(size=10)
-    many_x, many_y = np.repeat(x, 50).tolist(), np.repeat(y, 50).tolist()
-    by_document = correlate(many_x, many_y, [str(n // 50) for n in range(500)]).interval
-    by_item = correlate(many_x, many_y, [str(n) for n in range(500)]).interval
+    many_x, many_y = np.repeat(x, 20).tolist(), np.repeat(y, 20).tolist()
+    by_document = correlate(many_x, many_y, [str(n // 20) for n in range(200)]).interval
+    by_item = correlate(many_x, many_y, [str(n) for n in range(200)]).interval
     assert by_document is not None
     assert by_item is not None
     assert by_document.high - by_document.low > 3 * (by_item.high - by_item.low)
 
 
 @pytest.mark.slow
-def test_a_million_pairs_take_seconds() -> None:
+def test_two_hundred_thousand_pairs_take_seconds() -> None:
     generator = np.random.default_rng(1)
-    x = generator.normal(size=1_000_000)
-    y = 0.5 * x + generator.normal(size=1_000_000)
+    x = generator.normal(size=200_000)
+    y = 0.5 * x + generator.normal(size=200_000)
     people = (y > 0).tolist()
-    groups = [str(n) for n in (np.arange(1_000_000) // 100)]
+    groups = [str(n) for n in (np.arange(200_000) // 100)]
     began = time.process_time()
     found = correlate(x.tolist(), y.tolist(), groups)
     area_under_curve(x.tolist(), people)
     told((x > 0).tolist(), people, groups)
     took = time.process_time() - began
     truth = 2 / np.pi * np.arcsin(0.5 / np.sqrt(1.25))
-    assert found.tau == pytest.approx(truth, abs=0.003)
+    assert found.tau == pytest.approx(truth, abs=0.005)
     assert found.interval is not None
     assert found.interval.low < truth < found.interval.high
-    assert found.interval.high - found.interval.low < 0.01
-    assert took < 30
+    assert found.interval.high - found.interval.low < 0.025
+    assert took < 8
 
 
 def test_systems_are_ranked_by_their_means() -> None:
@@ -219,19 +219,23 @@ def test_the_area_under_the_curve_counts_half_of_the_ties() -> None:
     assert area_under_curve([0.9, 0.5, 0.5, 0.1], [True, True, False, False]) == pytest.approx((1 + 1 + 0.5 + 1) / 4)
 
 
+def balanced(said: np.ndarray, people: np.ndarray) -> float:
+    """The balanced accuracy, without the interval that `told` draws."""
+    return float((np.mean(said[people]) + np.mean(~said[~people])) / 2)
+
+
 @pytest.mark.slow
 def test_a_cut_is_chosen_on_other_documents_only() -> None:
     """Scores that say nothing look as if they did by the cut that suits them best, and by no cut of other documents."""
     best, others = [], []
-    one = ["0"] * 30  # for one document no interval is drawn, and nobody asks for it here
     for seed in range(40):
         generator = np.random.default_rng(seed)
         scores, people = generator.normal(size=30), generator.random(30) < 0.5
         documents = [str(n // 2) for n in range(30)]
         said = verdicts_by_cut(scores.tolist(), people.tolist(), documents)
         assert said is not None
-        others.append(told(said, people.tolist(), one).balanced or 0.0)
-        best.append(max(told((scores >= cut).tolist(), people.tolist(), one).balanced or 0.0 for cut in scores))
+        others.append(balanced(np.array(said), people))
+        best.append(max(balanced(scores >= cut, people) for cut in scores))
     assert np.mean(best) > 0.6
     assert np.mean(others) < 0.53
 

@@ -75,13 +75,14 @@ def _verbatim(passages: list[str], summary: list[str]) -> None:
 
 @pytest.mark.slow
 def test_the_document_bears_itself_out() -> None:
-    _verbatim([sample()], split(sample()))
+    text = sample()[:40_000]
+    _verbatim([text], split(text))
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not stories(), reason="needs $REDRAFT_DATA")
 def test_every_story_bears_itself_out() -> None:
-    for story in stories()[::6]:
+    for story in stories()[::12]:
         _verbatim([story["document"]], split(story["document"]))
 
 
@@ -91,7 +92,7 @@ def test_brackets_within_what_is_copied_change_nothing() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(raw_texts, min_size=1, max_size=4), st.data())
 def test_whatever_is_copied_is_borne_out(passages: list[str], data: st.DataObject) -> None:
     said = [sentence for passage in passages for sentence in split(passage)]
@@ -176,11 +177,11 @@ def test_a_shortened_sentence_is_borne_out(fair: str) -> None:
 def test_a_swap_is_found_in_its_very_sentence(kind: str) -> None:
     """In a summary of the document's own sentences, one of which has been falsified."""
     rnd = random.Random(kind)
-    text = sample()
+    text = sample()[:40_000]
     said = [sentence for sentence in split(text) if count_words(sentence) > 5 and _questions(sentence)]
     names = ["Hester Vane", "Tobias Wren", "Ruth Crane", "Isaac Thorne", "Wickmouth", "Sarn", "Harrow", "Norwich"]
     wrong = [(at, new) for at, of, new in swaps(said, rnd, names) if of == kind]
-    assert len(wrong) > 50
+    assert len(wrong) > 20
     found = found_in([text], [new for _, new in wrong])
     missed = [new for n, (_, new) in enumerate(wrong) if n not in found]
     assert len(missed) <= 0.05 * len(wrong), missed

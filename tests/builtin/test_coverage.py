@@ -105,7 +105,7 @@ def test_an_excerpt_without_sentences_gives_no_questions() -> None:
 
 @pytest.mark.slow
 def test_a_document_answers_its_own_questions() -> None:
-    for text in (sample(), *(story["document"] for story in stories()[::8])):
+    for text in (sample()[:25_000], *(story["document"] for story in stories()[::16])):
         pack = pack_of(text)
         said = answers(pack, split(text))
         assert [one.question for one, answer in zip(pack, said, strict=True) if verdict(answer) == UNANSWERABLE] == []
@@ -114,7 +114,7 @@ def test_a_document_answers_its_own_questions() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(raw_texts, max_size=4).map("\n\n".join), st.integers(1, 5))
 def test_any_text_answers_its_own_questions(text: str, count: int) -> None:
     pack = _asked(text, count)
@@ -124,10 +124,9 @@ def test_any_text_answers_its_own_questions(text: str, count: int) -> None:
         assert coverage(pack, [one.quote for one in pack]) == 1.0
 
 
-@pytest.mark.slow
 def test_an_empty_summary_answers_nothing() -> None:
-    assert coverage(pack_of(sample()), []) == 0.0
-    assert coverage(pack_of(sample()), ["", "…"]) == 0.0
+    pack = pack_of(STORY)
+    assert coverage(pack, []) == coverage(pack, ["", "…"]) == 0.0
 
 
 @pytest.mark.slow
@@ -216,7 +215,7 @@ def test_the_central_comes_first() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(raw_texts, max_size=8))
 def test_every_question_is_ranked_once(texts: list[str]) -> None:
     candidates = [Candidate(id=n, question=text, answer="") for n, text in enumerate(texts)]

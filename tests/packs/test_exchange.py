@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -35,10 +36,19 @@ def elsewhere(tmp_path: Path) -> Iterator[Store]:
         yield store
 
 
+@pytest.fixture(scope="module")
+def exporter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Court]:
+    """Where the pack was built that is exported."""
+    made = Court(tmp_path_factory.mktemp("exporter"))
+    asyncio.run(build(made))
+    yield made
+    made.store.close()
+
+
 @pytest.fixture
-async def exported(court: Court) -> Json:
-    pack = await build(court)
-    return json.loads(json.dumps(pack_json(court.document, pack, None)))
+def exported(exporter: Court) -> Json:
+    ((pack, _),) = exporter.store.packs.all()
+    return json.loads(json.dumps(pack_json(exporter.document, pack, None)))
 
 
 async def build(court: Court, questions: int = 40) -> Pack:
@@ -71,17 +81,17 @@ async def test_building_is_a_run_that_makes_no_draft_and_the_pack_is_the_one_tha
         built(court.store, result)
 
 
-async def test_an_exported_pack_is_the_same_elsewhere_and_used_there(
-    court: Court, elsewhere: Store, exported: Json
+def test_an_exported_pack_is_the_same_elsewhere_and_used_there(
+    exporter: Court, elsewhere: Store, exported: Json
 ) -> None:
-    brought = bring(elsewhere, exported, court.document)
+    brought = bring(elsewhere, exported, exporter.document)
     pack = brought.questions
 
     assert pack is not None
     assert pack.imported
     assert elsewhere.packs.get(pack.id) == pack
     assert brought.to_json() == exported
-    assert elsewhere.packs.imported(court.document.id) == pack
+    assert elsewhere.packs.imported(exporter.document.id) == pack
     assert bring(elsewhere, exported, None) == brought
     assert len(elsewhere.packs.all()) == 1
 
@@ -108,15 +118,15 @@ def test_without_a_pack_the_next_step_is_told(court: Court) -> None:
     assert "redraft pack build keepers.md, or redraft keyfacts keepers.md" in error.value.hint
 
 
-async def test_a_pack_of_another_document_is_refused(elsewhere: Store, exported: Json, court: Court) -> None:
+def test_a_pack_of_another_document_is_refused(elsewhere: Store, exported: Json, exporter: Court) -> None:
     with pytest.raises(PackError, match="not in this database"):
         bring(elsewhere, exported, None)
-    other = parse((court.document.text + " ").encode(), name="other.md")
+    other = parse((exporter.document.text + " ").encode(), name="other.md")
     with pytest.raises(PackError, match="about another document, 'The Keepers'"):
         bring(elsewhere, exported, other)
-    court.store.documents.add(other)
+    exporter.store.documents.add(other)
     with pytest.raises(PackError, match="about another document"):
-        choose(court.store, other, exported["id"])
+        choose(exporter.store, other, exported["id"])
 
 
 def edit(path: str, value: object) -> Callable[[Json], Json]:
@@ -171,19 +181,18 @@ SPOILED: dict[str, Callable[[Json], object]] = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("what", SPOILED)
-async def test_a_spoiled_pack_is_refused_and_nothing_of_it_is_kept(
-    court: Court, elsewhere: Store, exported: Json, what: str
+def test_a_spoiled_pack_is_refused_and_nothing_of_it_is_kept(
+    exporter: Court, elsewhere: Store, exported: Json, what: str
 ) -> None:
     spoiled = json.dumps(SPOILED[what](exported)).encode()
     with pytest.raises(PackError) as error:
-        bring(elsewhere, spoiled, court.document)
+        bring(elsewhere, spoiled, exporter.document)
 
     assert error.value.hint
     assert len(str(error.value)) < 300
     assert elsewhere.packs.all() == []
-    assert not elsewhere.documents.has(court.document.id)
+    assert not elsewhere.documents.has(exporter.document.id)
 
 
 @pytest.mark.parametrize(
@@ -199,26 +208,26 @@ async def test_a_spoiled_pack_is_refused_and_nothing_of_it_is_kept(
         b"NaN",
     ],
 )
-def test_what_is_no_json_is_refused(elsewhere: Store, court: Court, data: bytes) -> None:
+def test_what_is_no_json_is_refused(elsewhere: Store, exporter: Court, data: bytes) -> None:
     with pytest.raises(PackError):
-        bring(elsewhere, data, court.document)
+        bring(elsewhere, data, exporter.document)
 
 
-async def test_twice_the_same_question_is_refused_even_under_a_fitting_id(
-    court: Court, elsewhere: Store, exported: Json
+def test_twice_the_same_question_is_refused_even_under_a_fitting_id(
+    exporter: Court, elsewhere: Store, exported: Json
 ) -> None:
-    pack = court.store.packs.get(exported["id"])
+    pack = exporter.store.packs.get(exported["id"])
     twice = (*pack.questions, pack.questions[0])
     exported["questions"].append({**exported["questions"][0], "rank": len(twice)})
-    exported["id"] = pack_id(court.document.id, twice)
+    exported["id"] = pack_id(exporter.document.id, twice)
 
     with pytest.raises(PackError, match="twice"):
-        bring(elsewhere, exported, court.document)
+        bring(elsewhere, exported, exporter.document)
 
 
-async def test_what_a_later_version_adds_is_passed_over(court: Court, elsewhere: Store, exported: Json) -> None:
+def test_what_a_later_version_adds_is_passed_over(exporter: Court, elsewhere: Store, exported: Json) -> None:
     exported["license"] = "CC0"
-    brought = bring(elsewhere, exported, court.document).questions
+    brought = bring(elsewhere, exported, exporter.document).questions
     assert brought is not None
     assert brought.id == exported["id"]
 

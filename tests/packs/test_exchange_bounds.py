@@ -17,9 +17,8 @@ from redraft.errors import PackError
 from redraft.evaluators.reference.exchange import import_pack
 from redraft.readers.documents import parse
 
-SIZE = 63_000_000
+SIZE = 30_000_000
 LARGE: dict[str, Callable[[], bytes]] = {
-    "lists": lambda: b"[" + b"[]," * (SIZE // 3) + b"[]]",
     "objects": lambda: b"[" + b"{}," * (SIZE // 3) + b"{}]",
     "numbers": lambda: b'{"format":"redraft-pack","x":[' + b"0," * (SIZE // 2) + b"0]}",
     "levels": lambda: b"[" * SIZE,

@@ -11,7 +11,7 @@ import pytest
 
 from redraft import DraftConfig, JudgeConfig, Session, Store
 from redraft.domain import Document, KeyFacts
-from redraft.readers.documents import load
+from redraft.readers.documents import parse
 from redraft.report.history.results import Result
 from tests.support import SAMPLE
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 @dataclass(frozen=True)
 class Grown:
-    """The sample document with its key facts."""
+    """Three chapters of the sample document with their key facts."""
 
     store: Store
     document: Document
@@ -42,7 +42,7 @@ async def build(store: Store, document: Document) -> Result:
 
 @pytest.fixture(scope="module")
 def grown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grown]:
-    document = load(str(SAMPLE))
+    document = parse(SAMPLE.read_text("utf-8").partition("## Chapter 4")[0].encode(), name="three.md")
     with Store(tmp_path_factory.mktemp("own") / "redraft.db") as store:
         result = asyncio.run(build(store, document))
         assert result.run.judging is not None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redraft.domain import Pack
@@ -81,31 +81,23 @@ async def test_a_small_window_reads_a_stretch_in_parts_and_has_as_many_questions
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("given", [(9, 15), "9-15"])
-async def test_a_range_of_questions_holds_for_each_stretch(tmp_path: Path, given: object) -> None:
+async def test_a_range_of_questions_holds_for_each_stretch_and_stretches_are_about_equal(tmp_path: Path) -> None:
+    assert JudgeConfig(questions="9-15") == JudgeConfig(questions=(9, 15))  # type: ignore[arg-type]
     court = Court(tmp_path, document=island(400))
-    pack = await built(court, questions=given, stretch_tokens=4000)
+    pack = await built(court, questions="9-15", stretch_tokens=4000)
 
     sheets = court.asked("ask_document")
     assert len(sheets) > 1
     assert all("Write 9 to 15 questions" in sheet.text for sheet in sheets)
     assert len(pack.questions) == 15 * len(sheets)
+    lengths = [len(sheet.within("excerpt")) for sheet in sheets]
+    assert max(lengths) < 1.3 * min(lengths)
 
 
 @pytest.mark.parametrize("wrong", [0, 1001, (5, 4), (0, 3), "nine", "9-1001"])
 def test_what_is_no_number_of_questions_is_refused(wrong: Any) -> None:
     with pytest.raises(ValueError, match="questions"):
         JudgeConfig(questions=wrong)
-
-
-@pytest.mark.slow
-async def test_stretches_are_about_as_long_as_each_other(tmp_path: Path) -> None:
-    court = Court(tmp_path, document=island(160))
-    await built(court, stretch_tokens=4000)
-
-    lengths = [len(sheet.within("excerpt")) for sheet in court.asked("ask_document")]
-    assert len(lengths) > 1
-    assert max(lengths) < 1.3 * min(lengths)
 
 
 @pytest.mark.slow
@@ -119,9 +111,9 @@ async def test_the_number_grows_with_the_document_up_to_the_limit(tmp_path: Path
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("limit", [1, 3, 25])
+@pytest.mark.parametrize("limit", [1, 25])
 async def test_the_limit_is_the_users(tmp_path: Path, limit: int) -> None:
-    pack = await built(Court(tmp_path, document=island(3000)), questions=limit)
+    pack = await built(Court(tmp_path, document=island(1200)), questions=limit)
 
     assert len(pack.questions) == limit
 
@@ -168,13 +160,6 @@ async def test_what_the_ranking_passes_over_follows_in_the_order_of_the_document
     named = [3, 1] if order else []
     assert found[: len(named)] == named
     assert found[len(named) :] == sorted(found[len(named) :])
-
-
-@pytest.mark.slow
-async def test_the_pack_is_the_same_wherever_it_is_built(tmp_path: Path) -> None:
-    packs = [await built(Court(tmp_path / name, document=island(600))) for name in ("here", "there")]
-
-    assert packs[0] == packs[1]
 
 
 @pytest.mark.slow
@@ -283,6 +268,7 @@ PARTS = st.lists(st.integers(0, 9), min_size=1, max_size=40).map(sorted)
 
 
 @pytest.mark.slow
+@settings(max_examples=40)
 @given(parts=PARTS, wanted=st.integers(1, 50), data=st.data())
 def test_the_best_are_chosen_from_every_part(parts: list[int], wanted: int, data: st.DataObject) -> None:
     order = data.draw(st.permutations(range(len(parts))))
