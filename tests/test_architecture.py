@@ -36,6 +36,7 @@ RANKS: tuple[frozenset[str], ...] = (
             "domain",
             "errors",
             "events",
+            "fields",
             "files",
             "marks",
             "patterns",
@@ -200,7 +201,7 @@ def one_door(module: Module, modules: Modules) -> Iterator[str]:
     if module.path.startswith("builtin/"):
         return
     for each, target in own_imports(module, modules):
-        if is_within(target, f"{PACKAGE}.builtin") and target != f"{PACKAGE}.builtin.door":
+        if is_within(target, f"{PACKAGE}.builtin") and target != f"{PACKAGE}.builtin.facade":
             yield f"line {each.line}: imports {target}, and not from the built-in model's door"
 
 

@@ -1,20 +1,17 @@
-"""The door of the built-in model: what it can do for others, without loading what it is made of before that."""
+"""The interface of the built-in model; its parts are loaded when it is first used."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from redraft.builtin.identity import IDENTITY, VERSION
 from redraft.llm.base import Model
 from redraft.prompts.contract import Prompt
 from redraft.prompts.drafting import MERGE, MergeGiven
 from redraft.text.languages import is_foreign
 
-VERSION = 12
-"""Part of what identifies a stored answer: raise it with every change after which an answer may differ."""
-
-IDENTITY = f"extractive:{VERSION}"
-"""Who the built-in model is, in whatever its answers are known by."""
+__all__ = ["IDENTITY", "VERSION", "is_answered", "opened", "reads", "shortened"]
 
 
 def opened() -> Model:

@@ -10,7 +10,7 @@ from typing import Any, cast
 from pydantic import BaseModel
 
 from redraft.builtin import answers, decisions, draft, facts, questions, revise
-from redraft.builtin.facade import IDENTITY
+from redraft.builtin.identity import IDENTITY
 from redraft.domain import Usage
 from redraft.errors import ModelError
 from redraft.llm.base import Reply, Request, Sampling

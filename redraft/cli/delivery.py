@@ -1,12 +1,10 @@
-"""Where results go: standard output or files."""
+"""Where results go: standard output or files, and in which format."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -20,9 +18,6 @@ if TYPE_CHECKING:
     from redraft.domain import Document
     from redraft.lab.experiments.experiment import Experiment, ExperimentOutcome
     from redraft.report.tables import Report, Table
-
-if TYPE_CHECKING:
-    from redraft.report.outputs.formats import Format
 
 
 DONE, FAILED, SHORT = 0, 1, 3
@@ -74,7 +69,6 @@ def carry_out(experiment: Experiment[D, O], documents: Sequence[Document], desig
 
 def closed(complete: bool, stopped: BudgetError | None, *, done: bool, quiet: bool) -> int:
     """Say what is missing, and how to go on; returns the exit code."""
-    from redraft.cli.terminal import say
 
     if complete:
         return DONE
@@ -114,7 +108,6 @@ def show_plan(plan: Table, *, as_json: bool) -> int:
 
 def folder(output: str | None) -> Any:
     """The directory for the results, made before anything is spent on what shall go into it."""
-    from pathlib import Path
 
     if output is None:
         return None
@@ -128,10 +121,8 @@ def folder(output: str | None) -> Any:
 
 def deliver(report: Report, folder: Any, *, as_json: bool, quiet: bool) -> None:
     """Print the report; or write it to files, and print the lines that matter."""
-    from redraft.cli.terminal import say
     from redraft.cli.views.render import echo_json
     from redraft.lab.experiments.pictures import drawn
-    from redraft.sources import write
 
     files = report.files(drawn(report.name, report.tables)) if folder else {}
     for name, text in files.items():
@@ -142,98 +133,3 @@ def deliver(report: Report, folder: Any, *, as_json: bool, quiet: bool) -> None:
         click.echo(report.brief() if folder else report.to_markdown(), nl=False)
     if files and not quiet:
         say(f"{len(files)} files written to {folder}; report.md has all tables")
-
-
-def check_output(output: str | None) -> None:
-    """Refuse a file that cannot be written before anything is spent on what shall go into it."""
-    if output is None:
-        return
-    path = Path(output).expanduser()
-    if path.is_dir() or not path.parent.is_dir():
-        what = "it is a directory" if path.is_dir() else "its directory does not exist"
-        raise UsageError(f"it cannot be written: {what}", place=output)
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A file with its format, or stdout; with `as_json` stdout has the object for programs, whatever a file has."""
-
-    output: str | None
-    form: Format
-    as_json: bool = False
-
-    @property
-    def printed(self) -> Format | None:
-        """What stdout gets; None where a file gets all there is."""
-        if self.as_json:
-            return "json"
-        return None if self.output else self.form
-
-
-def target(output: str | None, form: Format | None, *, as_json: bool) -> Target:
-    """The target that the options name: what a file is called says its format, unless `--format` does."""
-    from redraft.report.outputs.formats import format_of
-
-    check_output(output)
-    if output is None:
-        _check_stdout(form, as_json=as_json)
-        return Target(None, form or "text", as_json or form == "json")
-    return Target(output, form or format_of(output), as_json)
-
-
-def _check_stdout(form: Format | None, *, as_json: bool) -> None:
-    if as_json and form not in (None, "json"):
-        raise UsageError(f"--json prints JSON, and --format {form} is another format", hint="write one to a file: -o")
-    if form == "docx":
-        raise UsageError("a .docx file is nothing to print", hint="name it with -o, as in -o summary.docx")
-    if form == "html" and sys.stdout.isatty():
-        raise UsageError("a page is nothing for a terminal", hint="name a file with -o, as in -o summary.html")
-
-
-Form = Literal["html", "markdown", "json"]
-_BY_SUFFIX: dict[str, Form] = {
-    ".html": "html",
-    ".htm": "html",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".json": "json",
-}
-# What a page would be taken for, and would not open.
-_OTHERS = frozenset({".docx", ".doc", ".odt", ".rtf", ".pdf", ".epub", ".xlsx", ".csv", ".tex", ".xml", ".jsonl"})
-
-form_options = options.grouped(
-    options.typed_option(
-        "--output", "-o", section="output", metavar="FILE", help="Write it there instead of to stdout."
-    ),
-    options.typed_option(
-        "--format",
-        "form",
-        section="output",
-        type=click.Choice(["html", "markdown", "json"]),
-        help="A page, Markdown, or all of it for programs; without it, as FILE is called, or else a page.",
-    ),
-)
-
-
-def form_of(form: Form | None, output: str | None, hint: str) -> Form:
-    """The form that is wanted. A terminal gets no page: the hint is a command that writes one to a file."""
-    suffix = Path(output or "").suffix.lower()
-    if form is None and suffix in _OTHERS:
-        raise UsageError(
-            f"{output}: this is written as a page, Markdown or JSON, and not as {suffix[1:].upper()}",
-            hint=f"a summary alone: redraft show RUN -o {output}" if suffix == ".docx" else hint,
-        )
-    wanted = form or _BY_SUFFIX.get(suffix, "html")
-    if output is None and wanted == "html" and sys.stdout.isatty():
-        raise UsageError("a page is nothing for a terminal", hint=hint)
-    return wanted
-
-
-def hand_over(text: str, holds: str, output: str | None, *, quiet: bool) -> None:
-    """Write it where it is wanted, and say what it contains."""
-    if output is None:
-        click.echo(text, nl=not text.endswith("\n"))
-        return
-    write(Path(output).expanduser(), text, "name another file with -o")
-    if not quiet:
-        say(f"written to {output}: {len(text.encode()) / 1000:,.0f} KB. {holds}")

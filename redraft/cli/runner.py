@@ -13,8 +13,8 @@ import click
 
 from redraft.cli import given as asked
 from redraft.cli import hints
-from redraft.cli.delivery import Target
 from redraft.cli.interrupts import told_of_termination
+from redraft.cli.output_files import Target
 from redraft.cli.review import reviewer
 from redraft.cli.terminal import say
 from redraft.cli.views.outcome import finish

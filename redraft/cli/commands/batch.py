@@ -11,9 +11,9 @@ import click
 
 from redraft.cli import delivery, judging, options
 from redraft.cli import given as asked_for
-from redraft.cli.delivery import check_output
 from redraft.cli.given import store_to_read
 from redraft.cli.interrupts import told_of_termination
+from redraft.cli.output_files import check_output
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import LISTED, CommandGroup, command
 from redraft.cli.terminal import json_text, reading, say

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from redraft.cli import options
-from redraft.cli.delivery import Form, check_output, form_of, form_options, hand_over
 from redraft.cli.given import store_to_read
+from redraft.cli.output_files import Form, check_output, form_of, form_options, hand_over
 from redraft.cli.sections import command
 
 if TYPE_CHECKING:

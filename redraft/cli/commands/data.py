@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import delivery, options
-from redraft.cli.delivery import check_output
+from redraft.cli.output_files import check_output
 from redraft.cli.sections import CommandGroup, command
 from redraft.cli.terminal import reading, say
 from redraft.errors import UsageError

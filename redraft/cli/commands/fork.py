@@ -8,7 +8,7 @@ import click
 
 from redraft.cli import given as asked
 from redraft.cli import judging, options
-from redraft.cli.delivery import target
+from redraft.cli.output_files import target
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 

@@ -12,7 +12,7 @@ import click
 
 from redraft.cli import given as asked
 from redraft.cli import judging, options
-from redraft.cli.delivery import check_output
+from redraft.cli.output_files import check_output
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import CommandGroup
 from redraft.cli.terminal import json_text, reading, say

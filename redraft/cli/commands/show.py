@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from redraft.cli import hints, options, terminal
-from redraft.cli.delivery import target
 from redraft.cli.given import store_to_read
+from redraft.cli.output_files import target
 from redraft.cli.sections import command
 from redraft.errors import UsageError
 

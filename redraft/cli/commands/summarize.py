@@ -8,7 +8,7 @@ import click
 
 from redraft.cli import given as asked
 from redraft.cli import judging, options
-from redraft.cli.delivery import target
+from redraft.cli.output_files import target
 from redraft.cli.presets import about_judging_alone, preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading, say
@@ -63,8 +63,8 @@ def summarize(sources: tuple[str, ...], output: str | None, form: Format | None,
     Several are read as one, and of each sentence it is known which of them it comes from.
     """
     reading(*sources, quiet=given["quiet"])
-    from redraft.cli.review import fill_form
     from redraft.cli.runner import carry_out
+    from redraft.cli.template_form import fill_form
     from redraft.runs.prepare import RunSpec
 
     to = target(output, form, as_json=given["as_json"])

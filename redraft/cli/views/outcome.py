@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from redraft.cli import hints
-from redraft.cli.delivery import Target
+from redraft.cli.output_files import Target, citing
 from redraft.cli.terminal import json_text, prose, say
 from redraft.cli.views import findings, history, render
 from redraft.cli.views.preferences import comparison_lines
@@ -25,7 +25,6 @@ from redraft.text.cleaning import one_line
 from redraft.text.places import place_of
 
 if TYPE_CHECKING:
-    from redraft.report.history.citations import Citations
     from redraft.store.store import Store
     from redraft.text.vectors import Encoder
 
@@ -63,17 +62,6 @@ def deliver(paper: Callable[[bool], Paper], content: object, target: Target, hin
         said = made(target.printed)
         assert isinstance(said, str), "a file of a word processor is not printed"
         click.echo(prose(said), nl=False)
-
-
-def citing(store: Store, encoder: Encoder | None = None) -> Callable[[str], Citations]:
-    """What finds the citations of the run that it is called with."""
-
-    def citations(run: str) -> Citations:
-        from redraft.report.history.citations import citations_of
-
-        return citations_of(store, run, encoder=encoder)
-
-    return citations
 
 
 _DONE, _SHORT = 0, 3

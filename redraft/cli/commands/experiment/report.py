@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from redraft.cli import options
-from redraft.cli.delivery import hand_over
+from redraft.cli.output_files import hand_over
 from redraft.cli.sections import command
 
 _EPILOG = """\b
@@ -30,7 +30,7 @@ def report(results: tuple[str, ...], output: str, quiet: bool) -> int:
 
     The page opens from a disk, without network.
     """
-    from redraft.cli.delivery import check_output
+    from redraft.cli.output_files import check_output
     from redraft.lab.experiments.published import read_results
     from redraft.report.pages.report import report_page
 
