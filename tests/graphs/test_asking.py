@@ -94,6 +94,17 @@ async def test_it_is_answered_by_numbers_and_words(bench: Bench) -> None:
     assert (result.run.status, result.run.stop_reason, left["stop"]) == ("done", "nothing_to_fix", "nothing_to_fix")
 
 
+async def test_a_draft_edited_by_hand_is_judged(bench: Bench) -> None:
+    graph = compiled()
+    async with bench.session() as session:
+        await graph.ainvoke({**bench.task, **REVIEWED}, thread(), context=session)
+        edited = {"edited": f"  {told(*range(1, 7))}\n"}
+        left = await graph.ainvoke(Command(resume=edited), thread(), context=session)
+        result = await session.result(left["run"])
+    assert (result.run.stop_reason, result.summary) == ("goals_met", told(*range(1, 7)))
+    assert result.rounds[1].reason == "edited by hand"
+
+
 WRONG = {
     "an unknown number": ({"drop": [9]}, "drop: there is no finding '9'; they are numbered from 1 to 5"),
     "an unknown id": ({"drop": ["none"]}, "drop: there is no finding 'none'"),

@@ -1,6 +1,6 @@
 """kill -9 while a draft is refined, then a resumption: the same outcome, and nothing is asked for twice.
 
-`tests/graphs/test_stops.py` stops before and after each single checkpoint, without a process.
+`tests/graphs/test_stops.py` stops after each single checkpoint, without a process.
 """
 
 from __future__ import annotations

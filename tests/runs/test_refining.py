@@ -257,10 +257,12 @@ async def test_what_was_tried_on_one_draft_may_be_tried_on_the_next(court: Open)
     ("reply", "reason"),
     [
         (POOR, "nothing was changed"),
+        (told(*range(1, 7)) + " It" + " goes" * 60 + " on.", "over the limit of 60"),
         ("", "empty"),
+        ("It breaks off in the", "does not end a sentence"),
         (Answer(refusal="I would rather not."), "I would rather not"),
     ],
-    ids=["the same", "empty", "refused"],
+    ids=["the same", "too long", "empty", "broken off", "refused"],
 )
 async def test_a_useless_revision_is_refused_and_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reply: Said, reason: str
