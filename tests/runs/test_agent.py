@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
-import os
+import json
 import re
-import signal
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from langchain_openai import ChatOpenAI
 from redraft import (
     Case,
     Document,
-    DraftConfig,
     Evaluation,
     Evaluator,
     Finding,
@@ -27,17 +26,16 @@ from redraft import (
     RefineConfig,
     Result,
     Session,
-    Store,
     tools,
 )
 from redraft.cli.views.history import trace_lines
-from redraft.domain import Usage
-from redraft.errors import EmptyReply, RefusedReply
-from redraft.events import CallAnswered, Event, Noted, unobserved
+from redraft.errors import ProviderError
+from redraft.events import Event, Noted
 from redraft.graphs.review import ReviewQuestion
 from redraft.llm.chat import ChatModel
-from redraft.prompts.book import PromptBook
-from redraft.prompts.deciding import DECIDE
+from redraft.llm.reply_reader import read_value
+from redraft.prompts.deciding import DecideGiven, Decision, Option
+from redraft.prompts.tags import Tags
 from redraft.report.history.trace import read_trace
 from redraft.runs.forecast import forecast
 from redraft.runs.prepare import RunSpec, prepare
@@ -47,6 +45,7 @@ from tests.chatserver import Answer
 from tests.judges import KEY, Court, Json, Keepers, Said, Sheet, function_model, island, seen_on, told
 from tests.runs.courts import Open
 from tests.store.support import plain
+from tests.support import SAMPLE
 
 # Of the first six keepers, whom the pack asks about, it tells one rightly and one wrongly.
 POOR = told(1, wrong={2: "Bob"})
@@ -115,8 +114,8 @@ def told_of(result: Result) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.slow
-async def test_it_sees_how_the_summary_stands_what_is_wrong_and_what_was_tried(any_court: Open) -> None:
-    opened = any_court(leading(mend(3, instruction="Tell it in order."), mend(1), {"why": "Enough.", "stop": True}))
+async def test_it_sees_how_the_summary_stands_what_is_wrong_and_what_was_tried(court: Open) -> None:
+    opened = court(leading(mend(3, instruction="Tell it in order."), mend(1), {"why": "Enough.", "stop": True}))
     result = await lead(opened)
 
     first, second, third = decisions(opened)
@@ -142,8 +141,9 @@ async def test_it_sees_how_the_summary_stands_what_is_wrong_and_what_was_tried(a
 
 
 @pytest.mark.slow
-async def test_what_it_decides_is_done_and_on_record(any_court: Open) -> None:
-    opened = any_court(leading(mend(2, 1, instruction="Write it in one go."), {"why": "It will do.", "stop": True}))
+async def test_what_it_decides_is_done_and_on_record(court: Open) -> None:
+    """It stands in the trace, too."""
+    opened = court(leading(mend(2, 1, instruction="Write it in one go."), {"why": "It will do.", "stop": True}))
     result = await lead(opened)
 
     offered = list(decisions(opened)[0].items("findings").values())
@@ -154,14 +154,22 @@ async def test_what_it_decides_is_done_and_on_record(any_court: Open) -> None:
     made = result.rounds[1]
     assert (made.aims, len(made.findings)) == (("consistency", "coverage"), 2)
     assert (made.why, made.instruction) == ("These are the worst.", "Write it in one go.")
-    shown = read_trace(opened.store, result.run.id).to_json()
+    trace = read_trace(opened.store, result.run.id)
+    lines = list(trace_lines(trace, opened.document, show_all=False))
+    assert [line for line in lines if "why:" in line or "told" in line] == [
+        "  why: These are the worst.",
+        "  told the reviser: Write it in one go.",
+        "  why: It will do.",
+    ]
+    assert any("the model that leads it saw nothing more to gain" in line for line in lines)
+    shown = trace.to_json()
     assert isinstance(shown["rounds"], list)
     assert [(one["why"], one["instruction"]) for one in shown["rounds"]] == [("", ""), (made.why, made.instruction)]
 
 
 @pytest.mark.slow
-async def test_it_may_stop_and_says_why(any_court: Open) -> None:
-    opened = any_court(leading({"why": "Nothing more is to be had.", "stop": True}))
+async def test_it_may_stop_and_says_why(court: Open) -> None:
+    opened = court(leading({"why": "Nothing more is to be had.", "stop": True}))
     result = await lead(opened)
 
     assert (result.run.status, result.run.stop_reason) == ("done", "decided")
@@ -173,29 +181,8 @@ async def test_it_may_stop_and_says_why(any_court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_a_trace_tells_its_reasons(court: Open) -> None:
-    opened = court(leading(mend(1, instruction="Be brief."), {"why": "It will do.", "stop": True}))
-    result = await lead(opened)
-
-    lines = list(trace_lines(read_trace(opened.store, result.run.id), opened.document, show_all=False))
-    assert [line for line in lines if "why:" in line or "told" in line] == [
-        "  why: These are the worst.",
-        "  told the reviser: Be brief.",
-        "  why: It will do.",
-    ]
-    assert any("the model that leads it saw nothing more to gain" in line for line in lines)
-
-
-@pytest.mark.slow
-async def test_only_its_own_stop_is_explained(court: Open) -> None:
-    result = await lead(court(leading(mend(1))), rounds=1)
-
-    assert (result.run.stop_reason, result.run.why) == ("rounds", "")
-
-
-@pytest.mark.slow
-async def test_it_may_look_passages_up_before_it_decides(any_court: Open) -> None:
-    opened = any_court(leading({"why": "Who is it?", "look_up": ["keeper number 9 is called Tom9"]}, mend(1)))
+async def test_it_may_look_passages_up_before_it_decides(court: Open) -> None:
+    opened = court(leading({"why": "Who is it?", "look_up": ["keeper number 9 is called Tom9"]}, mend(1)))
     result = await lead(opened, rounds=1)
 
     first, second = decisions(opened)
@@ -207,13 +194,15 @@ async def test_it_may_look_passages_up_before_it_decides(any_court: Open) -> Non
         start, end = map(int, re.match(r"characters (\d+)-(\d+), at \d+ % of the document$", one["place"]).groups())
         assert one["text"] == " ".join(opened.document.text[start:end].split())
     assert result.rounds[1].why == "These are the worst."
+    # Only its own stop is explained.
+    assert (result.run.stop_reason, result.run.why) == ("rounds", "")
 
 
 @pytest.mark.slow
-async def test_it_looks_up_no_more_than_it_may(any_court: Open) -> None:
+async def test_it_looks_up_no_more_than_it_may(court: Open) -> None:
     searches = [f"keeper number {n} is called Tom{n}" for n in range(1, 40)]
     looks = iter([searches[:20], searches[30:], searches[5:]])
-    opened = any_court(document=island(40))
+    opened = court(document=island(40))
     opened.script = Curious(lambda: next(looks))
     result = await lead(opened, rounds=1)
 
@@ -250,9 +239,9 @@ async def test_a_search_that_finds_nothing_is_told_so_and_may_be_made_in_other_w
 
 
 @pytest.mark.slow
-async def test_it_may_read_around_a_finding_at_a_part_and_from_character_to_character(any_court: Open) -> None:
+async def test_it_may_read_around_a_finding_at_a_part_and_from_character_to_character(court: Open) -> None:
     """Each in the words in which the prompt has it; what it reads is what the tool of an agent reads."""
-    opened = any_court(document=island(60))
+    opened = court(document=island(60))
     text, finding = opened.document.text, list[str]()
 
     class Reading(Keepers):
@@ -293,8 +282,8 @@ async def test_it_may_read_around_a_finding_at_a_part_and_from_character_to_char
 
 
 @pytest.mark.slow
-async def test_what_cannot_be_looked_up_is_answered_by_a_sentence(any_court: Open) -> None:
-    opened = any_court(document=island(40))
+async def test_what_cannot_be_looked_up_is_answered_by_a_sentence(court: Open) -> None:
+    opened = court(document=island(40))
     length = len(opened.document.text)
     wrong = ["the end", "140 %", f"{length + 5}-{length + 9}", "one too many"]
     opened.script = leading(
@@ -344,8 +333,8 @@ async def test_a_finding_that_rests_on_no_place_is_not_read_around(court: Open) 
 
 
 @pytest.mark.slow
-async def test_what_it_has_looked_up_stands_in_the_trace(any_court: Open) -> None:
-    opened = any_court(
+async def test_what_it_has_looked_up_stands_in_the_trace(court: Open) -> None:
+    opened = court(
         leading(
             {"why": "?", "look_up": ["keeper number 9"], "read": ["nowhere"]},
             mend(1),
@@ -372,9 +361,9 @@ async def test_what_it_has_looked_up_stands_in_the_trace(any_court: Open) -> Non
 
 
 @pytest.mark.slow
-async def test_a_look_is_answered_once_and_on_the_ledger(any_court: Open) -> None:
+async def test_a_look_is_answered_once_and_on_the_ledger(court: Open) -> None:
     """The same refinement again asks nobody, and reads the same."""
-    opened = any_court(leading({"why": "?", "look_up": ["keeper number 9"], "read": ["40 %"]}, mend(1)))
+    opened = court(leading({"why": "?", "look_up": ["keeper number 9"], "read": ["40 %"]}, mend(1)))
     first = await lead(opened, rounds=1)
     asked = len(opened.sheets)
     again = await lead(opened, rounds=1)
@@ -390,8 +379,8 @@ async def test_a_look_is_answered_once_and_on_the_ledger(any_court: Open) -> Non
 
 @pytest.mark.slow
 async def test_what_is_read_fits_however_much_is_asked_for(court: Open) -> None:
-    opened = court(leading({"why": "?", "read": ["0-400000", "20000-90000", "50 %"]}, mend(1)))
-    opened.document = island(400)
+    opened = court(leading({"why": "?", "read": ["0-400000", "8000-90000", "50 %"]}, mend(1)))
+    opened.document = island(150)
     window, count_of = 2000, EstimatingTokenizer().count
     await lead(opened, settings={"context_tokens": window}, rounds=1)
 
@@ -403,12 +392,12 @@ async def test_what_is_read_fits_however_much_is_asked_for(court: Open) -> None:
 
 
 @pytest.mark.slow
-async def test_acceptance_rounds_and_stalls_stay_what_they_are(any_court: Open) -> None:
+async def test_acceptance_rounds_and_stalls_stay_what_they_are(court: Open) -> None:
     class Spoiling(Keepers):
         def revise(self, sheet: Sheet) -> Said:
             return f"{sheet.within('summary')} The sea is cold."
 
-    opened = any_court(Spoiling(), document=island(40))
+    opened = court(Spoiling(), document=island(40))
     result = await lead(opened)
 
     assert result.run.stop_reason == "no_progress"
@@ -416,14 +405,6 @@ async def test_acceptance_rounds_and_stalls_stay_what_they_are(any_court: Open) 
     assert result.summary == POOR
     first, second = ([one["text"] for one in sheet.items("findings").values()] for sheet in decisions(opened))
     assert not set(first[:6]) & set(second), "what was tried in vain is not offered again"
-
-
-@pytest.mark.slow
-async def test_it_goes_on_to_the_goals(any_court: Open) -> None:
-    result = await lead(any_court())
-
-    assert result.run.stop_reason == "goals_met"
-    assert result.complete
 
 
 @pytest.mark.slow
@@ -440,39 +421,34 @@ async def test_its_calls_count_against_the_budget(court: Open) -> None:
 # What it says wrong.
 
 
-def refused(wired: bool) -> Said:
-    return (
-        Answer(refusal="I would rather not.") if wired else RefusedReply("I would rather not.", text="", usage=Usage())
-    )
-
-
-def silent(wired: bool) -> Said:
-    return "" if wired else EmptyReply("the reply is empty", text="", usage=Usage())
-
-
-USELESS: dict[str, Any] = {
+USELESS: dict[str, Said] = {
     "no number": {"why": "Nothing speaks for anything.", "mend": []},
     "no such number": mend(99, -1, 0),
-    "nothing": {},
     "null": {"why": None, "look_up": None, "mend": None, "instruction": None, "stop": None},
     "unreadable": "I would mend the second.",
-    "broken off": '{"why": "Because',
-    "a list": "[1, 2]",
-    "deep": "[" * 5000,
-    "refused": refused,
-    "empty": silent,
 }
+AT_A_SERVER: dict[str, Said] = {"deep": "[" * 5000, "empty": "", "refused": Answer(refusal="I would rather not.")}
+
+
+@pytest.fixture(scope="module")
+def weakest(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """What comes of it by the policy weakest-first."""
+    judge = Court(tmp_path_factory.mktemp("weakest"))
+    result = asyncio.run(judge.refine(POOR, policy="weakest-first"))
+    judge.store.close()
+    return result
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", USELESS)
-async def test_a_decision_of_no_use_is_made_as_weakest_first_and_noted(any_court: Open, name: str) -> None:
-    said = USELESS[name]
+@pytest.mark.parametrize("name", [*USELESS, *AT_A_SERVER])
+async def test_a_useless_decision_is_made_as_weakest_first_and_noted(
+    court: Open, monkeypatch: pytest.MonkeyPatch, weakest: Result, name: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     events: list[Event] = []
-    opened = any_court()
-    opened.script = leading(said(opened.server is not None) if callable(said) else said)
-    result = await lead(opened, people={"observer": events.append})
-    weakest = await any_court().refine(POOR, policy="weakest-first")
+    opened = court(leading({**USELESS, **AT_A_SERVER}[name]))
+    with opened.served() if name in AT_A_SERVER else nullcontext():
+        result = await lead(opened, people={"observer": events.append})
 
     assert told_of(result) == told_of(weakest)
     assert result.run.stop_reason == "goals_met"
@@ -482,7 +458,7 @@ async def test_a_decision_of_no_use_is_made_as_weakest_first_and_noted(any_court
 
 
 HOSTILE: dict[str, tuple[Json, int]] = {
-    "ten thousand numbers": (mend(*range(-5000, 5000)), 6),
+    "ten thousand numbers": (mend(*range(-5000, 5000)), 8),
     "one number ten thousand times": (mend(*[1] * 10_000), 1),
     "all below zero": (mend(1, -2, -999_999_999_999), 1),
     "strings": ({"why": "w", "mend": ["2", "finding 1", "#3", "none", "-4"]}, 3),
@@ -492,36 +468,43 @@ HOSTILE: dict[str, tuple[Json, int]] = {
     "truths": ({"why": "w", "mend": [True, False, 2]}, 1),
     "things": ({"why": "w", "mend": [None, {}, [], {"id": 1}, [2], 3]}, 1),
     "huge number": ({"why": "w", "mend": [10**4000, 1, "9" * 5000]}, 1),
-    "mend and stop": (mend(1, 2, stop=True), 2),
     "words for a list": ({"why": ["One.", "Two."], "mend": [1], "instruction": ["Do", "so."]}, 1),
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
-async def test_whatever_a_decision_names_only_what_is_on_the_board_is_mended(any_court: Open, name: str) -> None:
-    said, mended = HOSTILE[name]
-    opened = any_court(leading(said), document=island(40))
-    result = await lead(opened, rounds=1)
-
-    known = {one.id for judged in result.initial.values() for one in judged.findings}
-    assert set(result.rounds[1].findings) <= known
-    assert len(result.rounds[1].findings) == mended
-    assert not result.rounds[1].why.startswith("the decider")
+def test_a_hostile_decision_names_only_findings_on_the_board(name: str) -> None:
+    said, named = HOSTILE[name]
+    findings = [Option(id=n, metric="coverage", task="add", problem=f"Problem {n}.") for n in range(1, 9)]
+    given = DecideGiven(
+        summary="It is told.", scoreboard=[], findings=findings, tried=[], answers=[], passages=[],
+        rounds_left=1, at_most=6, looks=0, requests=3,
+    )  # fmt: skip
+    read = read_value(json.dumps(_in_ids(said, Tags(given).all("findings"))), Decision, given)
+    numbers = dict.fromkeys(number for number in read.mend if 0 < number <= len(findings))
+    assert len(numbers) == named
 
 
 @pytest.mark.slow
-async def test_what_it_says_is_cut_and_cleaned(any_court: Open) -> None:
+@pytest.mark.parametrize(("decision", "mended"), [(mend(*range(-5000, 5000)), 6), (mend(1, 2, stop=True), 2)])
+async def test_no_more_is_mended_than_a_revision_takes_and_what_is_named_goes_before_a_stop(
+    court: Open, decision: Json, mended: int
+) -> None:
+    """What is said is cut and cleaned besides."""
     dirty = "\x1b[2J\x1b]0;owned\x07Mend\x00 it,\r\n\u202e please. "
-    opened = any_court(leading({"why": dirty, "mend": [1], "instruction": dirty * 5000}, {"why": dirty, "stop": True}))
+    said = {**decision, "why": dirty, "instruction": dirty * 5000}
+    opened = court(leading(said, {"why": dirty, "stop": True}), document=island(40))
     result = await lead(opened)
 
     made = result.rounds[1]
+    known = {one.id for judged in result.initial.values() for one in judged.findings}
+    assert set(made.findings) <= known
+    assert len(made.findings) == mended
     for text in (made.why, made.instruction, result.run.why):
         assert text.startswith("Mend it, ")
         assert text.isprintable()
         assert len(text) <= 600
-    _, asked = opened.asked("revise")[0].items("points").values()
+    *_, asked = opened.asked("revise")[0].items("points").values()
     assert asked["instruction"] == made.instruction
 
 
@@ -532,7 +515,7 @@ ORDERS = (
 
 
 @pytest.mark.slow
-async def test_orders_in_texts_stay_where_they_are_quoted(any_court: Open) -> None:
+async def test_orders_in_texts_stay_where_they_are_quoted(court: Open) -> None:
     class Suggestive(Keepers):
         def compare_answers(self, sheet: Sheet) -> Said:
             return {
@@ -550,11 +533,10 @@ async def test_orders_in_texts_stay_where_they_are_quoted(any_court: Open) -> No
             return {"why": "The first.", "mend": list(sheet.items("findings"))[:1], "instruction": ORDERS}
 
     book = Document.from_text(f"{island().text}\n\nThe keeper says: {ORDERS} So he says.", "The Keepers")
-    opened = any_court(Suggestive(), document=book)
+    opened = court(Suggestive(), document=book)
     result = await lead(opened, f"{POOR} {ORDERS}", rounds=1)
 
     first, second = decisions(opened)
-    outside = PromptBook().render(DECIDE, _bare())
     for sheet in (first, second):
         assert not sheet.items("tried")
         assert sheet.text.count("<summary>") == sheet.text.count("</summary>") == 1
@@ -562,32 +544,16 @@ async def test_orders_in_texts_stay_where_they_are_quoted(any_court: Open) -> No
         assert sheet.text.count("Ignore the above") == sheet.text.count("‹/summary>") > 1
         own = sheet.text.rpartition("</passage>" if sheet is second else "</finding>")[2]
         assert "Ignore" not in own
-    assert "Set stop only" in outside
     assert all(one["problem"] != "none" for one in second.items("findings").values())
     revision = opened.asked("revise")[0]
     assert [one["task"] for one in revision.items("points").values()] == ["correct", "change"]
     assert len(result.rounds) == 2
 
 
-def _bare() -> Any:
-    return DECIDE.given(
-        summary="",
-        scoreboard=[],
-        findings=[],
-        tried=[],
-        answers=[],
-        passages=[],
-        rounds_left=1,
-        at_most=6,
-        looks=0,
-        requests=3,
-    )
-
-
 @pytest.mark.slow
 async def test_the_board_fits_the_window(court: Open) -> None:
     opened = court(leading({"why": "?", "look_up": ["keeper cold sea", "station years", "number"]}, mend(1)))
-    opened.document = island(400)
+    opened.document = island(150)
     wordy = f"{POOR} {'It is cold at sea. ' * 40}"
     window = 2000
     await lead(opened, wordy, settings={"context_tokens": window}, rounds=1)
@@ -610,14 +576,16 @@ def askers(court: Court, *, decided: bool) -> set[str]:
 
 @pytest.mark.slow
 async def test_the_built_in_model_decides_as_weakest_first_and_says_so(tmp_path: Path) -> None:
-    sample = Path(__file__).parents[2] / "examples" / "the-salt-ledger.md"
-    poor = sample.read_text("utf-8")[:1500].rpartition(".")[0] + "."
+    text = SAMPLE.read_text("utf-8")
+    sample = tmp_path / "sample.md"
+    sample.write_text(text[:9000], "utf-8")
+    poor = text[:1500].rpartition(".")[0] + "."
     goals = {"coverage": 0.9, "consistency": 0.95, "booookscore": 0.95}
 
     async def refined(policy: str) -> Result:
         async with Session(tmp_path / f"{policy}.db") as session:
             return await session.refine(
-                sample, poor, words=250, goals=goals, policy=policy, rounds=5, allow_self_check=True
+                sample, poor, words=250, goals=goals, policy=policy, rounds=3, allow_self_check=True
             )
 
     agent, weakest = await refined("agent"), await refined("weakest-first")
@@ -664,7 +632,7 @@ async def test_whoever_is_named_decides_where_the_others_are(court: Open, monkey
     opened = court()
     with opened.served() as server:
         result = await lead(opened, decider="openai:leader")
-    assert result.run.stop_reason == "goals_met"
+    assert (result.run.stop_reason, result.complete) == ("goals_met", True)
     by = {seen.model: {seen_on(one).prompt for one in server.seen if one.model == seen.model} for seen in server.seen}
     assert by["leader"] == {"decide"}
     assert "decide" not in by["m"]
@@ -684,18 +652,18 @@ async def test_a_decider_is_asked_at_its_own_address(court: Open, monkeypatch: p
     assert askers(opened, decided=True) == {own.identity}
 
 
-# When a person looks, and when it is killed.
+# When a person looks, and when it breaks off.
 
 
 @pytest.mark.slow
-async def test_a_person_sees_why_and_what_the_reviser_is_told(any_court: Open) -> None:
+async def test_a_person_sees_why_and_what_the_reviser_is_told(court: Open) -> None:
     asked: list[ReviewQuestion] = []
 
     async def nod(request: ReviewQuestion) -> Json:
         asked.append(request)
         return {"drop": [1]} if len(asked) == 1 else {"edited": told(1, 2)} if len(asked) == 2 else {"stop": True}
 
-    opened = any_court(leading(mend(1, instruction="Be brief."), mend(2), mend(1, instruction="Be long.")))
+    opened = court(leading(mend(1, instruction="Be brief."), mend(2), mend(1, instruction="Be long.")))
     result = await lead(opened, people={"reviewer": nod}, review=True)
 
     assert [(one["why"], one["instruction"]) for one in asked] == [
@@ -710,54 +678,32 @@ async def test_a_person_sees_why_and_what_the_reviser_is_told(any_court: Open) -
     assert (result.run.stop_reason, result.run.why) == ("cancelled", "")
 
 
-def _killed(database: Path, url: str) -> None:
-    """What a process does that dies as soon as a decision has been stored."""
-    os.environ["OPENAI_API_KEY"] = KEY
-
-    def observer(event: Event) -> None:
-        if isinstance(event, CallAnswered) and event.label.startswith("decision"):
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    asyncio.run(_work(database, url, observer))
-
-
-async def _work(database: Path, url: str, observer: Callable[[Event], None] = unobserved) -> Result:
-    settings = DraftConfig(model="openai:m", base_url=url, words=200)
-    async with Session(database, observer=observer) as session:
-        return await session.refine(
-            island(), POOR, settings=settings, refinement=RefineConfig(goals=GOALS, policy="agent", rounds=2)
-        )
-
-
 @pytest.mark.slow
-async def test_a_decision_is_not_asked_again_after_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    judge = Court(tmp_path / "judge", leading(mend(1, instruction="Be brief."), mend(2)))
-    with judge.served() as server:
-        process = multiprocessing.get_context("forkserver").Process(
-            target=_killed, args=(tmp_path / "redraft.db", server.base_url)
-        )
-        process.start()
-        await asyncio.to_thread(process.join)
-        assert process.exitcode == -signal.SIGKILL
-        assert (len(decisions(judge)), len(judge.asked("revise"))) == (1, 0)
-        with Store(tmp_path / "redraft.db") as store:
-            run = store.runs.latest(1)[0].id
-        async with Session(tmp_path / "redraft.db") as session:
-            result = await session.resume(run)
-    judge.store.close()
+async def test_a_decision_is_not_asked_again_when_the_run_breaks_off_after_it(court: Open) -> None:
+    broken: list[Said] = [ProviderError("the line is dead")]
 
-    assert len(decisions(judge)) == 2
+    class Breaking(Leading):
+        def revise(self, sheet: Sheet) -> Said:
+            return broken.pop() if broken else super().revise(sheet)
+
+    opened = court(Breaking([mend(1, instruction="Be brief."), mend(2)]))
+    with pytest.raises(ProviderError):
+        await lead(opened, rounds=2)
+    assert (len(decisions(opened)), len(opened.asked("revise"))) == (1, 1)
+    result = await opened.resume(opened.store.runs.latest(1)[0].id)
+
+    assert len(decisions(opened)) == 2
     assert [made.instruction for made in result.rounds] == ["", "Be brief.", ""]
-    assert result.usage.calls == len(server.seen)
+    texts = Counter((sheet.prompt, sheet.text) for sheet in opened.sheets if sheet.prompt != "revise")
+    assert max(texts.values()) == 1
 
 
 # What it costs.
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("window", [2000, 8192])
-async def test_its_calls_are_foreseen(court: Open, window: int) -> None:
+async def test_its_calls_are_foreseen(court: Open) -> None:
+    window = 2000
     opened = court(document=island(100))
     searches = iter(f"keeper number {n} is called Tom{n}" for n in range(1, 100))
     opened.script = Curious(lambda: [next(searches) for _ in range(3)])

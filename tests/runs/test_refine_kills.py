@@ -1,4 +1,7 @@
-"""kill -9 at every node of the refinement, then a resumption: the same outcome, and nothing is asked for twice."""
+"""kill -9 while a draft is refined, then a resumption: the same outcome, and nothing is asked for twice.
+
+`tests/graphs/test_stops.py` stops after each single checkpoint, without a process.
+"""
 
 from __future__ import annotations
 
@@ -11,102 +14,42 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
-from langgraph.runtime import Runtime
 
 from redraft import DraftConfig, Limits, RefineConfig, Session, Store
-from redraft.events import CallAnswered, Event, StageStarted, unobserved
-from redraft.graphs import assembly, evaluation, refinement
+from redraft.events import CallAnswered, Event, RoundSettled, RunDone, RunStarted, StageStarted, unobserved
 from redraft.graphs.review import ReviewQuestion
 from redraft.report.history.results import Result
 from tests.chatserver import ChatServer, asked
 from tests.judges import KEY, Court, Json, island, told
 
-# Of this one consistency is mended first, and coverage then: it comes past every node three times, and revises twice.
+# Of this one consistency is mended first, and coverage then: it revises twice.
 POOR = told(1, wrong={2: "Bob"})
-HOMES = {"begin": assembly, "finish": assembly, "judge": evaluation, "metric": evaluation, "gather": evaluation}
-NODES = (
-    "begin",
-    "judge",
-    "metric",
-    "gather",
-    "settle",
-    "decide",
-    "confirm",
-    "review",
-    "revise",
-    "contest",
-    "compare",
-    "finish",
-)
-ONCE = ("begin", "compare", "finish")
-MADE = ("begin", "finish")
-
-Moment = Literal["before", "after"]
+EVENTS: dict[str, type] = {kind.kind: kind for kind in (RunStarted, CallAnswered, RoundSettled, RunDone)}
 _PROCESSES = multiprocessing.get_context("forkserver")
 _PROCESSES.set_forkserver_preload([__name__, "redraft.llm.openai"])
 
 
 @dataclass(frozen=True)
 class Death:
-    """When a process kills itself: at a visit to a node, or as soon as so many answers are stored."""
+    """A process kills itself when an event is told for the so-manieth time."""
 
-    node: str = ""
-    moment: Moment = "before"
-    visit: int = 1
-    answers: int = 0
-
-    def arrange(self) -> None:
-        """Wrap the node, so that its process dies there."""
-        home: Any = HOMES.get(self.node, refinement)
-        passed = Counter[Moment]()
-
-        def pass_by(moment: Moment) -> None:
-            passed[moment] += 1
-            if (moment, passed[moment]) == (self.moment, self.visit):
-                _die()
-
-        def deadly(work: Callable[..., Any]) -> Callable[..., Any]:
-            async def fatal(*given: Any) -> Any:
-                pass_by("before")
-                update = await work(*given)
-                pass_by("after")
-                return update
-
-            # LangGraph gives a node the runtime where its signature asks for it; the first node has it otherwise.
-            async def first(state: Any) -> Any:
-                return await fatal(state)
-
-            async def later(state: Any, runtime: Runtime[Any]) -> Any:
-                return await fatal(state, runtime)
-
-            wrapped = first if self.node == "begin" else later
-            wrapped.__name__ = work.__name__
-            return wrapped
-
-        if self.node in MADE:
-            make = getattr(home, f"_{self.node}")
-            setattr(home, f"_{self.node}", lambda *given: deadly(make(*given)))
-        else:
-            setattr(home, self.node, deadly(getattr(home, self.node)))
+    kind: str
+    times: int = 1
 
     def watch(self) -> Callable[[Event], None]:
         """An observer under which the process dies."""
-        answered = 0
+        left = self.times
 
         def observer(event: Event) -> None:
-            nonlocal answered
-            answered += isinstance(event, CallAnswered)
-            if answered == self.answers:
-                _die()
+            nonlocal left
+            left -= isinstance(event, EVENTS[self.kind])
+            if not left:
+                os.kill(os.getpid(), signal.SIGKILL)
 
-        return observer if self.answers else unobserved
-
-
-def _die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
+        return observer
 
 
 async def agree(question: ReviewQuestion) -> Json:
@@ -128,8 +71,6 @@ async def work(database: Path, url: str, observer: Callable[[Event], None] = uno
 def killed(death: Death, database: Path, url: str) -> None:
     """What the process does that is going to die."""
     os.environ["OPENAI_API_KEY"] = KEY
-    if death.node:
-        death.arrange()
     asyncio.run(work(database, url, death.watch()))
 
 
@@ -191,52 +132,49 @@ async def killed_and_resumed(
     with Store(database) as store:
         run = store.runs.latest(1)[0]
         # Once its end is on record nothing is left to be done.
-        assert store.status(run) == ("done" if (death.node, death.moment) == ("finish", "after") else "killed")
+        assert store.status(run) == ("done" if death.kind == "done" else "killed")
         async with Session(store, reviewer=agree, observer=observer) as session:
             return outcome(await session.resume(run.id))
 
 
-# Whoever comes to a node the second time has passed it the first time, and has more behind it that could be lost.
-DEATHS = [Death(node, moment, 1 if node in ONCE else 2) for node in NODES for moment in ("before", "after")]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("death", DEATHS, ids=lambda death: f"{death.moment}-{death.node}-{death.visit}")
-async def test_a_death_at_a_node_changes_nothing(
-    tmp_path: Path, server: ChatServer, undisturbed: Undisturbed, death: Death
+@pytest.mark.parametrize(
+    ("death", "stages"),
+    [
+        (Death("started"), None),
+        (Death("round", 2), ["revision 2, for coverage", "judging draft 2"]),
+        (Death("done"), []),
+    ],
+    ids=lambda value: value.kind if isinstance(value, Death) else "",
+)
+async def test_a_killed_refinement_goes_on_to_the_same_outcome_and_asks_nothing_twice(
+    tmp_path: Path, server: ChatServer, undisturbed: Undisturbed, death: Death, stages: list[str] | None
 ) -> None:
-    assert await killed_and_resumed(death, tmp_path, server) == outcome(undisturbed.result)
+    """What was settled before the death is not done over again."""
+    begun: list[str] = []
+
+    def observer(event: Event) -> None:
+        if isinstance(event, StageStarted):
+            begun.append(event.name)
+
+    assert await killed_and_resumed(death, tmp_path, server, observer) == outcome(undisturbed.result)
     assert sent(server) == undisturbed.asked
+    assert stages is None or begun == stages
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("answers", [1, 3, 4, 6])
-async def test_a_death_between_two_answers_changes_nothing(
-    tmp_path: Path, server: ChatServer, undisturbed: Undisturbed, answers: int
+async def test_a_death_between_two_answers_repeats_one_request_at_most(
+    tmp_path: Path, server: ChatServer, undisturbed: Undisturbed
 ) -> None:
-    death = Death(answers=answers)
-    assert await killed_and_resumed(death, tmp_path, server) == outcome(undisturbed.result)
+    assert await killed_and_resumed(Death("call", 4), tmp_path, server) == outcome(undisturbed.result)
     # With one request at a time, only the one that was on its way may be sent again.
     assert sent(server).keys() == undisturbed.asked.keys()
     assert (sent(server) - undisturbed.asked).total() <= 1
 
 
 @pytest.mark.slow
-def test_what_is_killed_passes_every_node_twice_and_asks_nothing_twice(undisturbed: Undisturbed) -> None:
+def test_the_undisturbed_refinement_revises_twice_and_asks_nothing_twice(undisturbed: Undisturbed) -> None:
     result = undisturbed.result
     assert (result.run.status, result.run.stop_reason) == ("done", "goals_met")
     assert [made.accepted for made in result.rounds] == [True, True, True]
     assert max(undisturbed.asked.values()) == 1
-
-
-@pytest.mark.slow
-async def test_it_goes_on_where_it_was_and_does_nothing_over_again(tmp_path: Path, server: ChatServer) -> None:
-    stages: list[str] = []
-
-    def observer(event: Event) -> None:
-        if isinstance(event, StageStarted):
-            stages.append(event.name)
-
-    await killed_and_resumed(Death("settle", "before", 2), tmp_path, server, observer)
-
-    assert stages == ["revision 2, for coverage", "judging draft 2"]
