@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -113,11 +113,11 @@ Modules = dict[str, Module]
 
 def own_imports(module: Module, modules: Modules) -> Iterator[tuple[Import, str]]:
     """The modules of the package that `module` imports: of `from a.b import c`, `a.b.c` if that is a module."""
-    for each in module.imports:
-        if each.target in modules and each.target != module.name:
-            deeper = [other.target for other in module.imports if other.line == each.line and other.target in modules]
-            if not any(other.startswith(f"{each.target}.") for other in deeper):
-                yield each, each.target
+    own = [each for each in module.imports if each.target in modules]
+    for each in own:
+        deeper = any(other.line == each.line and other.target.startswith(f"{each.target}.") for other in own)
+        if each.target != module.name and not deeper:
+            yield each, each.target
 
 
 def unit(name: str) -> str:
@@ -231,7 +231,6 @@ def cycle(modules: Modules) -> list[str]:
     return []
 
 
-@cache
 def package() -> Modules:
     paths = sorted((ROOT / PACKAGE).rglob("*.py"))
     found = [Module(path.relative_to(ROOT / PACKAGE).as_posix(), path.read_text("utf-8")) for path in paths]
@@ -245,37 +244,27 @@ def made_up(**sources: str) -> Modules:
     return {module.name: module for module in found}
 
 
-@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.slow
-def test_the_package_keeps_to_the_rule(rule: str) -> None:
+def test_the_package_keeps_to_every_rule() -> None:
     modules = package()
     assert len(modules) > 30
-    assert [f"{m.path}: {what}" for m in modules.values() for what in RULES[rule](m, modules)] == []
-
-
-@pytest.mark.slow
-def test_no_module_needs_itself() -> None:
-    assert cycle(package()) == []
+    assert [f"{m.path}: {what}" for m in modules.values() for rule in RULES.values() for what in rule(m, modules)] == []
+    assert cycle(modules) == [], "no module needs itself"
+    used = {
+        name
+        for module in modules.values()
+        for each in module.imports
+        for name in allowed_late(module.path)
+        if each.late and is_within(each.target, name)
+    }
+    assert {name for _, name in LATE_IMPORTS} == used, "an entry that nothing needs any more is taken off the list"
+    assert len(LATE_IMPORTS) <= 12
 
 
 def test_every_module_has_its_place() -> None:
     known = {name for units in RANKS for name in units if name}
     folders = {path.name for path in (ROOT / PACKAGE).iterdir() if path.is_dir() and path.name != "__pycache__"}
     assert folders <= known, "a new folder needs a rank"
-
-
-@pytest.mark.slow
-def test_the_list_of_late_imports_only_becomes_shorter() -> None:
-    modules = {module.path: module for module in package().values()}
-    used = {
-        name
-        for path, module in modules.items()
-        for each in module.imports
-        for name in allowed_late(path)
-        if each.late and is_within(each.target, name)
-    }
-    assert {name for _, name in LATE_IMPORTS} == used, "an entry that nothing needs any more is taken off the list"
-    assert len(LATE_IMPORTS) <= 12
 
 
 DOC = '"""Something."""\n'

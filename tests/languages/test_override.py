@@ -191,7 +191,6 @@ def test_it_holds_for_what_is_drafted_and_traced(command: Inside) -> None:
         (("keyfacts", "latin.txt"), 0),
         (("pack", "build", "latin.txt"), 0),
         (("compare", "latin.txt", "of-latin.txt", "latin.txt"), 3),
-        (("batch", "run", "latin.txt", "--name", "one", "--refine", "--allow-self-check"), 3),
     ],
 )
 @pytest.mark.slow

@@ -15,6 +15,7 @@ import pytest
 
 from redraft.cli.terminal import json_text
 from tests.chatserver import ChatServer, Fault
+from redraft.text.cleaning import one_line
 from tests.command import Command
 
 # Sets the title, writes the clipboard, moves and colours, in C0, in C1, unended; rings; turns the line around.
@@ -108,7 +109,7 @@ def test_what_a_database_holds_is_words_and_escaped_in_json(command: Command) ->
         assert harm_in(shown) == [], arguments
     listed = command.run("runs", "--json")
     assert harm_in(listed.out.encode()) == []
-    assert listed.json["runs"][0]["title"] == EVIL
+    assert listed.json["runs"][0]["title"] == one_line(EVIL)
 
 
 def test_json_has_escapes_for_what_nobody_sees() -> None:

@@ -8,7 +8,6 @@ import json
 import random
 import sqlite3
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import pytest
 
 from redraft.domain import Usage
-from redraft.errors import BudgetError, ModelError
+from redraft.errors import BudgetError, ModelError, TransientError
 from redraft.llm.base import Complaint, Reply, Request, Sampling
 from redraft.llm.budget import Budget
 from redraft.llm.chat import Mode
@@ -32,7 +31,6 @@ from tests.store.support import started
 from tests.vocabularies import true_vocabulary
 
 PRICE = Price(prompt=1, completion=4)
-KINDS = ("drop", "drop_midway", "html", "malformed", "no_choices", "status")
 
 
 @contextmanager
@@ -53,7 +51,7 @@ def billed(server: ChatServer) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["drop", "malformed", "status"])
 async def test_what_is_lost_on_the_way_is_never_billed_above_the_limit(desk: Desk, kind: Any) -> None:
     rng, run, limit = random.Random(kind), begin_run(desk.store), 0.02
 
@@ -112,7 +110,7 @@ async def test_nobody_at_the_address_costs_nothing(desk: Desk) -> None:
     run, server = begin_run(desk.store), ChatServer()
     server.base_url = "http://127.0.0.1:9/v1"
     async with desk.at(server, run=run, price=PRICE) as model:
-        with pytest.raises(ModelError):
+        with pytest.raises(TransientError, match=r"(?i)connect"):
             await model.ask(story())
     assert set(desk.outcomes()) == {"unreached"}
     assert desk.store.calls.totals(run).lost == 0
@@ -175,77 +173,82 @@ async def test_what_goes_out_is_no_longer_than_it_is_counted_at(desk: Desk, text
         assert sent + 100 <= model._most_in(request)
 
 
-_ASKING = """
-import asyncio, sys
-from pathlib import Path
-from redraft.llm.budget import Budget
-from redraft.llm.rate_limiter import Limiter
-from redraft.store.store import Store
-import pytest
-from tests.chatserver import ChatServer
-from tests.llm.support import Desk, make_book, story
-
-async def main(folder, url, run, first, calls, limit, pot):
-    store_path = folder / "redraft.db"
-    patch = pytest.MonkeyPatch()
-    desk = Desk(folder, make_book(folder / "prompts", patch), patch)
-    server = ChatServer()
-    server.base_url = url
+async def ask_many(
+    desk: Desk, server: ChatServer, run: str, *, first: int = 0, calls: int, limit: int, pot: str
+) -> int:
+    """Ask for so many stories within a run and a budget; how many of them were answered."""
     budget = Budget(max_calls=limit, max_cost=None, pot=pot)
     with desk.store.claim(run):
         async with desk.at(server, run=run, budget=budget, limiter=Limiter(8), seconds=60) as model:
             print("ready", flush=True)
             asked = (model.ask(story(str(n))) for n in range(first, first + calls))
             done = await asyncio.gather(*asked, return_exceptions=True)
-            print(sum(not isinstance(one, BaseException) for one in done), flush=True)
+    return sum(not isinstance(one, BaseException) for one in done)
+
+
+# The same in another process.
+_ASKING = """
+import asyncio, sys
+from pathlib import Path
+import pytest
+from tests.chatserver import ChatServer
+from tests.llm.support import Desk, make_book
+from tests.llm.test_bookings import ask_many
 
 folder, url, run, first, calls, limit, pot = sys.argv[1:]
-asyncio.run(main(Path(folder), url, run, int(first), int(calls), int(limit), pot))
+patch = pytest.MonkeyPatch()
+desk = Desk(Path(folder), make_book(Path(folder) / "prompts", patch), patch)
+server = ChatServer()
+server.base_url = url
+asking = ask_many(desk, server, run, first=int(first), calls=int(calls), limit=int(limit), pot=pot)
+print(asyncio.run(asking), flush=True)
 """
 
 
 @pytest.mark.slow
-def test_three_kills_and_a_limit_of_calls(desk: Desk) -> None:
-    """Killed with calls in flight, and resumed, a run sends no more than its limit."""
+async def test_a_run_that_is_killed_twice_sends_no_more_calls_than_its_limit(desk: Desk) -> None:
     run = begin_run(desk.store)
     with ChatServer(lambda seen: Answer("Once.", latency=0.3)) as server:
-        given = (desk.folder, server.base_url, run, 0, 60, 20, run)
-        for _ in range(3):
-            with started(_ASKING, *given):
+        for _ in range(2):
+            with started(_ASKING, desk.folder, server.base_url, run, 0, 40, 12, run):
                 before = len(server.seen)
-                while len(server.seen) < before + 3:
-                    time.sleep(0.01)
-        with started(_ASKING, *given) as process:
-            assert process.stdout is not None
-            process.stdout.readline()
-    assert len(server.seen) <= 20
+                while len(server.seen) < before + 3:  # noqa: ASYNC110  (the server has its own loop)
+                    await asyncio.sleep(0.01)
+        await ask_many(desk, server, run, calls=40, limit=12, pot=run)
     totals = desk.store.calls.totals(run)
-    assert (totals.calls, totals.lost) == (20, 20 - desk.outcomes().count("ok"))
-    assert totals.lost >= 9
+    assert len(server.seen) <= 12
+    assert (totals.calls, totals.lost) == (12, 12 - desk.outcomes().count("ok"))
+    assert totals.lost >= 6
     assert "sent" not in desk.outcomes()
 
 
 @pytest.mark.slow
-def test_two_processes_draw_on_one_budget(desk: Desk) -> None:
+async def test_two_processes_draw_on_one_budget(desk: Desk) -> None:
     runs = [begin_run(desk.store, name) for name in ("run1", "run2")]
-    with ChatServer(lambda seen: Answer("Once.", latency=0.05)) as server:
-        given = [(desk.folder, server.base_url, run, 100 * n, 40, 30, "one") for n, run in enumerate(runs)]
-        with started(_ASKING, *given[0]) as first, started(_ASKING, *given[1]) as second:
-            answered = [int(process.stdout.readline()) for process in (first, second) if process.stdout]
-    assert len(server.seen) == sum(answered) == 30
+    with (
+        ChatServer(lambda seen: Answer("Once.", latency=0.05)) as server,
+        started(_ASKING, desk.folder, server.base_url, runs[0], 0, 40, 30, "one") as other,
+    ):
+        answered = await ask_many(desk, server, runs[1], first=100, calls=40, limit=30, pot="one")
+        assert other.stdout is not None
+        answered += int(await asyncio.to_thread(other.stdout.readline))
+    assert len(server.seen) == answered == 30
 
 
 @pytest.mark.slow
-def test_what_several_processes_ask_at_once_is_paid_once(desk: Desk) -> None:
-    runs = [begin_run(desk.store, name) for name in ("run1", "run2", "run3")]
-    with ChatServer(lambda seen: Answer("Once.", latency=1)) as server:
-        given = [(desk.folder, server.base_url, run, 0, 8, 100, run) for run in runs]
-        with started(_ASKING, *given[0]) as a, started(_ASKING, *given[1]) as b, started(_ASKING, *given[2]) as c:
-            assert [int(process.stdout.readline()) for process in (a, b, c) if process.stdout] == [8, 8, 8]
+async def test_what_two_processes_ask_at_once_is_paid_once(desk: Desk) -> None:
+    runs = [begin_run(desk.store, name) for name in ("run1", "run2")]
+    with (
+        ChatServer(lambda seen: Answer("Once.", latency=1)) as server,
+        started(_ASKING, desk.folder, server.base_url, runs[0], 0, 8, 100, runs[0]) as other,
+    ):
+        assert await ask_many(desk, server, runs[1], calls=8, limit=100, pot=runs[1]) == 8
+        assert other.stdout is not None
+        assert int(await asyncio.to_thread(other.stdout.readline)) == 8
     assert len(server.seen) == 8
     totals = [desk.store.calls.totals(run) for run in runs]
     assert sum(used.calls for used in totals) == 8
-    assert sum(used.cached for used in totals) == 16
+    assert sum(used.cached for used in totals) == 8
 
 
 @pytest.mark.slow
@@ -260,7 +263,7 @@ async def test_who_waits_for_a_process_that_dies_asks_for_itself(desk: Desk) -> 
             await asyncio.sleep(0.01)
         async with desk.at(server, run=runs[1]) as model:
             asking = asyncio.create_task(model.ask(story("0")))
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(0.2)
             assert len(server.seen) == 1
             process.kill()
             assert (await asking).text == "Once."

@@ -17,7 +17,7 @@ from redraft.llm.chat import ChatModel
 from redraft.runs.models import open_model
 from redraft.settings import DraftConfig, ReplyForm
 from tests.chatserver import Answer, ChatServer, Fault, Reply
-from tests.llm.support import KEY, RED, Desk, colour, make_book, story
+from tests.llm.support import KEY, RED, Desk, colour, story
 
 GOOD = '{"name": "red", "share": 0.5}'
 
@@ -222,14 +222,3 @@ async def test_the_reply_of_a_forced_tool_is_read(desk: Desk) -> None:
             assert (await model.ask(colour("a lily"))).value == RED
     assert desk.outcomes() == ["unsupported", "ok", "unreadable", "ok"]
     assert '{"name": "red", "share"' in json.dumps(server.seen[-1].messages).replace('\\\\"', '"').replace('\\"', '"')
-
-
-async def test_a_template_with_other_words_is_another_request(desk: Desk) -> None:
-    other = make_book(desk.folder / "other", desk.monkeypatch, "Of which colour is {{ thing }}?")
-    with ChatServer([GOOD, GOOD]) as server:
-        async with desk.at(server) as model:
-            await model.ask(colour())
-        desk.book = other
-        async with desk.at(server) as model:
-            assert not (await model.ask(colour())).cached
-            assert (await model.ask(colour())).cached

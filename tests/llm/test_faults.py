@@ -72,14 +72,6 @@ async def test_a_request_has_only_so_much_time(desk: Desk, fault: Fault) -> None
     assert desk.outcomes() == ["timed_out", "ok"]
 
 
-async def test_nobody_at_the_address(desk: Desk) -> None:
-    with ChatServer() as server:
-        pass
-    async with desk.at(server) as model:
-        with pytest.raises(TransientError, match=r"(?i)connect"):
-            await model.ask(story())
-
-
 @pytest.mark.parametrize("status", [401, 402, 403, 404, 405])
 async def test_what_holds_for_every_request_fails_at_once(desk: Desk, status: int) -> None:
     with ChatServer([Fault("status", status=status)]) as server:
@@ -220,7 +212,7 @@ def test_retry_after_that_is_nonsense_counts_as_not_given(header: str) -> None:
 )
 async def test_what_a_server_accepts_is_found_out_once(desk: Desk, refuses: list[str], used: str) -> None:
     def script(seen: Seen) -> Answer:
-        return Answer(GOOD, latency=0.2)
+        return Answer(GOOD, latency=0.1)
 
     with ChatServer(script, refuses=refuses) as server:
         async with desk.at(server) as model:

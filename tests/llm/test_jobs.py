@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -14,12 +16,12 @@ import pytest
 
 import redraft
 from redraft.errors import RedraftError, StoreError
-from redraft.llm import provider_batch
+from redraft.llm import provider_batch, retry
 from redraft.llm.prices import builtin_prices, price_table
 from redraft.settings import DraftConfig, Limits
 from redraft.store.store import Store
 from tests.chatserver import ChatServer, Fault, Reply, Seen, summarizer
-from tests.command import Command
+from tests.cli.inside import Inside
 from tests.support import story
 
 ARGUMENTS = ("--strategy", "hierarchical", "--words", "60", "--chunk-tokens", "200", "--temperature", "0")
@@ -30,16 +32,22 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provider_batch, "_QUIET", 0.2)
     monkeypatch.setattr(provider_batch, "_FIRST_LOOK", 0.05)
     monkeypatch.setattr(provider_batch, "_LONGEST_PAUSE", 0.1)
+    monkeypatch.setattr(retry, "FIRST_PAUSE", 0.02)
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.02)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
 
 
 @pytest.fixture
 def server() -> Iterator[ChatServer]:
     with ChatServer() as one:
+        one.jobs.seconds = 0.02
         yield one
 
 
-def session(folder: Path, server: ChatServer, **limits: object) -> redraft.Session:
+BOOK = story(44)
+
+
+async def summarized(folder: Path, server: ChatServer, **limits: object) -> redraft.Result:
     bounds = Limits.model_validate({"provider_batch": True} | limits)
     settings = DraftConfig(
         model="openai:m",
@@ -49,12 +57,8 @@ def session(folder: Path, server: ChatServer, **limits: object) -> redraft.Sessi
         chunk_tokens=200,
         strategy="hierarchical",
     )
-    return redraft.Session(folder / "x.db", settings=settings, limits=bounds)
-
-
-async def summarized(folder: Path, server: ChatServer, **limits: object) -> redraft.Result:
-    async with session(folder, server, **limits) as one:
-        return await one.summarize(story(60))
+    async with redraft.Session(folder / "x.db", settings=settings, limits=bounds) as one:
+        return await one.summarize(BOOK)
 
 
 def custom_ids(server: ChatServer) -> list[str]:
@@ -70,7 +74,7 @@ def left(folder: Path) -> int:
 
 
 @pytest.mark.slow
-async def test_a_wave_is_one_job_and_nothing_is_asked_by_itself(tmp_path: Path, server: ChatServer) -> None:
+async def test_a_wave_is_one_job_and_its_summary_is_that_of_single_requests(tmp_path: Path, server: ChatServer) -> None:
     result = await summarized(tmp_path, server)
 
     assert result.run.status == "done"
@@ -81,21 +85,15 @@ async def test_a_wave_is_one_job_and_nothing_is_asked_by_itself(tmp_path: Path, 
     assert sorted(server.jobs.deleted) == sorted(server.jobs.files)
     assert left(tmp_path) == 0
 
+    (tmp_path / "other").mkdir()
+    single = await summarized(tmp_path / "other", server, provider_batch=False)
 
-@pytest.mark.slow
-async def test_the_summary_is_that_of_single_requests(tmp_path: Path, server: ChatServer) -> None:
-    first, other = tmp_path / "a", tmp_path / "b"
-    first.mkdir()
-    other.mkdir()
-    by_job = await summarized(first, server)
-    single = await summarized(other, server, provider_batch=False)
-
-    assert by_job.summary == single.summary
-    assert by_job.run.identity == single.run.identity
+    assert result.summary == single.summary
+    assert result.run.identity == single.run.identity
 
 
 @pytest.mark.slow
-async def test_only_what_failed_is_asked_again(tmp_path: Path, server: ChatServer) -> None:
+async def test_only_what_failed_is_asked_again(tmp_path: Path) -> None:
     met: Counter[str] = Counter()
     faults = [Fault("status", status=500), Fault("status", status=429), Fault("malformed"), Fault("html")]
     answer = summarizer()
@@ -107,15 +105,13 @@ async def test_only_what_failed_is_asked_again(tmp_path: Path, server: ChatServe
         return answer(seen)
 
     with ChatServer(script) as faulty:
-        faulty.jobs.leaves_out = 1
+        faulty.jobs.leaves_out, faulty.jobs.seconds = 1, 0.02
         result = await summarized(tmp_path, faulty)
 
         assert result.run.status == "done"
         assert not result.gaps
-        first, *_ = faulty.jobs.jobs
         assert len(custom_ids(faulty)) == len(set(custom_ids(faulty)))
         assert sum(count > 1 for count in met.values()) == 4
-        assert faulty.jobs.lines(first)
 
 
 @pytest.mark.slow
@@ -199,16 +195,15 @@ async def test_a_retry_that_is_with_the_provider_is_waited_for(tmp_path: Path) -
     with ChatServer(script) as faulty:
         leaving = asyncio.create_task(summarized(tmp_path, faulty))
         while len(faulty.jobs.jobs) < 2:
-            faulty.jobs.seconds = 2.0 if faulty.jobs.jobs else 0.1
+            faulty.jobs.seconds = 0.5 if faulty.jobs.jobs else 0.02
             await asyncio.sleep(0.02)
         await asyncio.sleep(0.1)
         leaving.cancel()
         with pytest.raises(asyncio.CancelledError):
             await leaving
-        faulty.jobs.seconds = 0.1
+        faulty.jobs.seconds = 0.02
 
-        async with session(tmp_path, faulty) as one:
-            result = await one.summarize(story(60))
+        result = await summarized(tmp_path, faulty)
 
         assert result.run.status == "done"
         assert set(met.values()) == {2}
@@ -217,7 +212,7 @@ async def test_a_retry_that_is_with_the_provider_is_waited_for(tmp_path: Path) -
 
 @pytest.mark.slow
 async def test_a_run_that_is_left_goes_on_with_its_job(tmp_path: Path, server: ChatServer) -> None:
-    server.jobs.seconds = 1.0
+    server.jobs.seconds = 0.5
     leaving = asyncio.create_task(summarized(tmp_path, server))
     while not server.jobs.jobs:  # noqa: ASYNC110  (the server has its own loop)
         await asyncio.sleep(0.02)
@@ -227,28 +222,40 @@ async def test_a_run_that_is_left_goes_on_with_its_job(tmp_path: Path, server: C
         await leaving
     assert len(server.jobs.jobs) == 1
     assert left(tmp_path) > 1
+    server.jobs.seconds = 0.02
 
-    async with session(tmp_path, server) as one:
-        result = await one.summarize(story(60))
+    result = await summarized(tmp_path, server)
 
     assert result.run.status == "done"
     assert len(custom_ids(server)) == len(set(custom_ids(server))) == len(server.seen) == result.usage.calls
     assert left(tmp_path) == 0
 
 
+# The command, which does not wait five seconds for a wave to be whole.
+_HASTY = """
+from redraft.cli.main import main
+from redraft.llm import provider_batch
+provider_batch._QUIET = 0.5
+main()
+"""
+
+
 @pytest.mark.slow
 def test_a_process_that_is_killed_hands_nothing_over_twice(tmp_path: Path, server: ChatServer) -> None:
-    server.jobs.seconds = 2.0
-    (tmp_path / "book.md").write_text(story(60).text, "utf-8")
-    command = Command(tmp_path, server.base_url)
+    server.jobs.seconds = 2.0  # longer than it takes to notice the job and to kill
+    (tmp_path / "book.md").write_text(BOOK.text, "utf-8")
+    command = Inside(tmp_path, server.base_url)
     asked = ("summarize", "book.md", "-m", "openai:m", *ARGUMENTS, "--provider-batch", "--max-calls", "10")
-    process = command.start(*asked)
+    process = subprocess.Popen(
+        [sys.executable, "-c", _HASTY, *asked], cwd=tmp_path, env=command.environment, stderr=subprocess.DEVNULL
+    )
     while not server.jobs.jobs:
         assert process.poll() is None
         time.sleep(0.05)
     time.sleep(0.3)
     process.kill()
     process.communicate()
+    server.jobs.seconds = 0.02
     (run,) = command.run("runs", "--json").json["runs"]
 
     done = command.run("resume", run["run"])
@@ -265,11 +272,11 @@ def test_a_process_that_is_killed_hands_nothing_over_twice(tmp_path: Path, serve
 def test_what_was_not_handed_over_when_its_process_was_killed_takes_nothing_from_the_budget(
     tmp_path: Path, server: ChatServer
 ) -> None:
-    (tmp_path / "book.md").write_text(story(60).text, "utf-8")
-    command = Command(tmp_path, server.base_url)
+    (tmp_path / "book.md").write_text(BOOK.text, "utf-8")
+    command = Inside(tmp_path, server.base_url)
     asked: tuple[str, ...] = ("summarize", "book.md", "-m", "openai:m", *ARGUMENTS, "--provider-batch")
     asked += ("--max-calls", "10")
-    for _ in range(3):
+    for _ in range(2):
         process = command.start(*asked)
         while booked(command.database) < 4:
             assert process.poll() is None
@@ -329,8 +336,8 @@ async def test_a_full_disk_ends_whoever_waits_for_a_job(
 
 @pytest.mark.slow
 def test_jobs_go_by_openais_protocol(tmp_path: Path) -> None:
-    (tmp_path / "book.md").write_text(story(60).text, "utf-8")
-    command = Command(tmp_path)
+    (tmp_path / "book.md").write_text(BOOK.text, "utf-8")
+    command = Inside(tmp_path)
 
     done = command.run("summarize", "book.md", "--provider-batch")
 

@@ -26,9 +26,9 @@ LIMIT = 4 * MB
 
 @cache
 def bomb(layers: int) -> bytes:
-    """A packed answer of 200 MB, of about 0.2 MB, or packed again, of a kilobyte."""
+    """A packed answer of 64 MB, of less than 0.1 MB, or packed again, of a kilobyte."""
     packer, zeros = zlib.compressobj(9, wbits=31), bytes(MB)
-    packed = b"".join(packer.compress(zeros) for _ in range(200)) + packer.flush()
+    packed = b"".join(packer.compress(zeros) for _ in range(64)) + packer.flush()
     for _ in range(layers - 1):
         packed = gzip.compress(packed)
     return packed

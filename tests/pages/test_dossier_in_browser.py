@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 PAYLOAD = "</script><script>window.harmed=1</script><img src=x onerror='window.harmed=1'>\"'`--><!-- \u202e{{ 7*7 }}"
 # What a program goes by. All else may come from a document, a reply, or a user.
 STRUCTURE = frozenset(
-    {"state", "name", "node", "made_from", "goes_on_from", "created", "updated", "draft", "level", "by"}
+    {"state", "name", "node", "made_from", "goes_on_from", "created", "updated", "draft", "level", "by", "method"}
 )
 LIT = """name => [...(CSS.highlights.get(name) ?? [])].map(String)"""
 

@@ -142,7 +142,7 @@ texts = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(texts=texts, budget=st.sampled_from([16, 20, 64, 1000]))
 def test_no_chunk_and_no_part_has_text_of_two_documents(texts: list[str], budget: int) -> None:
     corpus = together([parse(text.encode(), name=f"{number}.md") for number, text in enumerate(texts)])
@@ -176,7 +176,7 @@ chapters = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(chapters=chapters, before=st.integers(0, 60))
 def test_the_parts_of_a_document_cover_it(chapters: list[tuple[int, int]], before: int) -> None:
     made = ["word " * before, *(f"{'#' * rank} Title {at}\n\n{'word ' * words}" for at, (rank, words) in

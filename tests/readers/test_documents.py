@@ -134,15 +134,6 @@ def test_any_bytes_give_a_document_or_a_reason(data: bytes) -> None:
         assert document.text.encode()
 
 
-def test_missing_files_folders_and_formats_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(DocumentError, match="no such file"):
-        load(str(tmp_path / "none.txt"))
-    with pytest.raises(DocumentError, match="directory"):
-        load(str(tmp_path))
-    with pytest.raises(DocumentError, match=r"\.mobi files cannot be read"):
-        load(str(tmp_path / "book.mobi"))
-
-
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="nothing is forbidden here")
 def test_a_forbidden_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "secret.txt"

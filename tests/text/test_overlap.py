@@ -9,7 +9,9 @@ from redraft.text.units import indexed, ngrams, units
 
 # Few different words, so that texts share long stretches, overlapping ones too.
 TEXTS = st.integers(1, 4).flatmap(lambda size: st.lists(st.sampled_from("abcd"[:size]), max_size=40))
-relaxed = settings(max_examples=300, deadline=None)
+# x, y and z are in no source.
+WITH_OWN_WORDS = st.lists(st.sampled_from("abxyz"), max_size=30)
+relaxed = settings(max_examples=100, deadline=None)
 
 
 def matches_of(summary: list[str], source: list[str]) -> list[int]:
@@ -44,15 +46,8 @@ def naive_fragments(summary: list[str], source: list[str]) -> list[list[str]]:
 
 @pytest.mark.slow
 @relaxed
-@given(TEXTS, TEXTS)
+@given(st.one_of(TEXTS, WITH_OWN_WORDS), TEXTS)
 def test_longest_matches_are_those_of_every_pair_of_places(summary: list[str], source: list[str]) -> None:
-    assert matches_of(summary, source) == naive_matches(summary, source)
-
-
-@pytest.mark.slow
-@relaxed
-@given(st.lists(st.sampled_from("abxyz"), max_size=30), st.lists(st.sampled_from("abcde"), max_size=60))
-def test_words_that_only_one_text_has_end_a_match(summary: list[str], source: list[str]) -> None:
     assert matches_of(summary, source) == naive_matches(summary, source)
 
 
@@ -95,10 +90,10 @@ def test_nothing_to_divide_by_is_no_figure() -> None:
 @pytest.mark.parametrize(
     ("summary", "source"),
     [
-        ("a " * 50_000, "a " * 1_000_000),
-        ("a b " * 50_000, "b a a b " * 250_000),
-        ("".join(f"w{n % 9973} the " for n in range(50_000)), "".join(f"the w{n % 7919} " for n in range(400_000))),
-        ("a " * 100, "x" * 5_000_000),
+        ("a " * 20_000, "a " * 300_000),
+        ("a b " * 20_000, "b a a b " * 75_000),
+        ("".join(f"w{n % 9973} the " for n in range(20_000)), "".join(f"the w{n % 7919} " for n in range(100_000))),
+        ("a " * 100, "x" * 2_000_000),
     ],
 )
 def test_long_texts_take_linear_time(summary: str, source: str) -> None:

@@ -87,7 +87,7 @@ def test_a_paraphrase_is_sought_in_the_given_places_only() -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(raw_texts, raw_texts)
 def test_any_quote_gives_a_span_within_the_text_or_none(text: str, quote: str) -> None:
     span = locate(text, quote, [Span(0, len(text) // 2), Span(len(text) // 3, len(text))])
@@ -97,7 +97,7 @@ def test_any_quote_gives_a_span_within_the_text_or_none(text: str, quote: str) -
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(raw_texts, st.data())
 def test_a_sentence_of_the_text_is_found(text: str, data: st.DataObject) -> None:
     spans = [
@@ -127,10 +127,19 @@ def test_no_other_letter_becomes_longer_in_lower_case() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("quote", ["(a+)+$" * 1_500, "a" * 10_000, "a " * 5_000, ".*" * 5_000, "\\", "[", "😀" * 9_000])
-@pytest.mark.parametrize("name", ["one letter", "initials", "emoji", "spaces", "Japanese", "one line without spaces"])
+@pytest.mark.parametrize(
+    ("name", "quote"),
+    [
+        ("one letter", "a" * 10_000),
+        ("initials", "(a+)+$" * 1_500),
+        ("emoji", "😀" * 9_000),
+        ("spaces", "a " * 5_000),
+        ("Japanese", ".*" * 5_000),
+        ("one line without spaces", "["),
+    ],
+)
 def test_hostile_quotes_cost_no_more_than_reading_the_text(name: str, quote: str) -> None:
-    text = EXTREMES[name][:300_000]
+    text = EXTREMES[name][:150_000]
     begun = time.perf_counter()
     locate(text, quote, [Span(0, len(text)), Span(10, len(text) // 2)])
     locate(text, text[5:10_005], [Span(10, len(text) // 2)])

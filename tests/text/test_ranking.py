@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redraft.text.ranking import DUPLICATE, RankedSentences, choose, rank, rank_towards
@@ -60,6 +60,7 @@ def test_a_query_that_matches_nothing_changes_nothing() -> None:
 
 
 @pytest.mark.slow
+@settings(max_examples=40)
 @given(TEXTS)
 def test_ranks_are_a_distribution(texts: list[str]) -> None:
     ranks = rank(SentenceVectors(texts))
@@ -83,6 +84,7 @@ def test_what_is_worth_nothing_is_never_chosen() -> None:
 
 
 @pytest.mark.slow
+@settings(max_examples=40)
 @given(TEXTS, st.integers(1, 40))
 def test_a_choice_fits_the_limit_is_ordered_and_repeats_nothing(texts: list[str], limit: int) -> None:
     chosen = picked(texts, limit)

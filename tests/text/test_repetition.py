@@ -15,7 +15,7 @@ from tests.vocabularies import DATA
 
 WORDS = st.integers(1, 4).flatmap(lambda size: st.lists(st.sampled_from("abcd"[:size]), max_size=80))
 SUMMARIES = DATA / "booookscore" / "summaries"
-relaxed = settings(max_examples=300, deadline=None)
+relaxed = settings(max_examples=100, deadline=None)
 
 
 def by_the_table(one: list[str], other: list[str]) -> int:
@@ -92,9 +92,9 @@ def test_repeated_ngrams_are_those_that_occur_again(found: list[str], size: int)
 
 @pytest.mark.slow
 def test_long_texts_take_linear_time() -> None:
-    assert redundancy([["a"] * 500_000] * 3) == 1.0
+    assert redundancy([["a"] * 200_000] * 3) == 1.0
     assert redundancy([["a"]] * 200_000) == 1.0
-    assert repeated(["a"] * 1_000_000, 4) == 1.0
+    assert repeated(["a"] * 300_000, 4) == 1.0
 
 
 @pytest.mark.skipif(not SUMMARIES.is_dir(), reason="needs $REDRAFT_DATA")

@@ -25,7 +25,7 @@ from redraft.text.tokens import (
 from tests.text.hostile import EXTREMES, raw_texts, texts
 from tests.vocabularies import tiktokens_own
 
-relaxed = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+relaxed = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @relaxed
@@ -108,7 +108,7 @@ def test_extremes_are_measured(tokenizer: Tokenizer, name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("blank", [" ", "\t", "\u00a0", "\n", " \n"])
+@pytest.mark.parametrize("blank", [" ", "\n", " \n"])
 def test_runs_of_blanks_on_which_tiktoken_overflows(vocabulary: Tokenizer, blank: str) -> None:
     text = f"a{blank * 1_500_000}b"
     assert vocabulary.measure(text).tokens(0, len(text)) == vocabulary.count(text)
