@@ -150,7 +150,7 @@ def test_goals_and_metrics_of_ones_own_take_the_place_of_all_of_the_presets(comm
     assert re.search(r"coverage \d\.\d\d: 12 questions judged, 12 findings", paper.out)
     assert "consistency " in paper.out
     own = command.run("evaluate", "book.md", "summary.md", "--preset", "longsumeval", "--metric", "coverage")
-    assert "coverage 0.00: 12 questions judged, 12 findings" in own.out
+    assert re.search(r"coverage \d\.\d\d: 12 questions judged, 12 findings", own.out)
     assert "consistency " not in own.out
 
 

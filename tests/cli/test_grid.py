@@ -20,12 +20,12 @@ def inside(tmp_path: Path) -> Inside:
 
 @pytest.mark.slow
 def test_drafts_may_answer_a_question_and_read_a_beginning_and_are_judged_by_the_whole(inside: Inside) -> None:
-    words = ("--query", "Who keeps the lamp?", "--language", "English", "--until", "60", "--metric", "coverage")
+    words = ("--query", "Who keeps the lamp?", "--language", "English", "--until", "100", "--metric", "coverage")
     done = inside.run(*GRID, *words, "--json", "-q")
     assert done.code == 0, done.err
     (contestant,) = done.json["settings"]["contestants"]
     asked = {name: contestant["settings"][name] for name in ("query", "language", "until")}
-    assert asked == {"query": "Who keeps the lamp?", "language": "English", "until": 60}
+    assert asked == {"query": "Who keeps the lamp?", "language": "English", "until": 100}
     (score,) = (row for row in table(done.json, "scores") if row["metric"] == "coverage")
     assert 0 < score["score"] < 1
     assert inside.run(*GRID, *words, "--json", "-q").out == done.out
@@ -41,7 +41,7 @@ def table(report: dict[str, object], name: str) -> list[dict[str, object]]:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--until", "60", "--refine"), "drafts are refined by all of the document"),
+        (("--until", "300", "--refine"), "drafts are refined by all of the document"),
         (("--goal", "coverage=0.5"), "nothing is refined"),
         (("--against", "nobody"), "nobody is named 'nobody'"),
     ],

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from redraft.cli.terminal import json_text
-from tests.chatserver import ChatServer, Fault
 from redraft.text.cleaning import one_line
+from tests.chatserver import ChatServer, Fault
 from tests.command import Command
 
 # Sets the title, writes the clipboard, moves and colours, in C0, in C1, unended; rings; turns the line around.
