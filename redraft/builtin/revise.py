@@ -66,8 +66,6 @@ class _Reviser:
     def __init__(self, source: _Source, given: ReviseGiven, *, whole: bool) -> None:
         self._source, self._limit, self._whole = source, given.words, whole
         kept = {source.key(sentence) for sentence in given.keep}
-        if all(source.key(given.summary[span.start : span.end]) in kept for span in sentences(given.summary)):
-            kept = set()  # A summary that is to be kept as a whole has no room for what is asked for.
         self._units: list[_Unit] = []
         end = 0
         for span in sentences(given.summary):

@@ -148,10 +148,11 @@ def held_by(judged: Judged, aims: Aims, dropped: Sequence[str] = ()) -> list[str
     those that somebody has asked for.
 
     A sentence that any metric finds fault with is none of them, also where that fault is not mended yet; findings that
-    a person has `dropped` are no faults.
+    a person has `dropped` are no faults. A metric that has failed says of nothing that it matters.
     """
     faulty = {found.sentence for said in judged.values() for found in said.findings if found.id not in dropped}
-    about_content = sorted(metric for metric in judged if aims.get(metric) == "content" or metric == REVIEW)
+    sound = (metric for metric, one in judged.items() if aims.get(metric) == "content" and one.outcome != "failed")
+    about_content = sorted({*sound, *({REVIEW} & judged.keys())})
     held = dict.fromkeys(sentence for metric in about_content for sentence in judged[metric].held)
     return [sentence for sentence in held if sentence not in faulty]
 
