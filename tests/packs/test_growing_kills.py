@@ -86,7 +86,7 @@ async def test_a_death_amid_the_trees_changes_nothing(
 ) -> None:
     whole, trees = undisturbed
     database = tmp_path / "killed.db"
-    process = _PROCESSES.Process(target=killed, args=(Death(answers=answers), database, server.base_url))
+    process = _PROCESSES.Process(target=killed, args=(Death("call", answers), database, server.base_url))
     process.start()
     await asyncio.to_thread(process.join, 60)
     assert process.exitcode == -signal.SIGKILL
