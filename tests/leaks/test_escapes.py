@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from redraft.cli.terminal import json_text
-from redraft.text.cleaning import one_line
 from tests.chatserver import ChatServer, Fault
 from tests.command import Command
 
@@ -109,7 +108,7 @@ def test_what_a_database_holds_is_words_and_escaped_in_json(command: Command) ->
         assert harm_in(shown) == [], arguments
     listed = command.run("runs", "--json")
     assert harm_in(listed.out.encode()) == []
-    assert listed.json["runs"][0]["title"] == one_line(EVIL)
+    assert listed.json["runs"][0]["title"] == EVIL
 
 
 def test_json_has_escapes_for_what_nobody_sees() -> None:

@@ -70,7 +70,7 @@ def summary_of(store: Store, run: Run) -> RunSummary:
         model=run.settings.model,
         judges=run.judging.judges if run.judging else (),
         document=run.document,
-        title=one_line(store.documents.title(run.document)),
+        title=store.documents.title(run.document),
         query=one_line(run.settings.query or ""),
         words=draft.words if draft else None,
         limit=run.settings.words,
