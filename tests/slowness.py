@@ -24,7 +24,7 @@ class Slowness:
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Told where the tests are collected, which with several workers is in each of them."""
-        self._left_out += sum(item.get_closest_marker("slow") is not None for item in items)
+        self._left_out += sum(_is_marked(item) for item in items)
 
     def pytest_sessionfinish(self) -> None:
         """A worker tells what it knows."""
@@ -38,7 +38,7 @@ class Slowness:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """What is made ready for a test counts as the test's."""
-        if "slow" not in report.keywords:
+        if not {"slow", "nightly"} & set(report.keywords):
             self._seconds[report.nodeid] += report.duration
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
@@ -50,3 +50,7 @@ class Slowness:
                 if seconds < NAMED_FROM_SECONDS:
                     break
                 terminalreporter.line(f"slow, but not marked so: {test} took {seconds:.0f} s", yellow=True)
+
+
+def _is_marked(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(name) for name in ("slow", "nightly"))

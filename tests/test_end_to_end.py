@@ -218,7 +218,7 @@ def test_a_run_that_is_being_worked_on_cannot_be_resumed(tmp_path: Path, book: P
     assert "another process" in done.err
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_checkpoints_do_not_grow_with_the_document(tmp_path: Path) -> None:
     sizes = []
     for sentences in (300, 1200):

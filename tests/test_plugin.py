@@ -107,7 +107,7 @@ def test_its_model_and_its_reader(command: Inside) -> None:
     assert unknown["error"]["hint"] == "use echo:first or echo:last"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.skipif("first-and-last" in plugins.names("strategies"), reason="the example is installed for good")
 def test_its_strategy_killed_and_resumed_and_gone(tmp_path: Path, site: Path) -> None:
     (tmp_path / "book.md").write_text(story(300).text, "utf-8")

@@ -50,7 +50,7 @@ async def test_no_request_is_larger_than_the_window(tmp_path: Path) -> None:
     assert [(prompt, size) for prompt, size in sizes if size > window] == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_no_request_about_key_facts_is_larger_than_the_window(tmp_path: Path) -> None:
     court, window = Court(tmp_path, document=island(130)), 4096
     found = await court.keyfacts(settings={"context_tokens": window})

@@ -466,7 +466,7 @@ def roll(keepers: int) -> Document:
     return parse("\n\n".join(fact_of(n) for n in range(1, keepers + 1)).encode(), name="roll.txt")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_hundreds_of_leaves_are_split_and_batched_and_none_gets_lost(tmp_path: Path) -> None:
     court = Court(tmp_path, Leafy(), document=roll(300))
     with court.served() as server:

@@ -132,7 +132,7 @@ async def test_a_repair_works_in_every_way_of_asking_for_a_structure(
     assert faulty == perfect[0]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_pack_is_the_same_after_a_repair(tmp_path: Path) -> None:
     prompts, found = ("ask_document", "rank_questions"), {}
     for fault in ("none", "chatters", "breaks off", "wraps"):

@@ -201,7 +201,7 @@ async def test_what_got_no_verdict_is_asked_about_again_later(court: Court) -> N
     assert (again.scores, again.evaluations["consistency"].unjudged) == ({"consistency": 1.0}, 0)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_after_a_stop_between_two_batches_the_others_are_asked_and_no_more(tmp_path: Path) -> None:
     whole = Court(tmp_path / "whole", document=island(60))
     narrow = {"context_tokens": 4096}

@@ -45,6 +45,7 @@ def made() -> Iterator[Cluster]:
         yield one
 
 
+@pytest.mark.nightly
 def test_what_a_machine_held_is_soon_free_when_it_has_gone_without_a_word(made: Cluster) -> None:
     made.start_database()
     machine, other = made.network.machine("lost"), made.network.machine("other")
@@ -60,6 +61,7 @@ def test_what_a_machine_held_is_soon_free_when_it_has_gone_without_a_word(made: 
 
 
 @needs_ray
+@pytest.mark.nightly
 def test_other_machines_need_nothing_of_that_of_the_command(made: Cluster) -> None:
     made.start_database()
     model, head = made.start_model(0.5), made.start_head()

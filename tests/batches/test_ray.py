@@ -86,6 +86,7 @@ def wait_for(true: Callable[[], object], seconds: float = 60.0) -> None:
         time.sleep(0.1)
 
 
+@pytest.mark.nightly
 def test_two_actors_ask_for_nothing_twice(engine: Engine, store: Store, folder: Path) -> None:
     documents(folder, 6)
     told: list[str] = []
@@ -101,7 +102,9 @@ def test_two_actors_ask_for_nothing_twice(engine: Engine, store: Store, folder: 
     assert sum("tokenizer" in line for line in told) == 1, "what both have said is told once"
 
 
-@pytest.mark.parametrize("place", ["file", pytest.param("server", marks=needs_postgres)], indirect=True)
+@pytest.mark.parametrize(
+    "place", ["file", pytest.param("server", marks=[needs_postgres, pytest.mark.nightly])], indirect=True
+)
 def test_actors_that_are_killed_lose_nothing_and_pay_nothing_twice(engine: Engine, store: Store, folder: Path) -> None:
     documents(folder, 12)
     kills, chance = 0, random.Random(5)
@@ -129,6 +132,7 @@ def test_actors_that_are_killed_lose_nothing_and_pay_nothing_twice(engine: Engin
     assert cost <= 50.0
 
 
+@pytest.mark.nightly
 def test_a_cancellation_ends_what_actors_are_at(engine: Engine, store: Store, folder: Path) -> None:
     documents(folder, 4)
     with ChatServer(latency=lambda *_: 60.0) as server:
@@ -143,6 +147,7 @@ def test_a_cancellation_ends_what_actors_are_at(engine: Engine, store: Store, fo
     wait_for(lambda: not any(map(is_there, pids)))
 
 
+@pytest.mark.nightly
 def test_for_whom_there_is_no_room_the_others_do_not_wait(
     engine: Engine, store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,6 +162,7 @@ def test_for_whom_there_is_no_room_the_others_do_not_wait(
     assert "1 of 3 workers have not begun yet; they do as soon as there is room" in told
 
 
+@pytest.mark.nightly
 def test_where_there_is_no_room_at_all_nobody_waits_for_ever(
     engine: Engine, store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -218,6 +224,7 @@ def test_keys_are_in_nothing_that_ray_keeps(engine: Engine, store: Store, folder
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.nightly
 def test_actors_end_with_whoever_has_started_them(cluster: str, folder: Path, number: signal.Signals) -> None:
     documents(folder, 4)
     with ChatServer(latency=lambda *_: 60.0) as server:
@@ -241,6 +248,7 @@ def test_actors_end_with_whoever_has_started_them(cluster: str, folder: Path, nu
     assert not out
 
 
+@pytest.mark.nightly
 def test_a_command_says_nothing_of_what_ray_prints(cluster: str, folder: Path) -> None:
     documents(folder, 4)
     with ChatServer(latency=lambda *_: 1.0) as server:
@@ -266,6 +274,7 @@ def actors_of(pid: int) -> list[int]:
     return found
 
 
+@pytest.mark.nightly
 def test_a_cluster_that_is_not_there_is_told(folder: Path) -> None:
     documents(folder, 1)
     command = Command(folder)

@@ -176,7 +176,7 @@ async def test_a_pause_brings_to_an_end_what_was_begun_and_a_cancellation_stops_
     assert {item.deaths for item in store.batches.items("b")} == {0}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_workers_keep_to_one_pace(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("redraft.store.batches.WINDOW", 1.0)
     documents(folder, 2)
@@ -236,7 +236,7 @@ def test_workers_that_are_killed_lose_nothing_and_pay_nothing_twice(store: Store
 
 
 @needs_postgres
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_batch_goes_on_through_a_restart_of_the_server(folder: Path) -> None:
     documents(folder, 8)
     with restartable() as (address, restart), ChatServer(latency=lambda *_: 0.25) as server, Store(address) as store:
@@ -262,7 +262,7 @@ def test_a_batch_goes_on_through_a_restart_of_the_server(folder: Path) -> None:
 _POISON = "import os, signal\n\n\ndef read(data, name):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @in_a_file
 def test_what_kills_its_worker_three_times_is_set_aside_and_the_rest_goes_on(
     store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -303,7 +303,7 @@ def test_workers_whose_driver_was_killed_hand_back_what_they_had(store: Store, f
     assert states(store) == {"waiting": 2}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_chunks_of_all_documents_are_one_job(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provider_batch, "_QUIET", 1.5)
     monkeypatch.setattr(provider_batch, "_LONGEST_PAUSE", 0.2)

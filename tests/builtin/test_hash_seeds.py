@@ -30,7 +30,7 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_built_in_model_says_the_same_under_any_hash_seed(tmp_path: Path) -> None:
     document = tmp_path / "chapter.md"
     document.write_text(chapter(), "utf-8")

@@ -50,7 +50,7 @@ def tables(said: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     return {table["name"]: table["rows"] for table in said["tables"]}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_judge_who_knows_agrees_with_people_in_all_respects(inside: tuple[Inside, ChatServer]) -> None:
     command, _ = inside
     done = command.run(*JUDGED, "--judge", "extractive", "--json")
@@ -95,7 +95,7 @@ def test_it_is_written_and_repeated_to_the_byte_without_asking_again(
     assert "openai:fair" in (tmp_path / "out" / "report.md").read_text("utf-8")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_budget_stops_it_and_a_higher_one_goes_on(inside: tuple[Inside, ChatServer]) -> None:
     command, server = inside
     short = command.run(*JUDGED, "--max-calls", "5", "--concurrency", "1", "--json")
@@ -107,7 +107,7 @@ def test_a_budget_stops_it_and_a_higher_one_goes_on(inside: tuple[Inside, ChatSe
     assert set(sent(server).values()) == {1}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_judge_that_fails_is_counted_and_the_other_goes_on(inside: tuple[Inside, ChatServer]) -> None:
     command, _ = inside
     done = command.run(*JUDGED, "--judge", "openai:broken", "--json")
@@ -118,7 +118,7 @@ def test_a_judge_that_fails_is_counted_and_the_other_goes_on(inside: tuple[Insid
     assert found["agreement"][1]["tau-b"] is None
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_sweep_over_similarity_and_threshold_asks_nothing_new(inside: tuple[Inside, ChatServer]) -> None:
     command, server = inside
     assert command.run(*JUDGED, "--no-second-look", "--json").code == 0
@@ -133,7 +133,7 @@ def test_a_sweep_over_similarity_and_threshold_asks_nothing_new(inside: tuple[In
     assert len(found["cost"]) == 1
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_is_read_otherwise_is_what_would_be_judged_otherwise(inside: tuple[Inside, ChatServer]) -> None:
     command, _ = inside
     swept = command.run(*JUDGED, "--json", "--sweep", "similarity=exact,rouge1", "--sweep", "threshold=0.0,0.6")
@@ -147,7 +147,7 @@ def test_what_is_read_otherwise_is_what_would_be_judged_otherwise(inside: tuple[
         ]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_sweep_over_questions_asks_each_number_once(inside: tuple[Inside, ChatServer]) -> None:
     command, server = inside
     options = ("--metric", "coverage", "--sweep", "questions=3-6,6-9", "--json")
@@ -160,7 +160,7 @@ def test_a_sweep_over_questions_asks_each_number_once(inside: tuple[Inside, Chat
     assert len(server.answered) == asked
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_tables_of_longsumeval_come_of_sweeps(inside: tuple[Inside, ChatServer]) -> None:
     """V: questions, by coverage; VI: questions by likeness; VII: thresholds by likeness, for which nobody is asked."""
     command, server = inside
@@ -190,7 +190,7 @@ def test_the_tables_of_longsumeval_come_of_sweeps(inside: tuple[Inside, ChatServ
     assert all({"exact", "rouge1"} <= row.keys() for row in rows)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_judge_beside_itself(inside: tuple[Inside, ChatServer]) -> None:
     command, _ = inside
     done = command.run(*JUDGED, "--repeat", "2", "--json")

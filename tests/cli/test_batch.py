@@ -36,7 +36,7 @@ def command(tmp_path: Path, server: ChatServer) -> Inside:
     return Inside(tmp_path, server.base_url, COLUMNS="100")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_dead_workers_still_have_counts_for_how_many_are_needed(command: Inside, tmp_path: Path) -> None:
     assert command.run("batch", "in", *_OPTIONS, "--max-calls", "2").code == 3
     with Store(tmp_path / "redraft.db") as store:
@@ -128,7 +128,7 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_asked(
     assert "No batches yet" in command.run("batch", "status").err
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_dossiers_are_written_with_the_batch_or_afterwards(command: Inside, tmp_path: Path) -> None:
     asked = ("batch", "in/light-0.md", "in/light-1.md", "-w", "40", "--workers", "1")
     assert command.run(*asked, "--name", "with", "-o", "out", "--dossiers").code == 0

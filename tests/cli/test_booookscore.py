@@ -194,7 +194,7 @@ def test_help_shows_examples(inside: Inside) -> None:
     assert "redraft experiment booookscore" in inside.run("experiment", "--help").out
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_killed_it_goes_on_without_paying_twice(tmp_path: Path) -> None:
     folder = filled(tmp_path)
     texts = {f"s{n}": told(*range(5 * n, 5 * n + 5)) for n in range(1, 5)}
@@ -217,7 +217,7 @@ def test_killed_it_goes_on_without_paying_twice(tmp_path: Path) -> None:
         assert len(server.seen) <= 12 + 2
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_stop_says_how_to_go_on(tmp_path: Path) -> None:
     with ChatServer(answer, latency=lambda *_: 0.5) as server:
         process = Command(filled(tmp_path), server.base_url).start(*JUDGED, "--batch", "1", "--concurrency", "1")

@@ -130,7 +130,7 @@ def test_one_budget_is_for_all_and_what_there_is_is_shown(command: Inside) -> No
     assert {one["status"] for one in again["chapters"]} == {"done"}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_killed_and_resumed_nothing_is_paid_twice(tmp_path: Path) -> None:
     with ChatServer(summarizer(), latency=lambda prompt, completion, index: 0.05) as server:
         command = Inside(tmp_path, server.base_url)

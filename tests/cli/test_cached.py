@@ -51,7 +51,7 @@ def seconds_of(command: Command, program: str, *words: str) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-@pytest.mark.parametrize("model", ["extractive", "openai:m"])
+@pytest.mark.parametrize("model", ["extractive", pytest.param("openai:m", marks=pytest.mark.nightly)])
 def test_a_summary_that_is_known_takes_little_time(tmp_path: Path, model: str) -> None:
     with ChatServer() as server:
         command = Command(tmp_path, server.base_url)
@@ -72,6 +72,7 @@ def test_a_summary_that_is_known_takes_little_time(tmp_path: Path, model: str) -
         assert (asked > 0) == (model != "extractive")
 
 
+@pytest.mark.nightly
 def test_the_command_of_this_test_would_be_caught_with_a_model(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match=r"redraft\.builtin\.model"):
         seconds_of(Command(tmp_path), PROGRAM, "summarize", str(SAMPLE), "-q")

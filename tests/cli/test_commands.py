@@ -292,7 +292,7 @@ def test_a_run_whose_prompts_have_changed_is_not_resumed(command: Command, tmp_p
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("stop", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly)])
 def test_a_stop_is_clean_and_tells_how_to_go_on(command: Command, stop: signal.Signals) -> None:
     with ChatServer(latency=lambda prompt, completion, index: 0.5 if index < 16 else 0.0) as server:
         served = Inside(command.folder, server.base_url)

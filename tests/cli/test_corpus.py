@@ -62,7 +62,7 @@ def test_people_are_told_the_document_wherever_a_place_is(command: Inside, paths
     assert f"{where}, at " in (command.folder / "run.md").read_text("utf-8")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_same_files_are_the_same_document_to_every_command(command: Inside, paths: list[str]) -> None:
     judged = command.run("evaluate", *paths, "summary.md", "--metric", "coverage", "--metric", "consistency", "--json")
     known = judged.json["source"]["id"]

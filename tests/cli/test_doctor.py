@@ -78,7 +78,7 @@ def test_a_used_up_budget_shows_what_was_not_made_and_the_command_goes_on(tmp_pa
     assert went_on.json["judges"][0]["usage"]["calls"] == planned - 2
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_plan_asks_nobody_and_holds(tmp_path: Path) -> None:
     metrics = [word for name in ("coverage", "faithfulness", "booookscore") for word in ("--metric", name)]
     with hospital(tmp_path) as command:

@@ -121,7 +121,7 @@ def test_stored_results_become_one_page(inside: Inside, server: ChatServer) -> N
     assert "tables.json" in broken.err
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_hamlet_as_json(inside: Inside) -> None:
     done = inside.run(*HAMLET, "--json", "-q")
     assert done.code == 0
@@ -132,7 +132,7 @@ def test_hamlet_as_json(inside: Inside) -> None:
     assert not (inside.folder / "report.md").exists(), "without -o nothing is written"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_dry_run_shows_what_it_comes_to_and_does_nothing(inside: Inside, server: ChatServer) -> None:
     done = inside.run(*HAMLET, "--dry-run", "-o", "results")
     assert done.code == 0
@@ -155,7 +155,7 @@ def test_a_dry_run_shows_what_it_comes_to_and_does_nothing(inside: Inside, serve
     assert rows[-1]["calls"] == foreseen["key facts"] + about + 2
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_hamlet_short_of_its_budget_says_how_to_go_on(inside: Inside, server: ChatServer) -> None:
     done = inside.run(*HAMLET, "--max-calls", "31", "-o", "results")
     assert done.code == 3
@@ -166,7 +166,7 @@ def test_hamlet_short_of_its_budget_says_how_to_go_on(inside: Inside, server: Ch
     assert inside.run(*HAMLET, "-q").code == 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_hamlet_with_failures_is_told_from_one_that_came_to_nothing(inside: Inside, broken: set[str]) -> None:
     broken.add("half")
     short = inside.run(*HAMLET)
@@ -273,7 +273,7 @@ def test_help_shows_examples(inside: Inside, arguments: tuple[str, ...]) -> None
     assert max(len(line) for line in done.out.splitlines()) <= 82
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_stop_says_how_to_go_on(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(island(90).text, "utf-8")
     with ChatServer(answer, latency=lambda *_: 0.3) as server:

@@ -67,7 +67,7 @@ def seconds_to_end(process: subprocess.Popen[str], wait: float, *, idle: bool = 
     return time.monotonic() - began
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_while_it_reads_in_a_thread(command: Command) -> None:
     with started(command, "summarize", "-") as process:
         assert seconds_to_end(process, 1) < 1
@@ -75,7 +75,7 @@ def test_while_it_reads_in_a_thread(command: Command) -> None:
         assert "stopped at once; what was stored is kept" in process.stderr.read()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_while_it_waits_for_the_database(command: Command) -> None:
     assert command.run("runs").code == 0
     with closing(sqlite3.connect(command.database, isolation_level=None)) as other:
@@ -92,7 +92,7 @@ def test_while_it_measures_a_large_text(command: Command) -> None:
         assert seconds_to_end(process, 2, idle=False) < 1
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_while_a_model_keeps_it_waiting(command: Command) -> None:
     with ChatServer(latency=lambda prompt, completion, index: 60.0) as server:
         asking = Command(command.folder, server.base_url)

@@ -16,7 +16,7 @@ PRICES = '[prices]\n"m" = { prompt = 1.0, completion = 4.0 }\n'
 LIMIT = 12
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_killed_three_times_a_run_keeps_to_its_calls_and_says_what_was_lost(tmp_path: Path) -> None:
     text = summarizer(words=60)
 

@@ -81,7 +81,7 @@ def seconds_of(command: Inside, program: str, words: list[str]) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_command_of_this_test_would_be_caught_at_work(court: tuple[Inside, str], tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, "summarize", "book.md", "-w", "20", "-m", "extractive", "-q"],

@@ -119,7 +119,7 @@ def test_at_the_end_of_input_the_run_waits_and_resume_asks_again(command: Inside
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, None])
+@pytest.mark.parametrize("stop", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.nightly), None])
 def test_on_a_terminal_the_progress_line_is_out_of_the_way_and_ctrl_c_ends_the_waiting(
     command: Inside, stop: signal.Signals | None
 ) -> None:

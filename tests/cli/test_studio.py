@@ -73,7 +73,7 @@ def test_ctrl_c_ends_it_and_what_was_under_way_can_go_on(tmp_path: Path) -> None
         assert store.status(store.runs.get(run)) == "interrupted"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_it_can_be_only_for_reading(tmp_path: Path) -> None:
     command = Command(tmp_path)
     with Store(command.database):

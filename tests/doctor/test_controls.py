@@ -70,7 +70,7 @@ async def test_a_judge_without_a_fault_passes_every_control(tmp_path: Path) -> N
 _TOGETHER = {(HOLLOW, "content"): {("order in the summary", "coverage")}}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("control", "aim"), FAULTS)
 async def test_a_judge_with_one_fault_fails_in_one_control(control: str, aim: MetricAim, tmp_path: Path) -> None:
     checks = await checked(tmp_path, Oracle(control).model, *by_aim(aim))
@@ -80,7 +80,7 @@ async def test_a_judge_with_one_fault_fails_in_one_control(control: str, aim: Me
     assert not [one for one in others if one.control != control]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_judge_who_believes_every_error_fails_in_the_controls_of_all_kinds(tmp_path: Path) -> None:
     checks = await checked(tmp_path, Oracle(ANY_ERROR).model, *by_aim("truth"))
     failed = {(one.control, one.metric) for one in checks if one.heard.verdict == "fail"}

@@ -325,7 +325,7 @@ async def test_a_summary_that_is_new_is_all_that_is_paid_for(tmp_path: Path, ser
     assert len(server.seen) == CALLS + 1
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_the_budget_holds_over_judges_and_repetitions(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     lab.design = replace(lab.design, judges=("openai:x", "openai:y"), batch=1)

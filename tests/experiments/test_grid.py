@@ -331,7 +331,7 @@ def work(folder: Path, answers: int) -> None:
         asyncio.run(grid(STORIES, small(), ExperimentRunner(store, Limits(), observer=observe)))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_after_three_kills_the_files_are_the_same_and_nothing_was_answered_twice(tmp_path: Path) -> None:
     for name in ("killed", "calm"):
         (tmp_path / name).mkdir()

@@ -131,7 +131,7 @@ async def test_a_repetition_asks_nothing_and_comes_out_the_same_to_the_byte(tmp_
     }
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_what_both_models_lead_to_is_asked_once(tmp_path: Path) -> None:
     with serving(lambda seen: answer(seen) if seen.model != "half" else answer(_as(seen, "whole"))) as server:
         await Lab(tmp_path, server.base_url).run()
@@ -144,7 +144,7 @@ def _as(seen: Seen, model: str) -> Seen:
     return seen
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_another_model_is_added_for_its_own_price(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     await lab.run(models=lab.seats(ALL_KNOWING))
@@ -170,7 +170,7 @@ def work(folder: Path, url: str, answers: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("deaths", [(4,), (35,), (45, 8, 1)])
+@pytest.mark.parametrize("deaths", [pytest.param((4,), marks=pytest.mark.nightly), (45, 8, 1)])
 def test_after_kill_9_nothing_is_paid_for_twice(tmp_path: Path, server: ChatServer, deaths: tuple[int, ...]) -> None:
     for answers in deaths:
         process = _PROCESSES.Process(target=work, args=(tmp_path, server.base_url, answers))
@@ -186,7 +186,7 @@ def test_after_kill_9_nothing_is_paid_for_twice(tmp_path: Path, server: ChatServ
     assert set(sent(server).values()) == {2}, "neither more nor less was asked than without the deaths"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_what_was_stopped_goes_on(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
 
@@ -219,7 +219,7 @@ class Broken:
         return answer(seen)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_an_item_that_fails_is_recorded_and_stops_no_other(tmp_path: Path) -> None:
     script = Broken("revise", "half", Fault("status", status=400, message="No *such* | prompt.\nNever."))
     with serving(script) as server:
@@ -271,7 +271,7 @@ async def test_where_facts_are_not_aligned_nothing_is_said_of_levels(tmp_path: P
     assert set(item.faithfulness.levels) == {"all"}, "nobody knows that these sentences carry no fact"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_document_without_key_facts_stops_no_other(tmp_path: Path) -> None:
     def script(seen: Seen) -> str | Answer | Fault:
         lost = "Tom200" in text_of(seen.messages[0]) and seen.model == "judge"
@@ -298,7 +298,7 @@ def _island_from(first: int) -> Any:
     return parse(("# The Others\n\n" + "\n\n".join(lines)).encode(), name="others.md")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_the_budget_holds_for_all_items_together(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     outcome = await lab.run(Limits(max_calls=40))
@@ -329,14 +329,14 @@ async def test_the_budget_may_end_before_the_first_item(tmp_path: Path, server: 
     assert "stopped: " in files(outcome)["report.md"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_what_is_done_is_read_though_the_budget_is_used_up(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     done = await lab.run()
     assert files(await lab.run(Limits(max_calls=1))) == files(done)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_money_is_counted_over_all_items(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     outcome = await lab.run(Limits(max_cost=0.07), PRICES)
@@ -349,14 +349,14 @@ async def test_money_is_counted_over_all_items(tmp_path: Path, server: ChatServe
     assert total["all USD"] == pytest.approx(ledger(tmp_path, "SELECT sum(cost_usd) FROM calls"))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_items_run_side_by_side_within_the_concurrency(tmp_path: Path) -> None:
     with serving(latency=lambda *_: 0.05) as server:
         await Lab(tmp_path, server.base_url).run(Limits(concurrency=4))
         assert 3 <= server.peak <= 4
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_imported_key_facts_are_used_and_none_are_built(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     first = await lab.run(queries=1)
@@ -393,7 +393,7 @@ async def test_what_cannot_be_is_refused_before_anything_is_paid_for(tmp_path: P
     assert server.seen == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_progress_is_told_item_by_item(tmp_path: Path, server: ChatServer) -> None:
     told: list[PartDone] = []
     await Lab(tmp_path, server.base_url).run(
@@ -404,7 +404,7 @@ async def test_progress_is_told_item_by_item(tmp_path: Path, server: ChatServer)
     assert sum("by openai:half: done" in part.name for part in told) == 2
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_hostile_titles_do_no_harm(tmp_path: Path, server: ChatServer) -> None:
     document = island(90)
     title = "=cmd|' /C calc'!A0 | <img src=x onerror=alert(1)>"

@@ -151,7 +151,7 @@ def kept_beginning(seen: Seen) -> str:
     return "\n\n".join(paragraph(number) for number in sorted(found) if number <= 6) or "Nothing is told."
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_what_a_summary_has_lost_is_not_answered_from_it(tmp_path: Path) -> None:
     with serving(kept_beginning) as server:
         lab = Valley(tmp_path, server.base_url)
@@ -265,7 +265,7 @@ def work(folder: Path, url: str, answers: int) -> None:
     asyncio.run(Valley(folder, url).run("reader", limits=Limits(concurrency=1), observer=observe))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_killed_while_it_asks_answers_and_judges_nothing_is_asked_twice(tmp_path: Path) -> None:
     """There are 15 calls for the questions, 24 for answers, and one for verdicts; each process counts its own."""
     with serving(replied) as server:

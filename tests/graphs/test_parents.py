@@ -95,7 +95,7 @@ async def test_a_tree_has_its_excerpts_its_pieces_and_the_context_as_far_as_it_w
     assert any(context not in replies for context in contexts), "no context had to be shortened"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_running_summary_that_is_shortened_is_kept_beside_what_it_was_made_from(tmp_path: Path) -> None:
     desk = Desk(tmp_path, growing)
     asked = await expect_recorded(desk, growing, strategy="incremental")
@@ -126,7 +126,7 @@ async def test_what_a_used_up_budget_leaves_was_made_from_the_pieces_that_there_
     assert stopped.summary == last.text
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_what_is_written_anew_has_no_parents_of_before(tmp_path: Path) -> None:
     refusing = True
 

@@ -57,7 +57,7 @@ def recorded(database: Path, result: Result) -> dict[str, tuple[Parent, ...]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("strategy", ["hierarchical", "incremental"])
+@pytest.mark.parametrize("strategy", ["hierarchical", pytest.param("incremental", marks=pytest.mark.nightly)])
 async def test_a_death_leaves_every_text_with_its_parents(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, strategy: str
 ) -> None:

@@ -51,7 +51,7 @@ def test_one_chunk_is_summarized_with_the_whole_limit() -> None:
     assert made.calls == 1 + TIDYING
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @given(
     words=st.integers(20, 900),
     chunk_tokens=st.integers(64, 1500),

@@ -190,7 +190,7 @@ def test_what_is_shown_of_it_names_each_language(paths: list[str], tmp_path: Pat
     assert '<q lang="ja" dir="auto">' in page
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_comes_from_standard_input_in_a_batch_is_in_the_language_that_is_said(tmp_path: Path) -> None:
     command = Inside(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
     command.run("batch", "run", "-", "--name", "one", "--source-language", "nl", "-w", "20", stdin=GERMAN.encode())

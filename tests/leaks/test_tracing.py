@@ -96,7 +96,7 @@ def test_the_verbs_of_a_workshop_send_nothing(scene: Scene) -> None:
     assert scene.listener.heard == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_an_application_traces_of_its_own_is_without_the_texts(scene: Scene) -> None:
     embedded(scene, "graph", "within")
 
@@ -105,7 +105,7 @@ def test_what_an_application_traces_of_its_own_is_without_the_texts(scene: Scene
 
 
 @pytest.mark.parametrize("way", ["verb", "graph"])
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_an_application_may_say_so(scene: Scene, way: str) -> None:
     embedded(scene, way, TRACED="yes")
 

@@ -222,7 +222,7 @@ async def test_a_run_that_is_killed_twice_sends_no_more_calls_than_its_limit(des
     assert "sent" not in desk.outcomes()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_two_processes_draw_on_one_budget(desk: Desk) -> None:
     runs = [begin_run(desk.store, name) for name in ("run1", "run2")]
     with (
@@ -235,7 +235,7 @@ async def test_two_processes_draw_on_one_budget(desk: Desk) -> None:
     assert len(server.seen) == answered == 30
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_what_two_processes_ask_at_once_is_paid_once(desk: Desk) -> None:
     runs = [begin_run(desk.store, name) for name in ("run1", "run2")]
     with (
@@ -251,7 +251,7 @@ async def test_what_two_processes_ask_at_once_is_paid_once(desk: Desk) -> None:
     assert sum(used.cached for used in totals) == 8
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_who_waits_for_a_process_that_dies_asks_for_itself(desk: Desk) -> None:
     runs = [begin_run(desk.store, name) for name in ("run1", "run2")]
     with (

@@ -183,7 +183,7 @@ async def test_a_job_is_begun_once_and_kept_though_the_server_breaks_down(tmp_pa
     assert left(tmp_path) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_retry_that_is_with_the_provider_is_waited_for(tmp_path: Path) -> None:
     met: Counter[str] = Counter()
     answer = summarizer()
@@ -268,7 +268,7 @@ def test_a_process_that_is_killed_hands_nothing_over_twice(tmp_path: Path, serve
         assert store.bookings.used(run["run"])[0] == len(server.seen)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_was_not_handed_over_when_its_process_was_killed_takes_nothing_from_the_budget(
     tmp_path: Path, server: ChatServer
 ) -> None:

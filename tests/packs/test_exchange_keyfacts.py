@@ -283,7 +283,7 @@ def keyfacts_of(draw: st.DrawFn, document: Document) -> KeyFacts:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @given(st.data())
 def test_any_key_facts_come_back_as_they_were(data: st.DataObject) -> None:
     document = parse(TEXT.encode(), name="tide.txt")

@@ -132,7 +132,7 @@ async def test_resuming_what_built_it_or_was_judged_by_it_tries_again(court: Cou
     assert court.sheets == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_refinement_that_rested_on_it_is_done_over_by_the_whole_of_it(court: Court) -> None:
     # A revision so short that its prompt has room for several points in so small a window.
     options: dict[str, Any] = {"settings": {**SMALL, "words": 100}, "rounds": 6}

@@ -100,7 +100,7 @@ def test_what_is_no_number_of_questions_is_refused(wrong: Any) -> None:
         JudgeConfig(questions=wrong)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_the_number_grows_with_the_document_up_to_the_limit(tmp_path: Path) -> None:
     sizes = []
     for keepers in (300, 800, 3000):

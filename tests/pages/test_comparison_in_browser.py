@@ -135,8 +135,7 @@ def test_every_verdict_has_a_sign_and_a_word(page: Any, two: RunsBeside, tmp_pat
     assert page.locator("#i4 .verdicts .word").all_inner_texts() == ["contradicted", "answered"]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize(("several", "scheme"), [(False, "light"), (True, "dark")])
 def test_nothing_serious_keeps_anybody_out(
     chromium: Any, two: RunsBeside, many: RunsBeside, tmp_path: Path, scheme: str, several: bool
 ) -> None:

@@ -52,6 +52,7 @@ def traced(dossier: Dossier) -> SentenceEntry:
     return [one for one in dossier.sentences if one.sources][-1]
 
 
+@pytest.mark.nightly
 def test_choosing_a_sentence_lights_up_its_sources_and_nothing_else(page: Any, exported: Exported) -> None:
     opened(page, exported.page)
     text = exported.dossier.document.text
@@ -207,7 +208,7 @@ def test_what_a_page_may_not_do_is_forbidden_by_its_policy(page: Any, exported: 
     assert sum("Content Security Policy" in trouble for trouble in page.troubles) == 2
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.nightly)])
 def test_people_who_see_or_move_otherwise_can_use_it(page: Any, exported: Exported, scheme: str) -> None:
     page.emulate_media(color_scheme=scheme)
     opened(page, exported.page, "#s2")

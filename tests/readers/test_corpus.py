@@ -57,7 +57,7 @@ def at(document: Document, words: str) -> Span:
     return Span(start, start + len(words))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_place_knows_its_document_its_chapter_and_its_page(paths: list[str]) -> None:
     corpus, alone = load_all(paths), {Path(path).name: load(path) for path in paths}
     for name, one in alone.items():

@@ -35,7 +35,7 @@ def drafted_and_judged(document: Document, folder: Path) -> tuple[str | None, Re
     return asyncio.run(work())
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_same_summary_and_the_same_findings(tmp_path: Path) -> None:
     plain, *others = (in_format(form) for form in FORMATS)
     summary, judged = drafted_and_judged(plain, tmp_path)

@@ -21,7 +21,7 @@ from tests.judges import Court, Keepers, Said, Sheet, told
 from tests.support import Desk, story
 
 HELD = 2.0
-# Where the loop itself waits for the lock, it stands still for nearly all of the time. A busy machine takes some of it, too.
+# An event loop that waits for the lock itself stands still for nearly all of that; a busy machine takes some of it.
 STALL = HELD * 0.6
 POOR = told(1, wrong={2: "Bob"})
 

@@ -20,7 +20,7 @@ def book() -> Document:
     return Document.from_text("\n\n".join(["# All about the alder", *told]))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_chapters_are_results_and_the_events_are_those_of_the_whole(tmp_path: Path) -> None:
     async with Session(tmp_path / "redraft.db") as session:
         seen = [event async for event in session.stream(book(), words=60, by_chapter=True)]

@@ -25,7 +25,7 @@ def nothing_is_collected() -> Iterator[None]:
     gc.enable()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.usefixtures("nothing_is_collected")
 async def test_what_is_cancelled_locks_no_file(tmp_path: Path) -> None:
     judge = Scribe()

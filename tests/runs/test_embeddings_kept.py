@@ -55,7 +55,7 @@ def told(summary: str) -> set[str]:
     return {summary[span.start : span.end] for span in sentences(summary)}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_document_is_encoded_once_whoever_judges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = await judged(tmp_path / "redraft.db", monkeypatch, SUMMARIES[0])
     sample = load(str(SAMPLE))

@@ -71,7 +71,7 @@ def test_what_rests_on_facts_or_sentences_that_nobody_knows_is_told_as_about_so_
     assert [stage.name for stage in ahead.stages if stage.about] == ["consistency", "faithfulness"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_no_stage_takes_more_than_was_foreseen(court: Court) -> None:
     settings = narrow(court)
     most = forecast_of(court, settings, metrics=METRICS)
@@ -85,7 +85,7 @@ async def test_no_stage_takes_more_than_was_foreseen(court: Court) -> None:
         assert sum(sheet.wanted for sheet in asked) <= stages[name].completion_tokens + 60 * len(asked), name
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_aligning_the_facts_for_faithfulness_alone_is_foreseen_too(court: Court) -> None:
     settings = narrow(court)
     await court.evaluate(SUMMARY, settings=settings.model_dump(), metrics=("keyfact_recall",))

@@ -35,7 +35,7 @@ async def test_a_run_goes_on_in_the_form_that_it_began_with(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["tools", "plain"])
+@pytest.mark.parametrize("form", [pytest.param("tools", marks=pytest.mark.nightly), "plain"])
 def test_the_command_line_has_the_form_too(tmp_path: Path, form: str) -> None:
     court = Court(tmp_path / "court")
     (tmp_path / "book.md").write_text(court.document.text, "utf-8")

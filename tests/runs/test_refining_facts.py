@@ -134,7 +134,7 @@ async def test_a_recall_that_cannot_be_judged_leaves_it_unsure_and_can_be_taken_
     assert not opened.asked(*GROWING)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_an_answer_to_a_query_is_refined_towards_the_facts_of_its_tree(court: Open) -> None:
     small = {"context_tokens": 2400}
     opened = court(document=island(120))

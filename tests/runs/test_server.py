@@ -66,7 +66,7 @@ def test_a_run_that_was_killed_is_resumed_and_pays_once(tmp_path: Path, book: st
         assert not (tmp_path / "redraft.db").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_run_goes_on_through_a_restart_of_the_server_or_is_resumed(tmp_path: Path, book: str) -> None:
     with postgres.restartable() as (address, restart), ChatServer(latency=lambda *_: 0.3) as server:
         command = Command(tmp_path, server.base_url, REDRAFT_DB=address)
@@ -84,7 +84,7 @@ def test_a_run_goes_on_through_a_restart_of_the_server_or_is_resumed(tmp_path: P
         assert again <= 2, "only what was in flight"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_two_teams_with_one_book_share_its_pack_and_its_texts(tmp_path: Path, address: str) -> None:
     teams = []
     for name in ("ann", "ben"):

@@ -92,7 +92,7 @@ def crowd(store: Store, what: str) -> subprocess.Popen[str]:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_many_processes_with_a_run_each_never_overrun_their_pot(store: Store) -> None:
     for number in range(_PROCESSES):
         store.bookings.share("pot", f"r{number}")
@@ -103,7 +103,7 @@ def test_many_processes_with_a_run_each_never_overrun_their_pot(store: Store) ->
     expect_sums(store)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_runs_that_draw_on_several_pots_wait_for_each_other_in_one_order(store: Store) -> None:
     for number in range(_PROCESSES):
         for pot in sorted(("p0", "p1", "p2"), reverse=bool(number % 2)):
@@ -179,7 +179,7 @@ def test_within_who_writes_beside_others_nobody_writes_alone(store: Store) -> No
         store.bookings.share("of r1", "r1")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_was_written_is_on_the_disk_of_the_server() -> None:
     with postgres.crashing() as (address, crash):
         with plain(address) as database:

@@ -91,7 +91,7 @@ with store.claim("abc123"):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_database_that_a_process_has_died_on_is_read_with_its_log(command: Command) -> None:
     with started(_KILLED, command.database):
         pass

@@ -274,7 +274,7 @@ def crowd(address: str, what: str) -> list[str]:
     return done.stdout.split()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_many_processes_take_each_item_once(address: str) -> None:
     with Store(address) as store:
         store.batches.open(Batch("b", {}, {}))
@@ -284,7 +284,7 @@ def test_many_processes_take_each_item_once(address: str) -> None:
         assert store.batches.counts("b").done == 80
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_many_processes_share_texts_and_one_has_the_run(address: str) -> None:
     with Store(address) as store:
         assert crowd(address, "texts").count("claimed") >= 1
@@ -316,7 +316,7 @@ def test_a_claim_keeps_others_out_and_ends_with_its_process(address: str) -> Non
         assert not store.is_claimed("abc123")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_server_that_is_started_anew_is_gone_on_with_and_claims_with_it() -> None:
     with postgres.restartable() as (address, restart), Store(address) as store, Store(address) as other:
         fill(store)

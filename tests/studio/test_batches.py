@@ -247,7 +247,7 @@ def test_the_description_has_them_all(client: httpx.Client) -> None:
     assert "/api/batches/{batch}/items" in client.get("/api").text
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_batch_is_gone_on_with_paused_cancelled_and_brought_to_its_end(work: Served, gate: Gate) -> None:
     with work.client() as client:
         assert (standing(client).status, standing(client).orders) == ("idle", ("pause", "cancel", "resume"))
@@ -326,7 +326,7 @@ def chrome(folder: Path) -> Iterator[Any]:
         yield made
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_batch_under_way_is_followed_and_ordered_in_the_browser(chrome: Any, work: Served, gate: Gate) -> None:
     context = chrome.new_context(viewport={"width": 1280, "height": 800})
     page = context.new_page()
@@ -361,7 +361,7 @@ def test_a_batch_under_way_is_followed_and_ordered_in_the_browser(chrome: Any, w
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (360, "light"), (360, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (360, "light")])
 def test_every_page_of_batches_is_for_everybody_and_fits(chrome: Any, at: Served, width: int, scheme: str) -> None:
     """Nothing serious for axe-core, nothing wider than the screen, and no name that becomes markup."""
     context = chrome.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)

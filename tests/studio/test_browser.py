@@ -139,7 +139,7 @@ def test_a_file_that_is_too_large_is_not_sent(page: Any, at: Served) -> None:
     assert page.url.endswith("/runs/new")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_run_under_way_shows_its_progress_and_leads_to_its_end(
     page: Any, at: Served, client: httpx.Client, slow: Slow
 ) -> None:
@@ -163,7 +163,7 @@ def test_a_run_under_way_shows_its_progress_and_leads_to_its_end(
     slow.at_once = 10**9
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_run_is_stopped_and_goes_on_by_buttons(page: Any, at: Served, client: httpx.Client, slow: Slow) -> None:
     slow.opened.clear()
     slow.at_once = 0
@@ -313,7 +313,7 @@ def test_the_list_is_filtered_sorted_and_compared_without_a_mouse(page: Any, at:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (1440, "dark"), (390, "light"), (360, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (360, "dark")])
 def test_every_page_is_for_everybody_and_fits(
     chrome: Any, at: Served, client: httpx.Client, width: int, scheme: str
 ) -> None:

@@ -154,7 +154,7 @@ def test_every_page_of_a_full_store_is_shown(tmp_path: Path) -> None:
         assert client.get("/api/runs/aaaa/dossier").status_code == 409
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_nothing_that_is_asked_for_holds_up_the_others(tmp_path: Path) -> None:
     """Whatever reads or writes a file does so in a thread."""
     for number in range(2):

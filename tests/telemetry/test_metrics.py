@@ -128,7 +128,11 @@ def test_the_metrics_of_a_batch_are_those_of_the_ledger(place: Path | str, folde
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "bounds",
-    [{"concurrency": 2}, {"requests_per_minute": 2}, {"max_cost": 0.65}],
+    [
+        {"concurrency": 2},
+        pytest.param({"requests_per_minute": 2}, marks=pytest.mark.nightly),
+        pytest.param({"max_cost": 0.65}, marks=pytest.mark.nightly),
+    ],
     ids=["a place", "a limit a minute", "the budget"],
 )
 def test_what_a_call_waited_for_is_no_part_of_what_its_answer_took(
@@ -201,7 +205,7 @@ def test_every_prompt_has_a_stage_and_what_others_bring_has_one_for_all() -> Non
     assert {name: stage_of(name) for name in _FOR} == _FOR
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_batch_offers_its_metrics_while_it_is_worked_on(folder: Path) -> None:
     port = free_port()
     with ChatServer(latency=lambda *_: 0.5) as server:

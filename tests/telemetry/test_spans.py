@@ -52,7 +52,7 @@ def test_a_run_is_a_span_with_its_stages_and_calls(folder: Path, collector: Coll
         expect_no_secret(told)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_workers_of_a_batch_send_spans_of_their_runs(folder: Path, collector: Collector) -> None:
     with ChatServer() as server:
         done = command(folder, server.base_url, collector.url).run(
@@ -71,7 +71,7 @@ def test_the_workers_of_a_batch_send_spans_of_their_runs(folder: Path, collector
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("hangs", [False, True])
+@pytest.mark.parametrize("hangs", [False, pytest.param(True, marks=pytest.mark.nightly)])
 def test_a_dead_collector_does_no_harm(folder: Path, hangs: bool) -> None:
     with ChatServer() as server, Collector(hangs=True) as one:
         began = time.monotonic()

@@ -131,7 +131,9 @@ def test_a_folder_without_a_model_is_wrong_usage(files: dict[str, str], model_fo
 
 
 @pytest.mark.slow
-def test_an_unknown_name_is_wrong_usage(model_folder: Path) -> None:
+def test_an_unknown_name_is_wrong_usage(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The hub is tried for more than a minute otherwise.
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     with pytest.raises(UsageError, match="cannot be loaded"):
         load_encoder("no-such-model")
 

@@ -18,7 +18,7 @@ from tests.torture.readings import KINDS, tried, tries, written
 LINE = "One two three four five six seven eight nine ten eleven twelve thirteen fourteen."
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_no_text_is_lost_without_a_word() -> None:
     found = [(name, number, one) for name, number, one in tries(100, 1)]
     assert [f"{name} #{number}: {one.wrong}" for name, number, one in found if one.wrong] == []
@@ -81,7 +81,7 @@ except DocumentError:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_forms_that_hold_themselves_stay_under_a_gigabyte(tmp_path: Path) -> None:
     (tmp_path / "a.pdf").write_bytes(bomb(2))
     command = [sys.executable, "-c", _READ_IN_FRESH_PROCESS, str(tmp_path / "a.pdf")]

@@ -35,6 +35,7 @@ def test_no_promise_is_broken(attack: Attack, name: str) -> None:
     assert make(next(first(attack, name))) == []
 
 
+@pytest.mark.nightly
 def test_seven_hundred_tries_by_generators_find_nothing() -> None:
     rows = list(campaign(0.0, SEED, count=700))
     assert [note for row in rows for note in row.notes] == []
@@ -62,6 +63,7 @@ BROKEN = [
 """How redraft is broken, by what that is noticed, and as what."""
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("how", "name", "breach"), BROKEN, ids=[f"{how}, {name}" for how, name, _ in BROKEN])
 def test_an_attack_notices(how: str, name: str, breach: str, monkeypatch: pytest.MonkeyPatch) -> None:
     attack = next(one for one in ATTACKS if one.name == name.partition("/")[0])
