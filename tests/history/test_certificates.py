@@ -118,10 +118,8 @@ def test_a_packaged_figure_of_an_earlier_judge_stands_behind_nothing(
     assert set(packaged_words()) >= {one.standing.metric for one in packaged()}
 
 
-def test_the_figures_that_come_along_are_of_the_metrics_that_come_along() -> None:
-    """They may be of an earlier version of the judge: then they stand behind no score."""
-    known = {(one.standing.metric, one.standing.version) for one in packaged()}
-    metrics = {metric for metric, _ in known}
-    assert known == {(metric, BUILT_IN[metric].version) for metric in metrics}
-    assert all(one.standing.judge.startswith("extractive:") for one in packaged())
+def test_the_packaged_figures_are_those_of_the_packaged_judge() -> None:
+    known = {(one.standing.judge, one.standing.metric, one.standing.version) for one in packaged()}
+    metrics = {metric for _, metric, _ in known}
+    assert known == {(IDENTITY, metric, BUILT_IN[metric].version) for metric in metrics}
     assert {"consistency", "coverage"} <= metrics
