@@ -388,7 +388,6 @@ async def _judged(
     encoder: Encoder | None,
     bench: ExperimentRunner,
 ) -> list[ItemOutcome]:
-    """What a judge says of an item, for each reading of it."""
     watch = RunWatch(f"{item.id} by {way.judge}", bench.observer)
     try:
         result = await bench.made(document, way.settings, way.order(item), watch)

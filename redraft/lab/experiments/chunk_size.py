@@ -191,7 +191,6 @@ def _whole(prepared: Prepared, size: int) -> list[Chunk]:
 async def _marked(
     batch: ChunkSample, order: RunSpec, design: SizeDesign, bench: ExperimentRunner
 ) -> tuple[list[MarkedChunk], str]:
-    """The marks of a batch, in a run of its own."""
     run = await bench.opened(batch.prepared, order)
     done: list[MarkedChunk] = []
     # What there is when the budget ends, is there.
@@ -269,7 +268,6 @@ def _basis(outcome: SizeOutcome) -> str:
     _basis,
 )
 def mark_table(outcome: SizeOutcome) -> Iterator[Row]:
-    """The marks of each size, by each judge and by all of them where there are several."""
     judges = list(dict.fromkeys(one.judge for one in outcome.marked))
     for size in outcome.design.sizes:
         own = [one for one in outcome.marked if one.size == size]
@@ -290,7 +288,6 @@ def _place(one: MarkedChunk) -> tuple[str, int]:
 
 
 def _means(marked: Sequence[MarkedChunk]) -> list[float | None]:
-    """The means over chunks of the means over judges."""
     known = [marks for some in _chunks(marked) if (marks := [one.marks for one in some if one.marks])]
     return [mean([mean([getattr(one, name) for one in marks]) for marks in known]) for name in _DIMENSIONS]
 
@@ -311,7 +308,6 @@ def _rests(marked: Sequence[MarkedChunk]) -> Row:
     _basis,
 )
 def cost_table(outcome: SizeOutcome) -> Iterator[Row]:
-    """What each size took."""
     for size in outcome.design.sizes:
         marked = sum(one.size == size and one.marks is not None for one in outcome.marked)
         yield (size, marked, *summed(one for own, one in outcome.usage if own == size))
@@ -319,7 +315,6 @@ def cost_table(outcome: SizeOutcome) -> Iterator[Row]:
 
 @table("failures", "What failed", AGAIN, ("document", "size", "chunk", "judge", "code", "message"), _basis)
 def failure_table(outcome: SizeOutcome) -> Iterator[Row]:
-    """What failed, and why."""
     for one in outcome.marked:
         if one.failure:
             yield (one.title, one.size, one.chunk, one.judge, *failed(one.failure)[1:])
@@ -338,7 +333,6 @@ def _counted(outcome: SizeOutcome) -> str:
 
 
 def _headline(outcome: SizeOutcome, _: Sequence[Table]) -> Iterator[str]:
-    """The marks of each size, over all judges."""
     for size in outcome.design.sizes[:_MOST_SIZES]:
         found = _means([one for one in outcome.marked if one.size == size])
         marks = zip(_MARKS_OF_TABLES, found, strict=True)

@@ -34,20 +34,21 @@ SPENT = ("calls", "cached", "prompt_tokens", "completion_tokens")
 
 def table(
     name: str,
-    title: str,
+    title: str | Callable[[*Ts], str],
     caption: str | Callable[[*Ts], str],
     columns: Sequence[str] | Callable[[*Ts], Sequence[str]],
     basis: Callable[[*Ts], str],
 ) -> Callable[[Callable[[*Ts], Iterable[Row]]], Callable[[*Ts], Table]]:
-    """Declare a table by a function that yields its rows. Caption and columns may depend on what the rows are of."""
+    """Declare a table by a function that yields its rows. Title, caption and columns may depend on its arguments."""
 
     def declared(rows: Callable[[*Ts], Iterable[Row]]) -> Callable[[*Ts], Table]:
         @wraps(rows)
         def made(*args: *Ts) -> Table:
-            said = caption if isinstance(caption, str) else caption(*args)
+            named, said = (one if isinstance(one, str) else one(*args) for one in (title, caption))
             heads = columns(*args) if callable(columns) else columns
-            return Table(name, title, said, basis(*args), tuple(heads), tuple(rows(*args)))
+            return Table(name, named, said, basis(*args), tuple(heads), tuple(rows(*args)))
 
+        made.__doc__ = title if isinstance(title, str) else name
         return made
 
     return declared

@@ -187,13 +187,14 @@ def step_of(
     likely: Sequence[Told] | None = None,
 ) -> PlanStep:
     """A step of so much at most, and as a rule of what is likely, with replies that are shorter than their room."""
-    calls, prompt, completion = _sums(stages)
-    usual_calls, usual_prompt, usual_completion = _sums(stages if likely is None else likely)
+    calls, prompt, completion = sums(stages)
+    usual_calls, usual_prompt, usual_completion = sums(stages if likely is None else likely)
     expected = Usage(usual_prompt, ceil(USUAL_REPLY * usual_completion))
     return PlanStep(document.title, name, model, times, calls, Usage(prompt, completion), usual_calls, expected)
 
 
-def _sums(stages: Sequence[Told]) -> Told:
+def sums(stages: Sequence[Told]) -> Told:
+    """Calls and tokens of several stages together."""
     return sum(one[0] for one in stages), sum(one[1] for one in stages), sum(one[2] for one in stages)
 
 

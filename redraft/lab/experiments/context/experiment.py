@@ -175,7 +175,6 @@ async def _drafted(
     encoder: Encoder | None,
     batch: RunBatch,
 ) -> ContextItem:
-    """The item with its summary, sentence by sentence."""
     if item.failure is None:
         settings, bench = design.drafting(item.contestant, course, item.step), batch.bench
         async with batch.places:

@@ -86,7 +86,6 @@ def fact_basis(items: Sequence[ContextItem], measure: str) -> str:
     fact_basis,
 )
 def changes_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
-    """What became of facts at each step, by section."""
     for item, by, found in compared(items):
         for section in SECTIONS:
             change = found[section]
@@ -104,7 +103,6 @@ def changes_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]: 
     fact_basis,
 )
 def shares_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
-    """The shares of the three fates over all steps, and half against half."""
     known = list(compared(items))
     for contestant in contestants_of(items):
         for by in dict.fromkeys(one for _, one, _ in known):
@@ -130,7 +128,6 @@ def shares_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  
     fact_basis,
 )
 def accuracy_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
-    """How far facts are borne out, by where they are."""
     for contestant in contestants_of(items):
         own = [item for item in items if item.contestant == contestant]
         placed = [(_section(fact, item), fact) for item in own for fact in item.facts or ()]
@@ -147,7 +144,6 @@ def accuracy_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:
     fact_basis,
 )
 def accuracy_steps_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
-    """How far the facts of each summary are borne out."""
     for item in items:
         if item.facts is not None:
             yield (item.title, item.contestant.name, item.step.number, item.step.tokens, *_accuracy(item.facts))
@@ -186,7 +182,6 @@ def _section(fact: AtomicFact, item: ContextItem) -> str:
     fact_basis,
 )
 def difference_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
-    """Every two contestants beside each other, at the steps at which both can be told."""
     known = {contestant: _shares(items, contestant) for contestant in contestants_of(items)}
     for first, second in combinations(known, 2):
         for kind, of_first in known[first].items():
@@ -235,7 +230,6 @@ _LIKE = {
 
 
 def _basis(courses: Sequence[Course], items: Sequence[ContextItem]) -> str:  # noqa: ARG001 - as its tables
-    """What the tables of positions rest on."""
     done = [item for item in items if item.told is not None]
     lost = sum(item.failure is not None for item in items)
     told, located = sum(len(item.told or ()) for item in done), sum(len(item.located) for item in done)
@@ -272,7 +266,6 @@ def _masses(items: Sequence[ContextItem], contestant: ContextContestant, part: s
     _basis,
 )
 def halves_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Iterator[Row]:
-    """Of all steps of a contestant, the shares of thirds, and how they change from the lower to the upper half."""
     for contestant in contestants_of(items):
         whole, lower, upper = (
             _shares_of_tables(_masses(items, contestant, part)) for part in (ALL_STEPS, LOWER, UPPER)
@@ -308,7 +301,6 @@ def _change(lower: Cell, upper: Cell) -> float | None:
     _basis,
 )
 def positions_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Iterator[Row]:
-    """Each summary, and the reference."""
     for item in items:
         head = (item.title, item.contestant.name, item.step.number, item.step.tokens, item.read, item.words)
         if item.told is None:
@@ -338,7 +330,6 @@ def _placed(count: int, of_read: Sequence[Mass], of_whole: Sequence[Mass], read:
     _basis,
 )
 def densities_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Iterator[Row]:
-    """The curves, point by point."""
     curves = {
         (contestant.name, part): _masses(items, contestant, part)
         for contestant in contestants_of(items)
@@ -358,7 +349,6 @@ def densities_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> 
     lambda it: f"Rests on {sum(one.usage is not None for one in it.items)} of {len(it.items)} summaries.",
 )
 def cost_table(outcome: ContextOutcome) -> Iterator[Row]:
-    """What drafting and judging took."""
     for group in series(outcome.items):
         yield (group[0].title, group[0].contestant.name, *summed(item.usage for item in group))
     for course in outcome.courses:
@@ -374,7 +364,6 @@ def cost_table(outcome: ContextOutcome) -> Iterator[Row]:
     lambda outcome: f"Rests on {len(outcome.items)} summaries.",
 )
 def failure_table(outcome: ContextOutcome) -> Iterator[Row]:
-    """What failed."""
     for item in outcome.items:
         if item.failure:
             yield (item.title, item.contestant.name, item.step.number, *failed(item.failure))
@@ -430,7 +419,6 @@ def _counted(outcome: ContextOutcome) -> str:
 
 
 def _headline(outcome: ContextOutcome, tables: Sequence[Table]) -> Iterator[str]:
-    """By contestant its thirds with their change, and what became of its facts; what is missing."""
     records = {table.name: records_of(table) for table in tables}
     contestants = outcome.design.contestants
     shown = [one.name for one in contestants[:_MOST]]

@@ -105,7 +105,6 @@ async def grid(documents: Sequence[Document], design: GridDesign, bench: Experim
 
 
 def _parts(documents: Sequence[Document], design: GridDesign) -> int:
-    """How many runs there are to be made, for those who watch."""
     drafted = sum(one.settings is not None for one in design.contestants)
     ready = sum(len(texts) for of_one in design.ready.systems.values() for texts in of_one.values())
     judges, pairs = len(design.judges), len(design.pairs) if design.prefers else 0
@@ -127,7 +126,6 @@ def _check_plans(documents: Sequence[Document], design: GridDesign, store: Store
 async def _on_document(
     document: Document, design: GridDesign, batch: RunBatch
 ) -> tuple[_Place, list[GridJudgment], list[GridPreference]]:
-    """All that comes of one document."""
     by = await yardstick(document, design.needs, design.judging, design.builder, design.building, batch)
     place = _Place(document, by)
     summaries = await _summaries(place, design, batch)
@@ -197,7 +195,6 @@ async def _refined(
 async def _judged(
     place: _Place, summaries: Sequence[GridSummary], seat: NamedModel, design: GridDesign, batch: RunBatch
 ) -> list[GridJudgment]:
-    """What one judge says of every summary of a document."""
     lost = [one.name for one in metrics(design.metrics) if one.needs in place.yardstick.lacking]
     scored = [name for name in design.metrics if name not in lost]
     reason = "there is nothing to judge it by: see what failed"
@@ -230,7 +227,6 @@ async def _verdict(
 
 
 def _lengths(found: Evaluation | None) -> Lengths:
-    """The figures of the statistics that the paper's table has."""
     if found is None or found.outcome != "measured":
         return Lengths()
     details: Mapping[str, Any] = found.details

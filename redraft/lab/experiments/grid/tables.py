@@ -125,7 +125,6 @@ def _taken(outcome: GridOutcome, one: GridSystem) -> list[Totals]:
     basis,
 )
 def score_table(outcome: GridOutcome) -> Iterator[Row]:
-    """What each contestant comes to by each metric and each judge."""
     for metric in outcome.design.metrics:
         for one in outcome.contestants:
             for judge in outcome.judges:
@@ -151,7 +150,6 @@ def score_table(outcome: GridOutcome) -> Iterator[Row]:
     basis,
 )
 def configuration_table(outcome: GridOutcome) -> Iterator[Row]:
-    """What each configuration comes to, with lengths, novelty and repetition."""
     for one in outcome.contestants:
         judged = outcome.of(one.name, outcome.judges[0])
         there = [it for it in judged if it.summary.text is not None]
@@ -165,7 +163,6 @@ def configuration_table(outcome: GridOutcome) -> Iterator[Row]:
 
 
 def _mean_scores(outcome: GridOutcome, one: GridSystem) -> list[float | None]:
-    """By metric the score of a contestant, of all judges together."""
     judge = _judges(outcome)[-1]
     return [mean([*scores_of(outcome, one.name, judge, metric).values()]) for metric in outcome.design.metrics]
 
@@ -187,7 +184,6 @@ def _configured(one: GridSystem) -> Row:
     basis,
 )
 def difference_table(outcome: GridOutcome) -> Iterator[Row]:
-    """What two contestants differ by, document by document."""
     for metric in outcome.design.metrics:
         for first, second in outcome.design.pairs:
             for judge in _judges(outcome):
@@ -206,7 +202,6 @@ def difference_table(outcome: GridOutcome) -> Iterator[Row]:
     basis,
 )
 def summary_table(outcome: GridOutcome) -> Iterator[Row]:
-    """Every summary with its scores, and the holes where there is none."""
     for document, title in outcome.labels.items():
         for one in outcome.judged:
             if (it := one.summary).document == document:
@@ -228,7 +223,6 @@ def summary_table(outcome: GridOutcome) -> Iterator[Row]:
     basis,
 )  # fmt: skip
 def preference_table(outcome: GridOutcome) -> Iterator[Row]:
-    """How often which of two is preferred, in what."""
     for first, second in outcome.design.pairs:
         for judge in outcome.judges:
             pairs = [one for one in outcome.preferred if (one.first, one.second, one.judge) == (first, second, judge)]
@@ -263,7 +257,6 @@ def _ties(votes: Sequence[AspectVotes]) -> tuple[int, int, int]:
     basis,
 )
 def agreement_table(outcome: GridOutcome) -> Iterator[Row]:
-    """How far several judges agree, in scores and in preferences."""
     for metric in outcome.design.metrics:
         told = {judge: _scores(outcome, judge, metric) for judge in outcome.judges}
         for one, other in combinations(outcome.judges, 2):
@@ -328,7 +321,6 @@ def _of_all(what: str, told: Sequence[Mapping[object, float | str]], *, nominal:
     basis,
 )  # fmt: skip
 def cost_table(outcome: GridOutcome) -> Iterator[Row]:
-    """What a summary of each contestant takes, and what judging it took."""
     for one in outcome.contestants:
         if one.settings is not None:
             own = _taken(outcome, one)
@@ -352,7 +344,6 @@ def _failure_basis(outcome: GridOutcome) -> str:
     _failure_basis,
 )
 def failure_table(outcome: GridOutcome) -> Iterator[Row]:
-    """What failed, and why: all of a summary before a judge, or one metric."""
     for trouble in outcome.troubles:
         yield (trouble.title, "", "", trouble.part, *failed(trouble.failure)[1:])
     for it in outcome.summaries:
@@ -425,7 +416,6 @@ def _partial(design: GridDesign) -> str:
 
 
 def _headline(outcome: GridOutcome, _: Sequence[Table]) -> Iterator[str]:
-    """The score of each contestant by each metric, and what is missing."""
     for one in outcome.contestants[:_MOST_LINES]:
         scores = zip(outcome.design.metrics, _mean_scores(outcome, one), strict=True)
         yield f"{plain(one.name)}: {', '.join(f'{metric} {figure(score)}' for metric, score in scores)}"

@@ -329,7 +329,6 @@ def _certificates(items: Sequence[HamletItem], bench: ExperimentRunner) -> tuple
 
 
 def _counted(some: Sequence[HamletScore | None]) -> tuple[int, int]:
-    """How many verdicts were given, and how many were not."""
     known = [one for one in some if one is not None]
     return sum(one.levels[ALL].whole for one in known if ALL in one.levels), sum(one.unjudged for one in known)
 
@@ -367,7 +366,6 @@ async def _subject(document: Document, design: HamletDesign, bench: ExperimentRu
 
 
 async def _item(subject: HamletSubject, item: HamletItem, design: HamletDesign, batch: RunBatch) -> HamletItem:
-    """The item with what came of it."""
     async with batch.places:
         done = await _done(subject, item, design, batch)
     batch.tell(f"{item.title}, {_name(item)}: {done.status}")

@@ -47,7 +47,6 @@ Metric = Literal["recall", "faithfulness"]
 
 
 def _measured(item: HamletItem, metric: Metric) -> HamletScore | None:
-    """What a metric says of an item, where it says something."""
     found = item.recall if metric == "recall" else item.faithfulness
     return found if found is not None and found.score is not None else None
 
@@ -157,7 +156,6 @@ def _on_faithfulness(items: Sequence[HamletItem]) -> str:
     lambda items: f"Recall: {_on_recall(items)} Faithfulness: {_on_faithfulness(items)}",
 )  # fmt: skip
 def summary_table(items: Sequence[HamletItem]) -> Iterator[Row]:
-    """What each model's summaries come to on average."""
     for model in _recall(items).models:
         stated, borne = _recall(items).of(model), _faithfulness(items).of(model)
         scores = [mean([one.score for one in tally.measured]) for tally in (stated, borne)]
@@ -177,7 +175,6 @@ def summary_table(items: Sequence[HamletItem]) -> Iterator[Row]:
     _on_recall,
 )
 def recall_table(items: Sequence[HamletItem]) -> Iterator[Row]:
-    """Recall by where the facts are."""
     for perspective, own in _recall(items).by_perspective:
         for model in _recall(items).with_all(MODELS_MEAN):
             for place in (*FIFTHS, EVERYWHERE):
@@ -196,7 +193,6 @@ def recall_table(items: Sequence[HamletItem]) -> Iterator[Row]:
     _on_recall,
 )
 def gap_table(items: Sequence[HamletItem]) -> Iterator[Row]:
-    """How far recall depends on where in the document the facts are."""
     for perspective, own in _recall(items).by_perspective:
         for model in own.with_all(MODELS_MEAN):
             yield (perspective, model, *own.figures(model, _gaps), *own.of(model).counts)
@@ -218,7 +214,6 @@ def _gaps(tally: HamletTally) -> list[float | None]:
     _on_faithfulness,
 )
 def faithfulness_table(items: Sequence[HamletItem]) -> Iterator[Row]:
-    """Faithfulness by what sentences carry."""
     for perspective, own in _faithfulness(items).by_perspective:
         for model in own.with_all(MODELS_MEAN):
             values, found = own.figures(model, lambda some: some.values(_CARRIED)), own.of(model)
@@ -234,7 +229,6 @@ def faithfulness_table(items: Sequence[HamletItem]) -> Iterator[Row]:
     _on_faithfulness,
 )
 def error_table(items: Sequence[HamletItem]) -> Iterator[Row]:
-    """What is wrong with the sentences that are not faithful."""
     tally = _faithfulness(items)
     for model in tally.with_all(ALL_MODELS):
         group = tally.of(model)
@@ -262,7 +256,6 @@ def _error_rows(tally: HamletTally) -> Iterator[Row]:
     _on_recall,
 )
 def length_table(items: Sequence[HamletItem]) -> Iterator[Row]:
-    """Whether longer summaries state more."""
     tally = _recall(items)
     for name in (ALL_MODELS, *(tally.models if len(tally.models) > 1 else ())):
         group = tally.of(name)
@@ -298,7 +291,6 @@ def _correlation(items: Sequence[HamletItem], level: str) -> tuple[float | None,
     _on_recall,
 )
 def difference_table(items: Sequence[HamletItem]) -> Iterator[Row]:
-    """Every two models beside each other, over the queries that both have answered and were judged on."""
     metrics: tuple[tuple[Metric, Sequence[str]], ...] = (("recall", LEVEL_KEYS), ("faithfulness", _CARRIED))
     for first, second in combinations(_recall(items).models, 2):
         for metric, levels in metrics:
@@ -309,7 +301,6 @@ def difference_table(items: Sequence[HamletItem]) -> Iterator[Row]:
 
 
 def _pairs(items: Sequence[HamletItem], first: str, second: str, metric: Metric) -> list[tuple[HamletItem, HamletItem]]:
-    """The queries on which both have a score."""
     told: dict[tuple[object, ...], dict[str, HamletItem]] = {}
     for item in items:
         if item.model in (first, second) and _measured(item, metric) is not None:
@@ -352,7 +343,6 @@ def _trees(subjects: Iterable[HamletSubject], perspectives: Sequence[Perspective
     lambda subjects, _: _documents(subjects),
 )
 def size_table(subjects: Sequence[HamletSubject], perspectives: Sequence[Perspective]) -> Iterator[Row]:
-    """How many facts the documents have."""
     known = [subject for subject in subjects if subject.keyfacts]
     for subject in known:
         for perspective in perspectives:
@@ -381,7 +371,6 @@ def _sizes(subjects: Sequence[HamletSubject], perspective: Perspective) -> tuple
     lambda subjects, _: _documents(subjects),
 )
 def pruning_table(subjects: Sequence[HamletSubject], perspectives: Sequence[Perspective]) -> Iterator[Row]:
-    """How many facts did not pass validation, and why."""
     groups: dict[str, Sequence[Perspective]] = {one: (one,) for one in perspectives}
     for name, chosen in (groups | ({"both": perspectives} if len(groups) > 1 else {})).items():
         facts = [fact for tree in _trees(subjects, chosen) for fact in tree.facts]
@@ -407,7 +396,6 @@ def _cost_basis(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]) 
     _cost_basis,
 )
 def cost_table(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]) -> Iterator[Row]:
-    """What each step takes, by itself and in all."""
     found = [subject.usage for subject in subjects if subject.keyfacts]
     yield (KEYFACTS, "", *_cost(found, [one.usage for one in subjects]))
     for stage in (DRAFTING, JUDGING):
@@ -436,7 +424,6 @@ def _failure_basis(subjects: Sequence[HamletSubject], items: Sequence[HamletItem
     _failure_basis,
 )
 def failure_table(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]) -> Iterator[Row]:
-    """What failed, and why."""
     for subject in subjects:
         if subject.failure:
             yield (subject.document.title, None, None, "", *failed(subject.failure))
@@ -469,7 +456,6 @@ def _settings(outcome: HamletOutcome) -> Mapping[str, object]:
 
 
 def _headline(outcome: HamletOutcome, tables: Sequence[Table]) -> Iterator[str]:
-    """By model how much of the key facts its summaries keep, and how much of them is borne out; what is missing."""
     recall, gaps = _recall(outcome.items), next(one for one in tables if one.name == "gaps")
     for model in recall.models[:_MOST_MODELS]:
         by_place = [number(row[gaps.columns.index(WHOLE)]) for row in gaps.rows if row[1] == model]

@@ -165,7 +165,6 @@ async def _questions(
 
 
 async def _answered(subject: QaSubject, cell: QaCell, design: QaDesign, batch: RunBatch) -> QaCell:
-    """The cell with its answers."""
     async with batch.places:
         done = await _in_its_turn(subject, cell, design, batch.bench)
     batch.tell(f"{subject.document.title}, {cell.model}, {cell.step.tokens:,} tokens: {done.status}")
@@ -352,5 +351,4 @@ def _judging(judging: Prepared, put: int) -> _Work:
 
 
 def _overhead(prepared: Prepared, prompt: Prompt[Any, Any]) -> int:
-    """The tokens of a prompt's own words."""
     return prepared.tokenizer.count(prepared.book.template(prompt))

@@ -133,7 +133,6 @@ class QaTally:
 
 
 def _basis(items: Sequence[QaItem]) -> str:
-    """What a table of accuracy rests on, in a sentence or two."""
     read, cut = QaTally(items).read, sum(one.place == "cut" for one in items)
     unjudged = sum(one.correct is None and one.response is not None for one in read.items)
     return (
@@ -202,7 +201,6 @@ place_table = _accuracy(
     _basis,
 )
 def difference_table(items: Sequence[QaItem]) -> Iterator[Row]:
-    """How much better one model does than another by the same questions after the same steps."""
     tally = QaTally(items)
     for first, second in combinations(tally.models, 2):
         for of_type in (ALL, *TYPES):
@@ -236,7 +234,6 @@ def _asked(items: Sequence[QaItem]) -> str:
     _asked,
 )
 def reading_table(items: Sequence[QaItem]) -> Iterator[Row]:
-    """What models say to questions that have an answer, before they have read it and after."""
     for model in QaTally(items).models:
         for place, name in (("ahead", "not read yet"), ("read", "read")):
             own = [one for one in items if one.model == model and one.place == place and one.question.is_answerable]
@@ -264,7 +261,6 @@ _ABSTENTION: Mapping[str, Callable[[QaItem], bool]] = {
     _asked,
 )
 def abstention_table(items: Sequence[QaItem]) -> Iterator[Row]:
-    """Whether models say that there is no answer where there is none, and only there."""
     for model in QaTally(items).models:
         for name, belongs in _ABSTENTION.items():
             own = [one for one in items if one.model == model and one.place and belongs(one)]
@@ -283,7 +279,6 @@ def abstention_table(items: Sequence[QaItem]) -> Iterator[Row]:
     lambda items: _asked([one for one in items if one.question.type == "binary"]),
 )
 def yes_no_table(items: Sequence[QaItem]) -> Iterator[Row]:
-    """Yes and no apart from their reasons."""
     for model in QaTally(items).models:
         own = [one for one in QaTally(items).read.only(model=model, of_type="binary").items if one.given]
         for said, right in (("right", True), ("wrong", False)):
@@ -302,7 +297,6 @@ def yes_no_table(items: Sequence[QaItem]) -> Iterator[Row]:
     lambda items, *_: _asked(items),
 )
 def agreement_table(items: Sequence[QaItem], threshold: float, measure: str) -> Iterator[Row]:  # noqa: ARG001 - said above
-    """Whether the judge calls right what is alike."""
     for model in (*QaTally(items).models, ALL):
         pairs = [
             (one.similarity > threshold, one.judged_right)
@@ -333,7 +327,6 @@ def _missing(subjects: Iterable[QaSubject]) -> list[str]:
     ),
 )
 def question_table(subjects: Sequence[QaSubject]) -> Iterator[Row]:
-    """Which questions there are."""
     for subject in subjects:
         asked = subject.questions
         found = Counter((one.type, asked.third(one)) for one in asked.questions) if asked else Counter()
@@ -353,7 +346,6 @@ def question_table(subjects: Sequence[QaSubject]) -> Iterator[Row]:
     ),
 )
 def cost_table(subjects: Sequence[QaSubject], cells: Sequence[QaCell]) -> Iterator[Row]:
-    """What each stage took."""
     everything: list[Totals] = []
     for *head, some in _spent(subjects, cells):
         everything += some
@@ -386,7 +378,6 @@ def _spent(
     ),
 )
 def failure_table(subjects: Sequence[QaSubject], cells: Sequence[QaCell]) -> Iterator[Row]:
-    """What failed, and why; with what models passed over."""
     titles = {one.document.id: one.document.title for one in subjects}
     for subject in subjects:
         for lost in subject.failures:
@@ -427,7 +418,6 @@ def _measure(outcome: QaOutcome) -> str:
 
 
 def _headline(outcome: QaOutcome, tables: Sequence[Table]) -> Iterator[str]:
-    """By model how often it did right by what it had read, and by what it could not know; what is missing."""
     tally = QaTally(outcome.items)
     for model in tally.models[:_MOST_MODELS]:
         own = tally.only(model=model)
