@@ -108,6 +108,14 @@ class SentenceSeries:
         """Those on which the judge has a verdict."""
         return [n for n, verdict in enumerate(self.said) if verdict is not None]
 
+    @property
+    def separation(self) -> ClassSeparation:
+        """How well the judge tells right sentences from wrong ones, where it has a verdict."""
+        n = self.judged
+        return told(
+            [bool(self.said[one]) for one in n], [self.people[one] for one in n], [self.documents[one] for one in n]
+        )
+
 
 def sentence_series(dataset: Dataset, column: Column) -> SentenceSeries | None:
     """All sentences that people judged; None where they judged none, or the metric says nothing of any."""

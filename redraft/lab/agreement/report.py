@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 
 from redraft.evaluators.consensus import Interval
-from redraft.lab.agreement.correlation import between_systems, correlate, sentence_series, series, told, verdicts_by_cut
-from redraft.lab.agreement.tables import agreement_tables
+from redraft.lab.agreement.correlation import between_systems, correlate, sentence_series, series, told
+from redraft.lab.agreement.tables import agreement_tables, best_of, right_and_said
 from redraft.lab.agreement.trial import AgreementOutcome, Column
 from redraft.lab.experiments.experiment import number, records_of
 from redraft.report.history.certificates import standing_of
@@ -116,22 +116,17 @@ def _figures(
     outcome: AgreementOutcome, column: Column
 ) -> Iterator[tuple[str, str, int, float | None, Interval | None]]:
     """Of what, by which measure, from how many, how much, and between what; there is none of too few."""
-    one, best = series(outcome, column), outcome.dataset.fields[outcome.design.human].best
+    one = series(outcome, column)
     whole = correlate(one.ours, one.people, one.documents)
     yield SUMMARIES, TAU, whole.n, whole.tau, whole.interval
     if one.has_systems:
         ranked = between_systems(one.ours, one.people, one.systems, one.documents)
         yield SYSTEMS, TAU, ranked.n, ranked.tau, ranked.interval
-    if best is not None:
-        people = [value >= best for value in one.people]
-        said = verdicts_by_cut(one.ours, people, one.documents)
-        found = told(said, people, one.documents) if said is not None else None
-        yield SUMMARIES, BALANCED, len(people), found.balanced if found else None, found.interval if found else None
+    if best_of(outcome) is not None:
+        people, said = right_and_said(outcome, one)
+        if said is not None:
+            found = told(said, people, one.documents)
+            yield SUMMARIES, BALANCED, found.n, found.balanced, found.interval
     if (sentences := sentence_series(outcome.dataset, column)) is not None:
-        judged = sentences.judged
-        found = told(
-            [bool(sentences.said[n]) for n in judged],
-            [sentences.people[n] for n in judged],
-            [sentences.documents[n] for n in judged],
-        )
-        yield SENTENCES, BALANCED, len(judged), found.balanced, found.interval
+        found = sentences.separation
+        yield SENTENCES, BALANCED, found.n, found.balanced, found.interval

@@ -63,7 +63,7 @@ def best_of(outcome: AgreementOutcome) -> float | None:
     return outcome.dataset.fields[outcome.design.human].best
 
 
-def _right(outcome: AgreementOutcome, one: ScoreSeries) -> tuple[list[bool], list[bool] | None]:
+def right_and_said(outcome: AgreementOutcome, one: ScoreSeries) -> tuple[list[bool], list[bool] | None]:
     """Whether people find nothing wrong with each summary, and whether the judge does by its score."""
     best = best_of(outcome)
     people = [best is not None and value >= best for value in one.people]
@@ -140,7 +140,7 @@ def system_table(outcome: AgreementOutcome) -> Iterator[Row]:
 )
 def class_table(outcome: AgreementOutcome) -> Iterator[Row]:
     for one, _ in _all(outcome):
-        people, said = _right(outcome, one)
+        people, said = right_and_said(outcome, one)
         found = _separated(told(said, people, one.documents)) if said is not None else (None,) * 7
         counts = (len(people), one.of, len(people) - sum(people))
         yield (one.name, *counts, *found, area_under_curve(one.ours, people))
@@ -170,14 +170,12 @@ def sentence_table(outcome: AgreementOutcome) -> Iterator[Row]:
         if (one := sentence_series(outcome.dataset, column)) is None:
             continue
         judged = one.judged
-        said = [bool(one.said[n]) for n in judged]
-        people = [one.people[n] for n in judged]
-        found = told(said, people, [one.documents[n] for n in judged])
+        said, people = [bool(one.said[n]) for n in judged], [one.people[n] for n in judged]
         wrong = of_class([verdict is False for verdict in one.said], [not label for label in one.people])
         pairs = list(zip(people, said, strict=True))
         counts = (len(judged), len(one.people), len(one.people) - sum(one.people))
         beyond_chance = (cohens_kappa(people, said), gwets_ac1(pairs), krippendorffs_alpha(pairs))
-        yield (column.name, *counts, *_separated(found), wrong.recall, *beyond_chance)
+        yield (column.name, *counts, *_separated(one.separation), wrong.recall, *beyond_chance)
 
 
 @table(
@@ -193,7 +191,7 @@ def sentence_table(outcome: AgreementOutcome) -> Iterator[Row]:
 def risk_table(outcome: AgreementOutcome) -> Iterator[Row]:
     for column in outcome.columns:
         one = series(outcome, column)
-        people, said = _right(outcome, one)
+        people, said = right_and_said(outcome, one)
         if said is None:
             continue
         wrong = [verdict != label for verdict, label in zip(said, people, strict=True)]
@@ -245,7 +243,7 @@ def kind_table(outcome: AgreementOutcome) -> Iterator[Row]:
     items, field, best = outcome.dataset.items, outcome.design.human, best_of(outcome)
     kinds = sorted({kind for item in items for kind in item.kinds})
     for one, _ in _all(outcome) if kinds else ():
-        verdict = dict(zip(one.places, _right(outcome, one)[1] or (), strict=False))
+        verdict = dict(zip(one.places, right_and_said(outcome, one)[1] or (), strict=False))
         for kind in kinds:
             wrong = [n for n, item in enumerate(items) if kind in item.kinds and item.people[field] < (best or 0.0)]
             judged = [n for n in wrong if n in verdict]

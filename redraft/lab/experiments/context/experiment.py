@@ -29,7 +29,7 @@ from redraft.lab.experiments.context.records import (
     ReadingStep,
     SummarySentencePlaces,
 )
-from redraft.lab.experiments.plan import DRAFTING, PlanStep, step_of, table_of
+from redraft.lab.experiments.plan import DRAFTING, PlanStep, planned, step_of, table_of
 from redraft.lab.experiments.runner import GuardedStage, RunBatch, used_by
 from redraft.llm.prices import PriceTable
 from redraft.prompts.factual import ALIGN_FACTS, SPLIT_FACTS, VERIFY_SENTENCES
@@ -220,9 +220,8 @@ def _steps(document: Document, design: ContextDesign) -> Iterator[PlanStep]:
     course = design.course(document)
     for contestant in design.contestants:
         prepared = [prepare(document, design.drafting(contestant, course, step)) for step in course.steps]
-        plans = [(one.plan.calls, one.plan.prompt_tokens, one.plan.completion_tokens) for one in prepared]
         name = f"{DRAFTING}, {contestant.strategy}"
-        yield step_of(document, name, prepared[0].settings, len(course.steps), plans)
+        yield step_of(document, name, prepared[0].settings, len(course.steps), [*map(planned, prepared)])
     if design.facts:
         judging = prepare(document, design.judging())
         yield from _facts(document, design, course, judging)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from redraft.domain import Document, Span, Totals
 from redraft.errors import UsageError
 from redraft.graphs.plan import fitting_words
-from redraft.lab.experiments.plan import NamedModel, check_seats, keyed, seated
+from redraft.lab.experiments.plan import SeatsDesign, check_seats
 from redraft.lab.experiments.runner import json_of, status_of
 from redraft.prompts.factual import FACTUAL, SPLIT_FACTS
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
@@ -300,12 +300,9 @@ FACT_PROMPTS = (SPLIT_FACTS, *FACTUAL)
 
 
 @dataclass(frozen=True, slots=True)
-class ContextDesign:
-    """Models and strategies, and how far they read."""
+class ContextDesign(SeatsDesign):
+    """Models and strategies, and how far they read. The judge takes summaries apart, and compares their facts."""
 
-    models: tuple[NamedModel, ...]
-    judge: NamedModel
-    """Who takes summaries apart, and says what became of facts."""
     strategies: tuple[str, ...] = ("hierarchical",)
     steps: tuple[int, ...] | None = None
     """Without any the thesis's, or what a short document has."""
@@ -340,14 +337,8 @@ class ContextDesign:
         self, contestant: ContextContestant, course: Course | None = None, step: ReadingStep | None = None
     ) -> DraftConfig:
         """How a contestant writes, of a document as far as a step reads it."""
-        changes = {"strategy": contestant.strategy, "until": step.until if step else None}
-        changes |= {"words": course.words if course else self.words}
-        writer = seated(contestant.model, self.models).settings
-        return keyed(writer.model_copy(update=changes), self._everyone)
-
-    def judging(self) -> DraftConfig:
-        """Who judges the facts."""
-        return keyed(self.judge.settings, self._everyone)
+        words, until = course.words if course else self.words, step.until if step else None
+        return self.writing(contestant.model, strategy=contestant.strategy, until=until, words=words)
 
     def order(self) -> RunSpec:
         """The order to judge the facts of all summaries of a document."""
@@ -373,7 +364,3 @@ class ContextDesign:
         check_seats(bench, *((self.drafting(contestant), None) for contestant in self.contestants))
         if self.facts:
             check_seats(bench, (self.judging(), None))
-
-    @property
-    def _everyone(self) -> list[DraftConfig]:
-        return [one.settings for one in (*self.models, self.judge)]

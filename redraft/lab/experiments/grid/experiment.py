@@ -35,11 +35,13 @@ from redraft.lab.experiments.plan import (
     BUILT,
     DRAFTING,
     JUDGING,
-    USUAL_ROUNDS,
     NamedModel,
     PlanStep,
     Told,
     a_text,
+    building_steps,
+    planned,
+    refining_steps,
     step_of,
     table_of,
     told,
@@ -51,7 +53,7 @@ from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.forecast import forecast
 from redraft.runs.prepare import RunSpec, check_judging, prepare
-from redraft.settings import STATISTICS, DraftConfig, Evaluate, Refine
+from redraft.settings import STATISTICS, DraftConfig, Evaluate
 from redraft.store.store import Store
 
 _TRIGRAMS = "3"
@@ -273,42 +275,25 @@ def plan_table(documents: Sequence[Document], design: GridDesign, prices: PriceT
 
 
 def _steps(document: Document, design: GridDesign) -> Iterator[PlanStep]:
-    first = design.builder
-    for part in design.needs:
-        stages = forecast(prepare(document, first), design.building(part)).stages
-        yield step_of(document, f"building {part}", first, 1, told(stages))
+    yield from building_steps(document, design.needs, design.builder, design.building)
     words: dict[str, int] = {}
     for one in design.contestants:
         if one.settings is not None:
             prepared = prepare(document, design.drafting(one))
             words[one.name] = prepared.plan.words
             if one.refines is None:
-                it = prepared.plan
-                drafted = [(it.calls, it.prompt_tokens, it.completion_tokens)]
-                yield step_of(document, f"{DRAFTING} {one.name}", prepared.settings, 1, drafted)
+                name = f"{DRAFTING} {one.name}"
+                yield step_of(document, name, prepared.settings, 1, [planned(prepared)])
             else:
                 yield from _refining(document, one, design, words[one.name])
     yield from _verdicts(document, design, words)
 
 
 def _refining(document: Document, one: GridSystem, design: GridDesign, words: int) -> Iterator[PlanStep]:
-    """The revisions by the contestant, and the verdicts of the first judge between them."""
     settings = design.drafting(one).model_copy(update={"strategy": "given", "words": words})
-    most = design.refining(one, a_text(words), Yardsticks())
-    assert isinstance(most.purpose, Refine)
-    fewer = most.purpose.refinement.model_copy(update={"rounds": min(USUAL_ROUNDS, most.purpose.refinement.rounds)})
-    usual = replace(most, purpose=most.purpose.model_copy(update={"refinement": fewer}))
-    prepared = prepare(document, settings, given=most.given)
-    for by, model in (("writer", settings), ("judge", design.seated(design.judges[0]))):
-        stages, likely = (
-            told(
-                stage
-                for stage in forecast(prepared, order).stages
-                if (stage.by == "writer") is (by == "writer") and stage.name not in BUILT
-            )
-            for order in (most, usual)
-        )
-        yield step_of(document, f"refining {one.name}: {by}", model, 1, stages, likely)
+    judge, name = design.seated(design.judges[0]), f"refining {one.name}"
+    order = partial(design.refining, one, by=Yardsticks())
+    yield from refining_steps(document, name, settings, judge, [a_text(words)], order)
 
 
 def _verdicts(document: Document, design: GridDesign, words: dict[str, int]) -> Iterator[PlanStep]:

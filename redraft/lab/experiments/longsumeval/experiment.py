@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from redraft.agents.accounts import together
 from redraft.domain import Document, Evaluation, Totals
@@ -12,19 +13,18 @@ from redraft.errors import BudgetError
 from redraft.evaluators.catalog import check_goals, metrics
 from redraft.events import StageStarted
 from redraft.lab.experiments.plan import (
-    BUILT,
     DRAFTING,
-    USUAL_ROUNDS,
     NamedModel,
     PlanStep,
-    Told,
     a_text,
+    building_steps,
     check_seats,
     judged_by,
     keyed,
+    planned,
+    refining_steps,
     step_of,
     table_of,
-    told,
 )
 from redraft.lab.experiments.runner import JudgingPack, RunBatch, json_of, parts_for, status_of, taken_by, yardstick
 from redraft.lab.experiments.sources import Ready
@@ -32,7 +32,6 @@ from redraft.llm.prices import PriceTable
 from redraft.report.history.results import Result
 from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.forecast import forecast
 from redraft.runs.model_pool import located
 from redraft.runs.prepare import RunSpec, prepare
 from redraft.settings import (
@@ -357,38 +356,18 @@ def plan_table(documents: Sequence[Document], design: LongSumEvalDesign, prices:
 
 
 def _steps(document: Document, design: LongSumEvalDesign) -> Iterator[PlanStep]:
-    for part in design.needs:
-        found = forecast(prepare(document, design.seated()), design.building(part))
-        yield step_of(document, f"building {part}", design.seated(), 1, told(found.stages))
+    yield from building_steps(document, design.needs, design.seated(), design.building)
     for writer in design.writers:
         texts = [text for of_one in design.ready.systems.values() for text in of_one.get(document.id, ())]
         if not design.ready.systems:
             prepared = prepare(document, design.drafting(writer))
-            it = prepared.plan
-            stages = [(it.calls, it.prompt_tokens, it.completion_tokens)]
-            yield step_of(document, f"{DRAFTING} {writer.name}", prepared.settings, 1, stages)
-            texts = [a_text(it.words)]
+            yield step_of(document, f"{DRAFTING} {writer.name}", prepared.settings, 1, [planned(prepared)])
+            texts = [a_text(prepared.plan.words)]
+        settings = design.drafting(writer).model_copy(update={"strategy": "given"})
+        by = {name: getattr(design.judging, name) for name in YARDSTICKS.values()}
         for way in design.ways:
-            yield from _refining(document, writer, way, texts, design)
-
-
-def _refining(
-    document: Document, writer: NamedModel, way: RefineSetting, texts: Sequence[str], design: LongSumEvalDesign
-) -> Iterator[PlanStep]:
-    """The revisions by the writer, and the verdicts of the judge between them."""
-    settings = design.drafting(writer).model_copy(update={"strategy": "given"})
-    by = {name: getattr(design.judging, name) for name in YARDSTICKS.values()}
-    for role, model in (("writer", settings), ("judge", design.seated())):
-        most: list[Told] = []
-        usual: list[Told] = []
-        for text in texts:
-            prepared, order = prepare(document, settings, given=text), design.refining(writer, way, text, by)
-            assert isinstance(order.purpose, Refine)
-            asked = order.purpose.refinement
-            fewer = asked.model_copy(update={"rounds": min(USUAL_ROUNDS, asked.rounds)})
-            likely = replace(order, purpose=order.purpose.model_copy(update={"refinement": fewer}))
-            for some, one in ((most, order), (usual, likely)):
-                stages = [it for it in forecast(prepared, one).stages if it.name not in BUILT]
-                some += told([it for it in stages if (it.by == "writer") is (role == "writer")])
-        name = f"{writer.name} to {way.thresholds}, {way.policy}: {role}"
-        yield step_of(document, name, model, len(texts), most, usual)
+            name, order = (
+                f"{writer.name} to {way.thresholds}, {way.policy}",
+                partial(design.refining, writer, way, by=by),
+            )
+            yield from refining_steps(document, name, settings, design.seated(), texts, order)
