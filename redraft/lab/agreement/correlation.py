@@ -111,10 +111,9 @@ class SentenceSeries:
     @property
     def separation(self) -> ClassSeparation:
         """How well the judge tells right sentences from wrong ones, where it has a verdict."""
-        n = self.judged
-        return told(
-            [bool(self.said[one]) for one in n], [self.people[one] for one in n], [self.documents[one] for one in n]
-        )
+        known = self.judged
+        said, people = [bool(self.said[n]) for n in known], [self.people[n] for n in known]
+        return told(said, people, [self.documents[n] for n in known])
 
 
 def sentence_series(dataset: Dataset, column: Column) -> SentenceSeries | None:

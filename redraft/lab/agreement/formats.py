@@ -118,6 +118,8 @@ def _fields(items: Sequence[HumanItem], known: Mapping[str, Field]) -> Mapping[s
     return found
 
 
+_TRUTH = Field(1.0, ("consistency", "faithfulness"))
+
 # Words that stand in several places of a summary, and are fewer, say nothing of where a mark is.
 _SHORTEST_AMBIGUOUS = 6
 _MARKS = "singles"
@@ -366,7 +368,7 @@ def _ratings(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 _FIELDS_OF_UNISUMEVAL = {
-    "faithfulness_score": Field(1.0, ("consistency", "faithfulness")),
+    "faithfulness_score": _TRUTH,
     "completeness": Field(None, ("coverage", "keyfact_recall")),
     "conciseness": Field(None),
 }
@@ -461,36 +463,15 @@ def _share(labels: tuple[bool | None, ...]) -> dict[str, float]:
 FORMATS: Mapping[str, Format] = {
     one.name: one
     for one in (
-        Format(
-            "qags",
-            "QAGS",
-            {"consistency": Field(1.0, ("consistency", "faithfulness"))},
-            _items_of_qags,
-        ),
+        Format("qags", "QAGS", {"consistency": _TRUTH}, _items_of_qags),
         Format("summeval", "SummEval", _FIELDS, _items_of_summeval, beside=("documents.jsonl",)),
         Format("realsumm", "REALSumm", {"recall": Field(None, ("coverage", "keyfact_recall"))}, _items_of_realsumm),
         Format(
-            "summedits",
-            "SummEdits",
-            {"consistency": Field(1.0, ("consistency", "faithfulness"))},
-            _items_of_summedits,
-            beside=("{stem}.documents.jsonl",),
+            "summedits", "SummEdits", {"consistency": _TRUTH}, _items_of_summedits, beside=("{stem}.documents.jsonl",)
         ),
-        Format("rank19", "Rank19", {"consistency": Field(1.0, ("consistency", "faithfulness"))}, _items_of_rank19),
-        Format(
-            "frank",
-            "FRANK",
-            {"factuality": Field(1.0, ("consistency", "faithfulness"))},
-            _items_of_frank,
-            beside=("benchmark_data.json",),
-        ),
-        Format(
-            "fables",
-            "FABLES",
-            {"faithful": Field(1.0, ("consistency", "faithfulness"))},
-            _items_of_datasets,
-            parts=_parts_of_datasets,
-        ),
+        Format("rank19", "Rank19", {"consistency": _TRUTH}, _items_of_rank19),
+        Format("frank", "FRANK", {"factuality": _TRUTH}, _items_of_frank, beside=("benchmark_data.json",)),
+        Format("fables", "FABLES", {"faithful": _TRUTH}, _items_of_datasets, parts=_parts_of_datasets),
         Format(
             "booookscore",
             "BooookScore",
