@@ -24,7 +24,7 @@ from redraft.evaluators.keyfact_recall import STATED, KeyfactRecall
 from redraft.lab.agreement.correlation import told
 from redraft.lab.agreement.people import FileProblem, content, equal_share, gwets_ac1, krippendorffs_alpha
 from redraft.lab.agreement.tables import ends
-from redraft.lab.experiments.experiment import ENDS, Row
+from redraft.lab.experiments.frames import ENDS, Row
 from redraft.report.history.results import Result, document_read, read_result
 from redraft.report.tables import Report, Table, in_csv
 from redraft.store.store import Store

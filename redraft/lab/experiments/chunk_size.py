@@ -13,15 +13,25 @@ from random import Random
 from redraft.agents.accounts import together
 from redraft.agents.fact_checker import MARKS_TOKENS, FactChecker
 from redraft.agents.judge import Judge
-from redraft.domain import Chunk, Document, Evaluation, Totals
+from redraft.domain import Chunk, Document, Totals
 from redraft.errors import BudgetError, UsageError
 from redraft.events import StageStarted
-from redraft.lab.experiments.experiment import AGAIN, Experiment, Row, summed, table
+from redraft.lab.experiments.experiment import AGAIN, Experiment, table
+from redraft.lab.experiments.frames import Row, summed
 from redraft.lab.experiments.plan import JudgesDesign, PlanStep, check_seats, step_of, table_of
-from redraft.lab.experiments.runner import GuardedStage, RunBatch, by_status, failed, json_of, part_at_work, status_of
+from redraft.lab.experiments.runner import (
+    GuardedStage,
+    RunBatch,
+    by_status,
+    certified,
+    failed,
+    json_of,
+    part_at_work,
+    status_of,
+)
 from redraft.llm.prices import PriceTable
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkMarks
-from redraft.report.history.certificates import Certificate, certificate
+from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table, figure, mean, plain, unmarked
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.model_pool import hire, located
@@ -162,9 +172,8 @@ def _certificates(
             assert run.judging is not None
             alone = run.judging.model_copy(update={"judges": (judge,)})
             done = sum(one.marks is not None for one in own)
-            counts = Evaluation(_MARKS, _VERSION, "scored", None, done, len(own) - done)
-            purpose = run.purpose.model_copy(update={"judging": alone})
-            found.append(certificate(bench.store, replace(run, purpose=purpose), counts))
+            run = replace(run, purpose=run.purpose.model_copy(update={"judging": alone}))
+            found.append(certified(bench, run, _MARKS, _VERSION, done, len(own) - done))
     return tuple(found)
 
 

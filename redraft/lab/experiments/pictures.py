@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments.context.facts import ALL_STEPS, ANYWHERE, FATES, PLACES, REFERENCE
-from redraft.lab.experiments.experiment import Record, different, melted, number, records_of
+from redraft.lab.experiments.frames import Record, different, melted, number, records_of
 from redraft.lab.experiments.hamlet.experiment import FIFTHS, LEVEL_COLUMNS, WHOLE
 from redraft.report.plots.curves import Curve, CurvePoint, Densities, Trend, Trends
 from redraft.report.plots.figure import Grid, Grids

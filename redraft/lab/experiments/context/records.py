@@ -10,6 +10,7 @@ from typing import NamedTuple
 from redraft.domain import Document, Span, Totals
 from redraft.errors import UsageError
 from redraft.graphs.plan import fitting_words
+from redraft.lab.experiments.frames import group_by
 from redraft.lab.experiments.plan import SeatsDesign, check_seats
 from redraft.lab.experiments.runner import json_of, status_of
 from redraft.prompts.factual import FACTUAL, SPLIT_FACTS
@@ -268,11 +269,6 @@ class Course:
         return json_of(self, keys, steps=steps, reference=reference)
 
 
-def contestants_of(items: Sequence[ContextItem]) -> list[ContextContestant]:
-    """The contestants, in the order in which they were named."""
-    return list(dict.fromkeys(item.contestant for item in items))
-
-
 def half_of(item: ContextItem, items: Sequence[ContextItem]) -> str:
     """In which half of its document's steps an item is."""
     steps = max(one.step.number for one in items if one.document == item.document)
@@ -287,10 +283,8 @@ def with_before(items: Sequence[ContextItem]) -> list[tuple[ContextItem, Context
 
 def series(items: Sequence[ContextItem]) -> list[list[ContextItem]]:
     """The items of each contestant on each document, step by step."""
-    groups: dict[tuple[str, ContextContestant], list[ContextItem]] = {}
-    for item in items:
-        groups.setdefault((item.document, item.contestant), []).append(item)
-    return [sorted(group, key=lambda item: item.step.number) for group in groups.values()]
+    groups = group_by(items, "document", "contestant").values()
+    return [sorted(group, key=lambda item: item.step.number) for group in groups]
 
 
 CONTEXT = "context"

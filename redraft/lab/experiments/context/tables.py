@@ -35,12 +35,12 @@ from redraft.lab.experiments.context.records import (
     ContextDesign,
     ContextItem,
     Course,
-    contestants_of,
     half_of,
     series,
     with_before,
 )
-from redraft.lab.experiments.experiment import AGAIN, Experiment, Record, Row, number, records_of, summed, table
+from redraft.lab.experiments.experiment import AGAIN, Experiment, and_more, table
+from redraft.lab.experiments.frames import Record, Row, distinct, group_by, number, paired, records_of, summed, where
 from redraft.lab.experiments.published import COLUMNS, Both, difference, how
 from redraft.lab.experiments.runner import by_status, failed
 from redraft.report.tables import Cell, Table, mean, plain, unmarked
@@ -104,7 +104,7 @@ def changes_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]: 
 )
 def shares_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
     known = list(compared(items))
-    for contestant in contestants_of(items):
+    for contestant in distinct(items, "contestant"):
         for by in dict.fromkeys(one for _, one, _ in known):
             own = [(item, found) for item, one, found in known if item.contestant == contestant and one == by]
             for part in (ALL_STEPS, LOWER, UPPER):
@@ -128,8 +128,7 @@ def shares_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  
     fact_basis,
 )
 def accuracy_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
-    for contestant in contestants_of(items):
-        own = [item for item in items if item.contestant == contestant]
+    for contestant, own in group_by(items, "contestant").items():
         placed = [(_section(fact, item), fact) for item in own for fact in item.facts or ()]
         for section in (ANYWHERE, *THIRDS, NOWHERE):
             facts = [fact for where, fact in placed if section in (ANYWHERE, where)]
@@ -182,17 +181,16 @@ def _section(fact: AtomicFact, item: ContextItem) -> str:
     fact_basis,
 )
 def difference_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
-    known = {contestant: _shares(items, contestant) for contestant in contestants_of(items)}
+    known = {contestant: _shares(own) for contestant, own in group_by(items, "contestant").items()}
     for first, second in combinations(known, 2):
         for kind, of_first in known[first].items():
-            of_second = known[second].get(kind, {})
-            pairs = [Both(place[0], share, of_second[place]) for place, share in of_first.items() if place in of_second]
+            shares = paired(of_first, known[second].get(kind, {}))
+            pairs = [Both(document, one, other) for (document, _), one, other in shares]
             yield (first.name, second.name, *kind, *difference(pairs, "steps"))
 
 
-def _shares(items: Sequence[ContextItem], contestant: ContextContestant) -> dict[Kind, dict[tuple[str, int], Share]]:
-    """By figure and measure, what a contestant has at each step of each document."""
-    own = [item for item in items if item.contestant == contestant]
+def _shares(own: Sequence[ContextItem]) -> dict[Kind, dict[tuple[str, int], Share]]:
+    """The shares of a contestant by figure and measure, at each step of each document."""
     found: dict[Kind, dict[tuple[str, int], Share]] = {}
     for item, by, sections in compared(own):
         change = sections[ANYWHERE]
@@ -249,7 +247,8 @@ def _of_references(courses: Sequence[Course]) -> list[Mass]:
 
 
 def _masses(items: Sequence[ContextItem], contestant: ContextContestant, part: str) -> list[Mass]:
-    chosen = [item for item in items if item.contestant == contestant and part in (ALL_STEPS, half_of(item, items))]
+    own = where(items, contestant=contestant)
+    chosen = [item for item in own if part in (ALL_STEPS, half_of(item, items))]
     return [mass for item in chosen for mass in item.masses(of_read=True)]
 
 
@@ -266,11 +265,11 @@ def _masses(items: Sequence[ContextItem], contestant: ContextContestant, part: s
     _basis,
 )
 def halves_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Iterator[Row]:
-    for contestant in contestants_of(items):
+    for contestant in distinct(items, "contestant"):
         whole, lower, upper = (
             _shares_of_tables(_masses(items, contestant, part)) for part in (ALL_STEPS, LOWER, UPPER)
         )
-        own = [item for item in items if item.contestant == contestant]
+        own = where(items, contestant=contestant)
         changes = [_change(one, other) for one, other in zip(lower, upper, strict=True)]
         done = sum(item.told is not None for item in own)
         yield (contestant.name, *whole, *lower, *upper, *changes, done, len(own))
@@ -332,7 +331,7 @@ def _placed(count: int, of_read: Sequence[Mass], of_whole: Sequence[Mass], read:
 def densities_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Iterator[Row]:
     curves = {
         (contestant.name, part): _masses(items, contestant, part)
-        for contestant in contestants_of(items)
+        for contestant in distinct(items, "contestant")
         for part in (ALL_STEPS, LOWER, UPPER)
     }
     for who, found in {**curves, (REFERENCE, ALL_STEPS): _of_references(courses)}.items():
@@ -435,8 +434,7 @@ def _headline(outcome: ContextOutcome, tables: Sequence[Table]) -> Iterator[str]
                 f"{plain(str(one['contestant']))}: facts matching, lost, new {_percents(one, FATES)} by"
                 f" {plain(str(one['measure']))}; an even spread has {even}"
             )
-    if (more := len(contestants) - _MOST) > 0:
-        yield f"and {more} more contestants"
+    yield from and_more(len(contestants), _MOST, "contestants")
     yield _counted(outcome)
 
 

@@ -29,9 +29,17 @@ from redraft.lab.experiments.plan import (
     table_of,
     told,
 )
-from redraft.lab.experiments.runner import MadeRun, RunBatch, json_of, refuse_if_none_fits, status_of, used_by
+from redraft.lab.experiments.runner import (
+    MadeRun,
+    RunBatch,
+    certified,
+    json_of,
+    refuse_if_none_fits,
+    status_of,
+    used_by,
+)
 from redraft.llm.prices import PriceTable
-from redraft.report.history.certificates import Certificate, certificate
+from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.forecast import forecast
@@ -298,7 +306,10 @@ async def hamlet(documents: Sequence[Document], design: HamletDesign, bench: Exp
     ]
     bench.observer(StageStarted("summaries and verdicts", 0))
     batch = RunBatch(bench, len(items))
-    done = await together(_item(subject, item, design, batch) for subject, item in items)
+    done = await together(
+        batch.turn(f"{item.title}, {_name(item)}", partial(_done, subject, item, design, batch))
+        for subject, item in items
+    )
     behind = await asyncio.to_thread(_certificates, done, bench)
     return HamletOutcome(design, tuple(subjects), tuple(done), bench.stopped, behind)
 
@@ -310,10 +321,7 @@ def _certificates(items: Sequence[HamletItem], bench: ExperimentRunner) -> tuple
         return ()
     run = bench.store.runs.get(judged[0].runs[JUDGING])
     measured = {KeyfactRecall: [item.recall for item in judged], Faithfulness: [item.faithfulness for item in judged]}
-    return tuple(
-        certificate(bench.store, run, Evaluation(metric.name, metric.version, "scored", None, *_counted(some)))
-        for metric, some in measured.items()
-    )
+    return tuple(certified(bench, run, one.name, one.version, *_counted(some)) for one, some in measured.items())
 
 
 def _counted(some: Sequence[HamletScore | None]) -> tuple[int, int]:
@@ -351,13 +359,6 @@ async def _subject(document: Document, design: HamletDesign, bench: ExperimentRu
     assert made.result.run.judging is not None
     assert made.result.run.judging.keyfacts is not None
     return replace(subject, keyfacts=bench.store.keyfacts.get(made.result.run.judging.keyfacts))
-
-
-async def _item(subject: HamletSubject, item: HamletItem, design: HamletDesign, batch: RunBatch) -> HamletItem:
-    async with batch.places:
-        done = await _done(subject, item, design, batch)
-    batch.tell(f"{item.title}, {_name(item)}: {done.status}")
-    return done
 
 
 async def _done(subject: HamletSubject, item: HamletItem, design: HamletDesign, batch: RunBatch) -> HamletItem:

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from redraft.evaluators.metric_info import NOT_QUALITY
-from redraft.lab.experiments.experiment import (
-    AGAIN,
+from redraft.lab.experiments.experiment import AGAIN, Experiment, table
+from redraft.lab.experiments.frames import (
     ENDS,
     INTERVAL,
-    Experiment,
     Row,
     averaged,
     by_document,
@@ -18,7 +17,6 @@ from redraft.lab.experiments.experiment import (
     ends,
     number,
     records_of,
-    table,
     tokens_and_price,
 )
 from redraft.lab.experiments.longsumeval.experiment import (
@@ -68,7 +66,7 @@ def _cells(outcome: RefinedOutcome) -> Iterator[tuple[Row, list[Refined]]]:
 
 
 def _pairs(refined: Sequence[Refined], metric: str, after: int | None = None) -> Pairs:
-    """By document the score of a first draft and that after a round, or at the end, where there are both."""
+    """The first score of each summary and that after a round, or at the end, with its document."""
     return [
         (one.document, before, then)
         for one in refined

@@ -17,7 +17,7 @@ from redraft.lab.experiments.context.records import ReadingStep, steps_of
 from redraft.lab.experiments.plan import SeatsDesign, check_seats, seated
 from redraft.lab.experiments.runner import json_of, status_of
 from redraft.prompts.judging import ANSWER_QUESTIONS, JUDGE_ANSWERS, AnswerPair, yes_or_no
-from redraft.questions import Third, TypedQuestion, TypedQuestions, third_of
+from redraft.questions import QuestionType, Third, TypedQuestion, TypedQuestions, third_of
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.job import wording
 from redraft.runs.models import tokenizer_of
@@ -227,6 +227,11 @@ class QaItem:
         return self.document, self.question.id
 
     @property
+    def type(self) -> QuestionType:
+        """The type of the question."""
+        return self.question.type
+
+    @property
     def place(self) -> Place | None:
         """Whether the paragraph was read; None where nothing was."""
         if self.end is None:
@@ -300,7 +305,7 @@ class QaItem:
         said, verdict = self.response, self.verdict
         return json_of(
             self,
-            "document title model step tokens question=question.id type=question.type third place third_read status run"
+            "document title model step tokens question=question.id type third place third_read status run"
             " draft answer: reason: abstained should_abstain yes_no verdict=judged_right why: similarity correct:",
             answer=said.answer if said else None,
             reason=said.reason if said else None,
