@@ -24,6 +24,7 @@ from redraft.evaluators.similarity import similarity
 from redraft.events import StageStarted
 from redraft.lab.agreement.formats import FORMATS, Format
 from redraft.lab.agreement.people import Dataset, HumanItem
+from redraft.lab.experiments.frames import group_by
 from redraft.lab.experiments.runner import RunBatch
 from redraft.llm.prices import PriceTable
 from redraft.readers.documents import parse
@@ -346,29 +347,31 @@ async def tried(dataset: Dataset, design: AgreementDesign, bench: ExperimentRunn
     documents = await asyncio.to_thread(documents_of, dataset)
     bench.draw_on(AGREE, repr(design), *sorted(one.id for one in documents.values()))
     # Two items that say the same of one document are judged once.
-    first: dict[tuple[str, str], int] = {}
-    for n, item in enumerate(dataset.items):
-        first.setdefault((item.document, item.text), n)
+    different = {(item.document, item.text): item for item in reversed(dataset.items)}
+    items = [item for item in dataset.items if different[item.document, item.text] is item]
     for way in ways:
-        for n in first.values():
-            item = dataset.items[n]
+        for item in items:
             await bench.known(documents[item.document], way.settings, way.order(item))
     bench.observer(StageStarted("items", 0))
-    batch = RunBatch(bench, len(ways) * len(first))
+    batch = RunBatch(bench, len(ways) * len(items))
     encoder = load_encoder(design.judging.embeddings) if design.judging.embeddings else None
 
-    async def judged(way: JudgeSetting, item: HumanItem) -> list[ItemOutcome]:
-        async with batch.places:
-            done = await _judged(way, item, documents[item.document], design, encoder, batch)
-        batch.tell(f"{item.id} by {way.judge}: {done[0].status}")
-        return done
+    async def judged(way: JudgeSetting, own: Sequence[HumanItem]) -> dict[tuple[str, str], list[ItemOutcome]]:
+        """Judge the items of one document one after the other: what two of them share is asked once, by the first."""
+        found: dict[tuple[str, str], list[ItemOutcome]] = {}
+        for item in own:
+            async with batch.places:
+                done = await _judged(way, item, documents[item.document], design, encoder, batch)
+            batch.tell(f"{item.id} by {way.judge}: {done[0].status}")
+            found[item.document, item.text] = done
+        return found
 
     columns: list[Column] = []
     for way in ways:
-        done = await together(judged(way, dataset.items[n]) for n in first.values())
-        by_text = dict(zip(first, done, strict=True))
+        of_documents = await together(judged(way, own) for own in group_by(items, "document").values())
+        by_text = {key: done for found in of_documents for key, done in found.items()}
         rows = [by_text[item.document, item.text] for item in dataset.items]
-        runs = {said[0].run for said in done if said[0].run}
+        runs = {said[0].run for said in by_text.values() if said[0].run}
         usage = tuple(bench.store.calls.totals(run) for run in sorted(runs))
         for at, setting in enumerate(design.sweep.read):
             judging = way.judging.model_copy(update=_settled(setting))

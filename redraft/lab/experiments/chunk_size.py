@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from itertools import groupby
 from math import ceil
+from operator import attrgetter
 from random import Random
 
 from redraft.agents.accounts import together
@@ -17,7 +17,7 @@ from redraft.domain import Chunk, Document, Totals
 from redraft.errors import BudgetError, UsageError
 from redraft.events import StageStarted
 from redraft.lab.experiments.experiment import AGAIN, Experiment, table
-from redraft.lab.experiments.frames import Row, summed
+from redraft.lab.experiments.frames import ALL, Row, distinct, group_by, summed, where
 from redraft.lab.experiments.plan import JudgesDesign, PlanStep, check_seats, step_of, table_of
 from redraft.lab.experiments.runner import (
     GuardedStage,
@@ -277,33 +277,23 @@ def _basis(outcome: SizeOutcome) -> str:
     _basis,
 )
 def mark_table(outcome: SizeOutcome) -> Iterator[Row]:
-    judges = list(dict.fromkeys(one.judge for one in outcome.marked))
+    judges = {judge: judge for judge in distinct(outcome.marked, "judge")}
     for size in outcome.design.sizes:
-        own = [one for one in outcome.marked if one.size == size]
-        for judge in judges:
-            by_it = [one for one in own if one.judge == judge]
-            yield (size, judge, *_means(by_it), *_rests(by_it))
-        if len(judges) > 1:
-            yield (size, "all judges", *_means(own), *_rests(own))
-
-
-def _chunks(marked: Sequence[MarkedChunk]) -> list[list[MarkedChunk]]:
-    ordered = sorted(marked, key=_place)
-    return [list(some) for _, some in groupby(ordered, key=_place)]
-
-
-def _place(one: MarkedChunk) -> tuple[str, int]:
-    return one.document, one.chunk
+        for name, judge in (judges | ({"all judges": ALL} if len(judges) > 1 else {})).items():
+            own = where(outcome.marked, size=size, judge=judge)
+            yield (size, name, *_means(own), *_rests(own))
 
 
 def _means(marked: Sequence[MarkedChunk]) -> list[float | None]:
-    known = [marks for some in _chunks(marked) if (marks := [one.marks for one in some if one.marks])]
+    """The mean of each mark over chunks; of several judges the mean counts."""
+    chunks = group_by(sorted(marked, key=attrgetter("document", "chunk")), "document", "chunk").values()
+    known = [marks for some in chunks if (marks := [one.marks for one in some if one.marks])]
     return [mean([mean([getattr(one, name) for one in marks]) for marks in known]) for name in _DIMENSIONS]
 
 
 def _rests(marked: Sequence[MarkedChunk]) -> Row:
     """The mean tokens of the chunks that were marked, how many these are, of how many, and what failed."""
-    chunks = _chunks(marked)
+    chunks = group_by(marked, "document", "chunk").values()
     known = sum(any(one.marks for one in some) for some in chunks)
     tokens = mean([one.tokens for one in marked if one.marks])
     return (tokens, known, len(chunks), sum(one.failure is not None for one in marked))
@@ -318,7 +308,7 @@ def _rests(marked: Sequence[MarkedChunk]) -> Row:
 )
 def cost_table(outcome: SizeOutcome) -> Iterator[Row]:
     for size in outcome.design.sizes:
-        marked = sum(one.size == size and one.marks is not None for one in outcome.marked)
+        marked = sum(one.marks is not None for one in where(outcome.marked, size=size))
         yield (size, marked, *summed(one for own, one in outcome.usage if own == size))
 
 
@@ -343,7 +333,7 @@ def _counted(outcome: SizeOutcome) -> str:
 
 def _headline(outcome: SizeOutcome, _: Sequence[Table]) -> Iterator[str]:
     for size in outcome.design.sizes[:_MOST_SIZES]:
-        found = _means([one for one in outcome.marked if one.size == size])
+        found = _means(where(outcome.marked, size=size))
         marks = zip(_MARKS_OF_TABLES, found, strict=True)
         yield f"{size:,} tokens: " + ", ".join(f"{name} {figure(mark)}" for name, mark in marks)
     yield _counted(outcome)

@@ -12,6 +12,7 @@ from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import BudgetError
 from redraft.evaluators.catalog import check_goals, metrics
 from redraft.events import StageStarted
+from redraft.lab.experiments.frames import group_by, where
 from redraft.lab.experiments.plan import (
     DRAFTING,
     NamedModel,
@@ -224,11 +225,12 @@ class RefinedOutcome:
     @property
     def groups(self) -> list[tuple[str, str]]:
         """Whose drafts are refined by whom."""
-        return list(dict.fromkeys((one.system, one.writer) for one in self.refined))
+        return list(group_by(self.refined, "system", "writer"))
 
     def of(self, group: tuple[str, str], way: RefineSetting) -> list[Refined]:
         """What one writer makes of one system's drafts in one way."""
-        return [one for one in self.refined if (one.system, one.writer) == group and one.way == way]
+        system, writer = group
+        return where(self.refined, system=system, writer=writer, way=way)
 
 
 _REFINING = "refining"
