@@ -77,12 +77,7 @@ class Format:
                 hint="name its format with --format; `redraft help agree with` lists them",
             )
         fields = self.fields if not self.any_field else _fields(found, self.fields)
-        return Dataset(
-            f"{self.title} ({one_line(Path(path).name)})",
-            fields,
-            tuple(found),
-            tuple(troubles),
-        )
+        return Dataset(f"{self.title} ({one_line(Path(path).name)})", fields, tuple(found), tuple(troubles))
 
     def _parts(self, entry: FileEntry, troubles: list[FileProblem]) -> Iterator[FileEntry]:
         if self.parts is None:

@@ -21,10 +21,7 @@ from redraft.lab.doctor.probes import probes
 Said = Literal["wrong", "right", "open"]
 
 # Where a metric has its verdicts: in which of the details, under which name the sentence's number, and what is right.
-_VERDICTS = {
-    Consistency.name: ("claims", "sentence", CONSISTENT),
-    Faithfulness.name: ("sentences", "id", SUPPORTED),
-}
+_VERDICTS = {Consistency.name: ("claims", "sentence", CONSISTENT), Faithfulness.name: ("sentences", "id", SUPPORTED)}
 
 
 def said_of(evaluation: Evaluation, summary: str) -> dict[str, Said]:

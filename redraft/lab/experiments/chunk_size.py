@@ -15,9 +15,10 @@ from redraft.agents.fact_checker import MARKS_TOKENS, FactChecker
 from redraft.agents.judge import Judge
 from redraft.domain import Chunk, Document, Totals
 from redraft.errors import BudgetError, UsageError
+from redraft.evaluators.reference.keyfacts import ALL
 from redraft.events import StageStarted
 from redraft.lab.experiments.experiment import AGAIN, Experiment, table
-from redraft.lab.experiments.frames import ALL, Row, distinct, group_by, summed, where
+from redraft.lab.experiments.frames import Row, distinct, group_by, summed, where
 from redraft.lab.experiments.plan import JudgesDesign, PlanStep, check_seats, step_of, table_of
 from redraft.lab.experiments.runner import (
     GuardedStage,

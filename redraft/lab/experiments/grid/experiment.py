@@ -142,7 +142,7 @@ async def _summaries(place: _Place, design: GridDesign, batch: RunBatch) -> list
     """The summaries of a document in the order of the contestants. Drafts are refined one after the other, since their
     first drafts have much in common."""
     plain = [one for one in design.contestants if one.settings is not None and one.refines is None]
-    drafts = await together(_drafted(place.document, one, design, batch) for one in plain)
+    drafts = await together(drafted(place.document, one.name, design.drafting(one), GRID, batch) for one in plain)
     known = {one.name: [draft] for one, draft in zip(plain, drafts, strict=True)}
     for one in design.contestants:
         if one.refines is not None:
@@ -162,11 +162,13 @@ def _ready(document: Document, one: GridSystem, design: GridDesign) -> list[Grid
     return [GridSummary(document.id, document.title, one.name, n, text) for n, text in enumerate(texts, 1)]
 
 
-async def _drafted(document: Document, one: GridSystem, design: GridDesign, batch: RunBatch) -> GridSummary:
-    made = await batch.made(
-        DRAFTING, f"{document.title} by {one.name}", document, design.drafting(one), RunSpec(experiment=GRID)
-    )
-    summary = GridSummary(document.id, document.title, one.name, run=made.run, failure=made.failure)
+async def drafted(
+    document: Document, contestant: str, settings: DraftConfig, experiment: str, batch: RunBatch
+) -> GridSummary:
+    """Draft one summary of a document for an experiment, or record why there is none."""
+    name, order = f"{document.title} by {contestant}", RunSpec(experiment=experiment)
+    made = await batch.made(DRAFTING, name, document, settings, order)
+    summary = GridSummary(document.id, document.title, contestant, run=made.run, failure=made.failure)
     if made.result is None:
         return replace(summary, made=made.failure is not None)
     result = made.result
@@ -218,8 +220,7 @@ async def _verdict(
         return empty
     name = f"{place.document.title} by {summary.contestant}, judged by {seat.name}"
     order = design.verdict(seat, summary.text, place.yardsticks, scored)
-    settings = design.seated(seat).model_copy(update={"strategy": "given", "words": None})
-    made = await batch.made(JUDGING, name, place.document, settings, order)
+    made = await batch.made(JUDGING, name, place.document, design.seated(seat), order)
     if made.result is None:
         return replace(empty, run=made.run, failure=made.failure)
     found = made.result.evaluations
@@ -254,8 +255,7 @@ async def _preference(
         return replace(pair, made=False)
     name = f"{document.title}: {one.contestant} or {other.contestant}, by {seat.name}"
     order = design.comparing(seat, one.text, other.text)
-    settings = design.seated(seat).model_copy(update={"strategy": "given", "words": None})
-    made = await batch.made("preference", name, document, settings, order)
+    made = await batch.made("preference", name, document, design.seated(seat), order)
     if made.result is None:
         return replace(pair, run=made.run, failure=made.failure, made=made.failure is not None)
     found = made.result.evaluations[PREFERENCE]

@@ -100,8 +100,8 @@ class GridDesign:
         return keyed(one.settings, self._everyone)
 
     def seated(self, seat: NamedModel) -> DraftConfig:
-        """How a judge judges by itself."""
-        return keyed(seat.settings, self._everyone)
+        """How a judge judges summaries that are given."""
+        return keyed(seat.settings, self._everyone).model_copy(update={"strategy": "given", "words": None})
 
     @property
     def builder(self) -> DraftConfig:

@@ -13,6 +13,8 @@ from redraft.errors import BudgetError
 from redraft.evaluators.catalog import check_goals, metrics
 from redraft.events import StageStarted
 from redraft.lab.experiments.frames import group_by, where
+from redraft.lab.experiments.grid.experiment import drafted
+from redraft.lab.experiments.grid.records import GridSummary
 from redraft.lab.experiments.plan import (
     DRAFTING,
     NamedModel,
@@ -274,49 +276,36 @@ async def _on_document(
     return by, refined
 
 
-@dataclass(frozen=True, slots=True)
-class _Start:
-    """A first draft with its limit, or why there is none."""
-
-    system: str
-    number: int
-    text: str | None = None
-    limit: int | None = None
-    failure: Failure | None = None
-
-
 async def _starts(
     document: Document, writer: NamedModel, design: LongSumEvalDesign, batch: RunBatch, runs: list[str]
-) -> list[_Start]:
-    """The first drafts that a writer refines: those that are there, or its own."""
+) -> list[GridSummary]:
+    """The first drafts that a writer refines: those that are given, or its own."""
     if design.ready.systems:
         return [
-            _Start(system, number, text, writer.settings.words)
+            GridSummary(document.id, document.title, system, number, text, writer.settings.words)
             for system, texts in design.ready.systems.items()
             for number, text in enumerate(texts.get(document.id, ()), 1)
         ]
-    name = f"{document.title} by {writer.name}"
-    made = await batch.made(DRAFTING, name, document, design.drafting(writer), RunSpec(experiment=LONGSUMEVAL))
-    runs += [made.run] if made.run else []
-    if made.result is None:
-        return [_Start(writer.name, 1, failure=made.failure)]
-    return [_Start(writer.name, 1, made.result.summary or "", made.result.settings.words)]
+    draft = await drafted(document, writer.name, design.drafting(writer), LONGSUMEVAL, batch)
+    runs += [draft.run] if draft.run else []
+    return [draft]
 
 
 async def _refined(
     document: Document,
     writer: NamedModel,
-    start: _Start,
+    start: GridSummary,
     way: RefineSetting,
     by: JudgingPack,
     design: LongSumEvalDesign,
     batch: RunBatch,
 ) -> Refined:
-    one = Refined(document.id, document.title, start.system, start.number, writer.name, way, failure=start.failure)
+    system, number = start.contestant, start.number
+    one = Refined(document.id, document.title, system, number, writer.name, way, failure=start.failure)
     if start.text is None:
         return replace(one, made=False)
     settings = design.drafting(writer).model_copy(update={"strategy": "given", "words": start.limit})
-    name = f"{document.title}: {start.system}'s refined by {writer.name} to {way.thresholds}, {way.policy}"
+    name = f"{document.title}: {system}'s refined by {writer.name} to {way.thresholds}, {way.policy}"
     made = await batch.made(_REFINING, name, document, settings, design.refining(writer, way, start.text, by.by))
     one = replace(one, run=made.run, failure=made.failure)
     if made.result is None:
