@@ -95,6 +95,24 @@ def test_it_is_written_and_repeated_to_the_byte_without_asking_again(
     assert "openai:fair" in (tmp_path / "out" / "report.md").read_text("utf-8")
 
 
+@pytest.mark.slow
+def test_what_summaries_of_a_document_share_is_asked_once_however_many_are_judged_at_once(
+    inside: tuple[Inside, ChatServer], tmp_path: Path
+) -> None:
+    command, server = inside
+    shared = {"document_id": "d", "text": island(24).text}
+    summaries = [told(*range(n, n + 3)) for n in range(1, 7)]
+    lines = [{**shared, "summary": text, "human": {"right": n % 2}} for n, text in enumerate(summaries)]
+    (tmp_path / "labels.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n", "utf-8")
+    costs = []
+    for at_once in ("1", "8"):
+        done = command.run(*JUDGED, "--json", "--concurrency", at_once, "--db", f"{at_once}.db")
+        assert done.code == 0, done.err
+        costs.append(tables(json.loads(done.out))["cost"])
+    assert costs[0] == costs[1]
+    assert set(sent(server).values()) == {2}, "once in each database"
+
+
 @pytest.mark.nightly
 def test_a_budget_stops_it_and_a_higher_one_goes_on(inside: tuple[Inside, ChatServer]) -> None:
     command, server = inside

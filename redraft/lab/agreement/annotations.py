@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from redraft.errors import UsageError
 from redraft.evaluators.booookscore import sentences_of
+from redraft.lab.agreement.people import kind_of
 from redraft.prompts.coherence import NO_CONFUSION, Confusion, ErrorType, mark_of
 from redraft.prompts.judging import Statement
 from redraft.sources import read_file
@@ -79,7 +80,7 @@ def read_summaries(path: str) -> Summaries:
     texts: dict[str, str] = {}
     for key, text in _object(path, "summaries", _SUMMARIES).items():
         if not isinstance(text, str | None):
-            raise UsageError(f"{_id(key)} has {_kind(text)} where a text was expected", place=path, hint=_SUMMARIES)
+            raise UsageError(f"{_id(key)} has {kind_of(text)} where a text was expected", place=path, hint=_SUMMARIES)
         texts[key] = clean(text or "")
     return Summaries(_name(path), texts)
 
@@ -90,7 +91,7 @@ def read_annotations(path: str) -> Annotations:
     for key, sentences in content.items():
         if not isinstance(sentences, dict | None):
             raise UsageError(
-                f"{_id(key)} has {_kind(sentences)} where an object of sentences was expected",
+                f"{_id(key)} has {kind_of(sentences)} where an object of sentences was expected",
                 place=path,
                 hint=_ANNOTATIONS,
             )
@@ -117,7 +118,7 @@ def lists_every_sentence(found: Sequence[Any]) -> bool:
 def _entry(path: str, key: str, sentence: str, fields: Any) -> AnnotatedSentence:
     if not isinstance(fields, dict) or not fields.keys() & _FIELDS:
         raise UsageError(
-            f"{_id(key)}, {_short(sentence)}: there is {_kind(fields)} where an object with questions and types was"
+            f"{_id(key)}, {_short(sentence)}: there is {kind_of(fields)} where an object with questions and types was"
             " expected",
             place=path,
             hint=_ANNOTATIONS,
@@ -140,7 +141,7 @@ def _texts(path: str, key: str, sentence: str, field: str, value: Any) -> list[s
     listed = value if isinstance(value, list) else [value]
     if not all(isinstance(one, str | None) for one in listed):
         raise UsageError(
-            f"{_id(key)}, {_short(sentence)}: {field} is {_kind(value)} where a text or a list of texts was expected",
+            f"{_id(key)}, {_short(sentence)}: {field} is {kind_of(value)} where a text or a list of texts was expected",
             place=path,
             hint=_ANNOTATIONS,
         )
@@ -159,7 +160,7 @@ def _object(path: str, what: str, expected: str) -> dict[str, Any]:
         said = one_line(str(error), 200)
         raise UsageError(f"this cannot be read as JSON: {said}", place=path, hint=expected) from error
     if not isinstance(content, dict) or not content:
-        found = "an empty object" if isinstance(content, dict) else _kind(content)
+        found = "an empty object" if isinstance(content, dict) else kind_of(content)
         raise UsageError(f"there is {found} where an object of {what} was expected", place=path, hint=expected)
     return content
 
@@ -176,11 +177,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no number")
-
-
-def _kind(value: Any) -> str:
-    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "nothing"}
-    return names.get(type(value), "a number")
 
 
 def _id(key: str) -> str:

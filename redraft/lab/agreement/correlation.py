@@ -108,6 +108,13 @@ class SentenceSeries:
         """Those on which the judge has a verdict."""
         return [n for n, verdict in enumerate(self.said) if verdict is not None]
 
+    @property
+    def separation(self) -> ClassSeparation:
+        """How well the judge tells right sentences from wrong ones, where it has a verdict."""
+        known = self.judged
+        said, people = [bool(self.said[n]) for n in known], [self.people[n] for n in known]
+        return told(said, people, [self.documents[n] for n in known])
+
 
 def sentence_series(dataset: Dataset, column: Column) -> SentenceSeries | None:
     """All sentences that people judged; None where they judged none, or the metric says nothing of any."""

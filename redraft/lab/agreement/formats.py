@@ -77,12 +77,7 @@ class Format:
                 hint="name its format with --format; `redraft help agree with` lists them",
             )
         fields = self.fields if not self.any_field else _fields(found, self.fields)
-        return Dataset(
-            f"{self.title} ({one_line(Path(path).name)})",
-            fields,
-            tuple(found),
-            tuple(troubles),
-        )
+        return Dataset(f"{self.title} ({one_line(Path(path).name)})", fields, tuple(found), tuple(troubles))
 
     def _parts(self, entry: FileEntry, troubles: list[FileProblem]) -> Iterator[FileEntry]:
         if self.parts is None:
@@ -117,6 +112,8 @@ def _fields(items: Sequence[HumanItem], known: Mapping[str, Field]) -> Mapping[s
         found[name] = known.get(name) or Field(1.0 if values <= {0.0, 1.0} else None)
     return found
 
+
+_TRUTH = Field(1.0, ("consistency", "faithfulness"))
 
 # Words that stand in several places of a summary, and are fewer, say nothing of where a mark is.
 _SHORTEST_AMBIGUOUS = 6
@@ -160,7 +157,6 @@ def _annotated(name: str, said: Mapping[str, Any]) -> tuple[Annotated, ...]:
 
 
 def _marked(sentences: tuple[str, ...], said: Mapping[str, Any]) -> list[bool]:
-    """Whether a mark overlaps each of the sentences."""
     flat = " ".join(" ".join(sentences).split())
     found, at = [False] * len(sentences), 0
     ends: list[tuple[int, int]] = []
@@ -184,21 +180,10 @@ def _marks(said: Mapping[str, Any]) -> Iterator[str]:
             yield " ".join(text_at(mapping(one), side).split())
 
 
-BOOOOKSCORE = Format(
-    "booookscore",
-    "BooookScore",
-    {"coherence": Field(1.0, ("booookscore",))},
-    _items,
-    parts=_parts,
-    needs_documents=False,
-)
-
-
 _LABELS = {"yes": 1.0, "no": 0.0, "partialsupport": 0.5, "partial support": 0.5}
 
 
 def _parts_of_datasets(entry: FileEntry) -> Iterator[FileEntry]:
-    """The claims of all summaries of all books."""
     for book, models in mapping(entry.content).items():
         for model, one in mapping(models).items():
             for named, claim in mapping(mapping(one).get("claims")).items():
@@ -212,15 +197,6 @@ def _items_of_datasets(entry: FileEntry, _: Library) -> list[HumanItem]:
         raise UnreadableError(f"the label is {label!r:.40}, which says neither that it is so nor that it is not")
     book, model = str(entry.content["book"]), str(entry.content["model"])
     return [HumanItem("", book, text_at(said, "claim"), {"faithful": _LABELS[label]}, system=model)]
-
-
-FABLES = Format(
-    "fables",
-    "FABLES",
-    {"faithful": Field(1.0, ("consistency", "faithfulness"))},
-    _items_of_datasets,
-    parts=_parts_of_datasets,
-)
 
 
 _NOTHING_WRONG = "NoE"
@@ -266,15 +242,6 @@ def _said(people: Mapping[str, Any]) -> list[Sequence[str]]:
     return [[str(kind) for kind in errors] for errors in people.values() if isinstance(errors, list)]
 
 
-FRANK = Format(
-    "frank",
-    "FRANK",
-    {"factuality": Field(1.0, ("consistency", "faithfulness"))},
-    _items_of_frank,
-    beside=("benchmark_data.json",),
-)
-
-
 def _items_of_qags(entry: FileEntry, _: Library) -> list[HumanItem]:
     content = mapping(entry.content)
     article = text_at(content, "article")
@@ -299,14 +266,6 @@ def _is_yes(vote: object) -> bool:
     return bool(said == "yes")
 
 
-QAGS = Format(
-    "qags",
-    "QAGS",
-    {"consistency": Field(1.0, ("consistency", "faithfulness"))},
-    _items_of_qags,
-)
-
-
 def _items_of_rank19(entry: FileEntry, known: Library) -> list[HumanItem]:
     content = mapping(entry.content)
     article = optional(content, "article_id")
@@ -326,9 +285,6 @@ def _items_of_rank19(entry: FileEntry, known: Library) -> list[HumanItem]:
     ]
 
 
-RANK19 = Format("rank19", "Rank19", {"consistency": Field(1.0, ("consistency", "faithfulness"))}, _items_of_rank19)
-
-
 def _items_of_realsumm(entry: FileEntry, _: Library) -> list[HumanItem]:
     content = mapping(entry.content)
     document, source = optional(content, "id", "doc_id"), text_at(content, "document", "source")
@@ -343,9 +299,6 @@ def _items_of_realsumm(entry: FileEntry, _: Library) -> list[HumanItem]:
         )
         for one in map(mapping, list_at(content, "summaries"))
     ]
-
-
-REALSUMM = Format("realsumm", "REALSumm", {"recall": Field(None, ("coverage", "keyfact_recall"))}, _items_of_realsumm)
 
 
 def _items_of_summedits(entry: FileEntry, known: Library) -> list[HumanItem]:
@@ -367,15 +320,6 @@ def _items_of_summedits(entry: FileEntry, known: Library) -> list[HumanItem]:
             kinds=tuple(map(str, kinds)) if isinstance(kinds, list) else (),
         )
     ]
-
-
-SUMMEDITS = Format(
-    "summedits",
-    "SummEdits",
-    {"consistency": Field(1.0, ("consistency", "faithfulness"))},
-    _items_of_summedits,
-    beside=("{stem}.documents.jsonl",),
-)
 
 
 _FIELDS = {
@@ -418,11 +362,8 @@ def _ratings(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [mapping(one) for one in (experts if isinstance(experts, list) else [content.get("human") or {}])]
 
 
-SUMMEVAL = Format("summeval", "SummEval", _FIELDS, _items_of_summeval, beside=("documents.jsonl",))
-
-
 _FIELDS_OF_UNISUMEVAL = {
-    "faithfulness_score": Field(1.0, ("consistency", "faithfulness")),
+    "faithfulness_score": _TRUTH,
     "completeness": Field(None, ("coverage", "keyfact_recall")),
     "conciseness": Field(None),
 }
@@ -460,11 +401,6 @@ def _sentences_of_unisumeval(content: Mapping[str, Any]) -> tuple[tuple[str, ...
         raise UnreadableError(f"there are {len(labels)} labels of {len(sentences)} sentences")
     made_up = [number(label) for label in labels]
     return tuple(map(str, sentences)), tuple(None if one is None else not one for one in made_up)
-
-
-UNISUMEVAL = Format(
-    "unisumeval", "UniSumEval", _FIELDS_OF_UNISUMEVAL, _items_of_unisumeval, beside=("documents.jsonl",)
-)
 
 
 LABEL = "label"
@@ -519,28 +455,34 @@ def _share(labels: tuple[bool | None, ...]) -> dict[str, float]:
     return {LABEL: sum(said) / len(said)} if said else {}
 
 
-GENERIC = Format(
-    "jsonl",
-    "own annotations",
-    {LABEL: Field(1.0)},
-    _items_of_catalog,
-    beside=("documents.jsonl", "{stem}.documents.jsonl"),
-    any_field=True,
-)
-
-
 FORMATS: Mapping[str, Format] = {
     one.name: one
     for one in (
-        QAGS,
-        SUMMEVAL,
-        REALSUMM,
-        SUMMEDITS,
-        RANK19,
-        FRANK,
-        FABLES,
-        BOOOOKSCORE,
-        UNISUMEVAL,
-        GENERIC,
+        Format("qags", "QAGS", {"consistency": _TRUTH}, _items_of_qags),
+        Format("summeval", "SummEval", _FIELDS, _items_of_summeval, beside=("documents.jsonl",)),
+        Format("realsumm", "REALSumm", {"recall": Field(None, ("coverage", "keyfact_recall"))}, _items_of_realsumm),
+        Format(
+            "summedits", "SummEdits", {"consistency": _TRUTH}, _items_of_summedits, beside=("{stem}.documents.jsonl",)
+        ),
+        Format("rank19", "Rank19", {"consistency": _TRUTH}, _items_of_rank19),
+        Format("frank", "FRANK", {"factuality": _TRUTH}, _items_of_frank, beside=("benchmark_data.json",)),
+        Format("fables", "FABLES", {"faithful": _TRUTH}, _items_of_datasets, parts=_parts_of_datasets),
+        Format(
+            "booookscore",
+            "BooookScore",
+            {"coherence": Field(1.0, ("booookscore",))},
+            _items,
+            parts=_parts,
+            needs_documents=False,
+        ),
+        Format("unisumeval", "UniSumEval", _FIELDS_OF_UNISUMEVAL, _items_of_unisumeval, beside=("documents.jsonl",)),
+        Format(
+            "jsonl",
+            "own annotations",
+            {LABEL: Field(1.0)},
+            _items_of_catalog,
+            beside=("documents.jsonl", "{stem}.documents.jsonl"),
+            any_field=True,
+        ),
     )
 }

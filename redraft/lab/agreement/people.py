@@ -256,7 +256,7 @@ def summary_id(document: str, model: str) -> str:
 def mapping(content: Any) -> Mapping[str, Any]:
     """The content, if it is an object."""
     if not isinstance(content, Mapping):
-        raise UnreadableError(f"there is {_kind(content)} where an object was expected")
+        raise UnreadableError(f"there is {kind_of(content)} where an object was expected")
     return content
 
 
@@ -272,7 +272,7 @@ def number_at(entry: Mapping[str, Any], name: str) -> float:
     """The number under a name; true is 1 and false 0."""
     found = number(entry.get(name))
     if found is None:
-        raise UnreadableError(f"`{name}` is {_kind(entry.get(name))} where a number was expected")
+        raise UnreadableError(f"`{name}` is {kind_of(entry.get(name))} where a number was expected")
     return found
 
 
@@ -287,7 +287,7 @@ def number(value: Any) -> float | None:
 def list_at(entry: Mapping[str, Any], name: str) -> Sequence[Any]:
     """The list under a name."""
     if not isinstance(value := entry.get(name), list):
-        raise UnreadableError(f"`{name}` is {_kind(value)} where a list was expected")
+        raise UnreadableError(f"`{name}` is {kind_of(value)} where a list was expected")
     return value
 
 
@@ -297,6 +297,7 @@ def optional(entry: Mapping[str, Any], *names: str) -> str:
     return next((str(value) for value in values if isinstance(value, str | int) and str(value).strip()), "")
 
 
-def _kind(value: Any) -> str:
+def kind_of(value: Any) -> str:
+    """What a value of JSON is called in messages."""
     names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "nothing"}
     return names.get(type(value), "a number")

@@ -6,23 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 
 from redraft.evaluators.consensus import Interval
-from redraft.lab.agreement.correlation import between_systems, correlate, sentence_series, series, told, verdicts_by_cut
-from redraft.lab.agreement.tables import (
-    class_table,
-    correlation_table,
-    cost_table,
-    count_table,
-    document_table,
-    kind_table,
-    pair_table,
-    rater_table,
-    risk_table,
-    sentence_table,
-    sweep_tables,
-    system_table,
-    trouble_table,
-)
+from redraft.lab.agreement.correlation import between_systems, correlate, sentence_series, series, told
+from redraft.lab.agreement.tables import agreement_tables, best_of, right_and_said
 from redraft.lab.agreement.trial import AgreementOutcome, Column
+from redraft.lab.experiments.frames import number, records_of
 from redraft.report.history.certificates import standing_of
 from redraft.report.tables import Cell, Report, Table, figure, plain
 from redraft.settings import Evaluate
@@ -35,7 +22,7 @@ _MOST = 6
 
 def agree_report(outcome: AgreementOutcome) -> Report:
     """The report of judges beside people, with a record of every item."""
-    design, tables = outcome.design, tuple(_tables(outcome))
+    design, tables = outcome.design, tuple(agreement_tables(outcome))
     return Report(
         "agree",
         f"{design.metric} beside people: {plain(outcome.dataset.name)}",
@@ -54,8 +41,7 @@ def agree_report(outcome: AgreementOutcome) -> Report:
 
 
 def _headline(outcome: AgreementOutcome, tables: Sequence[Table]) -> Iterator[str]:
-    """How far each judge agrees with people, and what that rests on."""
-    cells = {table.name: [dict(zip(table.columns, row, strict=True)) for row in table.rows] for table in tables}
+    cells = {table.name: records_of(table) for table in tables}
     right = {row["judge"]: row["balanced accuracy"] for row in cells.get("classes", ())}
     for row in cells["agreement"][:_MOST]:
         told = f"; balanced accuracy {_shown(right.get(row['judge']))}" if right else ""
@@ -65,34 +51,7 @@ def _headline(outcome: AgreementOutcome, tables: Sequence[Table]) -> Iterator[st
 
 
 def _shown(cell: Cell) -> str:
-    return figure(cell if isinstance(cell, int | float) else None)
-
-
-def _tables(outcome: AgreementOutcome) -> Iterator[Table]:
-    """Those for which there is something to go by; the last tell what that is."""
-    best = outcome.dataset.fields[outcome.design.human].best
-    first = series(outcome, outcome.columns[0])
-    yield from sweep_tables(outcome)
-    yield correlation_table(outcome)
-    if len(set(first.documents)) < len(first.documents):
-        yield document_table(outcome)
-    if first.has_systems:
-        yield system_table(outcome)
-    if best is not None:
-        yield class_table(outcome, best)
-        if (kinds := kind_table(outcome, best)) is not None:
-            yield kinds
-    if (sentences := sentence_table(outcome)) is not None:
-        yield sentences
-    if (pairs := pair_table(outcome)) is not None:
-        yield pairs
-    if best is not None:
-        yield risk_table(outcome, best)
-    if (raters := rater_table(outcome)) is not None:
-        yield raters
-    yield count_table(outcome)
-    yield cost_table(outcome)
-    yield trouble_table(outcome)
+    return figure(number(cell))
 
 
 def _about(outcome: AgreementOutcome) -> Iterator[str]:
@@ -157,22 +116,17 @@ def _figures(
     outcome: AgreementOutcome, column: Column
 ) -> Iterator[tuple[str, str, int, float | None, Interval | None]]:
     """Of what, by which measure, from how many, how much, and between what; there is none of too few."""
-    one, best = series(outcome, column), outcome.dataset.fields[outcome.design.human].best
+    one = series(outcome, column)
     whole = correlate(one.ours, one.people, one.documents)
     yield SUMMARIES, TAU, whole.n, whole.tau, whole.interval
     if one.has_systems:
         ranked = between_systems(one.ours, one.people, one.systems, one.documents)
         yield SYSTEMS, TAU, ranked.n, ranked.tau, ranked.interval
-    if best is not None:
-        people = [value >= best for value in one.people]
-        said = verdicts_by_cut(one.ours, people, one.documents)
-        found = told(said, people, one.documents) if said is not None else None
-        yield SUMMARIES, BALANCED, len(people), found.balanced if found else None, found.interval if found else None
+    if best_of(outcome) is not None:
+        people, said = right_and_said(outcome, one)
+        if said is not None:
+            found = told(said, people, one.documents)
+            yield SUMMARIES, BALANCED, found.n, found.balanced, found.interval
     if (sentences := sentence_series(outcome.dataset, column)) is not None:
-        judged = sentences.judged
-        found = told(
-            [bool(sentences.said[n]) for n in judged],
-            [sentences.people[n] for n in judged],
-            [sentences.documents[n] for n in judged],
-        )
-        yield SENTENCES, BALANCED, len(judged), found.balanced, found.interval
+        found = sentences.separation
+        yield SENTENCES, BALANCED, found.n, found.balanced, found.interval

@@ -23,7 +23,8 @@ from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import STATED, KeyfactRecall
 from redraft.lab.agreement.correlation import told
 from redraft.lab.agreement.people import FileProblem, content, equal_share, gwets_ac1, krippendorffs_alpha
-from redraft.lab.agreement.tables import Row, ends
+from redraft.lab.agreement.tables import ends
+from redraft.lab.experiments.frames import ENDS, Row
 from redraft.report.history.results import Result, document_read, read_result
 from redraft.report.tables import Report, Table, in_csv
 from redraft.store.store import Store
@@ -169,14 +170,12 @@ def _queries(store: Store, result: Result, document: Document) -> Iterator[Sheet
 
 
 def _alignment(_: Store, result: Result, document: Document) -> Iterator[SheetRow]:
-    """Facts that a summary was held against."""
     for fact in _judged(result, KeyfactRecall.name, "facts"):
         shown = {"document": document.title, "fact": fact["fact"], "summary": result.summary or ""}
         yield _question(result, "alignment", fact["verdict"] == STATED, fact["level"], shown)
 
 
 def _verification(_: Store, result: Result, document: Document) -> Iterator[SheetRow]:
-    """Sentences of a summary that were held against the document."""
     statements = {one.id: one for one in statements_of(result.summary or "")}
     around = Around(document, result.run.tokenizer)
     for sentence in _judged(result, Faithfulness.name, "sentences"):
@@ -377,7 +376,6 @@ def majority(answers: Sequence[bool | None]) -> bool | None:
     return None if 2 * yes == len(known) else 2 * yes > len(known)
 
 
-_ENDS = ("95% from", "95% to")
 _TITLES: dict[What, str] = {
     "facts": "Validity of key facts",
     "queries": "Validity of queries",
@@ -434,7 +432,7 @@ def _validity_table(asked: Sequence[tuple[SheetRow, bool]], what: What, basis: s
         _TITLES[what],
         said if what == "facts" else "The share of queries that people find valid.",
         basis,
-        ("level" if what == "facts" else "perspective", "judgment", "rows", "right", *_ENDS),
+        ("level" if what == "facts" else "perspective", "judgment", "rows", "right", *ENDS),
         tuple(rows),
     )
 
@@ -457,7 +455,7 @@ def _verdict_table(asked: Sequence[tuple[SheetRow, bool]], what: What, basis: st
         f" recalls. People say {yes}, or {no}.",
         basis,
         (
-            *("rows", yes, no, "balanced accuracy", *_ENDS, f"precision {yes}", f"recall {yes}"),
+            *("rows", yes, no, "balanced accuracy", *ENDS, f"precision {yes}", f"recall {yes}"),
             *(f"precision {no}", f"recall {no}", "accuracy"),
         ),
         (row,),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from statistics import fmean, pstdev
 
 import numpy as np
 
 from redraft.evaluators.consensus import Interval
+from redraft.evaluators.reference.keyfacts import share
 from redraft.lab.agreement.correlation import (
     BIGRAMS,
+    ClassSeparation,
     Correlation,
     OfClass,
     ScoreSeries,
@@ -29,271 +31,17 @@ from redraft.lab.agreement.correlation import (
     verdicts_by_cut,
     within_documents,
 )
-from redraft.lab.agreement.people import Level, Ratings, cohens_kappa, equal_share, gwets_ac1, krippendorffs_alpha
+from redraft.lab.agreement.people import Ratings, cohens_kappa, equal_share, gwets_ac1, krippendorffs_alpha
 from redraft.lab.agreement.trial import SIMILARITY, AgreementOutcome, Column
+from redraft.lab.experiments.experiment import table
+from redraft.lab.experiments.frames import ENDS, Row, summed
+from redraft.lab.experiments.runner import failed
 from redraft.report.tables import Cell, Table
 
-Row = tuple[Cell, ...]
-_ENDS = ("95% from", "95% to")
 # How large a share of a summary's items has a verdict, for the summaries of a row and above.
 _SHARES = (1.0, 0.9, 0.8, 0.65, 0.5)
-
-
-def correlation_table(outcome: AgreementOutcome) -> Table:
-    """Each judge's scores beside people's figures, summary by summary."""
-    rows: list[Row] = []
-    for column in outcome.columns:
-        one, everything = series(outcome, column), filled(outcome, column)
-        rows.append((*_correlated(one), tau_b(everything.ours, everything.people)))
-    plain = baseline(outcome)
-    rows.append((*_correlated(plain), tau_b(plain.ours, plain.people)))
-    return Table(
-        "agreement",
-        f"Scores beside people's {outcome.design.human}",
-        "Kendall's tau-b over all summaries that have a score, with the interval that holds 95 % of the resamples by"
-        " document, and how often chance alone comes as far (p, over permutations); Spearman's and Pearson's"
-        " correlation. `tau, all` is over all summaries: one without a score is given the mean of the others. The last"
-        f" row asks nobody: it is the {BIGRAMS}.",
-        basis(outcome),
-        ("judge", "summaries", "of", "tau-b", *_ENDS, "p", "Spearman", "Pearson", "tau, all"),
-        tuple(rows),
-    )
-
-
-def _correlated(one: ScoreSeries) -> Row:
-    found = correlate(one.ours, one.people, one.documents)
-    return (one.name, found.n, one.of, *_figures(found))
-
-
-def _figures(found: Correlation) -> Row:
-    return (found.tau, *ends(found.interval), found.p, found.spearman, found.pearson)
-
-
-def ends(interval: Interval | None) -> tuple[float | None, float | None]:
-    """The two ends of an interval, where there is one."""
-    return (interval.low, interval.high) if interval else (None, None)
-
-
-def document_table(outcome: AgreementOutcome) -> Table:
-    """Which summary of a document is better: the mean over documents."""
-    rows: list[Row] = []
-    for one in _all(outcome):
-        found = within_documents(one.ours, one.people, one.documents)
-        rows.append((one.name, found.documents, found.of, found.tau, *ends(found.interval)))
-    return Table(
-        "documents",
-        "Within documents",
-        "The mean of tau-b over documents, each over its own summaries, by drawing other documents. A document whose"
-        " summaries are all alike, to people or to the judge, says nothing and is left out.",
-        basis(outcome),
-        ("judge", "documents", "of", "tau-b", *_ENDS),
-        tuple(rows),
-    )
-
-
-def system_table(outcome: AgreementOutcome) -> Table:
-    """Whose summaries are better: over the systems' means."""
-    rows: list[Row] = []
-    for one in _all(outcome):
-        found = between_systems(one.ours, one.people, one.systems, one.documents)
-        everything = _all_systems(outcome, one)
-        rows.append((one.name, found.n, *_figures(found), everything))
-    return Table(
-        "systems",
-        "Between systems",
-        "The correlation of the systems' means; the interval is by drawing other documents. `tau, all` is over all"
-        " summaries: one without a score is given the mean of the others.",
-        basis(outcome),
-        ("judge", "systems", "tau-b", *_ENDS, "p", "Spearman", "Pearson", "tau, all"),
-        tuple(rows),
-    )
-
-
-def _all_systems(outcome: AgreementOutcome, one: ScoreSeries) -> float | None:
-    column = next((column for column in outcome.columns if column.name == one.name), None)
-    everything = one if column is None else filled(outcome, column)
-    return between_systems(everything.ours, everything.people, everything.systems, everything.documents).tau
-
-
-def _all(outcome: AgreementOutcome) -> Iterator[ScoreSeries]:
-    yield from (series(outcome, column) for column in outcome.columns)
-    yield baseline(outcome)
-
-
-def class_table(outcome: AgreementOutcome, best: float) -> Table:
-    """How well the scores tell those summaries in which people find nothing wrong from the others."""
-    rows: list[Row] = []
-    for one in _all(outcome):
-        people = [value >= best for value in one.people]
-        said = verdicts_by_cut(one.ours, people, one.documents)
-        found = told(said, people, one.documents) if said is not None else None
-        rows.append(
-            (
-                one.name,
-                len(people),
-                one.of,
-                len(people) - sum(people),
-                found.balanced if found else None,
-                *ends(found.interval if found else None),
-                *(_shares(found.wrong) if found else (None, None)),
-                *(_shares(found.right) if found else (None, None)),
-                area_under_curve(one.ours, people),
-            )
-        )
-    return Table(
-        "classes",
-        "Right and wrong summaries",
-        f"People find nothing wrong where {outcome.design.human} is {best:g}. A judge finds nothing wrong from a score"
-        " on that was chosen on other documents, in five parts. Balanced accuracy is the mean of the two recalls; AUC"
-        " is how likely a right summary has a higher score than a wrong one, without any cut.",
-        basis(outcome),
-        (
-            *("judge", "summaries", "of", "wrong", "balanced accuracy", *_ENDS),
-            *("precision wrong", "recall wrong", "precision right", "recall right", "AUC"),
-        ),
-        tuple(rows),
-    )
-
-
-def _shares(one: OfClass) -> tuple[float | None, float | None]:
-    return one.precision, one.recall
-
-
-def sentence_table(outcome: AgreementOutcome) -> Table | None:
-    """Verdicts on single sentences beside people's; none where there are none."""
-    rows: list[Row] = []
-    for column in outcome.columns:
-        if (one := sentence_series(outcome.dataset, column)) is None:
-            continue
-        judged = one.judged
-        said = [bool(one.said[n]) for n in judged]
-        people = [one.people[n] for n in judged]
-        found = told(said, people, [one.documents[n] for n in judged])
-        wrong = of_class([verdict is False for verdict in one.said], [not label for label in one.people])
-        pairs = list(zip(people, said, strict=True))
-        rows.append(
-            (
-                *(column.name, len(judged), len(one.people), len(one.people) - sum(one.people)),
-                *(found.balanced, *ends(found.interval), *_shares(found.wrong), *_shares(found.right)),
-                *(wrong.recall, cohens_kappa(people, said), gwets_ac1(pairs), krippendorffs_alpha(pairs)),
-            )
-        )
-    if not rows:
-        return None
-    return Table(
-        "sentences",
-        "Right and wrong sentences",
-        "Over the sentences on which the judge has a verdict, of all those that people judged; wrong is how many they"
-        " find wrong. Found of all is the share of the wrong ones that the judge says are wrong, also of"
-        " those without a verdict. Kappa (Cohen), AC1 (Gwet) and alpha (Krippendorff) are agreement beyond chance.",
-        basis(outcome),
-        (
-            *("judge", "judged", "of", "wrong", "balanced accuracy", *_ENDS),
-            *("precision wrong", "recall wrong", "precision right", "recall right"),
-            *("found of all", "kappa", "AC1", "alpha"),
-        ),
-        tuple(rows),
-    )
-
-
-def risk_table(outcome: AgreementOutcome, best: float) -> Table:
-    """How often a judge is wrong on the summaries of which it judges the most, on more of them, on all."""
-    rows: list[Row] = []
-    for column in outcome.columns:
-        one = series(outcome, column)
-        people = [value >= best for value in one.people]
-        said = verdicts_by_cut(one.ours, people, one.documents)
-        if said is None:
-            continue
-        wrong = [verdict != label for verdict, label in zip(said, people, strict=True)]
-        shares = [column.said[n].judged_share for n in one.places]
-        curve = risk_against_coverage(wrong, shares, one.of)
-        for least in _SHARES:
-            kept = [step for step in curve if step.least >= least]
-            last = kept[-1] if kept else None
-            rows.append((column.name, least, last.coverage if last else 0.0, last.risk if last else None, None))
-        rows.append(
-            (column.name, None, len(wrong) / one.of if one.of else None, _share(wrong), area_of_risk(wrong, shares))
-        )
-    return Table(
-        "risk",
-        "Mistakes on how much is judged",
-        "Of the summaries of which at least so large a share of what there is to say has a verdict: how many they are"
-        " of all (coverage), and how often the judge is wrong on them (risk). The last row of a judge is all that it"
-        " scores, with the mean risk over all coverages. One that knows what it cannot tell is wrong less often"
-        " on less.",
-        basis(outcome),
-        ("judge", "least share judged", "coverage", "risk", "mean risk"),
-        tuple(rows),
-    )
-
-
-def _share(flags: Sequence[bool]) -> float | None:
-    return sum(flags) / len(flags) if flags else None
-
-
-def pair_table(outcome: AgreementOutcome) -> Table | None:
-    """Of two summaries of which people find one better, which the judge puts above the other; none without pairs."""
-    items, field = outcome.dataset.items, outcome.design.human
-    pairs: dict[str, list[int]] = {}
-    for n, item in enumerate(items):
-        if item.pair:
-            pairs.setdefault(item.pair, []).append(n)
-    two = [those for those in pairs.values() if len(those) == 2]
-    if not two:
-        return None
-    ordered = [sorted(those, key=lambda n: -items[n].people[field]) for those in two]
-    rows = [
-        (column.name, *_ordered([[column.scores[n] for n in those] for those in ordered])) for column in outcome.columns
-    ]
-    plain = baseline(outcome)
-    scores = dict(zip(plain.places, plain.ours, strict=True))
-    rows.append((plain.name, *_ordered([[scores.get(n) for n in those] for those in ordered])))
-    return Table(
-        "pairs",
-        "The better of two",
-        "Shares of the pairs of which both have a score.",
-        basis(outcome),
-        ("judge", "pairs", "of", "better one above", "tied", "below"),
-        tuple(rows),
-    )
-
-
-def _ordered(scores: Sequence[Sequence[float | None]]) -> Row:
-    known = [(one, other) for one, other in scores if one is not None and other is not None]
-    if not known:
-        return (0, len(scores), None, None, None)
-    parts = [sum(test) / len(known) for test in zip(*((a > b, a == b, a < b) for a, b in known), strict=True)]
-    return (len(known), len(scores), *parts)
-
-
-def kind_table(outcome: AgreementOutcome, best: float) -> Table | None:
-    """Of what people find wrong, the share that the judge finds, by what is wrong; none where that is unknown."""
-    items = outcome.dataset.items
-    kinds = sorted({kind for item in items for kind in item.kinds})
-    if not kinds:
-        return None
-    rows: list[Row] = []
-    for one in _all(outcome):
-        people = [value >= best for value in one.people]
-        said = verdicts_by_cut(one.ours, people, one.documents)
-        verdict = dict(zip(one.places, said or (), strict=False))
-        for kind in kinds:
-            there = [
-                n for n, item in enumerate(items) if kind in item.kinds and item.people[outcome.design.human] < best
-            ]
-            judged = [n for n in there if n in verdict]
-            found = sum(not verdict[n] for n in judged)
-            rows.append((one.name, kind, len(there), len(judged), found / len(judged) if judged else None))
-    return Table(
-        "kinds",
-        "What is found, by what is wrong",
-        "Of the summaries that people find wrong in this way, alone or among others, the share that the judge finds"
-        " wrong, by the cuts of the table of right and wrong summaries.",
-        basis(outcome),
-        ("judge", "kind", "wrong", "judged", "found"),
-        tuple(rows),
-    )
+_OF_CLASSES = ("precision wrong", "recall wrong", "precision right", "recall right")
+PEOPLE = "people"
 
 
 def basis(outcome: AgreementOutcome) -> str:
@@ -305,71 +53,253 @@ def basis(outcome: AgreementOutcome) -> str:
     return f"Rests on {there} of {len(items)} items, and on {len(statuses)} judgings: {', '.join(counts)}."
 
 
-_STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
-PEOPLE = "people"
+def _all(outcome: AgreementOutcome) -> Iterator[tuple[ScoreSeries, ScoreSeries]]:
+    """The scores of each judge, and the same with those filled in that are missing; then those of the baseline."""
+    yield from ((series(outcome, column), filled(outcome, column)) for column in outcome.columns)
+    yield (baseline(outcome),) * 2
 
 
-def rater_table(outcome: AgreementOutcome) -> Table | None:
-    """How far judges agree with each other, each with itself, and people among each other; none where all are alone."""
-    rows: list[Row] = []
+def best_of(outcome: AgreementOutcome) -> float | None:
+    """What people give a summary in which they find nothing wrong, where they were asked that."""
+    return outcome.dataset.fields[outcome.design.human].best
+
+
+def right_and_said(outcome: AgreementOutcome, one: ScoreSeries) -> tuple[list[bool], list[bool] | None]:
+    """Whether people find nothing wrong with each summary, and whether the judge does by its score."""
+    best = best_of(outcome)
+    people = [best is not None and value >= best for value in one.people]
+    return people, verdicts_by_cut(one.ours, people, one.documents)
+
+
+def ends(interval: Interval | None) -> tuple[float | None, float | None]:
+    """The two ends of an interval, where there is one."""
+    return (interval.low, interval.high) if interval else (None, None)
+
+
+def _figures(found: Correlation) -> Row:
+    return (found.tau, *ends(found.interval), found.p, found.spearman, found.pearson)
+
+
+def _systems(one: ScoreSeries) -> Correlation:
+    return between_systems(one.ours, one.people, one.systems, one.documents)
+
+
+@table(
+    "agreement",
+    lambda outcome: f"Scores beside people's {outcome.design.human}",
+    "Kendall's tau-b over all summaries that have a score, with the interval that holds 95 % of the resamples by"
+    " document, and how often chance alone comes as far (p, over permutations); Spearman's and Pearson's"
+    " correlation. `tau, all` is over all summaries: one without a score is given the mean of the others. The last"
+    f" row asks nobody: it is the {BIGRAMS}.",
+    ("judge", "summaries", "of", "tau-b", *ENDS, "p", "Spearman", "Pearson", "tau, all"),
+    basis,
+)
+def correlation_table(outcome: AgreementOutcome) -> Iterator[Row]:
+    for one, everything in _all(outcome):
+        found = correlate(one.ours, one.people, one.documents)
+        yield (one.name, found.n, one.of, *_figures(found), tau_b(everything.ours, everything.people))
+
+
+@table(
+    "documents",
+    "Within documents",
+    "The mean of tau-b over documents, each over its own summaries, by drawing other documents. A document whose"
+    " summaries are all alike, to people or to the judge, says nothing and is left out.",
+    ("judge", "documents", "of", "tau-b", *ENDS),
+    basis,
+)
+def document_table(outcome: AgreementOutcome) -> Iterator[Row]:
+    for one, _ in _all(outcome):
+        found = within_documents(one.ours, one.people, one.documents)
+        yield (one.name, found.documents, found.of, found.tau, *ends(found.interval))
+
+
+@table(
+    "systems",
+    "Between systems",
+    "The correlation of the systems' means; the interval is by drawing other documents. `tau, all` is over all"
+    " summaries: one without a score is given the mean of the others.",
+    ("judge", "systems", "tau-b", *ENDS, "p", "Spearman", "Pearson", "tau, all"),
+    basis,
+)
+def system_table(outcome: AgreementOutcome) -> Iterator[Row]:
+    for one, everything in _all(outcome):
+        found = _systems(one)
+        yield (one.name, found.n, *_figures(found), _systems(everything).tau)
+
+
+@table(
+    "classes",
+    "Right and wrong summaries",
+    lambda outcome: (
+        f"People find nothing wrong where {outcome.design.human} is {best_of(outcome) or 0.0:g}. A judge finds nothing"
+        " wrong from a score on that was chosen on other documents, in five parts. Balanced accuracy is the mean of the"
+        " two recalls; AUC is how likely a right summary has a higher score than a wrong one, without any cut."
+    ),
+    ("judge", "summaries", "of", "wrong", "balanced accuracy", *ENDS, *_OF_CLASSES, "AUC"),
+    basis,
+)
+def class_table(outcome: AgreementOutcome) -> Iterator[Row]:
+    for one, _ in _all(outcome):
+        people, said = right_and_said(outcome, one)
+        found = _separated(told(said, people, one.documents)) if said is not None else (None,) * 7
+        counts = (len(people), one.of, len(people) - sum(people))
+        yield (one.name, *counts, *found, area_under_curve(one.ours, people))
+
+
+def _separated(found: ClassSeparation) -> Row:
+    """Balanced accuracy with its interval, then precision and recall of what is wrong and of what is right."""
+    return (found.balanced, *ends(found.interval), *_shares(found.wrong), *_shares(found.right))
+
+
+def _shares(one: OfClass) -> tuple[float | None, float | None]:
+    return one.precision, one.recall
+
+
+@table(
+    "sentences",
+    "Right and wrong sentences",
+    "Over the sentences on which the judge has a verdict, of all those that people judged; wrong is how many they"
+    " find wrong. Found of all is the share of the wrong ones that the judge says are wrong, also of"
+    " those without a verdict. Kappa (Cohen), AC1 (Gwet) and alpha (Krippendorff) are agreement beyond chance.",
+    ("judge", "judged", "of", "wrong", "balanced accuracy", *ENDS, *_OF_CLASSES, "found of all", "kappa", "AC1",
+     "alpha"),
+    basis,
+)  # fmt: skip
+def sentence_table(outcome: AgreementOutcome) -> Iterator[Row]:
+    for column in outcome.columns:
+        if (one := sentence_series(outcome.dataset, column)) is None:
+            continue
+        judged = one.judged
+        said, people = [bool(one.said[n]) for n in judged], [one.people[n] for n in judged]
+        wrong = of_class([verdict is False for verdict in one.said], [not label for label in one.people])
+        pairs = list(zip(people, said, strict=True))
+        counts = (len(judged), len(one.people), len(one.people) - sum(one.people))
+        beyond_chance = (cohens_kappa(people, said), gwets_ac1(pairs), krippendorffs_alpha(pairs))
+        yield (column.name, *counts, *_separated(one.separation), wrong.recall, *beyond_chance)
+
+
+@table(
+    "risk",
+    "Mistakes on how much is judged",
+    "Of the summaries of which at least so large a share of what there is to say has a verdict: how many they are"
+    " of all (coverage), and how often the judge is wrong on them (risk). The last row of a judge is all that it"
+    " scores, with the mean risk over all coverages. One that knows what it cannot tell is wrong less often"
+    " on less.",
+    ("judge", "least share judged", "coverage", "risk", "mean risk"),
+    basis,
+)
+def risk_table(outcome: AgreementOutcome) -> Iterator[Row]:
+    for column in outcome.columns:
+        one = series(outcome, column)
+        people, said = right_and_said(outcome, one)
+        if said is None:
+            continue
+        wrong = [verdict != label for verdict, label in zip(said, people, strict=True)]
+        shares = [column.said[n].judged_share for n in one.places]
+        curve = risk_against_coverage(wrong, shares, one.of)
+        for least in _SHARES:
+            kept = [step for step in curve if step.least >= least]
+            yield (column.name, least, *((kept[-1].coverage, kept[-1].risk) if kept else (0.0, None)), None)
+        whole = (share(len(wrong), one.of), share(sum(wrong), len(wrong)))
+        yield (column.name, None, *whole, area_of_risk(wrong, shares))
+
+
+@table(
+    "pairs",
+    "The better of two",
+    "Shares of the pairs of which both have a score.",
+    ("judge", "pairs", "of", "better one above", "tied", "below"),
+    basis,
+)
+def pair_table(outcome: AgreementOutcome) -> Iterator[Row]:
+    items, field = outcome.dataset.items, outcome.design.human
+    pairs: dict[str, list[int]] = {}
+    for n, item in enumerate(items):
+        if item.pair:
+            pairs.setdefault(item.pair, []).append(n)
+    two = [sorted(some, key=lambda n: -items[n].people[field]) for some in pairs.values() if len(some) == 2]
+    for one, _ in _all(outcome) if two else ():
+        scores = dict(zip(one.places, one.ours, strict=True))
+        yield (one.name, *_ordered([(scores.get(better), scores.get(worse)) for better, worse in two]))
+
+
+def _ordered(scores: Sequence[tuple[float | None, float | None]]) -> Row:
+    known = [(one, other) for one, other in scores if one is not None and other is not None]
+    if not known:
+        return (0, len(scores), None, None, None)
+    parts = [sum(test) / len(known) for test in zip(*((a > b, a == b, a < b) for a, b in known), strict=True)]
+    return (len(known), len(scores), *parts)
+
+
+@table(
+    "kinds",
+    "What is found, by what is wrong",
+    "Of the summaries that people find wrong in this way, alone or among others, the share that the judge finds"
+    " wrong, by the cuts of the table of right and wrong summaries.",
+    ("judge", "kind", "wrong", "judged", "found"),
+    basis,
+)
+def kind_table(outcome: AgreementOutcome) -> Iterator[Row]:
+    items, field, best = outcome.dataset.items, outcome.design.human, best_of(outcome)
+    kinds = sorted({kind for item in items for kind in item.kinds})
+    for one, _ in _all(outcome) if kinds else ():
+        verdict = dict(zip(one.places, right_and_said(outcome, one)[1] or (), strict=False))
+        for kind in kinds:
+            wrong = [n for n, item in enumerate(items) if kind in item.kinds and item.people[field] < (best or 0.0)]
+            judged = [n for n in wrong if n in verdict]
+            found = sum(not verdict[n] for n in judged)
+            yield (one.name, kind, len(wrong), len(judged), share(found, len(judged)))
+
+
+@table(
+    "raters",
+    "Judges with each other and with themselves",
+    "Two judges: over the summaries that both score, tau-b of their scores. One judge several times: the mean over"
+    " summaries of the standard deviation of its scores, and tau-b of the first and the second time. People: over"
+    " all that several of them were asked about. Equal ratings, AC1 (Gwet) and alpha (Krippendorff) take scores and"
+    " ratings as they are, alpha by how far they lie apart.",
+    ("one", "other", "items", "equal", "AC1", "alpha", "kappa", "tau-b", "sd"),
+    basis,
+)
+def rater_table(outcome: AgreementOutcome) -> Iterator[Row]:
     for one, other in combinations([column for column in outcome.columns if not column.setting], 2):
-        rows.append(_two(one, other))
-    rows.extend(row for column in outcome.columns if (row := _itself(column)))
-    votes = [row for item in outcome.dataset.items for row in item.votes]
-    if votes:
-        rows.append((PEOPLE, "each other", len(votes), *_beyond_chance(votes), None, None))
-    if not rows:
-        return None
-    return Table(
-        "raters",
-        "Judges with each other and with themselves",
-        "Two judges: over the summaries that both score, tau-b of their scores. One judge several times: the mean over"
-        " summaries of the standard deviation of its scores, and tau-b of the first and the second time. People: over"
-        " all that several of them were asked about. Equal ratings, AC1 (Gwet) and alpha (Krippendorff) take scores and"
-        " ratings as they are, alpha by how far they lie apart.",
-        basis(outcome),
-        ("one", "other", "items", "equal", "AC1", "alpha", "kappa", "tau-b", "sd"),
-        tuple((*row[:6], *_kappa(row, outcome), *row[6:]) for row in rows),
-    )
+        both = _both(zip(one.scores, other.scores, strict=True))
+        yield (one.name, other.name, len(both), *_beyond_chance(both), _kappa(one, other), _tau(both), None)
+    for column in outcome.columns:
+        times = [one.each for one in column.said if sum(score is not None for score in one.each) > 1]
+        if times:
+            spread = fmean(pstdev([score for score in each if score is not None]) for each in times)
+            again = _tau(_both((each[0], each[1]) for each in times))
+            yield (column.name, "itself", len(times), *_beyond_chance(times), None, again, spread)
+    if votes := [row for item in outcome.dataset.items for row in item.votes]:
+        yield (PEOPLE, "each other", len(votes), *_beyond_chance(votes), None, None, None)
 
 
-def _kappa(row: Row, outcome: AgreementOutcome) -> tuple[float | None]:
+def _both(scores: Iterable[tuple[float | None, float | None]]) -> list[tuple[float, float]]:
+    return [(one, other) for one, other in scores if one is not None and other is not None]
+
+
+def _tau(both: Sequence[tuple[float, float]]) -> float | None:
+    return tau_b([one for one, _ in both], [other for _, other in both])
+
+
+def _kappa(one: Column, other: Column) -> float | None:
     """Cohen's kappa of two judges' verdicts on single sentences."""
-    by_name = {column.name: column for column in outcome.columns}
-    one, other = by_name.get(str(row[0])), by_name.get(str(row[1]))
-    if one is None or other is None:
-        return (None,)
     pairs = [
         (a, b)
         for first, second in zip(one.said, other.said, strict=True)
         for a, b in zip(first.sentences, second.sentences, strict=False)
         if a is not None and b is not None
     ]
-    return (cohens_kappa([a for a, _ in pairs], [b for _, b in pairs]),)
-
-
-def _two(one: Column, other: Column) -> Row:
-    both = [(a, b) for a, b in zip(one.scores, other.scores, strict=True) if a is not None and b is not None]
-    return (
-        *(one.name, other.name, len(both), *_beyond_chance(both)),
-        *(tau_b([a for a, _ in both], [b for _, b in both]), None),
-    )
-
-
-def _itself(column: Column) -> Row | None:
-    """A judge beside itself, where it has judged several times."""
-    times = [one.each for one in column.said if sum(score is not None for score in one.each) > 1]
-    if not times:
-        return None
-    spreads = [pstdev([score for score in each if score is not None]) for each in times]
-    both = [(each[0], each[1]) for each in times if each[0] is not None and each[1] is not None]
-    again = tau_b([a for a, _ in both], [b for _, b in both])
-    return (column.name, "itself", len(times), *_beyond_chance(times), again, fmean(spreads))
+    return cohens_kappa([a for a, _ in pairs], [b for _, b in pairs])
 
 
 def _beyond_chance(ratings: Ratings) -> tuple[float | None, ...]:
-    level: Level = "interval"
-    return equal_share(ratings), gwets_ac1(ratings), krippendorffs_alpha(ratings, level)
+    return equal_share(ratings), gwets_ac1(ratings), krippendorffs_alpha(ratings, "interval")
+
+
+_STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 
 
 def sweep_tables(outcome: AgreementOutcome) -> list[Table]:
@@ -407,41 +337,31 @@ def _pivot(outcome: AgreementOutcome, down: Sequence[str], across: str | None, p
 
 def _starred(outcome: AgreementOutcome, column: Column, per: str) -> Cell:
     one = series(outcome, column)
-    if per == "systems":
-        found = between_systems(one.ours, one.people, one.systems, one.documents)
-    else:
-        found = correlate(one.ours, one.people, one.documents)
+    found = _systems(one) if per == "systems" else correlate(one.ours, one.people, one.documents)
     if found.tau is None:
         return None
     return f"{found.tau:.3f}" + next((stars for least, stars in _STARS if found.p is not None and found.p < least), "")
 
 
-def count_table(outcome: AgreementOutcome) -> Table:
-    """What there was to go by: items by what came of them, and ties."""
+@table(
+    "counts",
+    "What there was to go by",
+    "A summary is unjudged where fewer than half of its items have a verdict, and not applicable where there is"
+    " nothing to judge. Items unjudged is the share of all items (questions, claims, sentences) without a verdict;"
+    " ties the share of all pairs of summaries that have the same figure.",
+    ("by", "items", "figures", "unjudged", "not applicable", "failed", "not made", "items unjudged", "ties"),
+    lambda outcome: f"{len(outcome.dataset.troubles)} entries of the file could not be read.",
+)
+def count_table(outcome: AgreementOutcome) -> Iterator[Row]:
     field = outcome.design.human
     people = [item.people[field] for item in outcome.dataset.items if field in item.people]
-    rows: list[Row] = [(PEOPLE, len(outcome.dataset.items), len(people), *[None] * 4, None, _ties(people))]
+    yield (PEOPLE, len(outcome.dataset.items), len(people), *[None] * 4, None, _ties(people))
     for column in outcome.columns:
         statuses = [one.status for one in column.said]
         counts = [statuses.count(status) for status in ("scored", "unjudged", "not applicable", "failed", "not made")]
-        left = sum(one.unjudged for one in column.said)
+        left, judged = sum(one.unjudged for one in column.said), sum(one.judged for one in column.said)
         known = [score for score in column.scores if score is not None]
-        rows.append((column.name, len(statuses), *counts, _share_of_other_tables(left, column), _ties(known)))
-    return Table(
-        "counts",
-        "What there was to go by",
-        "A summary is unjudged where fewer than half of its items have a verdict, and not applicable where there is"
-        " nothing to judge. Items unjudged is the share of all items (questions, claims, sentences) without a verdict;"
-        " ties the share of all pairs of summaries that have the same figure.",
-        f"{len(outcome.dataset.troubles)} entries of the file could not be read.",
-        ("by", "items", "figures", "unjudged", "not applicable", "failed", "not made", "items unjudged", "ties"),
-        tuple(rows),
-    )
-
-
-def _share_of_other_tables(left: int, column: Column) -> float | None:
-    whole = left + sum(one.judged for one in column.said)
-    return left / whole if whole else None
+        yield (column.name, len(statuses), *counts, share(left, left + judged), _ties(known))
 
 
 def _ties(values: Sequence[float]) -> float | None:
@@ -451,44 +371,51 @@ def _ties(values: Sequence[float]) -> float | None:
     return float((counts * (counts - 1)).sum() / (len(values) * (len(values) - 1)))
 
 
-def cost_table(outcome: AgreementOutcome) -> Table:
-    """What each judge took, over all its runs."""
-    rows: list[Row] = []
+@table(
+    "cost",
+    "What it takes",
+    "All that the runs of a judge took; what was known already is counted as from the cache, and costs nothing."
+    " Settings that only read the same answers otherwise have no row but the first.",
+    ("judge", "setting", "runs", "calls", "cached", "prompt tokens", "reply tokens", "USD"),
+    basis,
+)
+def cost_table(outcome: AgreementOutcome) -> Iterator[Row]:
     for column in outcome.columns:
         if column.usage:
-            priced = all(one.cost_usd is not None for one in column.usage)
-            rows.append(
-                (
-                    *(column.judge, ", ".join(f"{name} {value}" for name, value in column.setting)),
-                    *(len(column.usage), sum(one.calls for one in column.usage)),
-                    *(sum(one.cached for one in column.usage), sum(one.prompt_tokens for one in column.usage)),
-                    sum(one.completion_tokens for one in column.usage),
-                    sum((one.cost_usd or 0.0 for one in column.usage), 0.0) if priced else None,
-                )
-            )
-    return Table(
-        "cost",
-        "What it takes",
-        "All that the runs of a judge took; what was known already is counted as from the cache, and costs nothing."
-        " Settings that only read the same answers otherwise have no row but the first.",
-        basis(outcome),
-        ("judge", "setting", "runs", "calls", "cached", "prompt tokens", "reply tokens", "USD"),
-        tuple(rows),
-    )
+            setting = ", ".join(f"{name} {value}" for name, value in column.setting)
+            yield (column.judge, setting, len(column.usage), *summed(column.usage))
 
 
-def trouble_table(outcome: AgreementOutcome) -> Table:
-    """What could not be read, and what failed, with its place."""
-    rows: list[Row] = [(one.place, "", "reading", "", one.message) for one in outcome.dataset.troubles]
+@table(
+    "troubles",
+    "What could not be read, and what failed",
+    "Everything else went on. Repeat the command to try again what failed; what is done is not done again.",
+    ("place", "judge", "stage", "code", "message"),
+    basis,
+)
+def trouble_table(outcome: AgreementOutcome) -> Iterator[Row]:
+    for one in outcome.dataset.troubles:
+        yield (one.place, "", "reading", "", one.message)
     for column in outcome.columns:
         for item, said in zip(outcome.dataset.items, column.said, strict=True):
             if said.failure is not None:
-                rows.append((item.id, column.name, said.failure.stage, said.failure.code, said.failure.message))
-    return Table(
-        "troubles",
-        "What could not be read, and what failed",
-        "Everything else went on. Repeat the command to try again what failed; what is done is not done again.",
-        basis(outcome),
-        ("place", "judge", "stage", "code", "message"),
-        tuple(rows),
-    )
+                yield (item.id, column.name, *failed(said.failure))
+
+
+def agreement_tables(outcome: AgreementOutcome) -> Iterator[Table]:
+    """Those for which there is something to go by; the last tell what that is."""
+    first, has_best = series(outcome, outcome.columns[0]), best_of(outcome) is not None
+    yield from sweep_tables(outcome)
+    yield correlation_table(outcome)
+    if len(set(first.documents)) < len(first.documents):
+        yield document_table(outcome)
+    if first.has_systems:
+        yield system_table(outcome)
+    if has_best:
+        yield class_table(outcome)
+    optional = (kind_table(outcome) if has_best else None, sentence_table(outcome), pair_table(outcome))
+    yield from (one for one in optional if one is not None and one.rows)
+    if has_best:
+        yield risk_table(outcome)
+    yield from (one for one in (rater_table(outcome),) if one.rows)
+    yield from (count_table(outcome), cost_table(outcome), trouble_table(outcome))

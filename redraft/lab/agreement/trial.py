@@ -6,14 +6,14 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
-from itertools import count, product
+from itertools import product
 from random import Random
 from typing import Any
 
 from redraft.agents.accounts import together
 from redraft.agents.fact_checker import SUPPORTED
 from redraft.domain import Document, Evaluation, Totals, Usage
-from redraft.errors import BudgetError, StoreError, UsageError
+from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import CLEAR, Booookscore
 from redraft.evaluators.consensus import OPEN, UNJUDGED, mean
@@ -21,13 +21,15 @@ from redraft.evaluators.consistency import CONSISTENT, Consistency
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.evaluators.similarity import similarity
-from redraft.events import PartDone, StageStarted
+from redraft.events import StageStarted
 from redraft.lab.agreement.formats import FORMATS, Format
 from redraft.lab.agreement.people import Dataset, HumanItem
+from redraft.lab.experiments.frames import group_by
+from redraft.lab.experiments.runner import RunBatch
 from redraft.llm.prices import PriceTable
 from redraft.readers.documents import parse
 from redraft.report.tables import Table
-from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
+from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.forecast import forecast
 from redraft.runs.model_pool import hire, located, under_settings
 from redraft.runs.models import price_of, reasoning_reserve, resolve
@@ -345,29 +347,31 @@ async def tried(dataset: Dataset, design: AgreementDesign, bench: ExperimentRunn
     documents = await asyncio.to_thread(documents_of, dataset)
     bench.draw_on(AGREE, repr(design), *sorted(one.id for one in documents.values()))
     # Two items that say the same of one document are judged once.
-    first: dict[tuple[str, str], int] = {}
-    for n, item in enumerate(dataset.items):
-        first.setdefault((item.document, item.text), n)
+    different = {(item.document, item.text): item for item in reversed(dataset.items)}
+    items = [item for item in dataset.items if different[item.document, item.text] is item]
     for way in ways:
-        for n in first.values():
-            item = dataset.items[n]
+        for item in items:
             await bench.known(documents[item.document], way.settings, way.order(item))
     bench.observer(StageStarted("items", 0))
-    crowd, numbers, of = asyncio.Semaphore(bench.limits.concurrency), count(1), len(ways) * len(first)
+    batch = RunBatch(bench, len(ways) * len(items))
     encoder = load_encoder(design.judging.embeddings) if design.judging.embeddings else None
 
-    async def judged(way: JudgeSetting, item: HumanItem) -> list[ItemOutcome]:
-        async with crowd:
-            done = await _judged(way, item, documents[item.document], design, encoder, bench)
-        bench.observer(PartDone(f"{item.id} by {way.judge}: {done[0].status}", next(numbers), of))
-        return done
+    async def judged(way: JudgeSetting, own: Sequence[HumanItem]) -> dict[tuple[str, str], list[ItemOutcome]]:
+        """Judge the items of one document one after the other: what two of them share is asked once, by the first."""
+        found: dict[tuple[str, str], list[ItemOutcome]] = {}
+        for item in own:
+            async with batch.places:
+                done = await _judged(way, item, documents[item.document], design, encoder, batch)
+            batch.tell(f"{item.id} by {way.judge}: {done[0].status}")
+            found[item.document, item.text] = done
+        return found
 
     columns: list[Column] = []
     for way in ways:
-        done = await together(judged(way, dataset.items[n]) for n in first.values())
-        by_text = dict(zip(first, done, strict=True))
+        of_documents = await together(judged(way, own) for own in group_by(items, "document").values())
+        by_text = {key: done for found in of_documents for key, done in found.items()}
         rows = [by_text[item.document, item.text] for item in dataset.items]
-        runs = {said[0].run for said in done if said[0].run}
+        runs = {said[0].run for said in by_text.values() if said[0].run}
         usage = tuple(bench.store.calls.totals(run) for run in sorted(runs))
         for at, setting in enumerate(design.sweep.read):
             judging = way.judging.model_copy(update=_settled(setting))
@@ -386,20 +390,13 @@ async def _judged(
     document: Document,
     design: AgreementDesign,
     encoder: Encoder | None,
-    bench: ExperimentRunner,
+    batch: RunBatch,
 ) -> list[ItemOutcome]:
-    """What a judge says of an item, for each reading of it."""
-    watch = RunWatch(f"{item.id} by {way.judge}", bench.observer)
-    try:
-        result = await bench.made(document, way.settings, way.order(item), watch)
-    except BudgetError:
-        return [ItemOutcome(run=watch.run)] * len(design.sweep.read)
-    except StoreError:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, the other items go on
-        return [ItemOutcome(run=watch.run, failure=failure(JUDGING, error))] * len(design.sweep.read)
-    evaluation = result.evaluations[design.metric]
-    said = _said(evaluation, item, result.run.id)
+    made = await batch.quietly(JUDGING, f"{item.id} by {way.judge}", document, way.settings, way.order(item))
+    if made.result is None:
+        return [ItemOutcome(run=made.run, failure=made.failure)] * len(design.sweep.read)
+    evaluation = made.result.evaluations[design.metric]
+    said = _said(evaluation, item, made.result.run.id)
     with reading(document):
         return [
             replace(said, score=read_otherwise(evaluation, setting, way.judging, encoder)) if setting else said

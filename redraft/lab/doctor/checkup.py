@@ -17,6 +17,7 @@ from redraft.events import PartDone, StageStarted
 from redraft.lab.doctor.controls import expected, probed
 from redraft.lab.doctor.expectations import ControlResult, Verdict
 from redraft.lab.doctor.probes import HOLLOW, SHUFFLED, SUMMARY, WRONG, Probe, in_summary, probes, texts
+from redraft.lab.experiments.runner import json_of
 from redraft.llm.base import Model
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
 from redraft.runs.model_pool import hire, located
@@ -84,14 +85,7 @@ class Check:
 
     def to_json(self) -> dict[str, object]:
         """A control in `doctor --json`."""
-        return {
-            "control": self.control,
-            "metric": self.metric,
-            "should": self.should,
-            "said": self.heard.said,
-            "verdict": self.heard.verdict,
-            "runs": list(self.runs),
-        }
+        return json_of(self, "control metric should said=heard.said verdict=heard.verdict runs")
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,6 @@ def _right(wording: Wording) -> tuple[tuple[str, str], ...]:
 
 
 def _wrong(wording: Wording, kind: str) -> tuple[tuple[str, str], ...]:
-    """Those with an error of a kind."""
     known = texts().planted
     return tuple(
         (planted(wording, half), one) for half in HALVES for its, one in known[wording, half].wrong if its == kind

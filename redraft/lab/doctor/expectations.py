@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -21,10 +21,7 @@ from redraft.lab.doctor.probes import probes
 Said = Literal["wrong", "right", "open"]
 
 # Where a metric has its verdicts: in which of the details, under which name the sentence's number, and what is right.
-_VERDICTS = {
-    Consistency.name: ("claims", "sentence", CONSISTENT),
-    Faithfulness.name: ("sentences", "id", SUPPORTED),
-}
+_VERDICTS = {Consistency.name: ("claims", "sentence", CONSISTENT), Faithfulness.name: ("sentences", "id", SUPPORTED)}
 
 
 def said_of(evaluation: Evaluation, summary: str) -> dict[str, Said]:
@@ -101,14 +98,30 @@ class Expectation(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class NoScore(Expectation):
-    """Of a summary that says nothing there is nothing to be said. A score is a fault, and nothing else is."""
+class OfProbe(Expectation):
+    """What a metric should say of one probe."""
 
     probe: str
 
     @property
     def uses(self) -> tuple[str, ...]:
         return (self.probe,)
+
+
+@dataclass(frozen=True, slots=True)
+class OfSentences(Expectation):
+    """What a metric should say of some sentences. The probe stands before each."""
+
+    sentences: tuple[tuple[str, str], ...]
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for name, _ in self.sentences))
+
+
+@dataclass(frozen=True, slots=True)
+class NoScore(OfProbe):
+    """Of a summary that says nothing there is nothing to be said. A score is a fault, and nothing else is."""
 
     @property
     def should(self) -> str:
@@ -121,15 +134,10 @@ class NoScore(Expectation):
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreAtLeast(Expectation):
+class ScoreAtLeast(OfProbe):
     """A score that is high. It has to be there: who cannot say it of this summary can say nothing of any."""
 
-    probe: str
     least: float = HIGH
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.probe,)
 
     @property
     def should(self) -> str:
@@ -144,15 +152,10 @@ class ScoreAtLeast(Expectation):
 
 
 @dataclass(frozen=True, slots=True)
-class ScoreAtMost(Expectation):
+class ScoreAtMost(OfProbe):
     """A score that is low. That the metric has nothing to say of such a summary is right, too."""
 
-    probe: str
     most: float = LOW
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.probe,)
 
     @property
     def should(self) -> str:
@@ -180,13 +183,8 @@ class Beside(Expectation):
 
     @property
     def should(self) -> str:
-        match self.how:
-            case "alike":
-                return f"within {ALIKE:.2f} of that of {self.base}"
-            case "lower":
-                return f"{APART:.2f} or more below that of {self.base}"
-            case _:
-                return f"no more than {APART:.2f} above that of {self.base}"
+        apart = {"lower": f"{APART:.2f} or more below", "not higher": f"no more than {APART:.2f} above"}
+        return f"{apart.get(self.how, f'within {ALIKE:.2f} of')} that of {self.base}"
 
     @override
     def heard(self, said: Mapping[str, Evaluation]) -> ControlResult:
@@ -200,14 +198,8 @@ class Beside(Expectation):
 
 
 @dataclass(frozen=True, slots=True)
-class Finds(Expectation):
-    """Each of these sentences is called wrong. The probe stands before each."""
-
-    sentences: tuple[tuple[str, str], ...]
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return _of(self.sentences)
+class Finds(OfSentences):
+    """Each of these sentences is called wrong."""
 
     @property
     def should(self) -> str:
@@ -221,14 +213,8 @@ class Finds(Expectation):
 
 
 @dataclass(frozen=True, slots=True)
-class Spares(Expectation):
+class Spares(OfSentences):
     """Hardly any of these sentences, which are right, is called wrong."""
-
-    sentences: tuple[tuple[str, str], ...]
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return _of(self.sentences)
 
     @property
     def should(self) -> str:
@@ -271,15 +257,10 @@ class FindsStill(Expectation):
 
 
 @dataclass(frozen=True, slots=True)
-class Repeats(Expectation):
+class Repeats(OfProbe):
     """The same summary is judged alike when it is judged again, by another draw of the judge's replies."""
 
-    probe: str
     least: float = HIGH
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.probe,)
 
     @property
     def should(self) -> str:
@@ -297,10 +278,6 @@ def _said_each(said: Mapping[str, Evaluation], sentences: Iterable[tuple[str, st
     """What is said of each sentence of the probes that they are in."""
     known = {name: said_of(one, probes()[name].text) for name, one in said.items()}
     return [known[name][sentence] for name, sentence in sentences]
-
-
-def _of(sentences: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for name, _ in sentences))
 
 
 def _open(count: Counter[Said]) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from redraft.domain import Usage
 from redraft.evaluators.forecast import Stage
 from redraft.lab.doctor.checkup import Patient, ProbeRun, check_aims, sittings
 from redraft.lab.doctor.probes import texts
-from redraft.lab.experiments.plan import PlanStep, table_of
+from redraft.lab.experiments.plan import PlanStep, sums, table_of, told
 from redraft.llm.prices import PriceTable
 from redraft.report.tables import Table
 from redraft.runs.forecast import forecast
@@ -74,7 +74,7 @@ def _steps(patient: Patient) -> Iterator[PlanStep]:
                 stages[stage.name].append(stage)
     for name, some in stages.items():
         assert judge is not None
-        calls, prompt, completion = _sums(some)
+        calls, prompt, completion = sums(told(some))
         yield PlanStep(texts().title, name, judge, len(some), calls, Usage(prompt, completion))
 
 
@@ -85,9 +85,3 @@ def _forecast(patient: Patient, sitting: ProbeRun) -> tuple[DraftConfig, Sequenc
     prepared = prepare(sitting.document, settings, given=order.given)
     pool = under_settings(hire(prepared.settings, order.judging, Limits(), None, objects=patient.objects))
     return pool["judge"], forecast(prepared, order).stages
-
-
-def _sums(stages: Iterable[Stage]) -> tuple[int, int, int]:
-    found = [(one.calls, one.prompt_tokens, one.completion_tokens) for one in stages]
-    calls, prompt, completion = (sum(column) for column in zip(*found, strict=True))
-    return calls, prompt, completion

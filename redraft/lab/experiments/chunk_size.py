@@ -6,22 +6,33 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from itertools import groupby
 from math import ceil
+from operator import attrgetter
 from random import Random
 
 from redraft.agents.accounts import together
 from redraft.agents.fact_checker import MARKS_TOKENS, FactChecker
 from redraft.agents.judge import Judge
-from redraft.domain import Chunk, Document, Evaluation, Totals
+from redraft.domain import Chunk, Document, Totals
 from redraft.errors import BudgetError, UsageError
+from redraft.evaluators.reference.keyfacts import ALL
 from redraft.events import StageStarted
-from redraft.lab.experiments.experiment import AGAIN, Experiment, Row, summed, table
+from redraft.lab.experiments.experiment import AGAIN, Experiment, table
+from redraft.lab.experiments.frames import Row, distinct, group_by, summed, where
 from redraft.lab.experiments.plan import JudgesDesign, PlanStep, check_seats, step_of, table_of
-from redraft.lab.experiments.runner import GuardedStage, RunBatch, by_status, failed, json_of, part_at_work, status_of
+from redraft.lab.experiments.runner import (
+    GuardedStage,
+    RunBatch,
+    by_status,
+    certified,
+    failed,
+    json_of,
+    part_at_work,
+    status_of,
+)
 from redraft.llm.prices import PriceTable
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkMarks
-from redraft.report.history.certificates import Certificate, certificate
+from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table, figure, mean, plain, unmarked
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.model_pool import hire, located
@@ -162,9 +173,8 @@ def _certificates(
             assert run.judging is not None
             alone = run.judging.model_copy(update={"judges": (judge,)})
             done = sum(one.marks is not None for one in own)
-            counts = Evaluation(_MARKS, _VERSION, "scored", None, done, len(own) - done)
-            purpose = run.purpose.model_copy(update={"judging": alone})
-            found.append(certificate(bench.store, replace(run, purpose=purpose), counts))
+            run = replace(run, purpose=run.purpose.model_copy(update={"judging": alone}))
+            found.append(certified(bench, run, _MARKS, _VERSION, done, len(own) - done))
     return tuple(found)
 
 
@@ -191,7 +201,6 @@ def _whole(prepared: Prepared, size: int) -> list[Chunk]:
 async def _marked(
     batch: ChunkSample, order: RunSpec, design: SizeDesign, bench: ExperimentRunner
 ) -> tuple[list[MarkedChunk], str]:
-    """The marks of a batch, in a run of its own."""
     run = await bench.opened(batch.prepared, order)
     done: list[MarkedChunk] = []
     # What there is when the budget ends, is there.
@@ -269,35 +278,23 @@ def _basis(outcome: SizeOutcome) -> str:
     _basis,
 )
 def mark_table(outcome: SizeOutcome) -> Iterator[Row]:
-    """The marks of each size, by each judge and by all of them where there are several."""
-    judges = list(dict.fromkeys(one.judge for one in outcome.marked))
+    judges = {judge: judge for judge in distinct(outcome.marked, "judge")}
     for size in outcome.design.sizes:
-        own = [one for one in outcome.marked if one.size == size]
-        for judge in judges:
-            by_it = [one for one in own if one.judge == judge]
-            yield (size, judge, *_means(by_it), *_rests(by_it))
-        if len(judges) > 1:
-            yield (size, "all judges", *_means(own), *_rests(own))
-
-
-def _chunks(marked: Sequence[MarkedChunk]) -> list[list[MarkedChunk]]:
-    ordered = sorted(marked, key=_place)
-    return [list(some) for _, some in groupby(ordered, key=_place)]
-
-
-def _place(one: MarkedChunk) -> tuple[str, int]:
-    return one.document, one.chunk
+        for name, judge in (judges | ({"all judges": ALL} if len(judges) > 1 else {})).items():
+            own = where(outcome.marked, size=size, judge=judge)
+            yield (size, name, *_means(own), *_rests(own))
 
 
 def _means(marked: Sequence[MarkedChunk]) -> list[float | None]:
-    """The means over chunks of the means over judges."""
-    known = [marks for some in _chunks(marked) if (marks := [one.marks for one in some if one.marks])]
+    """The mean of each mark over chunks; of several judges the mean counts."""
+    chunks = group_by(sorted(marked, key=attrgetter("document", "chunk")), "document", "chunk").values()
+    known = [marks for some in chunks if (marks := [one.marks for one in some if one.marks])]
     return [mean([mean([getattr(one, name) for one in marks]) for marks in known]) for name in _DIMENSIONS]
 
 
 def _rests(marked: Sequence[MarkedChunk]) -> Row:
     """The mean tokens of the chunks that were marked, how many these are, of how many, and what failed."""
-    chunks = _chunks(marked)
+    chunks = group_by(marked, "document", "chunk").values()
     known = sum(any(one.marks for one in some) for some in chunks)
     tokens = mean([one.tokens for one in marked if one.marks])
     return (tokens, known, len(chunks), sum(one.failure is not None for one in marked))
@@ -311,15 +308,13 @@ def _rests(marked: Sequence[MarkedChunk]) -> Row:
     _basis,
 )
 def cost_table(outcome: SizeOutcome) -> Iterator[Row]:
-    """What each size took."""
     for size in outcome.design.sizes:
-        marked = sum(one.size == size and one.marks is not None for one in outcome.marked)
+        marked = sum(one.marks is not None for one in where(outcome.marked, size=size))
         yield (size, marked, *summed(one for own, one in outcome.usage if own == size))
 
 
 @table("failures", "What failed", AGAIN, ("document", "size", "chunk", "judge", "code", "message"), _basis)
 def failure_table(outcome: SizeOutcome) -> Iterator[Row]:
-    """What failed, and why."""
     for one in outcome.marked:
         if one.failure:
             yield (one.title, one.size, one.chunk, one.judge, *failed(one.failure)[1:])
@@ -338,9 +333,8 @@ def _counted(outcome: SizeOutcome) -> str:
 
 
 def _headline(outcome: SizeOutcome, _: Sequence[Table]) -> Iterator[str]:
-    """The marks of each size, over all judges."""
     for size in outcome.design.sizes[:_MOST_SIZES]:
-        found = _means([one for one in outcome.marked if one.size == size])
+        found = _means(where(outcome.marked, size=size))
         marks = zip(_MARKS_OF_TABLES, found, strict=True)
         yield f"{size:,} tokens: " + ", ".join(f"{name} {figure(mark)}" for name, mark in marks)
     yield _counted(outcome)

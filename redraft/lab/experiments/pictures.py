@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments.context.facts import ALL_STEPS, ANYWHERE, FATES, PLACES, REFERENCE
-from redraft.lab.experiments.experiment import Record, different, melted, number, records_of
+from redraft.lab.experiments.frames import Record, different, melted, number, records_of
 from redraft.lab.experiments.hamlet.experiment import FIFTHS, LEVEL_COLUMNS, WHOLE
 from redraft.report.plots.curves import Curve, CurvePoint, Densities, Trend, Trends
 from redraft.report.plots.figure import Grid, Grids
@@ -213,7 +213,6 @@ def _errors(table: Table) -> dict[str, Plot]:
 
 
 def _model_costs(table: Table) -> dict[str, Plot]:
-    """Recall and faithfulness of each model against what its summaries cost."""
     plots = {metric: against_cost(records_of(table), "model", metric, metric) for metric in ("recall", "faithfulness")}
     return {f"cost_{metric}": plot for metric, plot in plots.items() if plot}
 
@@ -350,7 +349,6 @@ def _splits(records: Records) -> Iterator[ShareBar]:
 
 
 def _fact_changes(table: Table) -> dict[str, Plot]:
-    """Which share of a summary's facts was there at the step before, by tokens read."""
     records = [{**one, "": _known(one)} for one in only(records_of(table), section=ANYWHERE)]
     said = ("share of its facts that was there before", "How much each summary keeps of the one before")
     return _by_document("fact_changes", records, ["contestant", "measure"], "", said)
@@ -365,7 +363,6 @@ def _known(one: Record) -> float | None:
 
 
 def _fact_accuracy(table: Table) -> dict[str, Plot]:
-    """Which share of the facts their places bear out, by tokens read."""
     said = ("share of facts that are supported", "How many facts their places bear out")
     return _by_document("fact_accuracy_steps", records_of(table), ["contestant"], "supported", said)
 
@@ -385,23 +382,19 @@ def _by_document(
 
 
 def _several(*draws: Draw) -> Draw:
-    """Several pictures of one table."""
     return lambda table: {name: plot for draw in draws for name, plot in draw(table).items()}
 
 
 def _marks(table: Table) -> Sequence[str]:
-    """The columns of what chunks are marked in."""
     return table.columns[table.columns.index("judge") + 1 : table.columns.index("tokens") - _COUNTED]
 
 
 def _counts(table: Table) -> Sequence[str]:
-    """The columns of what is counted in chunks."""
     end = table.columns.index("tokens")
     return table.columns[end - _COUNTED : end]
 
 
 def _carried(table: Table) -> Sequence[str]:
-    """The levels of the facts that sentences carry."""
     return table.columns[table.columns.index("model") + 1 : table.columns.index(ALL) + 1]
 
 

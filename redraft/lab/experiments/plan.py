@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
 from math import ceil
 from typing import Any
 
@@ -13,9 +13,11 @@ from redraft.llm.addresses import OPENAI, base_url, home_of_the_key, provider_of
 from redraft.llm.prices import PriceTable
 from redraft.report.tables import Cell, Table
 from redraft.runs.experiment_runner import ExperimentRunner
+from redraft.runs.forecast import forecast
 from redraft.runs.model_pool import hire
 from redraft.runs.models import price_of, reasoning_reserve, resolve
-from redraft.settings import NO_KEY, DraftConfig, JudgeConfig, ModelSettings, ReplyForm
+from redraft.runs.prepare import Prepared, RunSpec, prepare
+from redraft.settings import NO_KEY, DraftConfig, JudgeConfig, ModelSettings, PackPart, Refine, ReplyForm
 
 DRAFTING, JUDGING = "drafting", "judging"
 
@@ -59,6 +61,25 @@ class JudgesDesign:
             replies=self.replies,
             **{"model": judge, "base_url": self.base_url, **more},
         )
+
+
+@dataclass(frozen=True, slots=True)
+class SeatsDesign:
+    """Models that are compared, and the one that judges them."""
+
+    models: tuple[NamedModel, ...]
+    judge: NamedModel
+
+    def writing(self, model: str, **changes: object) -> DraftConfig:
+        """How a model works, with some of its settings changed."""
+        return self._keyed(seated(model, self.models), changes)
+
+    def judging(self, **changes: object) -> DraftConfig:
+        """How the judge works, with some of its settings changed."""
+        return self._keyed(self.judge, changes)
+
+    def _keyed(self, one: NamedModel, changes: Mapping[str, object]) -> DraftConfig:
+        return keyed(one.settings.model_copy(update=changes), [it.settings for it in (*self.models, self.judge)])
 
 
 def seated(name: str, seats: Iterable[NamedModel]) -> NamedModel:
@@ -187,13 +208,57 @@ def step_of(
     likely: Sequence[Told] | None = None,
 ) -> PlanStep:
     """A step of so much at most, and as a rule of what is likely, with replies that are shorter than their room."""
-    calls, prompt, completion = _sums(stages)
-    usual_calls, usual_prompt, usual_completion = _sums(stages if likely is None else likely)
+    calls, prompt, completion = sums(stages)
+    usual_calls, usual_prompt, usual_completion = sums(stages if likely is None else likely)
     expected = Usage(usual_prompt, ceil(USUAL_REPLY * usual_completion))
     return PlanStep(document.title, name, model, times, calls, Usage(prompt, completion), usual_calls, expected)
 
 
-def _sums(stages: Sequence[Told]) -> Told:
+def planned(prepared: Prepared) -> Told:
+    """What drafting a summary comes to."""
+    return prepared.plan.calls, prepared.plan.prompt_tokens, prepared.plan.completion_tokens
+
+
+def building_steps(
+    document: Document, parts: Iterable[PackPart], judge: DraftConfig, building: Callable[[PackPart], RunSpec]
+) -> Iterator[PlanStep]:
+    """What a judge does to build what a document's summaries are judged by."""
+    for part in parts:
+        stages = forecast(prepare(document, judge), building(part)).stages
+        yield step_of(document, f"building {part}", judge, 1, told(stages))
+
+
+def refining_steps(
+    document: Document,
+    name: str,
+    writer: DraftConfig,
+    judge: DraftConfig,
+    texts: Sequence[str],
+    refining: Callable[[str], RunSpec],
+) -> Iterator[PlanStep]:
+    """The revisions of some drafts by a writer, and the verdicts of a judge between them."""
+    work: list[tuple[Prepared, RunSpec, RunSpec]] = []
+    for text in texts:
+        most = refining(text)
+        assert isinstance(most.purpose, Refine)
+        fewer = most.purpose.refinement.model_copy(update={"rounds": min(USUAL_ROUNDS, most.purpose.refinement.rounds)})
+        usual = replace(most, purpose=most.purpose.model_copy(update={"refinement": fewer}))
+        work.append((prepare(document, writer, given=text), most, usual))
+    for by, model in (("writer", writer), ("judge", judge)):
+        stages, likely = (
+            told(
+                stage
+                for prepared, *orders in work
+                for stage in forecast(prepared, orders[at]).stages
+                if (stage.by == "writer") is (by == "writer") and stage.name not in BUILT
+            )
+            for at in (0, 1)
+        )
+        yield step_of(document, f"{name}: {by}", model, len(texts), stages, likely)
+
+
+def sums(stages: Sequence[Told]) -> Told:
+    """Calls and tokens of several stages together."""
     return sum(one[0] for one in stages), sum(one[1] for one in stages), sum(one[2] for one in stages)
 
 

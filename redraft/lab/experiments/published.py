@@ -102,7 +102,6 @@ def _cell(value: object) -> Cell:
 
 
 def _said(text: str) -> str:
-    """What is written for Markdown, as a page says it."""
     return without_marks(one_line(text))
 
 

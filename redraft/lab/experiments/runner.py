@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, is_dataclass
 from itertools import count
 from operator import attrgetter
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from redraft.agents.judge import Judge, longest_reply, reply_tokens
-from redraft.domain import Document, Totals
+from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import BudgetError, RedraftError, StoreError
 from redraft.evaluators.catalog import metrics
 from redraft.events import PartDone
+from redraft.report.history.certificates import Certificate, certificate
 from redraft.report.history.results import Result
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
 from redraft.runs.job import wording
@@ -33,6 +34,9 @@ class HasStatus(Protocol):
     @property
     def status(self) -> str:
         """Which of the three."""
+
+
+S = TypeVar("S", bound=HasStatus)
 
 
 def status_of(failure: Failure | None, *, done: bool) -> str:
@@ -136,9 +140,13 @@ class RunBatch:
         self.places = asyncio.Semaphore(self.bench.limits.concurrency)
 
     async def made(self, stage: str, name: str, document: Document, settings: DraftConfig, order: RunSpec) -> MadeRun:
-        """A run in its turn, when it is done, or what kept it from being."""
+        """Make a run as soon as the limits allow, and report its status."""
+        return await self.turn(name, lambda: self.quietly(stage, name, document, settings, order))
+
+    async def turn(self, name: str, work: Callable[[], Awaitable[S]]) -> S:
+        """Do some work as soon as the limits allow, and report the status of what it returns."""
         async with self.places:
-            found = await self.quietly(stage, name, document, settings, order)
+            found = await work()
         self.tell(f"{name}: {found.status}")
         return found
 
@@ -154,6 +162,11 @@ class RunBatch:
     def tell(self, what: str) -> None:
         """Say that one more of the parts has come to its end."""
         self.bench.observer(PartDone(what, next(self._numbers), self.of))
+
+
+def certified(bench: ExperimentRunner, run: Run, metric: str, version: int, judged: int, unjudged: int) -> Certificate:
+    """The certificate of the scores that a run gives by one metric, over all items together."""
+    return certificate(bench.store, run, Evaluation(metric, version, "scored", None, judged, unjudged))
 
 
 async def taken_by(bench: ExperimentRunner, runs: Sequence[str]) -> Totals:

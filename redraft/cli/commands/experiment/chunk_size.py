@@ -15,14 +15,12 @@ from redraft.errors import UsageError
 _LEAST_SIZE = 64
 
 
-_EPILOG = """\b
+_EPILOG = f"""\b
 Examples:
   redraft experiment chunk-size book.txt --judge openai:a --judge openai:b
   redraft experiment chunk-size *.txt --judge openai:a --sizes 1024,2048
 
-The exit code is 3 when something is missing: items failed, or the budget is
-used up. Repeat the command, with a higher limit, to go on.
-"""
+{common.GO_ON}"""
 
 
 @command(
@@ -30,7 +28,7 @@ used up. Repeat the command, with a higher limit, to go on.
     epilog=_EPILOG,
     first=("sizes", "sample", "judge", "context-tokens", "dry-run", "max-calls", "max-cost", "output", "json", "quiet"),
 )
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@common.sources
 @judging.required_judges
 @judging.judge_base_url
 @options.typed_option(

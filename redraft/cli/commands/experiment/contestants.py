@@ -4,20 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from redraft.cli.options import F, option, typed_option
+from redraft.cli import delivery
+from redraft.cli.options import F, dry_run, grouped, option, setup_options, typed_option
+from redraft.cli.presets import preset_option
 from redraft.cli.sections import Section
 from redraft.errors import UsageError
 
 if TYPE_CHECKING:
+    from redraft.domain import Document
+    from redraft.lab.experiments.experiment import Experiment, ExperimentOutcome
     from redraft.lab.experiments.plan import NamedModel
     from redraft.settings import JudgeConfig
 
+GO_ON = """\
+The exit code is 3 when something is missing: items failed, or the budget is
+used up. Repeat the command, with a higher limit, to go on.
+"""
+"""The end of the help of an experiment."""
 _DIFFERENT = ("strategy", "chunk_tokens", "words")
 """What a grid's contestants differ in besides their models."""
+
+
+sources = click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+run_options = grouped(preset_option, setup_options, dry_run, delivery.run_options)
+"""The options of a run of an experiment whose models write."""
+D = TypeVar("D")
+O = TypeVar("O", bound="ExperimentOutcome")  # noqa: E741
+
+
+def carry_out(
+    experiment: Experiment[D, O],
+    sources: Sequence[str],
+    given: Mapping[str, Any],
+    design: Callable[[Mapping[str, Any], Sequence[Document]], D],
+) -> int:
+    """Run an experiment of some design on the documents of its sources; returns the exit code."""
+    from redraft.lab.experiments.sources import documents_of
+
+    documents = documents_of(sources)
+    return delivery.carry_out(experiment, documents, design(given, documents), given)
 
 
 def models_that(does: str, *, required: bool = False) -> Callable[[F], F]:

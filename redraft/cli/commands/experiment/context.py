@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import delivery, judging, options
+from redraft.cli import judging, options
 from redraft.cli.commands.experiment import contestants as common
-from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading, say
 from redraft.errors import UsageError
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from redraft.domain import Document
     from redraft.lab.experiments.context.records import ContextDesign
 
-_EPILOG = """\b
+_EPILOG = f"""\b
 Examples:
   redraft experiment context book.txt -m openai:a -m openai:b \\
       --judge openai:c --until 10000:128000:10000 --max-cost 20 -o results
@@ -26,9 +25,7 @@ Examples:
       --strategy incremental --no-facts
 
 The thesis gives models all that is read at once, which is --strategy direct.
-The exit code is 3 when something is missing: items failed, or the budget is
-used up. Repeat the command, with a higher limit, to go on.
-"""
+{common.GO_ON}"""
 
 
 @command(
@@ -36,7 +33,7 @@ used up. Repeat the command, with a higher limit, to go on.
     epilog=_EPILOG,
     first=("until", "strategy", "words", "reference", "model", "judge", "max-cost", "dry-run", "output", "quiet"),
 )
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@common.sources
 @common.models_that("summarizes", required=True)
 @options.typed_option(
     "--until",
@@ -81,10 +78,7 @@ used up. Repeat the command, with a higher limit, to go on.
 @options.embeddings
 @options.words
 @options.chunk_tokens
-@preset_option
-@options.setup_options
-@options.dry_run
-@delivery.run_options
+@common.run_options
 def context(sources: tuple[str, ...], **given: Any) -> int:
     """Let models summarize SOURCEs as they read on: the first 10,000 tokens, the first 20,000, and so on.
 
@@ -93,10 +87,8 @@ def context(sources: tuple[str, ...], **given: Any) -> int:
     """
     reading(*sources, quiet=given["quiet"])
     from redraft.lab.experiments.context.tables import EXPERIMENT
-    from redraft.lab.experiments.sources import documents_of
 
-    documents = documents_of(sources)
-    return delivery.carry_out(EXPERIMENT, documents, _design(given, documents), given)
+    return common.carry_out(EXPERIMENT, sources, given, _design)
 
 
 def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> ContextDesign:

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from redraft.cli import delivery, judging, options
+from redraft.cli import judging, options
 from redraft.cli.commands.experiment import contestants as common
-from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 from redraft.errors import UsageError
@@ -19,7 +16,7 @@ if TYPE_CHECKING:
     from redraft.domain import Document
     from redraft.lab.experiments.grid.records import GridDesign
 
-_EPILOG = """\b
+_EPILOG = f"""\b
 Examples:
   redraft experiment grid books/*.txt -m openai:a -m openai:b \\
       --judge openai:c --metric coverage --metric booookscore -o results
@@ -30,9 +27,7 @@ Examples:
 
 Contestants are all combinations of models, strategies, sizes of chunks and
 limits, and whoever has summaries in --summaries. Each judge judges by itself.
-The exit code is 3 when something is missing: items failed, or the budget is
-used up. Repeat the command, with a higher limit, to go on.
-"""
+{common.GO_ON}"""
 
 
 @command(
@@ -40,7 +35,7 @@ used up. Repeat the command, with a higher limit, to go on.
     epilog=_EPILOG,
     first=("model", "strategy", "words", "summaries", "metric", "judge", "max-cost", "dry-run", "output", "quiet"),
 )
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@common.sources
 @common.models_that("summarizes")
 @common.strategies
 @common.words
@@ -70,10 +65,7 @@ used up. Repeat the command, with a higher limit, to go on.
 @judging.questions
 @judging.keyfact_options
 @judging.verdict_options
-@preset_option
-@options.setup_options
-@options.dry_run
-@delivery.run_options
+@common.run_options
 def grid(sources: tuple[str, ...], **given: Any) -> int:
     """Let models, strategies, settings and ready-made summaries compete on SOURCEs, judged by any metrics.
 
@@ -82,10 +74,8 @@ def grid(sources: tuple[str, ...], **given: Any) -> int:
     reading(*sources, quiet=given["quiet"])
     require_agreement("redraft experiment grid")
     from redraft.lab.experiments.grid.tables import EXPERIMENT
-    from redraft.lab.experiments.sources import documents_of
 
-    documents = documents_of(sources)
-    return delivery.carry_out(EXPERIMENT, documents, _design(given, documents), given)
+    return common.carry_out(EXPERIMENT, sources, given, _design)
 
 
 def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> GridDesign:

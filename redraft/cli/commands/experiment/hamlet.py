@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import delivery, judging, options
+from redraft.cli import judging, options
 from redraft.cli.commands.experiment import contestants as common
-from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 
 if TYPE_CHECKING:
+    from redraft.domain import Document
     from redraft.lab.experiments.hamlet.experiment import HamletDesign
 
 
 _seed = "Choose other queries: a random one of each stretch, in place of that in its middle."
 
-_EPILOG = """\b
+_EPILOG = f"""\b
 Examples:
   redraft experiment hamlet book.txt --model openai:a -m openai:b \\
       --judge openai:c --queries 10 --max-cost 5 -o results
@@ -28,9 +28,7 @@ Examples:
 
 The paper gives models the whole document at once, which is --strategy direct.
 Written to DIR: report.md, tables.json, items.json, and each table as CSV.
-The exit code is 3 when something is missing: items failed, or the budget is
-used up. Repeat the command, with a higher limit, to go on.
-"""
+{common.GO_ON}"""
 
 
 @command(
@@ -49,7 +47,7 @@ used up. Repeat the command, with a higher limit, to go on.
         "quiet",
     ),
 )
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@common.sources
 @common.models_that("summarizes", required=True)
 @judging.required_judges
 @judging.judge_base_url
@@ -65,10 +63,7 @@ used up. Repeat the command, with a higher limit, to go on.
 @options.strategy
 @options.words
 @options.chunk_tokens
-@preset_option
-@options.setup_options
-@options.dry_run
-@delivery.run_options
+@common.run_options
 def hamlet(sources: tuple[str, ...], **given: Any) -> int:
     """Let models answer the queries of SOURCEs' key-fact trees, and judge the answers by those trees.
 
@@ -77,13 +72,11 @@ def hamlet(sources: tuple[str, ...], **given: Any) -> int:
     """
     reading(*sources, quiet=given["quiet"])
     from redraft.lab.experiments.hamlet.tables import EXPERIMENT
-    from redraft.lab.experiments.sources import documents_of
 
-    documents = documents_of(sources)
-    return delivery.carry_out(EXPERIMENT, documents, _design(given), given)
+    return common.carry_out(EXPERIMENT, sources, given, _design)
 
 
-def _design(given: Mapping[str, Any]) -> HamletDesign:
+def _design(given: Mapping[str, Any], _: Sequence[Document]) -> HamletDesign:
     from redraft.cli import given as asked
     from redraft.lab.experiments.hamlet.experiment import HamletDesign
 

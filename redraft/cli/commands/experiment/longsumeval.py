@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from redraft.domain import Document
     from redraft.lab.experiments.longsumeval.experiment import LongSumEvalDesign
 
-_EPILOG = """\b
+_EPILOG = f"""\b
 Examples:
   redraft experiment longsumeval books/*.txt -m openai:a -o results
   redraft experiment longsumeval books/*.txt -m openai:a \\
@@ -29,9 +29,7 @@ Examples:
 
 Without more it is done as in the paper (--preset longsumeval): coverage first,
 as in its algorithm, and consistency first, as in its conclusion (--order).
-The exit code is 3 when something is missing: items failed, or the budget is
-used up. Repeat the command, with a higher limit, to go on.
-"""
+{common.GO_ON}"""
 
 
 @command(
@@ -39,7 +37,7 @@ used up. Repeat the command, with a higher limit, to go on.
     epilog=_EPILOG,
     first=("model", "summaries", "judge", "thresholds", "order", "rounds", "max-cost", "dry-run", "output", "quiet"),
 )
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@common.sources
 @common.models_that("summarizes")
 @common.judges
 @judging.judge_base_url
@@ -86,10 +84,8 @@ def longsumeval(sources: tuple[str, ...], **given: Any) -> int:
     """
     reading(*sources, quiet=given["quiet"])
     from redraft.lab.experiments.longsumeval.tables import EXPERIMENT
-    from redraft.lab.experiments.sources import documents_of
 
-    documents = documents_of(sources)
-    return delivery.carry_out(EXPERIMENT, documents, _design(given, documents), given)
+    return common.carry_out(EXPERIMENT, sources, given, _design)
 
 
 def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> LongSumEvalDesign:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import delivery, judging, options
+from redraft.cli import judging, options
 from redraft.cli.commands.experiment import contestants as common
-from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 
 if TYPE_CHECKING:
+    from redraft.domain import Document
     from redraft.lab.experiments.qa.records import QaDesign
 
 _EPILOG = """\b
@@ -35,7 +35,7 @@ command, with a higher limit, to go on.
     epilog=_EPILOG,
     first=("model", "judge", "until", "strategy", "per-third", "at-once", "max-cost", "dry-run", "output", "quiet"),
 )
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@common.sources
 @common.models_that("answers", required=True)
 @options.option(
     "--judge",
@@ -87,10 +87,7 @@ command, with a higher limit, to go on.
 @options.embeddings
 @options.words
 @options.chunk_tokens
-@preset_option
-@options.setup_options
-@options.dry_run
-@delivery.run_options
+@common.run_options
 def qa(sources: tuple[str, ...], **given: Any) -> int:
     """Let models answer questions of four types about SOURCEs, of which they read more and more.
 
@@ -99,13 +96,11 @@ def qa(sources: tuple[str, ...], **given: Any) -> int:
     """
     reading(*sources, quiet=given["quiet"])
     from redraft.lab.experiments.qa.tables import EXPERIMENT
-    from redraft.lab.experiments.sources import documents_of
 
-    documents = documents_of(sources)
-    return delivery.carry_out(EXPERIMENT, documents, _design(given), given)
+    return common.carry_out(EXPERIMENT, sources, given, _design)
 
 
-def _design(given: Mapping[str, Any]) -> QaDesign:
+def _design(given: Mapping[str, Any], _: Sequence[Document]) -> QaDesign:
     from redraft.lab.experiments.context.records import read_steps
     from redraft.lab.experiments.qa.records import QaDesign
 

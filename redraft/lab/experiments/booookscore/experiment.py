@@ -11,7 +11,7 @@ from math import ceil
 from redraft.agents.accounts import together
 from redraft.agents.judge import Judge, batch_size, reply_tokens
 from redraft.agents.proofreader import CONFUSION, Confused, Proofreader, least_window
-from redraft.domain import Document, Evaluation, Totals, content_id
+from redraft.domain import Document, Totals, content_id
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import Booookscore, sentences_of
@@ -20,12 +20,12 @@ from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.events import StageStarted
 from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, place
 from redraft.lab.experiments.plan import JUDGING, JudgesDesign, PlanStep, Told, check_seats, step_of, table_of
-from redraft.lab.experiments.runner import GuardedStage, RunBatch, part_at_work
+from redraft.lab.experiments.runner import GuardedStage, RunBatch, certified, part_at_work
 from redraft.llm.base import Model
 from redraft.llm.prices import PriceTable
 from redraft.prompts.coherence import FIND_CONFUSION
 from redraft.prompts.judging import Statement
-from redraft.report.history.certificates import Certificate, certificate
+from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.job import wording
@@ -308,7 +308,7 @@ async def _system(seat: AnnotationJudge, summaries: Sequence[Summary], batch: Ru
                 raise bench.stopped
     by_id = {summary.id: said for summary, said in zip(summaries, readings, strict=True)}
     counts = (sum(len(one.said) for one in readings), sum(one.unjudged for one in readings))
-    behind = certificate(store, run, Evaluation(Booookscore.name, Booookscore.version, "scored", None, *counts))
+    behind = certified(bench, run, Booookscore.name, Booookscore.version, *counts)
     return System(seat.judge, by_id, usage=store.calls.totals(run.id), run=run.id, certificate=behind)
 
 

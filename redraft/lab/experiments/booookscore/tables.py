@@ -19,7 +19,8 @@ from redraft.lab.experiments.booookscore.experiment import (
     judged,
     plan_table,
 )
-from redraft.lab.experiments.experiment import AGAIN, ENDS, Experiment, Row, table
+from redraft.lab.experiments.experiment import AGAIN, Experiment, table
+from redraft.lab.experiments.frames import ENDS, Row
 from redraft.lab.experiments.runner import plain_json
 from redraft.prompts.coherence import ERROR_TYPES
 from redraft.report.tables import Table, figure, mean, plain, unmarked
@@ -72,7 +73,6 @@ def _unjudged(system: System) -> int:
     _on_systems,
 )
 def score_table(outcome: CoherenceOutcome) -> Iterator[Row]:
-    """The score of each system."""
     for system in outcome.systems:
         scores, readings, unjudged = _scores(system), list(system.readings.values()), _unjudged(system)
         score, spread = mean(scores), spread_of_mean(scores)
@@ -95,7 +95,6 @@ def _percent(share: float | None) -> float | None:
     _on_systems,
 )
 def type_table(outcome: CoherenceOutcome) -> Iterator[Row]:
-    """How often each type of confusion occurs."""
     for system in outcome.systems:
         said = [one for reading in system.readings.values() for one in reading.said]
         for kind, number in _types(said, whole=True).items() if said else ():
@@ -132,7 +131,6 @@ def _how_long(outcome: CoherenceOutcome) -> str:
     lambda it: f"Rests on {len(_judgeable(it))} of {len(it.summaries)} summaries, all that have a sentence.",
 )
 def length_table(outcome: CoherenceOutcome) -> Iterator[Row]:
-    """How long the summaries are."""
     known = _judgeable(outcome)
     lengths = [(one.tokens, one.words, len(one.sentences)) for one in known]
     means = [mean([one[at] for one in lengths]) for at in range(3)]
@@ -148,7 +146,6 @@ def length_table(outcome: CoherenceOutcome) -> Iterator[Row]:
     _on_judges,
 )
 def agreement_table(outcome: CoherenceOutcome) -> Iterator[Row]:
-    """How far each judge agrees with the annotations."""
     for judge in outcome.judges:
         pairs = [
             (reading.verdicts[number].confusing, other.confusing)
@@ -173,7 +170,6 @@ def agreement_table(outcome: CoherenceOutcome) -> Iterator[Row]:
     lambda outcome: f"Rests on {len(outcome.summaries)} summaries.",
 )
 def aside_table(outcome: CoherenceOutcome) -> Iterator[Row]:
-    """What of the files did not fit together."""
     if empty := len(outcome.summaries) - len(_judgeable(outcome)):
         yield (outcome.file.name, "summaries without a sentence", "not at all: they have no score", empty)
     if annotations := outcome.annotations:
@@ -192,7 +188,6 @@ def aside_table(outcome: CoherenceOutcome) -> Iterator[Row]:
     _on_judges,
 )
 def cost_table(outcome: CoherenceOutcome) -> Iterator[Row]:
-    """What each judge took."""
     for judge in outcome.judges:
         if used := judge.usage:
             tokens = (used.prompt_tokens, used.cached_prompt_tokens, used.completion_tokens)
@@ -202,7 +197,6 @@ def cost_table(outcome: CoherenceOutcome) -> Iterator[Row]:
 
 @table("failures", "What failed", AGAIN, ("judge", "code", "message", "summaries", "the first", "unjudged"), _on_judges)
 def failure_table(outcome: CoherenceOutcome) -> Iterator[Row]:
-    """What failed, and why: what failed alike in one line."""
     alike: dict[tuple[str, str, str], list[tuple[str, int]]] = {}
     for judge in outcome.judges:
         for key, one in judge.readings.items():
@@ -256,7 +250,6 @@ def _about(outcome: CoherenceOutcome) -> Iterator[str]:
 
 
 def _headline(outcome: CoherenceOutcome, _: Sequence[Table]) -> Iterator[str]:
-    """The score of each system, with its interval."""
     for system in outcome.systems[:_MOST_SYSTEMS]:
         scores, left = _scores(system), _unjudged(system)
         spread = spread_of_mean(scores)
@@ -275,7 +268,6 @@ def _format(outcome: CoherenceOutcome) -> str:
 
 
 def _item(system: System, summary: Summary) -> dict[str, object]:
-    """One summary before one system."""
     reading = system.readings[summary.id]
     texts = {one.id: one.sentence for one in summary.sentences}
     return {

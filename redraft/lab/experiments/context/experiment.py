@@ -13,7 +13,7 @@ from redraft.agents.fact_checker import ALIGNMENT as ALIGNMENT_ROOM
 from redraft.agents.fact_checker import FACT_TOKENS, VERIFICATION, facts_at_once
 from redraft.agents.judge import batch_size, reply_tokens
 from redraft.agents.splitter import FACTS, FACTS_AT_ONCE, SENTENCES_AT_ONCE
-from redraft.domain import Document, Evaluation
+from redraft.domain import Document
 from redraft.errors import BudgetError, RedraftError
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
@@ -29,11 +29,11 @@ from redraft.lab.experiments.context.records import (
     ReadingStep,
     SummarySentencePlaces,
 )
-from redraft.lab.experiments.plan import DRAFTING, PlanStep, step_of, table_of
-from redraft.lab.experiments.runner import GuardedStage, RunBatch, used_by
+from redraft.lab.experiments.plan import DRAFTING, PlanStep, planned, step_of, table_of
+from redraft.lab.experiments.runner import GuardedStage, RunBatch, certified, used_by
 from redraft.llm.prices import PriceTable
 from redraft.prompts.factual import ALIGN_FACTS, SPLIT_FACTS, VERIFY_SENTENCES
-from redraft.report.history.certificates import Certificate, certificate
+from redraft.report.history.certificates import Certificate
 from redraft.report.history.lineage import read_lineage
 from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner, failure
@@ -117,11 +117,7 @@ def _certificates(
     aligned = [one for item in items for by in item.compared if by.measure == ALIGNMENT for one in by.kept + by.known]
     said = {KeyfactRecall: aligned, Faithfulness: [fact.supported for fact in facts if fact.place is not None]}
     return tuple(
-        certificate(
-            bench.store,
-            run,
-            Evaluation(metric.name, metric.version, "scored", None, len(some) - some.count(None), some.count(None)),
-        )
+        certified(bench, run, metric.name, metric.version, len(some) - some.count(None), some.count(None))
         for metric, some in said.items()
     )
 
@@ -175,7 +171,6 @@ async def _drafted(
     encoder: Encoder | None,
     batch: RunBatch,
 ) -> ContextItem:
-    """The item with its summary, sentence by sentence."""
     if item.failure is None:
         settings, bench = design.drafting(item.contestant, course, item.step), batch.bench
         async with batch.places:
@@ -221,9 +216,8 @@ def _steps(document: Document, design: ContextDesign) -> Iterator[PlanStep]:
     course = design.course(document)
     for contestant in design.contestants:
         prepared = [prepare(document, design.drafting(contestant, course, step)) for step in course.steps]
-        plans = [(one.plan.calls, one.plan.prompt_tokens, one.plan.completion_tokens) for one in prepared]
         name = f"{DRAFTING}, {contestant.strategy}"
-        yield step_of(document, name, prepared[0].settings, len(course.steps), plans)
+        yield step_of(document, name, prepared[0].settings, len(course.steps), [*map(planned, prepared)])
     if design.facts:
         judging = prepare(document, design.judging())
         yield from _facts(document, design, course, judging)

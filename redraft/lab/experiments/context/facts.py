@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
@@ -283,48 +284,41 @@ def expected_thirds(end: float) -> list[float]:
 
 def changes(item: ContextItem, before: ContextItem, compared: FactComparison) -> dict[str, FactChange]:
     """The change from the step before, by section."""
-    assert item.facts is not None
-    assert before.facts is not None
-    now = _judged(item.facts, compared.known, item.length)
-    then = _judged(before.facts, compared.kept, before.length)
-    open_ = [*_open(item.facts, compared.known, item.length), *_open(before.facts, compared.kept, before.length)]
+    now = _verdicts(item, compared.known)
+    then = _verdicts(before, compared.kept)
     end, old = item.read, before.read
-    parts: dict[str, Stretch] = dict(zip(THIRDS, thirds(end), strict=True))
-    parts |= {ADDED: (old, end)}
-    placed = sum(at is not None for at, _ in now), sum(at is not None for at, _ in then)
-    found = {ANYWHERE: _change(now, then, open_, _expected((0.0, end), *placed, old, end))}
-    for name, part in parts.items():
-        found[name] = _change(
-            [one for one in now if _within(one[0], part, end)],
-            [one for one in then if _within(one[0], part, end)],
-            [at for at in open_ if _within(at, part, end)],
-            _expected(part, *placed, old, end),
-        )
-    found[NOWHERE] = _change(
-        [one for one in now if one[0] is None],
-        [one for one in then if one[0] is None],
-        [at for at in open_ if at is None],
-        None,
-    )
+    placed = _placed(now), _placed(then)
+    found = {ANYWHERE: _change(now, then, lambda _: True, _expected((0.0, end), *placed, old, end))}
+    for name, part in {**dict(zip(THIRDS, thirds(end), strict=True)), ADDED: (old, end)}.items():
+        inside = partial(_within, part=part, end=end)
+        found[name] = _change(now, then, inside, _expected(part, *placed, old, end))
+    found[NOWHERE] = _change(now, then, lambda at: at is None, None)
     return found
 
 
-def _judged(facts: Sequence[AtomicFact], said: Sequence[bool | None], length: int) -> list[tuple[float | None, bool]]:
-    return [(fact.at(length), one) for fact, one in zip(facts, said, strict=True) if one is not None]
+FactVerdict = tuple[float | None, bool | None]
+"""Where in the document a fact is, and whether the other summary has it; None where that is not known."""
 
 
-def _open(facts: Sequence[AtomicFact], said: Sequence[bool | None], length: int) -> list[float | None]:
-    return [fact.at(length) for fact, one in zip(facts, said, strict=True) if one is None]
+def _verdicts(item: ContextItem, said: Sequence[bool | None]) -> list[FactVerdict]:
+    assert item.facts is not None
+    return [(fact.at(item.length), one) for fact, one in zip(item.facts, said, strict=True)]
+
+
+def _placed(verdicts: Sequence[FactVerdict]) -> int:
+    return sum(at is not None and said is not None for at, said in verdicts)
 
 
 def _change(
-    now: Sequence[tuple[float | None, bool]],
-    then: Sequence[tuple[float | None, bool]],
-    open_: Sequence[float | None],
+    now: Sequence[FactVerdict],
+    then: Sequence[FactVerdict],
+    inside: Callable[[float | None], bool],
     expected: FactCounts | None,
 ) -> FactChange:
-    known, kept = sum(one for _, one in now), sum(one for _, one in then)
-    return FactChange(FactCounts(known, len(then) - kept, len(now) - known), kept, len(open_), expected)
+    """The change among the facts inside a section."""
+    known, kept = ([said for at, said in some if inside(at)] for some in (now, then))
+    found = FactCounts(known.count(True), kept.count(False), known.count(False))
+    return FactChange(found, kept.count(True), known.count(None) + kept.count(None), expected)
 
 
 def _within(at: float | None, part: Stretch, end: float) -> bool:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 from redraft.domain import Document, Span, Totals
 from redraft.errors import UsageError
 from redraft.graphs.plan import fitting_words
-from redraft.lab.experiments.plan import NamedModel, check_seats, keyed, seated
+from redraft.lab.experiments.frames import group_by
+from redraft.lab.experiments.plan import SeatsDesign, check_seats
 from redraft.lab.experiments.runner import json_of, status_of
 from redraft.prompts.factual import FACTUAL, SPLIT_FACTS
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
@@ -268,11 +269,6 @@ class Course:
         return json_of(self, keys, steps=steps, reference=reference)
 
 
-def contestants_of(items: Sequence[ContextItem]) -> list[ContextContestant]:
-    """The contestants, in the order in which they were named."""
-    return list(dict.fromkeys(item.contestant for item in items))
-
-
 def half_of(item: ContextItem, items: Sequence[ContextItem]) -> str:
     """In which half of its document's steps an item is."""
     steps = max(one.step.number for one in items if one.document == item.document)
@@ -287,10 +283,8 @@ def with_before(items: Sequence[ContextItem]) -> list[tuple[ContextItem, Context
 
 def series(items: Sequence[ContextItem]) -> list[list[ContextItem]]:
     """The items of each contestant on each document, step by step."""
-    groups: dict[tuple[str, ContextContestant], list[ContextItem]] = {}
-    for item in items:
-        groups.setdefault((item.document, item.contestant), []).append(item)
-    return [sorted(group, key=lambda item: item.step.number) for group in groups.values()]
+    groups = group_by(items, "document", "contestant").values()
+    return [sorted(group, key=lambda item: item.step.number) for group in groups]
 
 
 CONTEXT = "context"
@@ -300,12 +294,9 @@ FACT_PROMPTS = (SPLIT_FACTS, *FACTUAL)
 
 
 @dataclass(frozen=True, slots=True)
-class ContextDesign:
-    """Models and strategies, and how far they read."""
+class ContextDesign(SeatsDesign):
+    """Models and strategies, and how far they read. The judge takes summaries apart, and compares their facts."""
 
-    models: tuple[NamedModel, ...]
-    judge: NamedModel
-    """Who takes summaries apart, and says what became of facts."""
     strategies: tuple[str, ...] = ("hierarchical",)
     steps: tuple[int, ...] | None = None
     """Without any the thesis's, or what a short document has."""
@@ -340,14 +331,8 @@ class ContextDesign:
         self, contestant: ContextContestant, course: Course | None = None, step: ReadingStep | None = None
     ) -> DraftConfig:
         """How a contestant writes, of a document as far as a step reads it."""
-        changes = {"strategy": contestant.strategy, "until": step.until if step else None}
-        changes |= {"words": course.words if course else self.words}
-        writer = seated(contestant.model, self.models).settings
-        return keyed(writer.model_copy(update=changes), self._everyone)
-
-    def judging(self) -> DraftConfig:
-        """Who judges the facts."""
-        return keyed(self.judge.settings, self._everyone)
+        words, until = course.words if course else self.words, step.until if step else None
+        return self.writing(contestant.model, strategy=contestant.strategy, until=until, words=words)
 
     def order(self) -> RunSpec:
         """The order to judge the facts of all summaries of a document."""
@@ -373,7 +358,3 @@ class ContextDesign:
         check_seats(bench, *((self.drafting(contestant), None) for contestant in self.contestants))
         if self.facts:
             check_seats(bench, (self.judging(), None))
-
-    @property
-    def _everyone(self) -> list[DraftConfig]:
-        return [one.settings for one in (*self.models, self.judge)]

@@ -35,12 +35,12 @@ from redraft.lab.experiments.context.records import (
     ContextDesign,
     ContextItem,
     Course,
-    contestants_of,
     half_of,
     series,
     with_before,
 )
-from redraft.lab.experiments.experiment import AGAIN, Experiment, Record, Row, number, records_of, summed, table
+from redraft.lab.experiments.experiment import AGAIN, Experiment, and_more, table
+from redraft.lab.experiments.frames import Record, Row, distinct, group_by, number, paired, records_of, summed, where
 from redraft.lab.experiments.published import COLUMNS, Both, difference, how
 from redraft.lab.experiments.runner import by_status, failed
 from redraft.report.tables import Cell, Table, mean, plain, unmarked
@@ -86,7 +86,6 @@ def fact_basis(items: Sequence[ContextItem], measure: str) -> str:
     fact_basis,
 )
 def changes_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
-    """What became of facts at each step, by section."""
     for item, by, found in compared(items):
         for section in SECTIONS:
             change = found[section]
@@ -104,9 +103,8 @@ def changes_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]: 
     fact_basis,
 )
 def shares_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
-    """The shares of the three fates over all steps, and half against half."""
     known = list(compared(items))
-    for contestant in contestants_of(items):
+    for contestant in distinct(items, "contestant"):
         for by in dict.fromkeys(one for _, one, _ in known):
             own = [(item, found) for item, one, found in known if item.contestant == contestant and one == by]
             for part in (ALL_STEPS, LOWER, UPPER):
@@ -130,9 +128,7 @@ def shares_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  
     fact_basis,
 )
 def accuracy_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
-    """How far facts are borne out, by where they are."""
-    for contestant in contestants_of(items):
-        own = [item for item in items if item.contestant == contestant]
+    for contestant, own in group_by(items, "contestant").items():
         placed = [(_section(fact, item), fact) for item in own for fact in item.facts or ()]
         for section in (ANYWHERE, *THIRDS, NOWHERE):
             facts = [fact for where, fact in placed if section in (ANYWHERE, where)]
@@ -147,7 +143,6 @@ def accuracy_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:
     fact_basis,
 )
 def accuracy_steps_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
-    """How far the facts of each summary are borne out."""
     for item in items:
         if item.facts is not None:
             yield (item.title, item.contestant.name, item.step.number, item.step.tokens, *_accuracy(item.facts))
@@ -186,18 +181,16 @@ def _section(fact: AtomicFact, item: ContextItem) -> str:
     fact_basis,
 )
 def difference_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
-    """Every two contestants beside each other, at the steps at which both can be told."""
-    known = {contestant: _shares(items, contestant) for contestant in contestants_of(items)}
+    known = {contestant: _shares(own) for contestant, own in group_by(items, "contestant").items()}
     for first, second in combinations(known, 2):
         for kind, of_first in known[first].items():
-            of_second = known[second].get(kind, {})
-            pairs = [Both(place[0], share, of_second[place]) for place, share in of_first.items() if place in of_second]
+            shares = paired(of_first, known[second].get(kind, {}))
+            pairs = [Both(document, one, other) for (document, _), one, other in shares]
             yield (first.name, second.name, *kind, *difference(pairs, "steps"))
 
 
-def _shares(items: Sequence[ContextItem], contestant: ContextContestant) -> dict[Kind, dict[tuple[str, int], Share]]:
-    """By figure and measure, what a contestant has at each step of each document."""
-    own = [item for item in items if item.contestant == contestant]
+def _shares(own: Sequence[ContextItem]) -> dict[Kind, dict[tuple[str, int], Share]]:
+    """The shares of a contestant by figure and measure, at each step of each document."""
     found: dict[Kind, dict[tuple[str, int], Share]] = {}
     for item, by, sections in compared(own):
         change = sections[ANYWHERE]
@@ -235,7 +228,6 @@ _LIKE = {
 
 
 def _basis(courses: Sequence[Course], items: Sequence[ContextItem]) -> str:  # noqa: ARG001 - as its tables
-    """What the tables of positions rest on."""
     done = [item for item in items if item.told is not None]
     lost = sum(item.failure is not None for item in items)
     told, located = sum(len(item.told or ()) for item in done), sum(len(item.located) for item in done)
@@ -255,7 +247,8 @@ def _of_references(courses: Sequence[Course]) -> list[Mass]:
 
 
 def _masses(items: Sequence[ContextItem], contestant: ContextContestant, part: str) -> list[Mass]:
-    chosen = [item for item in items if item.contestant == contestant and part in (ALL_STEPS, half_of(item, items))]
+    own = where(items, contestant=contestant)
+    chosen = [item for item in own if part in (ALL_STEPS, half_of(item, items))]
     return [mass for item in chosen for mass in item.masses(of_read=True)]
 
 
@@ -272,12 +265,11 @@ def _masses(items: Sequence[ContextItem], contestant: ContextContestant, part: s
     _basis,
 )
 def halves_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Iterator[Row]:
-    """Of all steps of a contestant, the shares of thirds, and how they change from the lower to the upper half."""
-    for contestant in contestants_of(items):
+    for contestant in distinct(items, "contestant"):
         whole, lower, upper = (
             _shares_of_tables(_masses(items, contestant, part)) for part in (ALL_STEPS, LOWER, UPPER)
         )
-        own = [item for item in items if item.contestant == contestant]
+        own = where(items, contestant=contestant)
         changes = [_change(one, other) for one, other in zip(lower, upper, strict=True)]
         done = sum(item.told is not None for item in own)
         yield (contestant.name, *whole, *lower, *upper, *changes, done, len(own))
@@ -308,7 +300,6 @@ def _change(lower: Cell, upper: Cell) -> float | None:
     _basis,
 )
 def positions_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Iterator[Row]:
-    """Each summary, and the reference."""
     for item in items:
         head = (item.title, item.contestant.name, item.step.number, item.step.tokens, item.read, item.words)
         if item.told is None:
@@ -338,10 +329,9 @@ def _placed(count: int, of_read: Sequence[Mass], of_whole: Sequence[Mass], read:
     _basis,
 )
 def densities_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Iterator[Row]:
-    """The curves, point by point."""
     curves = {
         (contestant.name, part): _masses(items, contestant, part)
-        for contestant in contestants_of(items)
+        for contestant in distinct(items, "contestant")
         for part in (ALL_STEPS, LOWER, UPPER)
     }
     for who, found in {**curves, (REFERENCE, ALL_STEPS): _of_references(courses)}.items():
@@ -358,7 +348,6 @@ def densities_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> 
     lambda it: f"Rests on {sum(one.usage is not None for one in it.items)} of {len(it.items)} summaries.",
 )
 def cost_table(outcome: ContextOutcome) -> Iterator[Row]:
-    """What drafting and judging took."""
     for group in series(outcome.items):
         yield (group[0].title, group[0].contestant.name, *summed(item.usage for item in group))
     for course in outcome.courses:
@@ -374,7 +363,6 @@ def cost_table(outcome: ContextOutcome) -> Iterator[Row]:
     lambda outcome: f"Rests on {len(outcome.items)} summaries.",
 )
 def failure_table(outcome: ContextOutcome) -> Iterator[Row]:
-    """What failed."""
     for item in outcome.items:
         if item.failure:
             yield (item.title, item.contestant.name, item.step.number, *failed(item.failure))
@@ -430,7 +418,6 @@ def _counted(outcome: ContextOutcome) -> str:
 
 
 def _headline(outcome: ContextOutcome, tables: Sequence[Table]) -> Iterator[str]:
-    """By contestant its thirds with their change, and what became of its facts; what is missing."""
     records = {table.name: records_of(table) for table in tables}
     contestants = outcome.design.contestants
     shown = [one.name for one in contestants[:_MOST]]
@@ -447,8 +434,7 @@ def _headline(outcome: ContextOutcome, tables: Sequence[Table]) -> Iterator[str]
                 f"{plain(str(one['contestant']))}: facts matching, lost, new {_percents(one, FATES)} by"
                 f" {plain(str(one['measure']))}; an even spread has {even}"
             )
-    if (more := len(contestants) - _MOST) > 0:
-        yield f"and {more} more contestants"
+    yield from and_more(len(contestants), _MOST, "contestants")
     yield _counted(outcome)
 
 

@@ -35,11 +35,13 @@ from redraft.lab.experiments.plan import (
     BUILT,
     DRAFTING,
     JUDGING,
-    USUAL_ROUNDS,
     NamedModel,
     PlanStep,
     Told,
     a_text,
+    building_steps,
+    planned,
+    refining_steps,
     step_of,
     table_of,
     told,
@@ -51,7 +53,7 @@ from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.forecast import forecast
 from redraft.runs.prepare import RunSpec, check_judging, prepare
-from redraft.settings import STATISTICS, DraftConfig, Evaluate, Refine
+from redraft.settings import STATISTICS, DraftConfig, Evaluate
 from redraft.store.store import Store
 
 _TRIGRAMS = "3"
@@ -105,7 +107,6 @@ async def grid(documents: Sequence[Document], design: GridDesign, bench: Experim
 
 
 def _parts(documents: Sequence[Document], design: GridDesign) -> int:
-    """How many runs there are to be made, for those who watch."""
     drafted = sum(one.settings is not None for one in design.contestants)
     ready = sum(len(texts) for of_one in design.ready.systems.values() for texts in of_one.values())
     judges, pairs = len(design.judges), len(design.pairs) if design.prefers else 0
@@ -127,7 +128,6 @@ def _check_plans(documents: Sequence[Document], design: GridDesign, store: Store
 async def _on_document(
     document: Document, design: GridDesign, batch: RunBatch
 ) -> tuple[_Place, list[GridJudgment], list[GridPreference]]:
-    """All that comes of one document."""
     by = await yardstick(document, design.needs, design.judging, design.builder, design.building, batch)
     place = _Place(document, by)
     summaries = await _summaries(place, design, batch)
@@ -142,7 +142,7 @@ async def _summaries(place: _Place, design: GridDesign, batch: RunBatch) -> list
     """The summaries of a document in the order of the contestants. Drafts are refined one after the other, since their
     first drafts have much in common."""
     plain = [one for one in design.contestants if one.settings is not None and one.refines is None]
-    drafts = await together(_drafted(place.document, one, design, batch) for one in plain)
+    drafts = await together(drafted(place.document, one.name, design.drafting(one), GRID, batch) for one in plain)
     known = {one.name: [draft] for one, draft in zip(plain, drafts, strict=True)}
     for one in design.contestants:
         if one.refines is not None:
@@ -162,11 +162,13 @@ def _ready(document: Document, one: GridSystem, design: GridDesign) -> list[Grid
     return [GridSummary(document.id, document.title, one.name, n, text) for n, text in enumerate(texts, 1)]
 
 
-async def _drafted(document: Document, one: GridSystem, design: GridDesign, batch: RunBatch) -> GridSummary:
-    made = await batch.made(
-        DRAFTING, f"{document.title} by {one.name}", document, design.drafting(one), RunSpec(experiment=GRID)
-    )
-    summary = GridSummary(document.id, document.title, one.name, run=made.run, failure=made.failure)
+async def drafted(
+    document: Document, contestant: str, settings: DraftConfig, experiment: str, batch: RunBatch
+) -> GridSummary:
+    """Draft one summary of a document for an experiment, or record why there is none."""
+    name, order = f"{document.title} by {contestant}", RunSpec(experiment=experiment)
+    made = await batch.made(DRAFTING, name, document, settings, order)
+    summary = GridSummary(document.id, document.title, contestant, run=made.run, failure=made.failure)
     if made.result is None:
         return replace(summary, made=made.failure is not None)
     result = made.result
@@ -197,7 +199,6 @@ async def _refined(
 async def _judged(
     place: _Place, summaries: Sequence[GridSummary], seat: NamedModel, design: GridDesign, batch: RunBatch
 ) -> list[GridJudgment]:
-    """What one judge says of every summary of a document."""
     lost = [one.name for one in metrics(design.metrics) if one.needs in place.yardstick.lacking]
     scored = [name for name in design.metrics if name not in lost]
     reason = "there is nothing to judge it by: see what failed"
@@ -219,8 +220,7 @@ async def _verdict(
         return empty
     name = f"{place.document.title} by {summary.contestant}, judged by {seat.name}"
     order = design.verdict(seat, summary.text, place.yardsticks, scored)
-    settings = design.seated(seat).model_copy(update={"strategy": "given", "words": None})
-    made = await batch.made(JUDGING, name, place.document, settings, order)
+    made = await batch.made(JUDGING, name, place.document, design.seated(seat), order)
     if made.result is None:
         return replace(empty, run=made.run, failure=made.failure)
     found = made.result.evaluations
@@ -230,7 +230,6 @@ async def _verdict(
 
 
 def _lengths(found: Evaluation | None) -> Lengths:
-    """The figures of the statistics that the paper's table has."""
     if found is None or found.outcome != "measured":
         return Lengths()
     details: Mapping[str, Any] = found.details
@@ -256,8 +255,7 @@ async def _preference(
         return replace(pair, made=False)
     name = f"{document.title}: {one.contestant} or {other.contestant}, by {seat.name}"
     order = design.comparing(seat, one.text, other.text)
-    settings = design.seated(seat).model_copy(update={"strategy": "given", "words": None})
-    made = await batch.made("preference", name, document, settings, order)
+    made = await batch.made("preference", name, document, design.seated(seat), order)
     if made.result is None:
         return replace(pair, run=made.run, failure=made.failure, made=made.failure is not None)
     found = made.result.evaluations[PREFERENCE]
@@ -277,42 +275,25 @@ def plan_table(documents: Sequence[Document], design: GridDesign, prices: PriceT
 
 
 def _steps(document: Document, design: GridDesign) -> Iterator[PlanStep]:
-    first = design.builder
-    for part in design.needs:
-        stages = forecast(prepare(document, first), design.building(part)).stages
-        yield step_of(document, f"building {part}", first, 1, told(stages))
+    yield from building_steps(document, design.needs, design.builder, design.building)
     words: dict[str, int] = {}
     for one in design.contestants:
         if one.settings is not None:
             prepared = prepare(document, design.drafting(one))
             words[one.name] = prepared.plan.words
             if one.refines is None:
-                it = prepared.plan
-                drafted = [(it.calls, it.prompt_tokens, it.completion_tokens)]
-                yield step_of(document, f"{DRAFTING} {one.name}", prepared.settings, 1, drafted)
+                name = f"{DRAFTING} {one.name}"
+                yield step_of(document, name, prepared.settings, 1, [planned(prepared)])
             else:
                 yield from _refining(document, one, design, words[one.name])
     yield from _verdicts(document, design, words)
 
 
 def _refining(document: Document, one: GridSystem, design: GridDesign, words: int) -> Iterator[PlanStep]:
-    """The revisions by the contestant, and the verdicts of the first judge between them."""
     settings = design.drafting(one).model_copy(update={"strategy": "given", "words": words})
-    most = design.refining(one, a_text(words), Yardsticks())
-    assert isinstance(most.purpose, Refine)
-    fewer = most.purpose.refinement.model_copy(update={"rounds": min(USUAL_ROUNDS, most.purpose.refinement.rounds)})
-    usual = replace(most, purpose=most.purpose.model_copy(update={"refinement": fewer}))
-    prepared = prepare(document, settings, given=most.given)
-    for by, model in (("writer", settings), ("judge", design.seated(design.judges[0]))):
-        stages, likely = (
-            told(
-                stage
-                for stage in forecast(prepared, order).stages
-                if (stage.by == "writer") is (by == "writer") and stage.name not in BUILT
-            )
-            for order in (most, usual)
-        )
-        yield step_of(document, f"refining {one.name}: {by}", model, 1, stages, likely)
+    judge, name = design.seated(design.judges[0]), f"refining {one.name}"
+    order = partial(design.refining, one, by=Yardsticks())
+    yield from refining_steps(document, name, settings, judge, [a_text(words)], order)
 
 
 def _verdicts(document: Document, design: GridDesign, words: dict[str, int]) -> Iterator[PlanStep]:

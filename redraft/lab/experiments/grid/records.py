@@ -12,6 +12,7 @@ from redraft.domain import Evaluation, Outcome, Totals
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.catalog import metrics
 from redraft.evaluators.preference import Winner
+from redraft.lab.experiments.frames import where
 from redraft.lab.experiments.plan import NamedModel, check_seats, judged_by, keyed
 from redraft.lab.experiments.runner import json_of, parts_for, plain_json, status_of
 from redraft.lab.experiments.sources import Ready
@@ -99,8 +100,8 @@ class GridDesign:
         return keyed(one.settings, self._everyone)
 
     def seated(self, seat: NamedModel) -> DraftConfig:
-        """How a judge judges by itself."""
-        return keyed(seat.settings, self._everyone)
+        """How a judge judges summaries that are given."""
+        return keyed(seat.settings, self._everyone).model_copy(update={"strategy": "given", "words": None})
 
     @property
     def builder(self) -> DraftConfig:
@@ -393,7 +394,7 @@ class GridOutcome:
 
     def of(self, contestant: str, judge: str) -> list[GridJudgment]:
         """A contestant's summaries before one judge."""
-        return [one for one in self.judged if (one.summary.contestant, one.judge) == (contestant, judge)]
+        return [one for one in where(self.judged, judge=judge) if one.summary.contestant == contestant]
 
     @property
     def summaries(self) -> list[GridSummary]:

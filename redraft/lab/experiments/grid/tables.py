@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
-from typing import TypeVar
 
 from redraft.domain import Totals
 from redraft.evaluators.metric_info import NOT_QUALITY
 from redraft.lab.agreement.correlation import tau_b
 from redraft.lab.agreement.people import cohens_kappa, equal_share, krippendorffs_alpha
-from redraft.lab.experiments.experiment import (
-    AGAIN,
+from redraft.lab.experiments.experiment import AGAIN, Experiment, and_more, table
+from redraft.lab.experiments.frames import (
     ENDS,
     INTERVAL,
-    Experiment,
     Row,
     averaged,
     by_document,
     deviation,
     ends,
+    paired,
     summed,
-    table,
     tokens_and_price,
+    where,
+    with_all,
 )
 from redraft.lab.experiments.grid.experiment import grid, plan_table
 from redraft.lab.experiments.grid.records import (
@@ -51,49 +50,32 @@ _INTERVAL = INTERVAL.format(", each with all of its summaries", "documents ")
 _TAKEN = ("calls", "prompt_tokens", "completion_tokens")
 _WORTH = {"a": 1.0, "b": -1.0, "tie": 0.0}
 _MOST_LINES = 8
-T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class GridSeries:
-    """What one judge says of one contestant by one metric."""
-
-    judged: Sequence[GridJudgment]
-    metric: str
-
-    @property
-    def scores(self) -> list[tuple[str, float]]:
-        """With its document one for each summary that has a score."""
-        return [(one.summary.document, score) for one in self.judged if (score := one.score(self.metric)) is not None]
-
-    @property
-    def counts(self) -> Row:
-        """The cells of the columns `COUNTS`."""
-        known = [found for one in self.judged if (found := one.scores.get(self.metric)) is not None]
-        lost = sum(bool(one.summary.failure or one.failure) or self._failed(one) for one in self.judged)
-        return (len(self.scores), len(self.judged), lost, sum(one.unjudged for one in known))
-
-    def _failed(self, one: GridJudgment) -> bool:
-        found = one.scores.get(self.metric)
-        return found is not None and found.outcome == "failed"
+def _scored(judged: Sequence[GridJudgment], metric: str) -> list[tuple[str, float]]:
+    """The scores of summaries by one metric, each with its document."""
+    return [(one.summary.document, score) for one in judged if (score := one.score(metric)) is not None]
 
 
-def _series(outcome: GridOutcome, contestant: str, judge: str, metric: str) -> GridSeries:
-    return GridSeries(outcome.of(contestant, judge), metric)
+def _counts(judged: Sequence[GridJudgment], metric: str) -> Row:
+    """The cells of the columns `COUNTS`."""
+    found = [(one, one.scores.get(metric)) for one in judged]
+    failed = sum(bool(one.summary.failure or one.failure or (it and it.outcome == "failed")) for one, it in found)
+    unjudged = sum(it.unjudged for _, it in found if it)
+    return (len(_scored(judged, metric)), len(judged), failed, unjudged)
 
 
 def scores_of(outcome: GridOutcome, contestant: str, judge: str, metric: str) -> Mapping[str, float]:
-    """By document the score of a contestant; of all judges their mean, where each of them gives one."""
+    """The scores of a contestant by document: of one judge, or the mean of all where each of them gives one."""
     if judge != ALL_JUDGES:
-        return by_document(_series(outcome, contestant, judge, metric).scores)
+        return by_document(_scored(outcome.of(contestant, judge), metric))
     each = [scores_of(outcome, contestant, one, metric) for one in outcome.judges]
     shared = [one for one, _ in outcome.documents if all(one in of_one for of_one in each)]
     return {document: fmean(of_one[document] for of_one in each) for document in shared}
 
 
 def _judges(outcome: GridOutcome) -> list[str]:
-    """Each judge, and all together where there are several."""
-    return [*outcome.judges, *([ALL_JUDGES] if len(outcome.judges) > 1 else [])]
+    return with_all(outcome.judges, ALL_JUDGES)
 
 
 def basis(outcome: GridOutcome) -> str:
@@ -112,7 +94,7 @@ def basis(outcome: GridOutcome) -> str:
 
 def _taken(outcome: GridOutcome, one: GridSystem) -> list[Totals]:
     """What its summaries took; nothing is known of those that were there already."""
-    return [it.taken for it in outcome.summaries if it.contestant == one.name and it.taken is not None]
+    return [it.taken for it in where(outcome.summaries, contestant=one.name) if it.taken is not None]
 
 
 @table(
@@ -125,14 +107,14 @@ def _taken(outcome: GridOutcome, one: GridSystem) -> list[Totals]:
     basis,
 )
 def score_table(outcome: GridOutcome) -> Iterator[Row]:
-    """What each contestant comes to by each metric and each judge."""
     for metric in outcome.design.metrics:
         for one in outcome.contestants:
             for judge in outcome.judges:
-                found = _series(outcome, one.name, judge, metric)
-                values, spread = list(by_document(found.scores).values()), deviation([it for _, it in found.scores])
-                cells = (mean(values), *ends(values), spread, len(values))
-                yield (metric, one.name, judge, *cells, *found.counts, *tokens_and_price(_taken(outcome, one)))
+                judged = outcome.of(one.name, judge)
+                scores = _scored(judged, metric)
+                values, spread = list(by_document(scores).values()), deviation([it for _, it in scores])
+                cells = (mean(values), *ends(values), spread, len(values), *_counts(judged, metric))
+                yield (metric, one.name, judge, *cells, *tokens_and_price(_taken(outcome, one)))
 
 
 @table(
@@ -151,7 +133,6 @@ def score_table(outcome: GridOutcome) -> Iterator[Row]:
     basis,
 )
 def configuration_table(outcome: GridOutcome) -> Iterator[Row]:
-    """What each configuration comes to, with lengths, novelty and repetition."""
     for one in outcome.contestants:
         judged = outcome.of(one.name, outcome.judges[0])
         there = [it for it in judged if it.summary.text is not None]
@@ -165,7 +146,6 @@ def configuration_table(outcome: GridOutcome) -> Iterator[Row]:
 
 
 def _mean_scores(outcome: GridOutcome, one: GridSystem) -> list[float | None]:
-    """By metric the score of a contestant, of all judges together."""
     judge = _judges(outcome)[-1]
     return [mean([*scores_of(outcome, one.name, judge, metric).values()]) for metric in outcome.design.metrics]
 
@@ -187,12 +167,11 @@ def _configured(one: GridSystem) -> Row:
     basis,
 )
 def difference_table(outcome: GridOutcome) -> Iterator[Row]:
-    """What two contestants differ by, document by document."""
     for metric in outcome.design.metrics:
         for first, second in outcome.design.pairs:
             for judge in _judges(outcome):
                 mine, other = (scores_of(outcome, name, judge, metric) for name in (first, second))
-                found = [mine[one] - other[one] for one, _ in outcome.documents if one in mine and one in other]
+                found = [one - another for _, one, another in paired(mine, other)]
                 higher, lower = sum(one >= _SEEN for one in found), sum(one <= -_SEEN for one in found)
                 counts = (len(found), higher, lower, len(found) - higher - lower, len(outcome.documents) - len(found))
                 yield (metric, first, second, judge, mean(found), *ends(found), *counts)
@@ -206,7 +185,6 @@ def difference_table(outcome: GridOutcome) -> Iterator[Row]:
     basis,
 )
 def summary_table(outcome: GridOutcome) -> Iterator[Row]:
-    """Every summary with its scores, and the holes where there is none."""
     for document, title in outcome.labels.items():
         for one in outcome.judged:
             if (it := one.summary).document == document:
@@ -228,10 +206,9 @@ def summary_table(outcome: GridOutcome) -> Iterator[Row]:
     basis,
 )  # fmt: skip
 def preference_table(outcome: GridOutcome) -> Iterator[Row]:
-    """How often which of two is preferred, in what."""
     for first, second in outcome.design.pairs:
         for judge in outcome.judges:
-            pairs = [one for one in outcome.preferred if (one.first, one.second, one.judge) == (first, second, judge)]
+            pairs = where(outcome.preferred, first=first, second=second, judge=judge)
             for aspect in ASPECTS:
                 yield (first, second, judge, aspect, *_shares(pairs, aspect))
 
@@ -263,34 +240,29 @@ def _ties(votes: Sequence[AspectVotes]) -> tuple[int, int, int]:
     basis,
 )
 def agreement_table(outcome: GridOutcome) -> Iterator[Row]:
-    """How far several judges agree, in scores and in preferences."""
     for metric in outcome.design.metrics:
         told = {judge: _scores(outcome, judge, metric) for judge in outcome.judges}
         for one, other in combinations(outcome.judges, 2):
-            pairs = _shared(told[one], told[other])
-            yield (metric, one, other, len(pairs), *_of_scores(pairs))
+            pairs = paired(told[one], told[other])
+            yield (metric, one, other, len(pairs), *_of_scores([(a, b) for _, a, b in pairs]))
         yield from _of_all(metric, list(told.values()), nominal=False)
     for aspect in ASPECTS if outcome.design.prefers else ():
         said = {judge: _winners(outcome, judge, aspect) for judge in outcome.judges}
         for one, other in combinations(outcome.judges, 2):
-            both = _shared(said[one], said[other])
-            yield (f"preference: {aspect}", one, other, len(both), *_of_votes(both))
+            both = paired(said[one], said[other])
+            yield (f"preference: {aspect}", one, other, len(both), *_of_votes([(a, b) for _, a, b in both]))
         yield from _of_all(f"preference: {aspect}", list(said.values()), nominal=True)
 
 
 def _scores(outcome: GridOutcome, judge: str, metric: str) -> dict[object, float]:
-    judged = [one for one in outcome.judged if one.judge == judge]
+    judged = where(outcome.judged, judge=judge)
     return {one.summary.key: score for one in judged if (score := one.score(metric)) is not None}
 
 
 def _winners(outcome: GridOutcome, judge: str, aspect: Aspect) -> dict[object, str]:
     """What a judge says of the pairs that somebody had to be asked about."""
-    said = [one for one in outcome.preferred if one.judge == judge and aspect in one.votes and not one.same]
+    said = [one for one in where(outcome.preferred, judge=judge, same=False) if aspect in one.votes]
     return {(one.document, one.first, one.second): one.votes[aspect].winner for one in said}
-
-
-def _shared(one: Mapping[object, T], other: Mapping[object, T]) -> list[tuple[T, T]]:
-    return [(value, other[key]) for key, value in one.items() if key in other]
 
 
 def _of_scores(pairs: Sequence[tuple[float, float]]) -> Row:
@@ -328,7 +300,6 @@ def _of_all(what: str, told: Sequence[Mapping[object, float | str]], *, nominal:
     basis,
 )  # fmt: skip
 def cost_table(outcome: GridOutcome) -> Iterator[Row]:
-    """What a summary of each contestant takes, and what judging it took."""
     for one in outcome.contestants:
         if one.settings is not None:
             own = _taken(outcome, one)
@@ -352,7 +323,6 @@ def _failure_basis(outcome: GridOutcome) -> str:
     _failure_basis,
 )
 def failure_table(outcome: GridOutcome) -> Iterator[Row]:
-    """What failed, and why: all of a summary before a judge, or one metric."""
     for trouble in outcome.troubles:
         yield (trouble.title, "", "", trouble.part, *failed(trouble.failure)[1:])
     for it in outcome.summaries:
@@ -425,12 +395,10 @@ def _partial(design: GridDesign) -> str:
 
 
 def _headline(outcome: GridOutcome, _: Sequence[Table]) -> Iterator[str]:
-    """The score of each contestant by each metric, and what is missing."""
     for one in outcome.contestants[:_MOST_LINES]:
         scores = zip(outcome.design.metrics, _mean_scores(outcome, one), strict=True)
         yield f"{plain(one.name)}: {', '.join(f'{metric} {figure(score)}' for metric, score in scores)}"
-    if (more := len(outcome.contestants) - _MOST_LINES) > 0:
-        yield f"and {more} more contestants"
+    yield from and_more(len(outcome.contestants), _MOST_LINES, "contestants")
     yield basis(outcome)
 
 

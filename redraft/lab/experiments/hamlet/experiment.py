@@ -20,19 +20,26 @@ from redraft.events import StageStarted
 from redraft.lab.experiments.plan import (
     DRAFTING,
     JUDGING,
-    NamedModel,
     PlanStep,
+    SeatsDesign,
     check_seats,
     judged_by,
-    keyed,
-    seated,
+    planned,
     step_of,
     table_of,
     told,
 )
-from redraft.lab.experiments.runner import MadeRun, RunBatch, json_of, refuse_if_none_fits, status_of, used_by
+from redraft.lab.experiments.runner import (
+    MadeRun,
+    RunBatch,
+    certified,
+    json_of,
+    refuse_if_none_fits,
+    status_of,
+    used_by,
+)
 from redraft.llm.prices import PriceTable
-from redraft.report.history.certificates import Certificate, certificate
+from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.forecast import forecast
@@ -192,11 +199,9 @@ _DECIMALS = 9
 
 
 @dataclass(frozen=True, slots=True)
-class HamletDesign:
+class HamletDesign(SeatsDesign):
     """What the experiment compares, and how: everything but the documents and the limits."""
 
-    models: tuple[NamedModel, ...]
-    judge: NamedModel
     validator: str | None = None
     own: Mapping[str, ModelSettings] = field(default_factory=dict)
     """What the settings file has under the validator's name."""
@@ -216,16 +221,7 @@ class HamletDesign:
 
     def drafting(self, model: str, query: str) -> DraftConfig:
         """How a model answers a query."""
-        settings = seated(model, self.models).settings
-        return keyed(settings.model_copy(update={"query": query}), self._everyone)
-
-    def judging(self, query: str | None = None) -> DraftConfig:
-        """Who judges, and by which query."""
-        return keyed(self.judge.settings.model_copy(update={"query": query}), self._everyone)
-
-    @property
-    def _everyone(self) -> list[DraftConfig]:
-        return [one.settings for one in (*self.models, self.judge)]
+        return self.writing(model, query=query)
 
     def building(self) -> RunSpec:
         """The order to find a document's key facts."""
@@ -240,12 +236,12 @@ class HamletDesign:
 
     def _seated(self, judging: JudgeConfig) -> JudgeConfig:
         """The judging by the judge, with everybody's address."""
-        return located(judged_by(judging, self.judge.name, self.judging()), self.judging())
+        return located(judged_by(judging, self.judge.name, self.judging(query=None)), self.judging(query=None))
 
     def check(self, bench: ExperimentRunner) -> None:
         """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""
         check_seats(bench, *((self.drafting(one.name, ""), None) for one in self.models))
-        check_seats(bench, (self.judging(), self.building().judging))
+        check_seats(bench, (self.judging(query=None), self.building().judging))
 
 
 def asked_trees(
@@ -310,7 +306,10 @@ async def hamlet(documents: Sequence[Document], design: HamletDesign, bench: Exp
     ]
     bench.observer(StageStarted("summaries and verdicts", 0))
     batch = RunBatch(bench, len(items))
-    done = await together(_item(subject, item, design, batch) for subject, item in items)
+    done = await together(
+        batch.turn(f"{item.title}, {_name(item)}", partial(_done, subject, item, design, batch))
+        for subject, item in items
+    )
     behind = await asyncio.to_thread(_certificates, done, bench)
     return HamletOutcome(design, tuple(subjects), tuple(done), bench.stopped, behind)
 
@@ -322,14 +321,10 @@ def _certificates(items: Sequence[HamletItem], bench: ExperimentRunner) -> tuple
         return ()
     run = bench.store.runs.get(judged[0].runs[JUDGING])
     measured = {KeyfactRecall: [item.recall for item in judged], Faithfulness: [item.faithfulness for item in judged]}
-    return tuple(
-        certificate(bench.store, run, Evaluation(metric.name, metric.version, "scored", None, *_counted(some)))
-        for metric, some in measured.items()
-    )
+    return tuple(certified(bench, run, one.name, one.version, *_counted(some)) for one, some in measured.items())
 
 
 def _counted(some: Sequence[HamletScore | None]) -> tuple[int, int]:
-    """How many verdicts were given, and how many were not."""
     known = [one for one in some if one is not None]
     return sum(one.levels[ALL].whole for one in known if ALL in one.levels), sum(one.unjudged for one in known)
 
@@ -339,7 +334,7 @@ async def _count_what_is_known(documents: Sequence[Document], design: HamletDesi
     for document in documents:
         keyfacts = bench.store.keyfacts.imported(document.id)
         if keyfacts is None:
-            run = await bench.known(document, design.judging(), design.building())
+            run = await bench.known(document, design.judging(query=None), design.building())
             found = run.judging.keyfacts if run and run.judging else None
             keyfacts = bench.store.keyfacts.get(found) if found else None
         for tree in design.trees(keyfacts) if keyfacts else ():
@@ -347,31 +342,23 @@ async def _count_what_is_known(documents: Sequence[Document], design: HamletDesi
                 drafted = await bench.known(document, design.drafting(one.name, tree.query), RunSpec())
                 if keyfacts and drafted and drafted.status == "done" and drafted.draft:
                     summary = bench.store.runs.draft(drafted.draft).text
-                    await bench.known(document, design.judging(tree.query), design.verdict(keyfacts.id, summary))
+                    await bench.known(document, design.judging(query=tree.query), design.verdict(keyfacts.id, summary))
 
 
 async def _subject(document: Document, design: HamletDesign, bench: ExperimentRunner) -> HamletSubject:
     """The document with its key facts: imported, found before, or found now."""
-    tokenizer, _ = tokenizer_of(design.judging())
+    tokenizer, _ = tokenizer_of(design.judging(query=None))
     subject = HamletSubject(document, await asyncio.to_thread(tokenizer.count, document.text))
     if imported := bench.store.keyfacts.imported(document.id):
         return replace(subject, keyfacts=imported)
     batch = RunBatch(bench, 0)
-    made = await batch.quietly(KEYFACTS, document.title, document, design.judging(), design.building())
+    made = await batch.quietly(KEYFACTS, document.title, document, design.judging(query=None), design.building())
     subject = replace(subject, run=made.run, usage=used_by(bench, made.run), failure=made.failure)
     if made.result is None:
         return subject
     assert made.result.run.judging is not None
     assert made.result.run.judging.keyfacts is not None
     return replace(subject, keyfacts=bench.store.keyfacts.get(made.result.run.judging.keyfacts))
-
-
-async def _item(subject: HamletSubject, item: HamletItem, design: HamletDesign, batch: RunBatch) -> HamletItem:
-    """The item with what came of it."""
-    async with batch.places:
-        done = await _done(subject, item, design, batch)
-    batch.tell(f"{item.title}, {_name(item)}: {done.status}")
-    return done
 
 
 async def _done(subject: HamletSubject, item: HamletItem, design: HamletDesign, batch: RunBatch) -> HamletItem:
@@ -383,7 +370,7 @@ async def _done(subject: HamletSubject, item: HamletItem, design: HamletDesign, 
         return item
     item = replace(item, gaps=len(drafted.gaps), words=drafted.draft.words if drafted.draft else None)
     order = design.verdict(subject.keyfacts.id, drafted.summary or "")
-    made = await batch.quietly(JUDGING, _name(item), document, design.judging(item.query), order)
+    made = await batch.quietly(JUDGING, _name(item), document, design.judging(query=item.query), order)
     item = _noted(item, JUDGING, made, batch.bench)
     return judged(item, made.result.evaluations) if made.result else item
 
@@ -416,9 +403,9 @@ def plan_table(documents: Sequence[Document], design: HamletDesign, prices: Pric
 
 def _steps(document: Document, design: HamletDesign) -> Iterator[PlanStep]:
     order = design.building()
-    grown = forecast(prepare(document, design.judging()), order)
+    grown = forecast(prepare(document, design.judging(query=None)), order)
     trees = next(stage.calls for stage in grown.stages if stage.name == _TREES)
-    pool = under_settings(hire(resolve(design.judging()), order.judging, Limits(), None))
+    pool = under_settings(hire(resolve(design.judging(query=None)), order.judging, Limits(), None))
     judge = pool["judge"]
     for settings, by in ((judge, "judge"), (pool["validator"], "validator")):
         found = told(stage for stage in grown.stages if stage.by == by)
@@ -428,14 +415,7 @@ def _steps(document: Document, design: HamletDesign) -> Iterator[PlanStep]:
     verdict = Evaluate(judging=JudgeConfig(metrics=_VERDICTS, perspective=design.perspective, evidence="whole"))
     for one in design.models:
         prepared = prepare(document, design.drafting(one.name, QUERY))
-        it, times = prepared.plan, queries
-        yield step_of(
-            document,
-            DRAFTING,
-            prepared.settings,
-            times,
-            times * [(it.calls, it.prompt_tokens, it.completion_tokens)],
-        )
+        yield step_of(document, DRAFTING, prepared.settings, queries, queries * [planned(prepared)])
         stages = forecast(prepared, RunSpec(verdict)).stages
         verdicts = told(stage for stage in stages if stage.name in _VERDICTS)
-        yield step_of(document, f"{JUDGING} {one.name}", judge, times, times * verdicts)
+        yield step_of(document, f"{JUDGING} {one.name}", judge, queries, queries * verdicts)

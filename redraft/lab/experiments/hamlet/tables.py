@@ -12,7 +12,18 @@ from typing import Literal
 from redraft.domain import KeyFact, Perspective, Totals, Tree
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ORPHANED, UNJUDGED, share
-from redraft.lab.experiments.experiment import AGAIN, Experiment, Row, averaged, number, summed, table, tokens_and_price
+from redraft.lab.experiments.experiment import AGAIN, Experiment, and_more, table
+from redraft.lab.experiments.frames import (
+    Row,
+    averaged,
+    distinct,
+    group_by,
+    number,
+    paired,
+    summed,
+    tokens_and_price,
+    where,
+)
 from redraft.lab.experiments.hamlet.experiment import (
     FIFTHS,
     HAMLET,
@@ -34,7 +45,6 @@ from redraft.lab.experiments.published import COLUMNS, Both, difference, how
 from redraft.lab.experiments.runner import by_status, failed, json_of
 from redraft.report.tables import Table, figure, mean, plain, unmarked
 
-EVERYWHERE = "all"
 MODELS_MEAN, ALL_MODELS = "mean of models", "all models"
 COUNTS = ("items", "of", "failed", "unjudged")
 """The columns that say what a row rests on: items that were scored, of how many, and verdicts that were not given."""
@@ -46,89 +56,71 @@ _MOST_MODELS = 6
 Metric = Literal["recall", "faithfulness"]
 
 
-def _measured(item: HamletItem, metric: Metric) -> HamletScore | None:
-    """What a metric says of an item, where it says something."""
-    found = item.recall if metric == "recall" else item.faithfulness
+def _score(item: HamletItem, metric: Metric) -> HamletScore | None:
+    found: HamletScore | None = getattr(item, metric)
     return found if found is not None and found.score is not None else None
 
 
 @dataclass(frozen=True, slots=True)
 class HamletTally:
-    """Some items, seen through one metric."""
+    """Some items with their scores by one metric."""
 
     items: Sequence[HamletItem]
     metric: Metric
 
     @property
-    def measured(self) -> list[HamletScore]:
-        """What the metric says, where it says something."""
-        return [found for item in self.items if (found := _measured(item, self.metric)) is not None]
+    def scores(self) -> list[HamletScore]:
+        """The scores that there are."""
+        return [found for item in self.items if (found := _score(item, self.metric)) is not None]
 
     @property
-    def failed(self) -> int:
-        """How many items have failed."""
-        return sum(item.failure is not None for item in self.items)
-
-    @property
-    def unjudged(self) -> int:
-        """How many verdicts were not given."""
-        return sum(one.unjudged for one in self.measured)
-
-    @property
-    def counts(self) -> Row:
+    def counts(self) -> tuple[int, int, int, int]:
         """The cells of the columns `COUNTS`."""
-        return (len(self.measured), len(self.items), self.failed, self.unjudged)
+        scores, failed = self.scores, sum(item.failure is not None for item in self.items)
+        return len(scores), len(self.items), failed, sum(one.unjudged for one in scores)
 
     def share(self, level: str) -> PooledShare:
         """Equation 1 or 2 over all the facts, or the sentences, of these items together."""
-        shares = [one.levels[level] for one in self.measured if level in one.levels]
+        shares = [one.levels[level] for one in self.scores if level in one.levels]
         return PooledShare(sum(share.part for share in shares), sum(share.whole for share in shares))
 
     def values(self, levels: Iterable[str]) -> list[float | None]:
         """The shares by level."""
         return [self.share(level).value for level in levels]
 
-    def of(self, model: str = ALL_MODELS, fifth: str = EVERYWHERE) -> HamletTally:
-        """Those of one model, of one fifth of the documents; all of them for what is about all models."""
-        every = model in (ALL_MODELS, MODELS_MEAN)
-        chosen = [item for item in self.items if (every or item.model == model) and fifth in (EVERYWHERE, item.bin)]
-        return HamletTally(chosen, self.metric)
+    def where(self, **wanted: object) -> HamletTally:
+        """The items with these attributes."""
+        return HamletTally(where(self.items, **wanted), self.metric)
 
     @property
-    def by_perspective(self) -> Iterator[tuple[Perspective, HamletTally]]:
-        """Those of each perspective that there is."""
-        for perspective in sorted({item.perspective for item in self.items}):
-            yield (
-                perspective,
-                HamletTally([item for item in self.items if item.perspective == perspective], self.metric),
-            )
+    def perspectives(self) -> Iterator[tuple[Perspective, HamletTally]]:
+        """The items of each perspective."""
+        for perspective in sorted(distinct(self.items, "perspective")):
+            yield perspective, self.where(perspective=perspective)
 
-    @property
-    def models(self) -> list[str]:
-        """The models, in the order in which they were named."""
-        return list(dict.fromkeys(item.model for item in self.items))
-
-    def with_all(self, name: str) -> list[str]:
-        """The models, and under a name all together where there are several."""
-        return [*self.models, *([name] if len(self.models) > 1 else [])]
-
-    def figures(self, model: str, values: Callable[[HamletTally], list[float | None]]) -> list[float | None]:
-        """The values of a model; of the mean of models, the means of theirs."""
-        if model != MODELS_MEAN or not self.items:
-            return values(self.of(model))
-        return [mean(column) for column in zip(*(values(self.of(one)) for one in self.models), strict=True)]
+    def models(self, every: str = "") -> dict[str, HamletTally]:
+        """The items of each model, and under a name those of all models where there are several."""
+        found = {model: self.where(model=model) for model in distinct(self.items, "model")}
+        return found | ({every: self} if every and len(found) > 1 else {})
 
     @property
     def basis(self) -> str:
         """What a table rests on, in a sentence or two."""
-        scored, asked = len(self.measured), len(self.items)
+        scored, asked, failed, unjudged = self.counts
         silent = sum(item.failure is None for item in self.items) - scored
-        verdicts = self.share(ALL).whole + self.unjudged
         left = f", {silent} without a score" if silent > 0 else ""
         return (
-            f"Rests on {scored} of {asked} item{'s' * (asked != 1)}; {self.failed} failed{left};"
-            f" {self.unjudged} of {verdicts} verdicts were not given."
+            f"Rests on {scored} of {asked} item{'s' * (asked != 1)}; {failed} failed{left};"
+            f" {unjudged} of {self.share(ALL).whole + unjudged} verdicts were not given."
         )
+
+
+def _by_model(
+    models: Mapping[str, HamletTally], values: Callable[[HamletTally], list[float | None]]
+) -> dict[str, list[float | None]]:
+    """The values of each model, and of their mean the means."""
+    found = {model: values(tally) for model, tally in models.items() if model != MODELS_MEAN}
+    return found | {MODELS_MEAN: [mean(column) for column in zip(*found.values(), strict=True)]}
 
 
 def _recall(items: Sequence[HamletItem]) -> HamletTally:
@@ -157,15 +149,14 @@ def _on_faithfulness(items: Sequence[HamletItem]) -> str:
     lambda items: f"Recall: {_on_recall(items)} Faithfulness: {_on_faithfulness(items)}",
 )  # fmt: skip
 def summary_table(items: Sequence[HamletItem]) -> Iterator[Row]:
-    """What each model's summaries come to on average."""
-    for model in _recall(items).models:
-        stated, borne = _recall(items).of(model), _faithfulness(items).of(model)
-        scores = [mean([one.score for one in tally.measured]) for tally in (stated, borne)]
+    for model, own in group_by(items, "model").items():
+        tallies = (_recall(own), _faithfulness(own))
+        scores = [mean([one.score for one in tally.scores]) for tally in tallies]
         both = mean(scores) if None not in scores else None
-        taken = tokens_and_price([one.usage.get(DRAFTING) for one in stated.items])
-        counts = (len(stated.measured), len(borne.measured), len(stated.items), stated.failed)
-        words = mean([item.words for item in stated.items])
-        yield (model, *scores, both, words, *taken, *counts, stated.unjudged + borne.unjudged)
+        taken = tokens_and_price([one.usage.get(DRAFTING) for one in own])
+        (recalls, _, _, open_), (verdicts, of, failed, unjudged) = (tally.counts for tally in tallies)
+        words = mean([item.words for item in own])
+        yield (model, *scores, both, words, *taken, recalls, verdicts, of, failed, open_ + unjudged)
 
 
 @table(
@@ -177,12 +168,13 @@ def summary_table(items: Sequence[HamletItem]) -> Iterator[Row]:
     _on_recall,
 )
 def recall_table(items: Sequence[HamletItem]) -> Iterator[Row]:
-    """Recall by where the facts are."""
-    for perspective, own in _recall(items).by_perspective:
-        for model in _recall(items).with_all(MODELS_MEAN):
-            for place in (*FIFTHS, EVERYWHERE):
-                there = own.of(fifth=place)
-                values, found = there.figures(model, lambda some: some.values(LEVEL_KEYS)), there.of(model)
+    for perspective, own in _recall(items).perspectives:
+        models = own.models(MODELS_MEAN)
+        for model, tally in models.items():
+            for place in (*FIFTHS, ALL):
+                there = {name: one.where(bin=place) for name, one in models.items()}
+                values = _by_model(there, lambda some: some.values(LEVEL_KEYS))[model]
+                found = tally.where(bin=place)
                 yield (perspective, model, place, *values, found.share(ALL).whole, *found.counts)
 
 
@@ -196,14 +188,15 @@ def recall_table(items: Sequence[HamletItem]) -> Iterator[Row]:
     _on_recall,
 )
 def gap_table(items: Sequence[HamletItem]) -> Iterator[Row]:
-    """How far recall depends on where in the document the facts are."""
-    for perspective, own in _recall(items).by_perspective:
-        for model in own.with_all(MODELS_MEAN):
-            yield (perspective, model, *own.figures(model, _gaps), *own.of(model).counts)
+    for perspective, own in _recall(items).perspectives:
+        models = own.models(MODELS_MEAN)
+        gaps = _by_model(models, _gaps)
+        for model, tally in models.items():
+            yield (perspective, model, *gaps[model], *tally.counts)
 
 
 def _gaps(tally: HamletTally) -> list[float | None]:
-    fifths = [tally.of(fifth=fifth).values(LEVEL_KEYS) for fifth in FIFTHS]
+    fifths = [tally.where(bin=fifth).values(LEVEL_KEYS) for fifth in FIFTHS]
     known = [[value for value in level if value is not None] for level in zip(*fifths, strict=True)]
     return [max(values) - min(values) if len(values) > 1 else None for values in known]
 
@@ -218,11 +211,11 @@ def _gaps(tally: HamletTally) -> list[float | None]:
     _on_faithfulness,
 )
 def faithfulness_table(items: Sequence[HamletItem]) -> Iterator[Row]:
-    """Faithfulness by what sentences carry."""
-    for perspective, own in _faithfulness(items).by_perspective:
-        for model in own.with_all(MODELS_MEAN):
-            values, found = own.figures(model, lambda some: some.values(_CARRIED)), own.of(model)
-            yield (perspective, model, *values, found.share(ALL).whole, *found.counts)
+    for perspective, own in _faithfulness(items).perspectives:
+        models = own.models(MODELS_MEAN)
+        values = _by_model(models, lambda some: some.values(_CARRIED))
+        for model, tally in models.items():
+            yield (perspective, model, *values[model], tally.share(ALL).whole, *tally.counts)
 
 
 @table(
@@ -234,16 +227,13 @@ def faithfulness_table(items: Sequence[HamletItem]) -> Iterator[Row]:
     _on_faithfulness,
 )
 def error_table(items: Sequence[HamletItem]) -> Iterator[Row]:
-    """What is wrong with the sentences that are not faithful."""
-    tally = _faithfulness(items)
-    for model in tally.with_all(ALL_MODELS):
-        group = tally.of(model)
-        for row in _error_rows(group):
-            yield (model, *(row if group.measured else (row[0], None, None, None)), *group.counts)
+    for model, tally in _faithfulness(items).models(ALL_MODELS).items():
+        for row in _error_rows(tally):
+            yield (model, *(row if tally.scores else (row[0], None, None, None)), *tally.counts)
 
 
 def _error_rows(tally: HamletTally) -> Iterator[Row]:
-    counts = sum((Counter(one.errors) for one in tally.measured), Counter[str]())
+    counts = sum((Counter(one.errors) for one in tally.scores), Counter[str]())
     every, intrinsic, extrinsic = counts.total(), sum(counts[kind] for kind in _INTRINSIC), counts[_EXTRINSIC]
     yield ("extrinsic", extrinsic, share(extrinsic, every), None)
     yield ("intrinsic", intrinsic, share(intrinsic, every), share(intrinsic, intrinsic))
@@ -262,10 +252,9 @@ def _error_rows(tally: HamletTally) -> Iterator[Row]:
     _on_recall,
 )
 def length_table(items: Sequence[HamletItem]) -> Iterator[Row]:
-    """Whether longer summaries state more."""
     tally = _recall(items)
-    for name in (ALL_MODELS, *(tally.models if len(tally.models) > 1 else ())):
-        group = tally.of(name)
+    models = tally.models()
+    for name, group in {ALL_MODELS: tally, **(models if len(models) > 1 else {})}.items():
         for column, level in zip(LEVEL_COLUMNS, LEVEL_KEYS, strict=True):
             value, pairs, why = _correlation(group.items, level)
             yield (name, column, value, why, pairs, *group.counts)
@@ -298,29 +287,27 @@ def _correlation(items: Sequence[HamletItem], level: str) -> tuple[float | None,
     _on_recall,
 )
 def difference_table(items: Sequence[HamletItem]) -> Iterator[Row]:
-    """Every two models beside each other, over the queries that both have answered and were judged on."""
     metrics: tuple[tuple[Metric, Sequence[str]], ...] = (("recall", LEVEL_KEYS), ("faithfulness", _CARRIED))
-    for first, second in combinations(_recall(items).models, 2):
+    for first, second in combinations(distinct(items, "model"), 2):
         for metric, levels in metrics:
-            pairs = _pairs(items, first, second, metric)
+            pairs = paired(*(_by_query(where(items, model=model), metric) for model in (first, second)))
             for level in levels:
-                found = [_both(pair, metric, level) for pair in pairs]
+                found = [Both(str(query[0]), _part(one, level), _part(other, level)) for query, one, other in pairs]
                 yield (first, second, metric, level, *difference(found, "queries"))
 
 
-def _pairs(items: Sequence[HamletItem], first: str, second: str, metric: Metric) -> list[tuple[HamletItem, HamletItem]]:
-    """The queries on which both have a score."""
-    told: dict[tuple[object, ...], dict[str, HamletItem]] = {}
-    for item in items:
-        if item.model in (first, second) and _measured(item, metric) is not None:
-            told.setdefault((item.document, item.chunk, item.perspective, item.query), {})[item.model] = item
-    return [(both[first], both[second]) for both in told.values() if len(both) > 1]
+def _by_query(items: Sequence[HamletItem], metric: Metric) -> dict[tuple[object, ...], HamletScore]:
+    """The scores of one model, by document and query."""
+    return {
+        (item.document, item.chunk, item.perspective, item.query): found
+        for item in items
+        if (found := _score(item, metric)) is not None
+    }
 
 
-def _both(pair: tuple[HamletItem, HamletItem], metric: Metric, level: str) -> Both:
-    shares = [found.levels.get(level) if (found := _measured(item, metric)) else None for item in pair]
-    first, second = ((float(one.part), float(one.whole)) if one else (0.0, 0.0) for one in shares)
-    return Both(pair[0].document, first, second)
+def _part(score: HamletScore, level: str) -> tuple[float, float]:
+    found = score.levels.get(level)
+    return (float(found.part), float(found.whole)) if found else (0.0, 0.0)
 
 
 def _documents(subjects: Sequence[HamletSubject]) -> str:
@@ -352,7 +339,6 @@ def _trees(subjects: Iterable[HamletSubject], perspectives: Sequence[Perspective
     lambda subjects, _: _documents(subjects),
 )
 def size_table(subjects: Sequence[HamletSubject], perspectives: Sequence[Perspective]) -> Iterator[Row]:
-    """How many facts the documents have."""
     known = [subject for subject in subjects if subject.keyfacts]
     for subject in known:
         for perspective in perspectives:
@@ -381,7 +367,6 @@ def _sizes(subjects: Sequence[HamletSubject], perspective: Perspective) -> tuple
     lambda subjects, _: _documents(subjects),
 )
 def pruning_table(subjects: Sequence[HamletSubject], perspectives: Sequence[Perspective]) -> Iterator[Row]:
-    """How many facts did not pass validation, and why."""
     groups: dict[str, Sequence[Perspective]] = {one: (one,) for one in perspectives}
     for name, chosen in (groups | ({"both": perspectives} if len(groups) > 1 else {})).items():
         facts = [fact for tree in _trees(subjects, chosen) for fact in tree.facts]
@@ -407,12 +392,10 @@ def _cost_basis(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]) 
     _cost_basis,
 )
 def cost_table(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]) -> Iterator[Row]:
-    """What each step takes, by itself and in all."""
     found = [subject.usage for subject in subjects if subject.keyfacts]
     yield (KEYFACTS, "", *_cost(found, [one.usage for one in subjects]))
     for stage in (DRAFTING, JUDGING):
-        for model in _recall(items).models:
-            own = [item for item in items if item.model == model]
+        for model, own in group_by(items, "model").items():
             done = [item.usage.get(stage) for item in own if item.status == "done"]
             yield (stage, model, *_cost(done, [item.usage.get(stage) for item in own]))
     paid = [one.usage for one in subjects] + [one for item in items for one in item.usage.values()]
@@ -436,7 +419,6 @@ def _failure_basis(subjects: Sequence[HamletSubject], items: Sequence[HamletItem
     _failure_basis,
 )
 def failure_table(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]) -> Iterator[Row]:
-    """What failed, and why."""
     for subject in subjects:
         if subject.failure:
             yield (subject.document.title, None, None, "", *failed(subject.failure))
@@ -469,18 +451,16 @@ def _settings(outcome: HamletOutcome) -> Mapping[str, object]:
 
 
 def _headline(outcome: HamletOutcome, tables: Sequence[Table]) -> Iterator[str]:
-    """By model how much of the key facts its summaries keep, and how much of them is borne out; what is missing."""
-    recall, gaps = _recall(outcome.items), next(one for one in tables if one.name == "gaps")
-    for model in recall.models[:_MOST_MODELS]:
+    models, gaps = group_by(outcome.items, "model"), next(one for one in tables if one.name == "gaps")
+    for model, items in list(models.items())[:_MOST_MODELS]:
         by_place = [number(row[gaps.columns.index(WHOLE)]) for row in gaps.rows if row[1] == model]
         gap = max((one for one in by_place if one is not None), default=None)
-        stated, borne = (tally.of(model).share(ALL) for tally in (recall, _faithfulness(outcome.items)))
+        stated, borne = _recall(items).share(ALL), _faithfulness(items).share(ALL)
         yield (
             f"{plain(model)}: recall {figure(stated.value)} of {stated.whole:,} key facts, faithful"
             f" {figure(borne.value)} of {borne.whole:,} sentences, largest gap between fifths {figure(gap)}"
         )
-    if (more := len(recall.models) - _MOST_MODELS) > 0:
-        yield f"and {more} more models"
+    yield from and_more(len(models), _MOST_MODELS, "models")
     yield _counted(outcome)
 
 

@@ -5,26 +5,29 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from redraft.agents.accounts import together
 from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import BudgetError
 from redraft.evaluators.catalog import check_goals, metrics
 from redraft.events import StageStarted
+from redraft.lab.experiments.frames import group_by, where
+from redraft.lab.experiments.grid.experiment import drafted
+from redraft.lab.experiments.grid.records import GridSummary
 from redraft.lab.experiments.plan import (
-    BUILT,
     DRAFTING,
-    USUAL_ROUNDS,
     NamedModel,
     PlanStep,
-    Told,
     a_text,
+    building_steps,
     check_seats,
     judged_by,
     keyed,
+    planned,
+    refining_steps,
     step_of,
     table_of,
-    told,
 )
 from redraft.lab.experiments.runner import JudgingPack, RunBatch, json_of, parts_for, status_of, taken_by, yardstick
 from redraft.lab.experiments.sources import Ready
@@ -32,7 +35,6 @@ from redraft.llm.prices import PriceTable
 from redraft.report.history.results import Result
 from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.forecast import forecast
 from redraft.runs.model_pool import located
 from redraft.runs.prepare import RunSpec, prepare
 from redraft.settings import (
@@ -225,11 +227,12 @@ class RefinedOutcome:
     @property
     def groups(self) -> list[tuple[str, str]]:
         """Whose drafts are refined by whom."""
-        return list(dict.fromkeys((one.system, one.writer) for one in self.refined))
+        return list(group_by(self.refined, "system", "writer"))
 
     def of(self, group: tuple[str, str], way: RefineSetting) -> list[Refined]:
         """What one writer makes of one system's drafts in one way."""
-        return [one for one in self.refined if (one.system, one.writer) == group and one.way == way]
+        system, writer = group
+        return where(self.refined, system=system, writer=writer, way=way)
 
 
 _REFINING = "refining"
@@ -273,49 +276,36 @@ async def _on_document(
     return by, refined
 
 
-@dataclass(frozen=True, slots=True)
-class _Start:
-    """A first draft with its limit, or why there is none."""
-
-    system: str
-    number: int
-    text: str | None = None
-    limit: int | None = None
-    failure: Failure | None = None
-
-
 async def _starts(
     document: Document, writer: NamedModel, design: LongSumEvalDesign, batch: RunBatch, runs: list[str]
-) -> list[_Start]:
-    """The first drafts that a writer refines: those that are there, or its own."""
+) -> list[GridSummary]:
+    """The first drafts that a writer refines: those that are given, or its own."""
     if design.ready.systems:
         return [
-            _Start(system, number, text, writer.settings.words)
+            GridSummary(document.id, document.title, system, number, text, writer.settings.words)
             for system, texts in design.ready.systems.items()
             for number, text in enumerate(texts.get(document.id, ()), 1)
         ]
-    name = f"{document.title} by {writer.name}"
-    made = await batch.made(DRAFTING, name, document, design.drafting(writer), RunSpec(experiment=LONGSUMEVAL))
-    runs += [made.run] if made.run else []
-    if made.result is None:
-        return [_Start(writer.name, 1, failure=made.failure)]
-    return [_Start(writer.name, 1, made.result.summary or "", made.result.settings.words)]
+    draft = await drafted(document, writer.name, design.drafting(writer), LONGSUMEVAL, batch)
+    runs += [draft.run] if draft.run else []
+    return [draft]
 
 
 async def _refined(
     document: Document,
     writer: NamedModel,
-    start: _Start,
+    start: GridSummary,
     way: RefineSetting,
     by: JudgingPack,
     design: LongSumEvalDesign,
     batch: RunBatch,
 ) -> Refined:
-    one = Refined(document.id, document.title, start.system, start.number, writer.name, way, failure=start.failure)
+    system, number = start.contestant, start.number
+    one = Refined(document.id, document.title, system, number, writer.name, way, failure=start.failure)
     if start.text is None:
         return replace(one, made=False)
     settings = design.drafting(writer).model_copy(update={"strategy": "given", "words": start.limit})
-    name = f"{document.title}: {start.system}'s refined by {writer.name} to {way.thresholds}, {way.policy}"
+    name = f"{document.title}: {system}'s refined by {writer.name} to {way.thresholds}, {way.policy}"
     made = await batch.made(_REFINING, name, document, settings, design.refining(writer, way, start.text, by.by))
     one = replace(one, run=made.run, failure=made.failure)
     if made.result is None:
@@ -357,38 +347,18 @@ def plan_table(documents: Sequence[Document], design: LongSumEvalDesign, prices:
 
 
 def _steps(document: Document, design: LongSumEvalDesign) -> Iterator[PlanStep]:
-    for part in design.needs:
-        found = forecast(prepare(document, design.seated()), design.building(part))
-        yield step_of(document, f"building {part}", design.seated(), 1, told(found.stages))
+    yield from building_steps(document, design.needs, design.seated(), design.building)
     for writer in design.writers:
         texts = [text for of_one in design.ready.systems.values() for text in of_one.get(document.id, ())]
         if not design.ready.systems:
             prepared = prepare(document, design.drafting(writer))
-            it = prepared.plan
-            stages = [(it.calls, it.prompt_tokens, it.completion_tokens)]
-            yield step_of(document, f"{DRAFTING} {writer.name}", prepared.settings, 1, stages)
-            texts = [a_text(it.words)]
+            yield step_of(document, f"{DRAFTING} {writer.name}", prepared.settings, 1, [planned(prepared)])
+            texts = [a_text(prepared.plan.words)]
+        settings = design.drafting(writer).model_copy(update={"strategy": "given"})
+        by = {name: getattr(design.judging, name) for name in YARDSTICKS.values()}
         for way in design.ways:
-            yield from _refining(document, writer, way, texts, design)
-
-
-def _refining(
-    document: Document, writer: NamedModel, way: RefineSetting, texts: Sequence[str], design: LongSumEvalDesign
-) -> Iterator[PlanStep]:
-    """The revisions by the writer, and the verdicts of the judge between them."""
-    settings = design.drafting(writer).model_copy(update={"strategy": "given"})
-    by = {name: getattr(design.judging, name) for name in YARDSTICKS.values()}
-    for role, model in (("writer", settings), ("judge", design.seated())):
-        most: list[Told] = []
-        usual: list[Told] = []
-        for text in texts:
-            prepared, order = prepare(document, settings, given=text), design.refining(writer, way, text, by)
-            assert isinstance(order.purpose, Refine)
-            asked = order.purpose.refinement
-            fewer = asked.model_copy(update={"rounds": min(USUAL_ROUNDS, asked.rounds)})
-            likely = replace(order, purpose=order.purpose.model_copy(update={"refinement": fewer}))
-            for some, one in ((most, order), (usual, likely)):
-                stages = [it for it in forecast(prepared, one).stages if it.name not in BUILT]
-                some += told([it for it in stages if (it.by == "writer") is (role == "writer")])
-        name = f"{writer.name} to {way.thresholds}, {way.policy}: {role}"
-        yield step_of(document, name, model, len(texts), most, usual)
+            name, order = (
+                f"{writer.name} to {way.thresholds}, {way.policy}",
+                partial(design.refining, writer, way, by=by),
+            )
+            yield from refining_steps(document, name, settings, design.seated(), texts, order)

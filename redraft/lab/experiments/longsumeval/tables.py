@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from redraft.evaluators.metric_info import NOT_QUALITY
-from redraft.lab.experiments.experiment import (
-    AGAIN,
+from redraft.lab.experiments.experiment import AGAIN, Experiment, table
+from redraft.lab.experiments.frames import (
     ENDS,
     INTERVAL,
-    Experiment,
     Row,
     averaged,
     by_document,
@@ -18,7 +17,6 @@ from redraft.lab.experiments.experiment import (
     ends,
     number,
     records_of,
-    table,
     tokens_and_price,
 )
 from redraft.lab.experiments.longsumeval.experiment import (
@@ -68,7 +66,7 @@ def _cells(outcome: RefinedOutcome) -> Iterator[tuple[Row, list[Refined]]]:
 
 
 def _pairs(refined: Sequence[Refined], metric: str, after: int | None = None) -> Pairs:
-    """By document the score of a first draft and that after a round, or at the end, where there are both."""
+    """The first score of each summary and that after a round, or at the end, with its document."""
     return [
         (one.document, before, then)
         for one in refined
@@ -81,12 +79,10 @@ def _means(pairs: Pairs) -> tuple[float | None, float | None]:
 
 
 def _gains(pairs: Pairs) -> list[float]:
-    """By document how much more the second score is."""
     return list(by_document((document, then - before) for document, before, then in pairs).values())
 
 
 def _over_documents(values: Sequence[float]) -> Row:
-    """The mean of one value a document, with its interval."""
     return (mean(values), *ends(values))
 
 
@@ -101,7 +97,6 @@ def _over_documents(values: Sequence[float]) -> Row:
     basis,
 )  # fmt: skip
 def gain_table(outcome: RefinedOutcome) -> Iterator[Row]:
-    """What refining gains on all summaries, and on those that begin low."""
     for head, refined in _cells(outcome):
         for subset, some in _subsets(refined, outcome.design.lows):
             for metric in outcome.design.metrics:
@@ -132,7 +127,6 @@ def _gained(refined: Sequence[Refined], metric: str) -> Row:
     basis,
 )
 def initial_table(outcome: RefinedOutcome) -> Iterator[Row]:
-    """What refining gains by where a first draft begins."""
     for head, refined in _cells(outcome):
         for metric in outcome.design.metrics:
             pairs = _pairs(refined, metric)
@@ -153,7 +147,6 @@ def initial_table(outcome: RefinedOutcome) -> Iterator[Row]:
     basis,
 )  # fmt: skip
 def round_table(outcome: RefinedOutcome) -> Iterator[Row]:
-    """Where drafts stand after each round."""
     for head, found in _cells(outcome):
         refined = [one for one in found if one.stands]
         last = max((stand.round for one in refined for stand in one.stands), default=-1)
@@ -190,7 +183,6 @@ def _after(refined: Sequence[Refined], metric: str, after: int) -> Row:
     basis,
 )
 def threshold_table(outcome: RefinedOutcome) -> Iterator[Row]:
-    """What it takes to come up to each of the thresholds, and how many do."""
     for head, found in _cells(outcome):
         refined = [one for one in found if one.stands]
         start, end = [one.meets(0) for one in refined], [one.meets() for one in refined]
@@ -214,7 +206,6 @@ def threshold_table(outcome: RefinedOutcome) -> Iterator[Row]:
     basis,
 )  # fmt: skip
 def order_table(outcome: RefinedOutcome) -> Iterator[Row]:
-    """What difference the order of the goals makes, on the same first drafts and up to the same thresholds."""
     design = outcome.design
     for group in outcome.groups:
         for goals in design.thresholds:
@@ -237,7 +228,6 @@ def _apart(mine: Sequence[Refined], other: Sequence[Refined], metric: str) -> Ro
 
 @table("failures", "What failed", AGAIN, ("document", *_HEAD, "stage", "code", "message"), basis)
 def failure_table(outcome: RefinedOutcome) -> Iterator[Row]:
-    """What failed, and why."""
     for title, lost in outcome.troubles:
         yield (title, "", "", "", "", *failed(lost))
     for one in outcome.refined:
@@ -287,7 +277,6 @@ def _about(outcome: RefinedOutcome) -> Iterator[str]:
 
 
 def _headline(outcome: RefinedOutcome, tables: Sequence[Table]) -> Iterator[str]:
-    """What refining gains on all summaries, and what is missing."""
     for one in [one for one in records_of(tables[0]) if one["subset"] == ALL][:_MOST_LINES]:
         first, last, change = (figure(number(one[name])) for name in ("initial", "refined", "change %"))
         who = f"{plain(str(one['drafts by']))}, {one['thresholds']}, {one['order']}"

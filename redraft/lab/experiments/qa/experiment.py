@@ -86,7 +86,13 @@ async def qa(documents: Sequence[Document], design: QaDesign, bench: ExperimentR
     ]
     await _count_what_is_known(wanted, design, bench)
     batch = RunBatch(bench, len(wanted))
-    cells = await together(_answered(subject, cell, design, batch) for subject, cell in wanted)
+    cells = await together(
+        batch.turn(
+            f"{subject.document.title}, {cell.model}, {cell.step.tokens:,} tokens",
+            partial(_answered, subject, cell, design, bench),
+        )
+        for subject, cell in wanted
+    )
     bench.observer(StageStarted("verdicts", 0))
     judged = await together(
         _judged(subject, [cell for cell in cells if cell.document == subject.document.id], design, bench)
@@ -164,15 +170,7 @@ async def _questions(
     return await off_loop(bench.store.typed.find, document.id, builder.key) or built
 
 
-async def _answered(subject: QaSubject, cell: QaCell, design: QaDesign, batch: RunBatch) -> QaCell:
-    """The cell with its answers."""
-    async with batch.places:
-        done = await _in_its_turn(subject, cell, design, batch.bench)
-    batch.tell(f"{subject.document.title}, {cell.model}, {cell.step.tokens:,} tokens: {done.status}")
-    return done
-
-
-async def _in_its_turn(subject: QaSubject, cell: QaCell, design: QaDesign, bench: ExperimentRunner) -> QaCell:
+async def _answered(subject: QaSubject, cell: QaCell, design: QaDesign, bench: ExperimentRunner) -> QaCell:
     assert subject.questions is not None
     questions, settings = subject.questions.questions, design.answering(cell.model, cell.step)
     order, document = design.answers(subject.questions.id), subject.document
@@ -352,5 +350,4 @@ def _judging(judging: Prepared, put: int) -> _Work:
 
 
 def _overhead(prepared: Prepared, prompt: Prompt[Any, Any]) -> int:
-    """The tokens of a prompt's own words."""
     return prepared.tokenizer.count(prepared.book.template(prompt))

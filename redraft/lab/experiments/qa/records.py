@@ -14,10 +14,10 @@ from redraft.evaluators.reference.typed import BUILDING, PER_THIRD
 from redraft.evaluators.similarity import Similarity, similarity
 from redraft.graphs.strategies import strategy_named
 from redraft.lab.experiments.context.records import ReadingStep, steps_of
-from redraft.lab.experiments.plan import NamedModel, check_seats, keyed, seated
+from redraft.lab.experiments.plan import SeatsDesign, check_seats, seated
 from redraft.lab.experiments.runner import json_of, status_of
 from redraft.prompts.judging import ANSWER_QUESTIONS, JUDGE_ANSWERS, AnswerPair, yes_or_no
-from redraft.questions import Third, TypedQuestion, TypedQuestions, third_of
+from redraft.questions import QuestionType, Third, TypedQuestion, TypedQuestions, third_of
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.job import wording
 from redraft.runs.models import tokenizer_of
@@ -47,12 +47,9 @@ class QaContestant(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class QaDesign:
-    """Everything but the documents and the limits."""
+class QaDesign(SeatsDesign):
+    """Everything but the documents and the limits. The judge makes the questions, and judges the answers."""
 
-    models: tuple[NamedModel, ...]
-    judge: NamedModel
-    """Who makes the questions, and judges the answers."""
     strategies: tuple[str, ...] = (DIRECT,)
     words: int | None = None
     """The limit of a summary from which questions are answered; without one it is what suits what is read."""
@@ -84,19 +81,15 @@ class QaDesign:
         tokens = tokenizer.count(document.text)
         return tokens, *steps_of(self.steps, tokens, count_words(document.text), None)
 
-    def judging(self) -> DraftConfig:
-        """Who asks and judges."""
-        return keyed(self.judge.settings, self._everyone)
-
     def answering(self, name: str, step: ReadingStep) -> DraftConfig:
         """How a contestant answers, and drafts what it answers from: an answer, like a direct summary, has all that it
         is from before it at once."""
         one = self.contestant(name)
-        own = seated(one.model, self.models).settings
         changes: dict[str, object] = {"strategy": one.strategy, "until": step.until, "words": self.words}
         if one.strategy == DIRECT:
-            changes |= {"words": _WORDS} if reads_prompts(own.model) else {"words": _WORDS, **_UNBOUNDED}
-        return keyed(own.model_copy(update=changes), self._everyone)
+            unread = not reads_prompts(seated(one.model, self.models).settings.model)
+            changes |= {"words": _WORDS, **(_UNBOUNDED if unread else {})}
+        return self.writing(one.model, **changes)
 
     def prepared(self, document: Document, name: str, step: ReadingStep) -> Prepared:
         """A step before a contestant; refused where there is no room for the questions and the answers besides."""
@@ -116,10 +109,6 @@ class QaDesign:
         if self.contestant(name).strategy == DIRECT:
             return sum(chunk.tokens for chunk in made.chunks)
         return ceil(made.plan.words * made.plan.tokens_per_word)
-
-    @property
-    def _everyone(self) -> list[DraftConfig]:
-        return [one.settings for one in (*self.models, self.judge)]
 
     def building(self) -> RunSpec:
         """The order to ask typed questions about a document."""
@@ -238,6 +227,11 @@ class QaItem:
         return self.document, self.question.id
 
     @property
+    def type(self) -> QuestionType:
+        """The type of the question."""
+        return self.question.type
+
+    @property
     def place(self) -> Place | None:
         """Whether the paragraph was read; None where nothing was."""
         if self.end is None:
@@ -311,7 +305,7 @@ class QaItem:
         said, verdict = self.response, self.verdict
         return json_of(
             self,
-            "document title model step tokens question=question.id type=question.type third place third_read status run"
+            "document title model step tokens question=question.id type third place third_read status run"
             " draft answer: reason: abstained should_abstain yes_no verdict=judged_right why: similarity correct:",
             answer=said.answer if said else None,
             reason=said.reason if said else None,

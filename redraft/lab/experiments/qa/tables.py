@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, pairwise, product
 from statistics import fmean
 from typing import NamedTuple
 
 from redraft.domain import Totals
-from redraft.evaluators.reference.keyfacts import share
+from redraft.evaluators.reference.keyfacts import ALL, share
 from redraft.lab.agreement.people import cohens_kappa
-from redraft.lab.experiments.experiment import AGAIN, ENDS, Experiment, Row, ends, number, summed, table
+from redraft.lab.experiments.experiment import AGAIN, Experiment, and_more, table
+from redraft.lab.experiments.frames import ENDS, Row, distinct, ends, group_by, number, summed, where
 from redraft.lab.experiments.plan import DRAFTING
 from redraft.lab.experiments.published import interval_of_share
 from redraft.lab.experiments.qa.experiment import QaOutcome, plan_table, qa
@@ -31,7 +31,6 @@ from redraft.lab.experiments.runner import by_status, failed, json_of, plain_jso
 from redraft.questions import THIRDS, TYPES
 from redraft.report.tables import Table, figure, mean, plain
 
-ALL = "all"
 COUNTS = ("accuracy", *ENDS, "right", "judged", "unjudged", "no answer", "of", "similarity")
 """The columns of an accuracy, and of what it rests on."""
 _MOST_LENGTHS, _MOST_MODELS, _DIGITS = 13, 4, 6
@@ -62,83 +61,36 @@ def lengths(read: Mapping[tuple[str, int], int]) -> list[Length]:
     return [Length(round(fmean(read[step] for step in group)), frozenset(group)) for group in groups]
 
 
-@dataclass(frozen=True, slots=True)
-class QaTally:
-    """Some questions, as they were put to models."""
+def _lengths(items: Sequence[QaItem]) -> list[Length]:
+    return lengths({(item.document, item.step): item.tokens for item in items})
 
-    items: Sequence[QaItem]
 
-    @property
-    def models(self) -> list[str]:
-        """The models, in the order in which they were named."""
-        return list(dict.fromkeys(item.model for item in self.items))
+def _counts(items: Sequence[QaItem]) -> Row:
+    """The cells of the columns `COUNTS`."""
+    known = [item.correct for item in items if item.correct is not None]
+    # A question that many steps have read is drawn with all of its answers.
+    by_question = group_by([item for item in items if item.correct is not None], "name").values()
+    spread = interval_of_share([(sum(bool(item.correct) for item in own), len(own)) for own in by_question])
+    silent = _silent(items)
+    return (
+        mean([float(one) for one in known]),
+        *((round(spread.low, _DIGITS), round(spread.high, _DIGITS)) if spread else (None, None)),
+        *(sum(known), len(known), len(items) - len(known) - silent, silent, len(items)),
+        mean([item.similarity for item in items]),
+    )
 
-    @property
-    def lengths(self) -> list[Length]:
-        """How much was read."""
-        return lengths({(item.document, item.step): item.tokens for item in self.items})
 
-    def only(
-        self,
-        *,
-        model: str = ALL,
-        of_type: str = ALL,
-        third: str = ALL,
-        third_read: str = ALL,
-        length: Length | None = None,
-    ) -> QaTally:
-        """Those of one model, type, third of the text asked about, third of what was read, length of that."""
-        return QaTally(
-            [
-                item
-                for item in self.items
-                if model in (ALL, item.model)
-                and of_type in (ALL, item.question.type)
-                and third in (ALL, item.third)
-                and third_read in (ALL, item.third_read)
-                and (length is None or (item.document, item.step) in length.steps)
-            ]
-        )
-
-    @property
-    def read(self) -> QaTally:
-        """Those whose paragraph was read: they alone say how well a model answers."""
-        return QaTally([item for item in self.items if item.place == "read"])
-
-    @property
-    def counts(self) -> Row:
-        """The cells of the columns `COUNTS`."""
-        known = [item.correct for item in self.items if item.correct is not None]
-        silent, spread = self.silent, interval_of_share(self._by_question())
-        return (
-            mean([float(one) for one in known]),
-            *((round(spread.low, _DIGITS), round(spread.high, _DIGITS)) if spread else (None, None)),
-            *(sum(known), len(known), len(self.items) - len(known) - silent, silent, len(self.items)),
-            mean([item.similarity for item in self.items]),
-        )
-
-    @property
-    def silent(self) -> int:
-        """How many have no answer."""
-        return sum(item.response is None for item in self.items)
-
-    def _by_question(self) -> list[tuple[float, float]]:
-        """Of each question how often it was done right by, and of how often that is known: a question that many steps
-        have read counts as often as in the accuracy itself."""
-        found: dict[tuple[str, int], list[bool]] = {}
-        for item in self.items:
-            if item.correct is not None:
-                found.setdefault(item.name, []).append(item.correct)
-        return [(sum(one), len(one)) for one in found.values()]
+def _silent(items: Sequence[QaItem]) -> int:
+    """How many questions have no answer."""
+    return sum(item.response is None for item in items)
 
 
 def _basis(items: Sequence[QaItem]) -> str:
-    """What a table of accuracy rests on, in a sentence or two."""
-    read, cut = QaTally(items).read, sum(one.place == "cut" for one in items)
-    unjudged = sum(one.correct is None and one.response is not None for one in read.items)
+    read, cut = where(items, place="read"), sum(one.place == "cut" for one in items)
+    unjudged = sum(one.correct is None and one.response is not None for one in read)
     return (
-        f"Rests on {len(read.items)} of {len(items)} questions put, those whose paragraph was read; of these"
-        f" {unjudged} are unjudged. Of all, {QaTally(items).silent} have no answer, and {cut} were left out because a"
+        f"Rests on {len(read)} of {len(items)} questions put, those whose paragraph was read; of these"
+        f" {unjudged} are unjudged. Of all, {_silent(items)} have no answer, and {cut} were left out because a"
         " step ends within their paragraph."
     )
 
@@ -155,13 +107,14 @@ def _accuracy(
 
     @table(name, title, caption, ("model", *by, *COUNTS), _basis)
     def declared(items: Sequence[QaItem]) -> Iterator[Row]:
-        tally = QaTally(items)
-        steps = tally.lengths if "tokens" in by else [None]
-        for model, of_type, length, third in product(tally.models, types, steps, thirds):
+        read = where(items, place="read")
+        steps = _lengths(items) if "tokens" in by else [None]
+        for model, of_type, length, third in product(distinct(items, "model"), types, steps, thirds):
             place = "third_read" if "third read" in by else "third"
-            own = tally.read.only(model=model, of_type=of_type, length=length, **{place: third})
+            own = where(read, model=model, type=of_type, **{place: third})
+            own = [one for one in own if length is None or (one.document, one.step) in length.steps]
             cells = {"type": of_type, "tokens": length.tokens if length else None, "third": third, "third read": third}
-            yield (model, *(cells[column] for column in by), *own.counts)
+            yield (model, *(cells[column] for column in by), *_counts(own))
 
     return declared
 
@@ -202,12 +155,10 @@ place_table = _accuracy(
     _basis,
 )
 def difference_table(items: Sequence[QaItem]) -> Iterator[Row]:
-    """How much better one model does than another by the same questions after the same steps."""
-    tally = QaTally(items)
-    for first, second in combinations(tally.models, 2):
+    for first, second in combinations(distinct(items, "model"), 2):
         for of_type in (ALL, *TYPES):
-            read = tally.read.only(of_type=of_type)
-            found = paired(read.only(model=first).items, read.only(model=second).items)
+            read = where(items, place="read", type=of_type)
+            found = paired(where(read, model=first), where(read, model=second))
             yield (first, second, of_type, mean(found), *ends(found), len(found))
 
 
@@ -223,7 +174,7 @@ def paired(first: Sequence[QaItem], second: Sequence[QaItem]) -> list[float]:
 
 
 def _asked(items: Sequence[QaItem]) -> str:
-    silent = QaTally(items).silent
+    silent = _silent(items)
     return f"{silent} of {len(items)} questions put have no answer: they failed, were not made, or nothing was said."
 
 
@@ -236,13 +187,12 @@ def _asked(items: Sequence[QaItem]) -> str:
     _asked,
 )
 def reading_table(items: Sequence[QaItem]) -> Iterator[Row]:
-    """What models say to questions that have an answer, before they have read it and after."""
-    for model in QaTally(items).models:
+    for model in distinct(items, "model"):
         for place, name in (("ahead", "not read yet"), ("read", "read")):
-            own = [one for one in items if one.model == model and one.place == place and one.question.is_answerable]
+            own = [one for one in where(items, model=model, place=place) if one.question.is_answerable]
             said = Counter(one.answered_right for one in own if one.given)
             right, wrong, abstained = said[True], said[False], sum(one.abstained is True for one in own)
-            counts = (len(own), right, wrong, said[None], abstained, QaTally(own).silent)
+            counts = (len(own), right, wrong, said[None], abstained, _silent(own))
             yield (model, name, *counts, share(right, right + wrong))
 
 
@@ -264,10 +214,9 @@ _ABSTENTION: Mapping[str, Callable[[QaItem], bool]] = {
     _asked,
 )
 def abstention_table(items: Sequence[QaItem]) -> Iterator[Row]:
-    """Whether models say that there is no answer where there is none, and only there."""
-    for model in QaTally(items).models:
+    for model, put in group_by(items, "model").items():
         for name, belongs in _ABSTENTION.items():
-            own = [one for one in items if one.model == model and one.place and belongs(one)]
+            own = [one for one in put if one.place and belongs(one)]
             told = Counter((bool(one.should_abstain), bool(one.abstained)) for one in own if one.response)
             right, missed, wrong = told[True, True], told[True, False], told[False, True]
             counts = (right, missed, wrong, told.total(), len(own) - told.total())
@@ -280,12 +229,11 @@ def abstention_table(items: Sequence[QaItem]) -> Iterator[Row]:
     "Questions of yes or no that were answered after their paragraph was read. Whether yes or no is right needs no"
     " judge; whether the reason is, is the judge's verdict. A reason that was not given has none.",
     ("model", "yes or no", "reason right", "reason wrong", "reason without verdict", "of"),
-    lambda items: _asked([one for one in items if one.question.type == "binary"]),
+    lambda items: _asked(where(items, type="binary")),
 )
 def yes_no_table(items: Sequence[QaItem]) -> Iterator[Row]:
-    """Yes and no apart from their reasons."""
-    for model in QaTally(items).models:
-        own = [one for one in QaTally(items).read.only(model=model, of_type="binary").items if one.given]
+    for model in distinct(items, "model"):
+        own = [one for one in where(items, model=model, type="binary", place="read") if one.given]
         for said, right in (("right", True), ("wrong", False)):
             reasons = Counter(one.judged_right for one in own if one.yes_no is right)
             yield (model, said, reasons[True], reasons[False], reasons[None], reasons.total())
@@ -302,11 +250,10 @@ def yes_no_table(items: Sequence[QaItem]) -> Iterator[Row]:
     lambda items, *_: _asked(items),
 )
 def agreement_table(items: Sequence[QaItem], threshold: float, measure: str) -> Iterator[Row]:  # noqa: ARG001 - said above
-    """Whether the judge calls right what is alike."""
-    for model in (*QaTally(items).models, ALL):
+    for model in (*distinct(items, "model"), ALL):
         pairs = [
             (one.similarity > threshold, one.judged_right)
-            for one in QaTally(items).only(model=model).items
+            for one in where(items, model=model)
             if one.similarity is not None and one.judged_right is not None
         ]
         found = Counter(pairs)
@@ -333,7 +280,6 @@ def _missing(subjects: Iterable[QaSubject]) -> list[str]:
     ),
 )
 def question_table(subjects: Sequence[QaSubject]) -> Iterator[Row]:
-    """Which questions there are."""
     for subject in subjects:
         asked = subject.questions
         found = Counter((one.type, asked.third(one)) for one in asked.questions) if asked else Counter()
@@ -353,7 +299,6 @@ def question_table(subjects: Sequence[QaSubject]) -> Iterator[Row]:
     ),
 )
 def cost_table(subjects: Sequence[QaSubject], cells: Sequence[QaCell]) -> Iterator[Row]:
-    """What each stage took."""
     everything: list[Totals] = []
     for *head, some in _spent(subjects, cells):
         everything += some
@@ -386,7 +331,6 @@ def _spent(
     ),
 )
 def failure_table(subjects: Sequence[QaSubject], cells: Sequence[QaCell]) -> Iterator[Row]:
-    """What failed, and why; with what models passed over."""
     titles = {one.document.id: one.document.title for one in subjects}
     for subject in subjects:
         for lost in subject.failures:
@@ -427,20 +371,18 @@ def _measure(outcome: QaOutcome) -> str:
 
 
 def _headline(outcome: QaOutcome, tables: Sequence[Table]) -> Iterator[str]:
-    """By model how often it did right by what it had read, and by what it could not know; what is missing."""
-    tally = QaTally(outcome.items)
-    for model in tally.models[:_MOST_MODELS]:
-        own = tally.only(model=model)
-        accuracy, low, high, right, judged, *_ = own.read.counts
-        thirds = ", ".join(f"{third} {_figure(own.read.only(third=third).counts[0])}" for third in THIRDS)
-        told = [one for one in own.items if one.should_abstain and one.response]
+    models = group_by(outcome.items, "model")
+    for model, items in list(models.items())[:_MOST_MODELS]:
+        read = where(items, place="read")
+        accuracy, low, high, right, judged, *_ = _counts(read)
+        thirds = ", ".join(f"{third} {_figure(_counts(where(read, third=third))[0])}" for third in THIRDS)
+        told = [one for one in items if one.should_abstain and one.response]
         abstained = sum(bool(one.abstained) for one in told)
         yield (
             f"{plain(model)}: accuracy {_figure(accuracy)}{_between(low, high)} ({right} of {judged}; {thirds});"
             f" abstained rightly {figure(share(abstained, len(told)))} ({abstained} of {len(told)})"
         )
-    if (more := len(tally.models) - _MOST_MODELS) > 0:
-        yield f"and {more} more models"
+    yield from and_more(len(models), _MOST_MODELS, "models")
     differences = next(one for one in tables if one.name == "differences")
     for first, second, of_type, difference, low, high, questions in differences.rows[:1]:
         yield f"{first} minus {second}: {_figure(difference)}{_between(low, high)}, {of_type} {questions} questions"
@@ -460,9 +402,7 @@ def _between(low: str | float | None, high: str | float | None) -> str:
 def _counted(outcome: QaOutcome) -> str:
     items = outcome.items
     unjudged = sum(item.pair is not None and item.judged_right is None for item in items)
-    return (
-        f"questions put: {len(items)}, {QaTally(items).silent} without an answer; {unjudged} answers without a verdict"
-    )
+    return f"questions put: {len(items)}, {_silent(items)} without an answer; {unjudged} answers without a verdict"
 
 
 def _about(outcome: QaOutcome) -> Iterator[str]:
