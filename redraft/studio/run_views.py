@@ -12,7 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from redraft.errors import UsageError
 from redraft.lab.agreement.sheets import ABOUT, What, answers, questions, written
-from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.report.history.results import read_result
 from redraft.report.history.summaries import RunSummary, summary_of
@@ -215,11 +214,6 @@ def evidence_of(dossier: Dossier, sentence: int | None, finding: str | None) -> 
         raise NoSuchThing(f"there is no finding {finding!r}", hint=f"there are {len(dossier.findings)}")
     about = next((each for each in dossier.sentences if each.number == found[0].sentence), None)
     return SentenceEvidence(sentence=about, findings=tuple(found[:1]))
-
-
-def dossier_of(store: Store, run: str) -> Dossier:
-    """All that there is to look at in a run, read anew."""
-    return read_dossier(store, run)
 
 
 def opinions_of(store: Store, run: str) -> OpinionList:
