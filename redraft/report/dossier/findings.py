@@ -84,20 +84,13 @@ class FindingRecord:
     def _entry(self, one: _Known) -> FindingEntry:
         finding = one.finding
         evidence = finding.evidence
-        return FindingEntry(
+        return FindingEntry.of(
+            finding,
             number=self.numbers[finding.id],
-            id=finding.id,
-            metric=finding.metric,
-            kind=finding.kind,
-            task=finding.task,
-            explanation=finding.explanation,
             sentence=self._about(one),
-            about=one_line(finding.sentence),
-            question=one_line(finding.question),
-            found=one_line(finding.found),
-            expected=one_line(finding.expected),
+            about=finding.sentence,
             evidence=self._places.at(evidence.span) if evidence else None,
-            said=one_line(evidence.text) if evidence else "",
+            said=evidence.text if evidence else "",
             judges=f"{finding.said_by[0]} of {finding.said_by[1]} judges" if finding.said_by else "",
             rounds=tuple(one.rounds),
             aimed=tuple(one.aimed),
@@ -135,7 +128,7 @@ def _answered(made: Round, gone: bool, change: SentenceChange | None, said: Poin
         before=change.before if change else "",
         after=change.after if change else "",
         became=said.became if said else "",
-        words=one_line(said.said) if said else "",
+        words=said.said if said else "",
     )
 
 
@@ -158,11 +151,10 @@ def sentences(lineage: Lineage, places: Places, findings: Sequence[FindingEntry]
             about.setdefault(finding.sentence, []).append(finding.number)
     for one in lineage.sentences:
         heading = is_heading(one.text)
-        yield SentenceEntry(
-            number=one.number,
+        yield SentenceEntry.of(
+            one,
             start=one.span.start,
             end=one.span.end,
-            text=one.text,
             sources=() if heading else tuple(_source(origin, places, one.by) for origin in one.places),
             drift=DRIFTS[one.drift] if one.drift and not heading else "",
             invented=one.invented if not one.places and not heading else "",

@@ -21,7 +21,7 @@ from redraft.report.dossier.comparison.contents import (
     ScoreDifference,
     Standing,
 )
-from redraft.report.dossier.comparison.pairs import SEEN, SHARE
+from redraft.report.dossier.comparison.pairs import SHARE, signed
 from redraft.report.dossier.contents import PlaceEntry
 from redraft.report.pages.assets import policy, script, styles, template
 from redraft.report.pages.dossier import Assets, in_language
@@ -97,11 +97,6 @@ def _score(beside: RunsBeside, contestant: ComparedRuns, metric: str) -> str:
 def between(interval: Range | None) -> str:
     """An interval behind its figure."""
     return "" if interval is None else f" [{interval.low:.2f} to {interval.high:.2f}]".replace("-", "−")
-
-
-def signed(value: float) -> str:
-    """A difference with its sign."""
-    return "0" if abs(value) < SEEN else f"{value:+.3f}".replace("-", "−")
 
 
 class SignedDifference(NamedTuple):
