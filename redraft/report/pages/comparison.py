@@ -23,8 +23,8 @@ from redraft.report.dossier.comparison.contents import (
 )
 from redraft.report.dossier.comparison.pairs import SHARE, signed
 from redraft.report.dossier.contents import PlaceEntry
-from redraft.report.pages.assets import policy, script, styles, template
-from redraft.report.pages.dossier import Assets, in_language
+from redraft.report.pages.assets import assets, template
+from redraft.report.pages.dossier import in_language
 from redraft.report.pages.formatting import HtmlTable, capitalized, cell, many, score, spaced
 from redraft.report.plots.curves import Curve, Densities
 from redraft.report.plots.figure import figure
@@ -185,7 +185,7 @@ def by_fifth(beside: RunsBeside) -> tuple[Fifths, ...]:
     for first, second, measure in dict.fromkeys((one.first, one.second, one.measure) for one in beside.fifths):
         rows = tuple(
             (
-                f"{20 * (one.fifth - 1)} to {20 * one.fifth} %",
+                _fifth(one),
                 *one.values,
                 f"{signed(one.difference)}{between(one.interval)}",
                 many(one.pairs, "summary" if one.over == "summaries" else one.over[:-1]),
@@ -234,13 +234,7 @@ def _of_scores(beside: RunsBeside) -> Iterator[Plot]:
     drawn = [one for one in beside.differences if one.interval is not None]
     for first, second in list(dict.fromkeys((one.first, one.second) for one in drawn))[:_MOST_PAIRS]:
         rows = [
-            PlottedDifference(
-                spaced(one.metric),
-                one.difference,
-                one.interval.low if one.interval else None,
-                one.interval.high if one.interval else None,
-                one.pairs,
-            )
+            PlottedDifference(spaced(one.metric), one.difference, *_ends(one.interval), one.pairs)
             for one in drawn
             if (one.first, one.second) == (first, second)
         ]
@@ -259,13 +253,7 @@ def _of_costs(beside: RunsBeside) -> Iterator[Plot]:
         return
     for metric in metrics(beside):
         told = [
-            Priced(
-                _named(one),
-                _cost(one, priced=priced),
-                found.mean,
-                found.interval.low if found.interval else None,
-                found.interval.high if found.interval else None,
-            )
+            Priced(_named(one), _cost(one, priced=priced), found.mean, *_ends(found.interval))
             for one in beside.contestants
             for found in one.scores
             if found.metric == metric
@@ -295,15 +283,20 @@ def _fifths(beside: RunsBeside) -> Iterator[Plot]:
     keys = list(dict.fromkeys((one.first, one.second, one.measure) for one in beside.fifths))
     for first, second, measure in keys[: 2 * _MOST_PAIRS]:
         rows = [
-            _fifth(one) for one in beside.fifths if (one.first, one.second, one.measure) == (first, second, measure)
+            PlottedDifference(_fifth(one), one.difference, *_ends(one.interval), one.pairs)
+            for one in beside.fifths
+            if (one.first, one.second, one.measure) == (first, second, measure)
         ]
         title = f"{capitalized(measure_said(measure))}, {first} minus {second}"
         yield Differences(rows, names[first], names[second], "share" if measure == "share" else "score", title)
 
 
-def _fifth(one: FifthDifference) -> PlottedDifference:
-    low, high = (one.interval.low, one.interval.high) if one.interval else (None, None)
-    return PlottedDifference(f"{20 * (one.fifth - 1)} to {20 * one.fifth} %", one.difference, low, high, one.pairs)
+def _fifth(one: FifthDifference) -> str:
+    return f"{20 * (one.fifth - 1)} to {20 * one.fifth} %"
+
+
+def _ends(interval: Range | None) -> tuple[float | None, float | None]:
+    return (interval.low, interval.high) if interval else (None, None)
 
 
 STYLES = ("plots.css", "base.css", "comparison.css")
@@ -319,9 +312,7 @@ _GROUPS: dict[Standing, str] = {
 
 def comparison_page(beside: RunsBeside, *, alone: bool = True) -> str:
     """The page. One that stands `alone` has its styles and its script within it; another has them from a server."""
-    css, js = styles(*STYLES), script(SCRIPT)
-    assets = Assets(policy(styles=css, script=js), css.text, js.text) if alone else None
-    return template("comparison.html").render(**view(beside), assets=assets)
+    return template("comparison.html").render(**view(beside), assets=assets(STYLES, SCRIPT) if alone else None)
 
 
 def view(beside: RunsBeside) -> dict[str, Any]:

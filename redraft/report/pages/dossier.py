@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from redraft.domain import STOPS
 from redraft.report.dossier.contents import Dossier, JudgedItem, PieceEntry, Positions, RoundEntry, SentenceEntry
-from redraft.report.pages.assets import policy, script, styles, template
+from redraft.report.pages.assets import assets, template
 from redraft.report.pages.formatting import calls_by_prompt, facts_by_level, many, packed, page_data, spaced
 from redraft.report.plots.curves import Curve, Densities
 from redraft.report.plots.figure import figure
@@ -128,14 +128,6 @@ MARK = Markup('<meta name="redraft-run"')
 """So begins what a page that stands alone says of itself, before all else."""
 
 
-class Assets(NamedTuple):
-    """What a page has within it that a server would give it otherwise."""
-
-    policy: str
-    styles: str
-    script: str
-
-
 def mark_of(run: str, updated: str) -> Markup:
     """Which run a page shows, and as it stood when: for whoever asks whether the page is still true."""
     return MARK + Markup(' content="{} {}">').format(run, updated)
@@ -143,10 +135,9 @@ def mark_of(run: str, updated: str) -> Markup:
 
 def dossier_page(dossier: Dossier, *, alone: bool = True) -> str:
     """The page. One that stands `alone` has its styles and its script within it; another has them from a server."""
-    css, js = styles(*STYLES), script(SCRIPT)
-    assets = Assets(policy(styles=css, script=js), css.text, js.text) if alone else None
     mark = mark_of(dossier.run.id, dossier.run.updated)
-    return template("dossier.html").render(**view(dossier), assets=assets, mark=mark, data=packed(page_data(dossier)))
+    within = assets(STYLES, SCRIPT) if alone else None
+    return template("dossier.html").render(**view(dossier), assets=within, mark=mark, data=packed(page_data(dossier)))
 
 
 def view(dossier: Dossier) -> dict[str, Any]:

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from redraft.report.pages.assets import policy, script, styles, template
-from redraft.report.pages.dossier import Assets
+from redraft.report.pages.assets import assets, template
 from redraft.report.pages.formatting import many
 from redraft.report.plots.figure import figure
 from redraft.report.plots.picture import Plot
@@ -92,14 +91,12 @@ class ReportSection(NamedTuple):
 
 def report_page(results: Sequence[Results]) -> str:
     """The page, with its styles, its script and its data within it."""
-    css, js = styles(*STYLES), script(SCRIPT)
-    assets = Assets(policy(styles=css, script=js), css.text, js.text)
     found = sections(results)
     pictures = sum(len(panel.figures) for section in found for line in section.lines for panel in line.panels)
     tables = sum(len(one.tables) for one in results)
     return template("report.html").render(
         sections=found,
-        assets=assets,
+        assets=assets(STYLES, SCRIPT),
         title=", ".join(section.title for section in found),
         line=f"{many(len(results), 'set')} of results, {many(tables, 'table')}, {many(pictures, 'picture')}",
     )
