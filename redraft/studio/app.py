@@ -144,10 +144,6 @@ async def _opened(told: StudioConfig, closing: AsyncExitStack) -> StudioContext:
         await closing.enter_async_context(session)
         work = Work(session)
         closing.push_async_callback(work.aclose)
-    reading = await off_loop(_to_read, told)
+    reading = await off_loop(Store, told.database, to_read=True, only_read=told.read_only)
     closing.push_async_callback(off_loop, reading.close)
     return StudioContext(told, reading, RunRows(reading), Tables(reading), work, Pending())
-
-
-def _to_read(told: StudioConfig) -> Store:
-    return Store(told.database, to_read=True, only_read=told.read_only)

@@ -226,11 +226,6 @@ class TableEntry(BaseModel):
     columns: tuple[str, ...]
     rows: tuple[dict[str, str | int | float | None], ...]
 
-    @property
-    def numeric(self) -> frozenset[str]:
-        """The columns that hold numbers and nothing else."""
-        return frozenset(one for one in self.columns if not any(isinstance(row.get(one), str) for row in self.rows))
-
 
 class ExperimentDetails(BaseModel):
     """An experiment with its tables, its pictures and its runs."""

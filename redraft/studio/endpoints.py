@@ -195,10 +195,14 @@ _ABOUT = "Start runs of redraft, follow them, and read what they came to. Whatev
 def _operation(one: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]:
     content = {one.kind: {"schema": schemas[one.gives]} if one.gives else {}}
     failed = {"description": "What went wrong", "content": {_JSON: {"schema": schemas[ProblemReply]}}}
+    in_path = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        for name in re.findall(r"{(\w+)", one.path)
+    ]
     made: dict[str, Any] = {
         "summary": one.says,
         "operationId": _called(one),
-        "parameters": [*_in_path(one.path), *_in_query(one)],
+        "parameters": [*in_path, *_in_query(one)],
         "responses": {str(one.status): {"description": one.says, "content": content}, "default": failed},
     }
     if one.plans:
@@ -215,13 +219,6 @@ def _operation(one: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]:
 def _called(one: Endpoint) -> str:
     words = [word for word in re.split(r"[/{}.:]+", one.address.removeprefix("/api")) if word and word != "run"]
     return "_".join((one.method.lower(), *words))
-
-
-def _in_path(path: str) -> list[dict[str, Any]]:
-    return [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-        for name in re.findall(r"{(\w+)", path)
-    ]
 
 
 def _in_query(one: Endpoint) -> list[dict[str, Any]]:

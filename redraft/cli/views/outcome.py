@@ -27,7 +27,6 @@ from redraft.text.places import place_of
 
 if TYPE_CHECKING:
     from redraft.report.history.citations import Citations
-    from redraft.store.store import Store
     from redraft.text.vectors import Encoder
 
 
@@ -91,8 +90,9 @@ def outcome(winner: str | None) -> str:
 
 def comparison_lines(comparison: SummaryComparison) -> Iterator[str]:
     """A comparison in lines, for people."""
+    aspects = comparison.aspects
     parts = (
-        aligned([_row(aspect, comparison.aspects[aspect]) for aspect in ASPECTS]),
+        aligned([(name, WINNERS.get(aspects[name]["winner"], _NONE), _votes(aspects[name])) for name in ASPECTS]),
         aligned(_figures(comparison)),
         list(_notes(comparison)),
         [] if comparison.same else list(wrapped(comparison.certificate.line(), "judged by: ", "  ")),
@@ -100,10 +100,6 @@ def comparison_lines(comparison: SummaryComparison) -> Iterator[str]:
     )
     for number, lines in enumerate(part for part in parts if part):
         yield from ["", *lines] if number else lines
-
-
-def _row(aspect: str, votes: Mapping[str, Any]) -> tuple[str, str, str]:
-    return aspect, WINNERS.get(votes["winner"], _NONE), _votes(votes)
 
 
 def _votes(votes: Mapping[str, Any]) -> str:

@@ -128,7 +128,9 @@ def _rounds(trace: RunTrace, record: FindingRecord) -> Iterator[RoundEntry]:
             words=turn.draft.words,
             scores=turn.scores,
             self_check=bool(trace.result.self_checked),
-            unjudged=_unjudged(turn),
+            unjudged={
+                name: one.unjudged for name, one in turn.evaluations.items() if name not in FIGURES and one.unjudged
+            },
             findings=record.numbered(turn.mending),
             found=record.numbered(turn.findings),
             taken=made.accepted,
@@ -144,10 +146,6 @@ def _withdrawn(turn: Turn) -> Iterator[Withdrawn]:
         for gone in withdrawn(one):
             said = {key: str(gone.get(key, "")) for key in ("sentence", "question", "quote", "reason")}
             yield Withdrawn(metric=name, judge=str(gone.get("by", "")), **said)
-
-
-def _unjudged(turn: Turn) -> dict[str, int]:
-    return {name: one.unjudged for name, one in turn.evaluations.items() if name not in FIGURES and one.unjudged}
 
 
 def _left_out(result: Result, findings: tuple[FindingEntry, ...], *, source: bool) -> Iterator[str]:

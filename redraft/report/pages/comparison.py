@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -310,9 +310,9 @@ _GROUPS: dict[Standing, str] = {
 }
 
 
-def comparison_page(beside: RunsBeside, *, alone: bool = True) -> str:
-    """The page. One that stands `alone` has its styles and its script within it; another has them from a server."""
-    return template("comparison.html").render(**view(beside), assets=assets(STYLES, SCRIPT) if alone else None)
+def comparison_page(beside: RunsBeside) -> str:
+    """The page as a file of its own, with its styles and its script within it."""
+    return template("comparison.html").render(**view(beside), assets=assets(STYLES, SCRIPT))
 
 
 def view(beside: RunsBeside) -> dict[str, Any]:
@@ -374,12 +374,9 @@ class ShownDocument(NamedTuple):
 
 def _documents(beside: RunsBeside, runs: dict[str, RunBeside]) -> Iterator[ShownDocument]:
     for one in beside.documents:
-        groups = tuple((name, title, _standing(one.items, name)) for name, title in _GROUPS.items())
+        of_standing = {name: tuple(item for item in one.items if item.standing == name) for name in _GROUPS}
+        groups = tuple((name, title, of_standing[name]) for name, title in _GROUPS.items())
         yield ShownDocument(one, tuple(runs[name] for name in one.runs), tuple(group for group in groups if group[2]))
-
-
-def _standing(items: Sequence[ItemBeside], name: Standing) -> tuple[ItemBeside, ...]:
-    return tuple(item for item in items if item.standing == name)
 
 
 def _line(beside: RunsBeside) -> str:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from redraft.domain import STOPS
-from redraft.report.dossier.contents import Dossier, JudgedItem, PieceEntry, Positions, RoundEntry, SentenceEntry
+from redraft.report.dossier.contents import Dossier, JudgedItem, PieceEntry, Positions
 from redraft.report.pages.assets import assets, template
 from redraft.report.pages.formatting import calls_by_prompt, facts_by_level, many, packed, page_data, spaced
 from redraft.report.plots.curves import Curve, Densities
@@ -66,12 +66,9 @@ def _of_rounds(dossier: Dossier) -> Iterator[Plot]:
         return
     goals = {one.metric: one.goal for one in dossier.scores}
     names = list(dict.fromkeys(name for one in dossier.rounds for name in one.scores))
-    metrics = [Metric(spaced(name), _scores(dossier.rounds, name), goals.get(name)) for name in names]
+    scores = {name: [one.scores.get(name) for one in dossier.rounds] for name in names}
+    metrics = [Metric(spaced(name), scores[name], goals.get(name)) for name in names]
     yield RoundScores(metrics, [one.taken is not False for one in dossier.rounds])
-
-
-def _scores(rounds: Sequence[RoundEntry], metric: str) -> list[float | None]:
-    return [one.scores.get(metric) for one in rounds]
 
 
 def _of_places(dossier: Dossier) -> Iterator[Plot]:
@@ -133,11 +130,11 @@ def mark_of(run: str, updated: str) -> Markup:
     return MARK + Markup(' content="{} {}">').format(run, updated)
 
 
-def dossier_page(dossier: Dossier, *, alone: bool = True) -> str:
-    """The page. One that stands `alone` has its styles and its script within it; another has them from a server."""
+def dossier_page(dossier: Dossier) -> str:
+    """The page as a file of its own, with its styles and its script within it."""
+    shown, data = view(dossier), packed(page_data(dossier))
     mark = mark_of(dossier.run.id, dossier.run.updated)
-    within = assets(STYLES, SCRIPT) if alone else None
-    return template("dossier.html").render(**view(dossier), assets=within, mark=mark, data=packed(page_data(dossier)))
+    return template("dossier.html").render(**shown, assets=assets(STYLES, SCRIPT), mark=mark, data=data)
 
 
 def view(dossier: Dossier) -> dict[str, Any]:
@@ -212,14 +209,11 @@ def _paragraphs(dossier: Dossier) -> Iterator[list[_Shown]]:
         if made and "\n\n" in text[end : one.start]:
             yield made
             made = []
-        made.append(_shown(one, text))
+        shown = clean(text[one.start : one.end]).strip()
+        made.append(_Shown(one.number, shown, one.sources, one.findings, one.invented))
         end = one.end
     if made:
         yield made
-
-
-def _shown(one: SentenceEntry, text: str) -> _Shown:
-    return _Shown(one.number, clean(text[one.start : one.end]).strip(), one.sources, one.findings, one.invented)
 
 
 @dataclass(frozen=True, slots=True)

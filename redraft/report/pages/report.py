@@ -15,7 +15,7 @@ from redraft.report.pages.assets import assets, template
 from redraft.report.pages.formatting import many
 from redraft.report.plots.figure import figure
 from redraft.report.plots.picture import Plot
-from redraft.report.tables import Cell, Table
+from redraft.report.tables import Table
 from redraft.report.tables import figure as number
 from redraft.text.cleaning import one_line
 
@@ -138,7 +138,7 @@ def _panel(anchor: str, one: Set, shown: ShownTable) -> ReportPanel:
         one.letter,
         table,
         tuple(bool(rows) and not any(isinstance(row[at], str) for row in rows) for at in range(len(table.columns))),
-        tuple(tuple(map(_said, row)) for row in rows),
+        tuple(tuple(cell if isinstance(cell, str) else number(cell) for cell in row) for row in rows),
         said,
         tuple(_figures(anchor, shown.pictures)),
         shown.undrawn,
@@ -152,10 +152,6 @@ def _figures(anchor: str, plots: Sequence[Plot]) -> Iterator[Markup]:
     for at, plot in enumerate(plots):
         # What a picture says of others it escapes itself.
         yield Markup(figure(plot, f"{anchor}-p{at}"))  # noqa: S704
-
-
-def _said(cell: Cell) -> str:
-    return cell if isinstance(cell, str) else number(cell)
 
 
 def _file_name(name: str) -> str:

@@ -141,11 +141,8 @@ class Trends:
 
     def _data(self) -> Data:
         columns = ("series", self.x_name, self.y_name, "from", "to")
-        return data(columns, ([trend.name, *_cells(one.known())] for trend in self.trends for one in trend.readings))
-
-
-def _cells(one: CurvePoint) -> list[Number]:
-    return [finite(one.at), one.value, one.low, one.high]
+        known = ((trend.name, one.known()) for trend in self.trends for one in trend.readings)
+        return data(columns, ([name, finite(one.at), one.value, one.low, one.high] for name, one in known))
 
 
 _HEIGHT_OF_DENSITIES = 230
