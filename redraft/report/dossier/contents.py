@@ -14,7 +14,6 @@ from redraft.domain import Document, Span
 from redraft.report.entry import Clean, Entry, Line, Scrubbed, ScrubbedDict, ScrubbedLine
 from redraft.report.history.lineage import Stop
 from redraft.rulings import Lookup
-from redraft.text.cleaning import one_line
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 
 FORMAT = 1
@@ -40,8 +39,8 @@ class PlaceEntry(DossierModel):
     """The page that it is on, as it is printed, or the first and the last; empty where the document has no pages."""
     percent: int
     """How far into the document it begins, in hundredths."""
-    text: str
-    """Its words, on one line."""
+    text: Line
+    """Its words."""
 
 
 class SourceEntry(DossierModel):
@@ -383,15 +382,8 @@ class Places:
         """A stretch with its chapter, how far into the document it is, and its words; None for none."""
         return None if span is None else self.known(span)
 
-    def known(self, span: Span) -> PlaceEntry:
-        """The same of a stretch that there is."""
-        return self._named(span, one_line(self._document.text[span.start : span.end]))
-
-    def wide(self, span: Span) -> PlaceEntry:
-        """A stretch without its words, since these are many."""
-        return self._named(span, "")
-
-    def _named(self, span: Span, words: str) -> PlaceEntry:
+    def known(self, span: Span, *, words: bool = True) -> PlaceEntry:
+        """The same of a stretch that there is; a long one goes without its words."""
         document = self._document
         return PlaceEntry(
             start=span.start,
@@ -400,5 +392,5 @@ class Places:
             chapter=chapter_of(document, span),
             pages=pages_of(document, span),
             percent=percent_of(document, span.start),
-            text=words,
+            text=document.text[span.start : span.end] if words else "",
         )

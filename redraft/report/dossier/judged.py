@@ -18,6 +18,7 @@ from redraft.report.dossier.contents import (
     PromptText,
     Score,
 )
+from redraft.report.history.quotes import yardstick_of
 from redraft.report.history.results import Result
 from redraft.report.history.trace import piece_said
 from redraft.store.store import Store
@@ -48,7 +49,8 @@ def items(store: Store, result: Result, places: Places) -> Iterator[JudgedItem]:
     """Everything with a place in the document that the result was judged by."""
     told = result.evaluations
     if "coverage" in told:
-        yield from _questions(_pack(store, result, told["coverage"]), told["coverage"], places)
+        key = yardstick_of(result.run, told, "coverage")
+        yield from _questions(store.packs.get(key) if key else None, told["coverage"], places)
     if "keyfact_recall" in told:
         yield from _facts(told["keyfact_recall"], _keyfacts(store, result), places)
     if "consistency" in told:
@@ -65,7 +67,7 @@ def trees(store: Store, result: Result, places: Places) -> Iterator[KeyFactTree]
     for tree in known.trees:
         yield KeyFactTree.of(
             tree,
-            place=places.wide(tree.span),
+            place=places.known(tree.span, words=False),
             facts=tuple(_fact(one, stated.get((tree.chunk, tree.perspective, one.id)), places) for one in tree.facts),
         )
 
@@ -75,17 +77,9 @@ def _listed(details: Details, name: str) -> Sequence[Details]:
     return found if isinstance(found, list) else ()
 
 
-def _pack(store: Store, result: Result, told: Evaluation) -> Pack | None:
-    judging = result.run.judging
-    key = told.details.get("pack") or (judging.pack if judging else None)
-    return store.packs.get(str(key)) if key else None
-
-
 def _keyfacts(store: Store, result: Result) -> KeyFacts | None:
-    told, judging = result.evaluations.get("keyfact_recall"), result.run.judging
-    # The evaluation says which it went by: there may be later ones by now.
-    key = (told.details.get("keyfacts") if told else None) or (judging.keyfacts if judging else None)
-    return store.keyfacts.get(str(key)) if key else store.keyfacts.latest(result.run.document)
+    key = yardstick_of(result.run, result.evaluations, "keyfact_recall")
+    return store.keyfacts.get(key) if key else store.keyfacts.latest(result.run.document)
 
 
 def _questions(pack: Pack | None, told: Evaluation, places: Places) -> Iterator[JudgedItem]:
@@ -178,7 +172,7 @@ def pieces(store: Store, result: Result, places: Places) -> Iterator[PieceEntry]
         yield PieceEntry.of(
             piece,
             said=piece_said(piece, chapters),
-            place=places.wide(Span(about[0].span.start, about[-1].span.end)) if about else None,
+            place=places.known(Span(about[0].span.start, about[-1].span.end), words=False) if about else None,
             made_from=_named(parents.get(piece.name, ()), merged=True),
             goes_on_from=_named(parents.get(piece.name, ()), merged=False),
         )

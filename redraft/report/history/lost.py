@@ -9,7 +9,7 @@ from typing import Literal
 from redraft.domain import Evaluation, Evidence, Finding, KeyFact, KeyFacts, Pack, PackQuestion, Parent, Span
 from redraft.errors import RunError
 from redraft.report.history.lineage import NEAR, NOTHING_SAID, Lineage, Said, Tracer, came_up
-from redraft.report.history.quotes import FactKey, StatedFact, held_of
+from redraft.report.history.quotes import FactKey, StatedFact, held_of, yardstick_of
 from redraft.report.history.results import document_read, finding_json
 from redraft.report.history.trace import GIVEN_SAID, Member
 from redraft.store.runs import Run
@@ -97,19 +97,13 @@ def facts_of(store: Store, run: Run, tracer: Tracer, draft: str) -> Facts:
 
 
 def _keyfacts(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> KeyFacts | None:
-    key = _named(run.judging.keyfacts if run.judging else None, judged, "keyfact_recall", "keyfacts")
+    key = yardstick_of(run, judged, "keyfact_recall")
     return store.keyfacts.get(key) if key else store.keyfacts.latest(run.document)
 
 
 def _pack(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> Pack | None:
-    key = _named(run.judging.pack if run.judging else None, judged, "coverage", "pack")
+    key = yardstick_of(run, judged, "coverage")
     return store.packs.get(key) if key else store.packs.latest(run.document)
-
-
-def _named(asked: str | None, judged: Mapping[str, Evaluation], metric: str, part: str) -> str | None:
-    """The id of what a run was to be judged by, or was: there may be a later one by now."""
-    found = judged[metric].details.get(part) if metric in judged else None
-    return asked or (str(found) if found else None)
 
 
 METRIC = "lineage"

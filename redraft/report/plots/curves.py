@@ -113,7 +113,7 @@ class Trends:
         readings = [one.known() for trend in self.trends for one in trend.readings]
         values = [value for one in readings for value in (one.value, one.low, one.high) if value is not None]
         if not values:
-            return canvas.picture(canvas.nothing(top), "Nothing was measured.", "Nothing was measured.")
+            return canvas.nothing(top, "Nothing was measured.")
         top = legend(canvas, top, [line_entry(trend.name, series(at)) for at, trend in enumerate(self.trends)])
         steps = [at for one in readings if (at := finite(one.at)) is not None]
         # Between two rounds there is none.
@@ -182,7 +182,7 @@ class Densities:
         heights = [height for curve in every for height in map(finite, curve.heights) if height is not None]
         if not heights:
             told = "No sentence was traced to a place in the document."
-            return canvas.picture(canvas.nothing(top), told, told)
+            return canvas.nothing(top, told)
         entries = [line_entry(curve.name, series(at)) for at, curve in enumerate(self.curves)]
         if self.reference:
             entries.append(rule_entry(self.reference.name, "", f"s{_REFERENCE.colour}"))

@@ -75,7 +75,7 @@ class Grids:
         top = canvas.heading()
         values = [value for grid in self.grids for row in grid.values for value in map(finite, row)]
         if not any(value is not None for value in values) or not self.rows or not self.columns:
-            return canvas.picture(canvas.nothing(top), "Nothing was measured.", "Nothing was measured.")
+            return canvas.nothing(top, "Nothing was measured.")
         shades = Linear.over([0, *values]).drawn(0, _DARKEST)
         canvas.text(MARGIN, top + SMALL, self.measure, ink="muted", room=canvas.width - 2 * MARGIN)
         top += SMALL + 6

@@ -45,15 +45,10 @@ def aligned(sides: Mapping[str, Side], first: int) -> tuple[ItemBeside, ...]:
 
 
 def _beside(item: JudgedItem, told: Mapping[str, JudgedItem | None]) -> ItemBeside:
-    verdicts = tuple(_verdict(name, one) for name, one in told.items())
+    none = RunVerdict(run="", verdict="", value=None, found="", sentences=())
+    verdicts = tuple(RunVerdict.of(one or none, run=name) for name, one in told.items())
     expected = next((one.expected for one in told.values() if one and one.expected), item.expected)
     return ItemBeside.of(item, number=0, expected=expected, verdicts=verdicts, standing=standing(verdicts))
-
-
-def _verdict(name: str, item: JudgedItem | None) -> RunVerdict:
-    if item is None:
-        return RunVerdict(run=name, verdict="", value=None, found="", sentences=())
-    return RunVerdict.of(item, run=name)
 
 
 def standing(verdicts: Sequence[RunVerdict]) -> Standing:
