@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, NamedTuple
@@ -97,8 +97,8 @@ _WORKING = (
     Route("/runs/new", pages.plan, methods=["POST"]),
     Route("/runs/change", pages.change, methods=["POST"]),
     Route("/runs/start", pages.start, methods=["POST"]),
-    Route("/runs/{run}/stop", pages.stop, methods=["POST"]),
-    Route("/runs/{run}/resume", pages.resume, methods=["POST"]),
+    Route("/runs/{run}/stop", partial(pages.order, order=Work.stop), methods=["POST"]),
+    Route("/runs/{run}/resume", partial(pages.order, order=Work.resume), methods=["POST"]),
     Route("/runs/{run}/review", pages.review),
     Route("/runs/{run}/review", pages.answer, methods=["POST"]),
     Route("/packs/{pack}/strike", pages.strike, methods=["POST"]),
@@ -144,10 +144,6 @@ async def _opened(told: StudioConfig, closing: AsyncExitStack) -> StudioContext:
         await closing.enter_async_context(session)
         work = Work(session)
         closing.push_async_callback(work.aclose)
-    reading = await off_loop(_to_read, told)
+    reading = await off_loop(Store, told.database, to_read=True, only_read=told.read_only)
     closing.push_async_callback(off_loop, reading.close)
     return StudioContext(told, reading, RunRows(reading), Tables(reading), work, Pending())
-
-
-def _to_read(told: StudioConfig) -> Store:
-    return Store(told.database, to_read=True, only_read=told.read_only)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
 
 from redraft.batches.api import worked_on
 from redraft.batches.request import open_again
@@ -26,7 +27,7 @@ from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.studio.batches import Tables
-from redraft.studio.feeds import Feed
+from redraft.studio.feeds import EVENT_STREAM, STREAMED, Feed, Told, sent
 from redraft.studio.orders import Pending, RunBody
 from redraft.studio.run_views import RunRows
 
@@ -112,10 +113,9 @@ class Work:
     async def _worked_on(self, opened: Batch) -> None:
         try:
             await worked_on(self.session, opened)
-        except RedraftError as error:
-            await off_loop(self.session.store.batches.set_status, opened.name, "stopped", described(error))
-        except Exception as error:  # noqa: BLE001  (whoever looks at it shall see that it has ended, whatever it was)
-            _log.exception("a batch of the studio failed")
+        except Exception as error:  # noqa: BLE001  (whatever it was, the batch is shown as stopped)
+            if not isinstance(error, RedraftError):
+                _log.exception("a batch of the studio failed")
             await off_loop(self.session.store.batches.set_status, opened.name, "stopped", described(error))
 
     async def aclose(self) -> None:
@@ -186,6 +186,11 @@ def work_of(request: Request) -> Work:
 async def read(request: Request, work: Callable[..., T], *args: object) -> T:
     """Something that reads the store, done in a thread: `work(store, *args)`."""
     return await off_loop(work, house(request).reading, *args)
+
+
+def streamed(request: Request, shown: AsyncIterator[Told]) -> Response:
+    """A response that sends events as they happen."""
+    return StreamingResponse(sent(house(request).closing, shown), media_type=EVENT_STREAM, headers=STREAMED)
 
 
 class NoSuchRun(RunError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import ipaddress
 from collections.abc import Mapping
+from contextlib import suppress
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
@@ -76,7 +77,8 @@ class Guard:
             return
         limit = MOST_BYTES if path in _UPLOADS else _MOST_OTHERWISE
         if _announced(headers) > limit:
-            await _too_large(path, limit)(scope, receive, sending)
+            problem = Problem(code="too_large", message=_more_than(limit))
+            await refusal(path, 413, problem)(scope, receive, sending)
             return
         try:
             await self._app(scope, _limited(receive, limit), sending)
@@ -154,11 +156,9 @@ def _is_from_here(headers: Headers) -> bool:
 
 
 def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
+    with suppress(ValueError):
+        return bool(ipaddress.ip_address(name))
+    return False
 
 
 def _cookie(headers: Headers, name: str) -> str:
@@ -177,10 +177,6 @@ def _query(scope: Scope) -> dict[str, str]:
 def _announced(headers: Headers) -> int:
     given = headers.get("content-length", "0")
     return int(given) if given.isdecimal() else 0
-
-
-def _too_large(path: str, limit: int) -> Response:
-    return refusal(path, 413, Problem(code="too_large", message=_more_than(limit)))
 
 
 def _more_than(limit: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal
 from urllib.parse import urlencode
 
@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from redraft.errors import RedraftError, UsageError
 from redraft.fields import checked
+from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.comparison.build import read_beside
 from redraft.report.history.certificates import self_checked
 from redraft.report.pages import comparison
@@ -23,11 +24,11 @@ from redraft.report.pages.formatting import packed, page_data
 from redraft.settings import DEFAULT_GOALS
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
+from redraft.studio import api as studio_api
 from redraft.studio import experiments, packs, run_views
-from redraft.studio.api import ENDPOINTS, status_shown, wanted_of
-from redraft.studio.context import found_run, house, read, run_of, work_of
+from redraft.studio.context import Work, found_run, house, read, run_of, work_of
 from redraft.studio.contracts import Review, Status, Strike
-from redraft.studio.endpoints import NoSuchThing, problem_of
+from redraft.studio.endpoints import NoSuchThing, problem_of, query_of
 from redraft.studio.run_views import RunFilter, RunList
 from redraft.studio.start import KEPT, Sent, asked_from, begun, offer_of, plan_of, planned, sent_with
 
@@ -54,8 +55,7 @@ async def home(request: Request) -> Response:
 
 async def runs(request: Request) -> Response:
     """The list of runs."""
-    wanted = wanted_of(request)
-    listed = await off_loop(house(request).rows.listed, wanted)
+    wanted, listed = query_of(request, RunFilter), await studio_api.runs(request)
     return page(request, "runs", "runs", listed=listed, wanted=wanted, to=_Links(wanted, listed))
 
 
@@ -89,7 +89,7 @@ class _Links:
 
 async def run(request: Request) -> Response:
     """A run: its progress while it lasts, its dossier afterwards."""
-    status = await status_shown(request)
+    status = await studio_api.status(request)
     if status.status == "running":
         return page(request, "live", "runs", run=status)
     if status.kind not in run_views.DRAFTED:
@@ -100,7 +100,7 @@ async def run(request: Request) -> Response:
 
 
 def _dossier_page(store: Store, status: Status, read_only: bool) -> str:
-    dossier = run_views.dossier_of(store, status.run)
+    dossier = read_dossier(store, status.run)
     said = {one.finding: to_jsonable_python(one) for one in run_views.opinions_of(store, status.run).opinions}
     findings = {one.number: {"id": one.id, "opinion": said.get(one.id)} for one in dossier.findings}
     return template("studio/run.html").render(
@@ -158,17 +158,10 @@ async def start(request: Request) -> Response:
     return RedirectResponse(f"/runs/{await begun(house(request), asked, document)}", 303)
 
 
-async def stop(request: Request) -> Response:
-    """Stop a run."""
+async def order(request: Request, order: Callable[[Work, str], Awaitable[object]]) -> Response:
+    """Stop or resume a run, and show it."""
     found = await run_of(request)
-    await work_of(request).stop(found.id)
-    return RedirectResponse(f"/runs/{found.id}", 303)
-
-
-async def resume(request: Request) -> Response:
-    """Go on with a run."""
-    found = await run_of(request)
-    await work_of(request).resume(found.id)
+    await order(work_of(request), found.id)
     return RedirectResponse(f"/runs/{found.id}", 303)
 
 
@@ -230,7 +223,7 @@ def _comparison_page(store: Store, keys: list[str], read_only: bool) -> str:
 
 async def pack_list(request: Request) -> Response:
     """Questions and key facts."""
-    return page(request, "packs", "packs", packs=(await read(request, packs.listed)).packs)
+    return page(request, "packs", "packs", packs=(await studio_api.pack_list(request)).packs)
 
 
 async def pack(request: Request) -> Response:
@@ -270,17 +263,14 @@ async def keyfacts(request: Request) -> Response:
 
 async def experiment_list(request: Request) -> Response:
     """The experiments."""
-    place = house(request)
-    listed = await off_loop(experiments.listed, place.rows, place.told.experiments)
+    listed = await studio_api.experiment_list(request)
     return page(request, "experiments", "experiments", experiments=listed.experiments)
 
 
 async def experiment(request: Request) -> Response:
     """An experiment with its tables and its pictures."""
-    place = house(request)
-    name, folder = request.path_params["name"], place.told.experiments
-    shown = await off_loop(experiments.shown, place.rows, folder, name)
-    section = await off_loop(experiments.drawn, folder, name)
+    shown = await studio_api.experiment(request)
+    section = await off_loop(experiments.drawn, house(request).told.experiments, shown.name)
     return page(request, "experiment", "experiments", experiment=shown, section=section)
 
 
@@ -293,5 +283,5 @@ async def picture(request: Request) -> Response:
 
 async def api(request: Request) -> Response:
     """What programs can do here."""
-    shown = [one for one in ENDPOINTS if one.is_there(house(request).told.read_only)]
+    shown = [one for one in studio_api.ENDPOINTS if one.is_there(house(request).told.read_only)]
     return page(request, "api", "api", endpoints=shown)

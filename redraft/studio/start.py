@@ -20,7 +20,7 @@ from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio.context import StudioContext, house, read
-from redraft.studio.contracts import DocumentLine, Offer, PlanTotals, Start, models_offered
+from redraft.studio.contracts import DocumentLine, Offer, PlanTotals, Start
 from redraft.studio.endpoints import NoSuchThing
 from redraft.studio.guard import MOST_BYTES
 from redraft.studio.orders import RunBody, aims, order_of, strategies
@@ -138,13 +138,13 @@ async def begun(place: StudioContext, asked: RunBody, document: Document) -> str
 
 async def offer_of(request: Request) -> Offer:
     """What a run can be begun with."""
-    return await read(request, _offer, models_offered(dict(house(request).told.models)))
+    return await read(request, _offer, {name: one.model for name, one in house(request).told.models.items()})
 
 
 def _offer(store: Store, models: Mapping[str, str]) -> Offer:
     documents = store.documents.titles()[:_MOST_DOCUMENTS]
     return Offer(
-        documents=tuple(DocumentLine(id=key, title=one_line(title), characters=n) for key, title, n in documents),
+        documents=tuple(DocumentLine(id=key, title=title, characters=n) for key, title, n in documents),
         strategies=strategies(),
         models={EXTRACTIVE: EXTRACTIVE, **models},
         metrics=names(),

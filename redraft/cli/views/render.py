@@ -279,13 +279,10 @@ def chapter_lines(result: Result) -> Iterator[str]:
 
 def _row(one: ChapterResult) -> list[str]:
     done = one.result
-    said = "" if done is None else done.status if done.draft is None or done.status != "done" else _words(done)
+    words = count(done.draft.words, "word") if done and done.draft else ""
+    said = "" if done is None else words if words and done.status == "done" else done.status
     page = f"{'pages' if '-' in one.pages else 'page'} {one.pages}" if one.pages else ""
     missed = "goals missed" if done and not all(goal["met"] for goal in done.goals.values()) else ""
     told = scores(done.scores, self_check=bool(done.self_checked)) if done else ""
     judged = " ".join(part for part in (told, missed) if part)
     return [done.run.id if done else "-", said or "not begun", judged, page, one_line(one.title, _CHAPTER)]
-
-
-def _words(done: Result) -> str:
-    return count(done.draft.words if done.draft else 0, "word")

@@ -227,17 +227,13 @@ class _Template:
 def _footnotes(found: Citations) -> str:
     """[1] [2] in the text, and the places below."""
     text = found.filled(lambda cites: _gap(found) + "".join(f"[{number}]" for number in cites))
-    rows = [_row(one, f"[{one.number}]") for one in found.places]
+    rows = [f"[{one.number}] {one.place}: “{one.quote}”{f' <{one.url}>' if one.url else ''}" for one in found.places]
     return "\n\n".join([text.strip(), "\n".join(rows), found.basis]) if rows else text.strip()
 
 
 def _gap(found: Citations) -> str:
     """What stands before a citation: nothing where the summary puts no spaces between its words."""
     return "" if is_unspaced(found.lineage.text) else " "
-
-
-def _row(one: Cited, mark: str) -> str:
-    return f"{mark} {one.place}: “{one.quote}”{f' <{one.url}>' if one.url else ''}"
 
 
 def _inline(found: Citations) -> str:

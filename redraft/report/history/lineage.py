@@ -27,7 +27,7 @@ from redraft.store.documents import Ancestry
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line
 from redraft.text.languages import is_foreign, reading, tongues_of
-from redraft.text.origin_chains import Composed, DerivedText, Drift, Excerpt, Known, OriginPlace, compose, drift
+from redraft.text.origin_chains import Composed, DerivedText, Drift, Excerpt, Known, compose, drift
 from redraft.text.origins import Link, Method, Origins, Traced, links_read, links_written
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.sentences import is_heading
@@ -327,7 +327,9 @@ class Tracer:
     def _sentence(
         self, number: int, last: Member, composed: Composed, traced: Traced, direct: Traced
     ) -> TracedSentence:
-        origins = tuple(self._origin(last, place) for place in composed.places)
+        origins = tuple(
+            self._at(place.span, place.weight, tuple(self._stops(last, place.way))) for place in composed.places
+        )
         where = None if origins else self._stops(last, composed.lost)
         return TracedSentence(
             number=number,
@@ -354,9 +356,6 @@ class Tracer:
                 yield replace(one, judged=judged, drift=drift, invented="", invented_in="")
             else:
                 yield replace(one, read=one.text in absent)
-
-    def _origin(self, last: Member, place: OriginPlace) -> Origin:
-        return self._at(place.span, place.weight, tuple(self._stops(last, place.way)))
 
     def _directly(self, link: Link) -> Origin:
         """A place of the document as such, whatever lies in between."""

@@ -86,11 +86,18 @@ def held_of(judged: Mapping[str, Evaluation], metric: str, yardstick: str) -> di
     }
 
 
+def yardstick_of(run: Run, judged: Mapping[str, Evaluation], metric: str) -> str | None:
+    """The id of the pack, or of the key facts, that a draft was or is to be judged by; None where none is named."""
+    part = _FACTS[metric][0]
+    # The evaluation says which it went by: there may be later ones by now.
+    key = (judged[metric].details.get(part) if metric in judged else None) or getattr(run.judging, part, None)
+    return str(key) if key else None
+
+
 def _pack(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> Pack | None:
-    told = judged.get("coverage")
-    key = told.details.get("pack") or (run.judging.pack if run.judging else None) if told else None
+    key = yardstick_of(run, judged, "coverage") if "coverage" in judged else None
     try:
-        return store.packs.get(str(key)) if key else None
+        return store.packs.get(key) if key else None
     except StoreError:
         return None
 

@@ -67,16 +67,14 @@ def _body(blocks: Sequence[Block]) -> Iterator[str]:
         if kind == "item":
             name = "ol" if numbered else "ul"
             yield f"<{name}>"
-            yield from (f'<li dir="auto"{_value(one)}>{_inline(one)}</li>' for one in group)
+            for one in group:
+                value = f' value="{int(one.number[:-1])}"' if one.number else ""
+                yield f'<li dir="auto"{value}>{_inline(one)}</li>'
             yield f"</{name}>"
         else:
             for one in group:
                 name = f"h{max(2, one.level)}" if kind == "heading" else "p"
                 yield f'<{name} dir="auto">{_inline(one)}</{name}>'
-
-
-def _value(item: Block) -> str:
-    return f' value="{int(item.number[:-1])}"' if item.number else ""
 
 
 def _inline(block: Block) -> str:

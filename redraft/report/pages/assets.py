@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
@@ -57,6 +59,20 @@ def script(entry: str) -> Inline:
 
     add(entry)
     return Inline("\n".join(_EXPORT.sub("", _IMPORT.sub("", static(name))) for name in order))
+
+
+class Assets(NamedTuple):
+    """The policy, styles and script that a page contains where no server gives them to it."""
+
+    policy: str
+    styles: str
+    script: str
+
+
+def assets(sheets: Sequence[str], entry: str) -> Assets:
+    """The assets of a page that is a file of its own."""
+    css, js = styles(*sheets), script(entry)
+    return Assets(policy(styles=css, script=js), css.text, js.text)
 
 
 def policy(*, styles: Inline, script: Inline) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -21,10 +21,10 @@ from redraft.report.dossier.comparison.contents import (
     ScoreDifference,
     Standing,
 )
-from redraft.report.dossier.comparison.pairs import SEEN, SHARE
+from redraft.report.dossier.comparison.pairs import SHARE, signed
 from redraft.report.dossier.contents import PlaceEntry
-from redraft.report.pages.assets import policy, script, styles, template
-from redraft.report.pages.dossier import Assets, in_language
+from redraft.report.pages.assets import assets, template
+from redraft.report.pages.dossier import in_language
 from redraft.report.pages.formatting import HtmlTable, capitalized, cell, many, score, spaced
 from redraft.report.plots.curves import Curve, Densities
 from redraft.report.plots.figure import figure
@@ -97,11 +97,6 @@ def _score(beside: RunsBeside, contestant: ComparedRuns, metric: str) -> str:
 def between(interval: Range | None) -> str:
     """An interval behind its figure."""
     return "" if interval is None else f" [{interval.low:.2f} to {interval.high:.2f}]".replace("-", "−")
-
-
-def signed(value: float) -> str:
-    """A difference with its sign."""
-    return "0" if abs(value) < SEEN else f"{value:+.3f}".replace("-", "−")
 
 
 class SignedDifference(NamedTuple):
@@ -190,7 +185,7 @@ def by_fifth(beside: RunsBeside) -> tuple[Fifths, ...]:
     for first, second, measure in dict.fromkeys((one.first, one.second, one.measure) for one in beside.fifths):
         rows = tuple(
             (
-                f"{20 * (one.fifth - 1)} to {20 * one.fifth} %",
+                _fifth(one),
                 *one.values,
                 f"{signed(one.difference)}{between(one.interval)}",
                 many(one.pairs, "summary" if one.over == "summaries" else one.over[:-1]),
@@ -239,13 +234,7 @@ def _of_scores(beside: RunsBeside) -> Iterator[Plot]:
     drawn = [one for one in beside.differences if one.interval is not None]
     for first, second in list(dict.fromkeys((one.first, one.second) for one in drawn))[:_MOST_PAIRS]:
         rows = [
-            PlottedDifference(
-                spaced(one.metric),
-                one.difference,
-                one.interval.low if one.interval else None,
-                one.interval.high if one.interval else None,
-                one.pairs,
-            )
+            PlottedDifference(spaced(one.metric), one.difference, *_ends(one.interval), one.pairs)
             for one in drawn
             if (one.first, one.second) == (first, second)
         ]
@@ -264,13 +253,7 @@ def _of_costs(beside: RunsBeside) -> Iterator[Plot]:
         return
     for metric in metrics(beside):
         told = [
-            Priced(
-                _named(one),
-                _cost(one, priced=priced),
-                found.mean,
-                found.interval.low if found.interval else None,
-                found.interval.high if found.interval else None,
-            )
+            Priced(_named(one), _cost(one, priced=priced), found.mean, *_ends(found.interval))
             for one in beside.contestants
             for found in one.scores
             if found.metric == metric
@@ -300,15 +283,20 @@ def _fifths(beside: RunsBeside) -> Iterator[Plot]:
     keys = list(dict.fromkeys((one.first, one.second, one.measure) for one in beside.fifths))
     for first, second, measure in keys[: 2 * _MOST_PAIRS]:
         rows = [
-            _fifth(one) for one in beside.fifths if (one.first, one.second, one.measure) == (first, second, measure)
+            PlottedDifference(_fifth(one), one.difference, *_ends(one.interval), one.pairs)
+            for one in beside.fifths
+            if (one.first, one.second, one.measure) == (first, second, measure)
         ]
         title = f"{capitalized(measure_said(measure))}, {first} minus {second}"
         yield Differences(rows, names[first], names[second], "share" if measure == "share" else "score", title)
 
 
-def _fifth(one: FifthDifference) -> PlottedDifference:
-    low, high = (one.interval.low, one.interval.high) if one.interval else (None, None)
-    return PlottedDifference(f"{20 * (one.fifth - 1)} to {20 * one.fifth} %", one.difference, low, high, one.pairs)
+def _fifth(one: FifthDifference) -> str:
+    return f"{20 * (one.fifth - 1)} to {20 * one.fifth} %"
+
+
+def _ends(interval: Range | None) -> tuple[float | None, float | None]:
+    return (interval.low, interval.high) if interval else (None, None)
 
 
 STYLES = ("plots.css", "base.css", "comparison.css")
@@ -322,11 +310,9 @@ _GROUPS: dict[Standing, str] = {
 }
 
 
-def comparison_page(beside: RunsBeside, *, alone: bool = True) -> str:
-    """The page. One that stands `alone` has its styles and its script within it; another has them from a server."""
-    css, js = styles(*STYLES), script(SCRIPT)
-    assets = Assets(policy(styles=css, script=js), css.text, js.text) if alone else None
-    return template("comparison.html").render(**view(beside), assets=assets)
+def comparison_page(beside: RunsBeside) -> str:
+    """The page as a file of its own, with its styles and its script within it."""
+    return template("comparison.html").render(**view(beside), assets=assets(STYLES, SCRIPT))
 
 
 def view(beside: RunsBeside) -> dict[str, Any]:
@@ -388,12 +374,9 @@ class ShownDocument(NamedTuple):
 
 def _documents(beside: RunsBeside, runs: dict[str, RunBeside]) -> Iterator[ShownDocument]:
     for one in beside.documents:
-        groups = tuple((name, title, _standing(one.items, name)) for name, title in _GROUPS.items())
+        of_standing = {name: tuple(item for item in one.items if item.standing == name) for name in _GROUPS}
+        groups = tuple((name, title, of_standing[name]) for name, title in _GROUPS.items())
         yield ShownDocument(one, tuple(runs[name] for name in one.runs), tuple(group for group in groups if group[2]))
-
-
-def _standing(items: Sequence[ItemBeside], name: Standing) -> tuple[ItemBeside, ...]:
-    return tuple(item for item in items if item.standing == name)
 
 
 def _line(beside: RunsBeside) -> str:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from redraft.domain import STOPS
-from redraft.report.dossier.contents import Dossier, JudgedItem, PieceEntry, Positions, RoundEntry, SentenceEntry
-from redraft.report.pages.assets import policy, script, styles, template
+from redraft.report.dossier.contents import Dossier, JudgedItem, PieceEntry, Positions
+from redraft.report.pages.assets import assets, template
 from redraft.report.pages.formatting import calls_by_prompt, facts_by_level, many, packed, page_data, spaced
 from redraft.report.plots.curves import Curve, Densities
 from redraft.report.plots.figure import figure
@@ -66,12 +66,9 @@ def _of_rounds(dossier: Dossier) -> Iterator[Plot]:
         return
     goals = {one.metric: one.goal for one in dossier.scores}
     names = list(dict.fromkeys(name for one in dossier.rounds for name in one.scores))
-    metrics = [Metric(spaced(name), _scores(dossier.rounds, name), goals.get(name)) for name in names]
+    scores = {name: [one.scores.get(name) for one in dossier.rounds] for name in names}
+    metrics = [Metric(spaced(name), scores[name], goals.get(name)) for name in names]
     yield RoundScores(metrics, [one.taken is not False for one in dossier.rounds])
-
-
-def _scores(rounds: Sequence[RoundEntry], metric: str) -> list[float | None]:
-    return [one.scores.get(metric) for one in rounds]
 
 
 def _of_places(dossier: Dossier) -> Iterator[Plot]:
@@ -128,25 +125,16 @@ MARK = Markup('<meta name="redraft-run"')
 """So begins what a page that stands alone says of itself, before all else."""
 
 
-class Assets(NamedTuple):
-    """What a page has within it that a server would give it otherwise."""
-
-    policy: str
-    styles: str
-    script: str
-
-
 def mark_of(run: str, updated: str) -> Markup:
     """Which run a page shows, and as it stood when: for whoever asks whether the page is still true."""
     return MARK + Markup(' content="{} {}">').format(run, updated)
 
 
-def dossier_page(dossier: Dossier, *, alone: bool = True) -> str:
-    """The page. One that stands `alone` has its styles and its script within it; another has them from a server."""
-    css, js = styles(*STYLES), script(SCRIPT)
-    assets = Assets(policy(styles=css, script=js), css.text, js.text) if alone else None
+def dossier_page(dossier: Dossier) -> str:
+    """The page as a file of its own, with its styles and its script within it."""
+    shown, data = view(dossier), packed(page_data(dossier))
     mark = mark_of(dossier.run.id, dossier.run.updated)
-    return template("dossier.html").render(**view(dossier), assets=assets, mark=mark, data=packed(page_data(dossier)))
+    return template("dossier.html").render(**shown, assets=assets(STYLES, SCRIPT), mark=mark, data=data)
 
 
 def view(dossier: Dossier) -> dict[str, Any]:
@@ -221,14 +209,11 @@ def _paragraphs(dossier: Dossier) -> Iterator[list[_Shown]]:
         if made and "\n\n" in text[end : one.start]:
             yield made
             made = []
-        made.append(_shown(one, text))
+        shown = clean(text[one.start : one.end]).strip()
+        made.append(_Shown(one.number, shown, one.sources, one.findings, one.invented))
         end = one.end
     if made:
         yield made
-
-
-def _shown(one: SentenceEntry, text: str) -> _Shown:
-    return _Shown(one.number, clean(text[one.start : one.end]).strip(), one.sources, one.findings, one.invented)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,11 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from redraft.report.pages.assets import policy, script, styles, template
-from redraft.report.pages.dossier import Assets
+from redraft.report.pages.assets import assets, template
 from redraft.report.pages.formatting import many
 from redraft.report.plots.figure import figure
 from redraft.report.plots.picture import Plot
-from redraft.report.tables import Cell, Table
+from redraft.report.tables import Table
 from redraft.report.tables import figure as number
 from redraft.text.cleaning import one_line
 
@@ -92,14 +91,12 @@ class ReportSection(NamedTuple):
 
 def report_page(results: Sequence[Results]) -> str:
     """The page, with its styles, its script and its data within it."""
-    css, js = styles(*STYLES), script(SCRIPT)
-    assets = Assets(policy(styles=css, script=js), css.text, js.text)
     found = sections(results)
     pictures = sum(len(panel.figures) for section in found for line in section.lines for panel in line.panels)
     tables = sum(len(one.tables) for one in results)
     return template("report.html").render(
         sections=found,
-        assets=assets,
+        assets=assets(STYLES, SCRIPT),
         title=", ".join(section.title for section in found),
         line=f"{many(len(results), 'set')} of results, {many(tables, 'table')}, {many(pictures, 'picture')}",
     )
@@ -141,7 +138,7 @@ def _panel(anchor: str, one: Set, shown: ShownTable) -> ReportPanel:
         one.letter,
         table,
         tuple(bool(rows) and not any(isinstance(row[at], str) for row in rows) for at in range(len(table.columns))),
-        tuple(tuple(map(_said, row)) for row in rows),
+        tuple(tuple(cell if isinstance(cell, str) else number(cell) for cell in row) for row in rows),
         said,
         tuple(_figures(anchor, shown.pictures)),
         shown.undrawn,
@@ -155,10 +152,6 @@ def _figures(anchor: str, plots: Sequence[Plot]) -> Iterator[Markup]:
     for at, plot in enumerate(plots):
         # What a picture says of others it escapes itself.
         yield Markup(figure(plot, f"{anchor}-p{at}"))  # noqa: S704
-
-
-def _said(cell: Cell) -> str:
-    return cell if isinstance(cell, str) else number(cell)
 
 
 def _file_name(name: str) -> str:

@@ -106,7 +106,7 @@ def spaced(wanted: Sequence[float], least: float, low: float, high: float) -> li
 
 MOST = 60
 """More rows are no picture any more; the table has them all."""
-_NAMES = 0.34
+_NAMES, _STEP = 0.34, 28.0
 _REACH = 12.0
 
 
@@ -146,19 +146,19 @@ class LabelRows:
         return self.top + self.step * self.count + 4
 
 
-def rows(canvas: Canvas, top: float, names: Sequence[str], *, step: float = 28, aside: float = 0) -> LabelRows:
+def rows(canvas: Canvas, top: float, names: Sequence[str], *, aside: float = 0) -> LabelRows:
     """Room for a row for each name, with so much kept free for words on the right, and the names written."""
     edge, brief = canvas.width - MARGIN - aside, apart(names)
     if canvas.narrow:
         edge = canvas.width - MARGIN - 4
-        made = LabelRows(MARGIN + 4, edge, top, step + 16, len(names), above=True)
+        made = LabelRows(MARGIN + 4, edge, top, _STEP + 16, len(names), above=True)
         for at, name in enumerate(names):
             canvas.text(
                 MARGIN, made.aside(at), name, size=NORMAL, room=canvas.width - 2 * MARGIN - aside, brief=brief[name]
             )
         return made
     room = min(canvas.width * _NAMES, max((text_width(name, NORMAL) for name in names), default=0))
-    made = LabelRows(MARGIN + room + 10, edge, top, step, len(names), above=False)
+    made = LabelRows(MARGIN + room + 10, edge, top, _STEP, len(names), above=False)
     for at, name in enumerate(names):
         canvas.text(
             made.left - 10, made.middle(at) + 4.5, name, size=NORMAL, anchor="end", room=room + 0.01, brief=brief[name]

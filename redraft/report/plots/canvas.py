@@ -134,7 +134,6 @@ class Canvas:
         hollow: bool = False,
         tip: str = "",
         radius: float = RADIUS,
-        into: Element | None = None,
     ) -> None:
         """A mark of a series; a hollow one shows the paper."""
         fill = "plot-paper" if hollow else f"plot-f{look.colour}"
@@ -143,9 +142,9 @@ class Canvas:
         if hollow:
             attributes["fill"] = "none"
         if look.marker == "circle":
-            made = self.add("circle", into, **attributes, cx=at[0], cy=at[1], r=radius)
+            made = self.add("circle", **attributes, cx=at[0], cy=at[1], r=radius)
         else:
-            made = self.add("path", into, **attributes, d=path(corners(look.marker, *at, radius), closed=True))
+            made = self.add("path", **attributes, d=path(corners(look.marker, *at, radius), closed=True))
         _say(made, tip)
 
     def box(
@@ -156,12 +155,9 @@ class Canvas:
         look: SeriesStyle,
         hatch: Hatch | None = None,
         tip: str = "",
-        into: Element | None = None,
     ) -> None:
         """A bar of a series, filled or hatched as the series is, with an outline that shows where it ends."""
-        made = self.add(
-            "rect", into, class_=f"plot-s{look.colour}", x=corner[0], y=corner[1], width=size[0], height=size[1]
-        )
+        made = self.add("rect", class_=f"plot-s{look.colour}", x=corner[0], y=corner[1], width=size[0], height=size[1])
         self.fill(made, look, look.hatch if hatch is None else hatch)
         made.set("stroke", "currentColor")
         _say(made, tip)
@@ -198,10 +194,10 @@ class Canvas:
         svg.extend([self._defs, self._body] if len(self._defs) else [self._body])
         return Picture(self.title, caption, alt, tostring(svg, encoding="unicode"), self._data)
 
-    def nothing(self, top: float, why: str = "There is nothing to show yet.") -> float:
-        """A line that says so where there is nothing, and the height of such a picture."""
-        self.text(self.width / 2, top + 40, why, size=NORMAL, anchor="middle", ink="muted", room=self.width - 20)
-        return top + 70
+    def nothing(self, top: float, told: str, shown: str = "There is nothing to show yet.") -> Picture:
+        """The picture of nothing: one line, which need not be what its caption tells."""
+        self.text(self.width / 2, top + 40, shown, size=NORMAL, anchor="middle", ink="muted", room=self.width - 20)
+        return self.picture(top + 70, told, told)
 
     def _pattern(self, colour: int, hatch: Hatch) -> str:
         name = f"{self.prefix}-{hatch}{colour}"

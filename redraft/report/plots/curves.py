@@ -113,7 +113,7 @@ class Trends:
         readings = [one.known() for trend in self.trends for one in trend.readings]
         values = [value for one in readings for value in (one.value, one.low, one.high) if value is not None]
         if not values:
-            return canvas.picture(canvas.nothing(top), "Nothing was measured.", "Nothing was measured.")
+            return canvas.nothing(top, "Nothing was measured.")
         top = legend(canvas, top, [line_entry(trend.name, series(at)) for at, trend in enumerate(self.trends)])
         steps = [at for one in readings if (at := finite(one.at)) is not None]
         # Between two rounds there is none.
@@ -141,11 +141,8 @@ class Trends:
 
     def _data(self) -> Data:
         columns = ("series", self.x_name, self.y_name, "from", "to")
-        return data(columns, ([trend.name, *_cells(one.known())] for trend in self.trends for one in trend.readings))
-
-
-def _cells(one: CurvePoint) -> list[Number]:
-    return [finite(one.at), one.value, one.low, one.high]
+        known = ((trend.name, one.known()) for trend in self.trends for one in trend.readings)
+        return data(columns, ([name, finite(one.at), one.value, one.low, one.high] for name, one in known))
 
 
 _HEIGHT_OF_DENSITIES = 230
@@ -185,7 +182,7 @@ class Densities:
         heights = [height for curve in every for height in map(finite, curve.heights) if height is not None]
         if not heights:
             told = "No sentence was traced to a place in the document."
-            return canvas.picture(canvas.nothing(top), told, told)
+            return canvas.nothing(top, told)
         entries = [line_entry(curve.name, series(at)) for at, curve in enumerate(self.curves)]
         if self.reference:
             entries.append(rule_entry(self.reference.name, "", f"s{_REFERENCE.colour}"))

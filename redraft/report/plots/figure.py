@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import groupby
 from typing import NamedTuple
 
 from redraft.report.plots.axes import Bands, Linear
 from redraft.report.plots.canvas import MARGIN, NORMAL, SMALL, Canvas, text_width
 from redraft.report.plots.picture import (
-    GOAL,
     NARROW,
     WIDE,
     Cell,
@@ -24,7 +22,6 @@ from redraft.report.plots.picture import (
     data,
     finite,
     isolated,
-    series,
     shown,
 )
 
@@ -78,7 +75,7 @@ class Grids:
         top = canvas.heading()
         values = [value for grid in self.grids for row in grid.values for value in map(finite, row)]
         if not any(value is not None for value in values) or not self.rows or not self.columns:
-            return canvas.picture(canvas.nothing(top), "Nothing was measured.", "Nothing was measured.")
+            return canvas.nothing(top, "Nothing was measured.")
         shades = Linear.over([0, *values]).drawn(0, _DARKEST)
         canvas.text(MARGIN, top + SMALL, self.measure, ink="muted", room=canvas.width - 2 * MARGIN)
         top += SMALL + 6
@@ -189,44 +186,3 @@ def _cell_of_figure(cell: Cell) -> str:
         return f"<td>{escape(cell)}</td>"
     words = f"{cell:,}" if isinstance(cell, int) else shown(cell)
     return f'<td class="plot-number">{words}</td>'
-
-
-_HEIGHT = 28.0
-_EDGE = 5.0
-IN_A_ROW = PictureStyle(110)
-"""For a row of a list."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sparkline:
-    """The values of one thing in their order, the last of them marked, and a goal."""
-
-    name: str
-    values: Sequence[Number]
-    goal: Number = None
-
-    def picture(self, look: PictureStyle = IN_A_ROW) -> Picture:
-        """The line, without axes: its numbers stand beside it or in its words."""
-        table = data(("step", self.name), ([at, value] for at, value in enumerate(self.values)))
-        canvas = Canvas("sparkline", self.name, look, table)
-        values, goal = [finite(value) for value in self.values], finite(self.goal)
-        known = [value for value in values if value is not None]
-        told = f"{isolated(self.name)}: {', '.join(map(shown, values)) or 'no values'}."
-        if goal is not None:
-            told += f" Goal {shown(goal)}."
-        if not known:
-            canvas.text(canvas.width / 2, _HEIGHT / 2 + 4, "–", anchor="middle", ink="muted")
-            return canvas.picture(_HEIGHT, told, told)
-        y = Linear.over([*known, goal]).drawn(_HEIGHT - _EDGE, _EDGE)
-        x = Linear(0, max(1, len(values) - 1), 1, _EDGE, canvas.width - _EDGE)
-        if goal is not None:
-            canvas.line((_EDGE, y.place(goal)), (canvas.width - _EDGE, y.place(goal)), "rule", dash=GOAL)
-        points = [None if value is None else (x.place(at), y.place(value)) for at, value in enumerate(values)]
-        for there, stretch in groupby(points, key=lambda point: point is not None):
-            if there:
-                line = [point for point in stretch if point is not None]
-                # One value between two holes is a line too, if a short one.
-                canvas.curve(line if len(line) > 1 else [*line, (line[0][0] + 1, line[0][1])], "s1", thick=1.8)
-        last = max(at for at, value in enumerate(values) if value is not None)
-        canvas.marker(series(0), (x.place(last), y.place(values[last] or 0.0)), radius=3)
-        return canvas.picture(_HEIGHT, told, told)

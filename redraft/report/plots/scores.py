@@ -88,7 +88,7 @@ class Differences:
         canvas = Canvas("differences", self.title, look, self._data())
         top = canvas.heading()
         if not self.differences:
-            return canvas.picture(canvas.nothing(top), "Nothing was compared.", "Nothing was compared.")
+            return canvas.nothing(top, "Nothing was compared.")
         entries = [
             marker_entry("the interval leaves out zero", _LOOK),
             marker_entry("it has zero in it, or there is none", _LOOK, hollow=True),
@@ -176,7 +176,7 @@ class RoundScores:
         top = canvas.heading()
         known = [score for metric in self.metrics for score in map(finite, metric.scores) if score is not None]
         if not known:
-            return canvas.picture(canvas.nothing(top), "No round has a score.", "No round has a score.")
+            return canvas.nothing(top, "No round has a score.")
         top = legend(canvas, top, self._entries())
         goals = [goal for metric in self.metrics if (goal := finite(metric.goal)) is not None]
         names = ("draft", *(str(at) for at in range(1, len(self.taken))))
@@ -312,7 +312,7 @@ class ScoreAgainstCost:
         drawn = [one for one in self.contestants if finite(one.cost) is not None and finite(one.score) is not None]
         if not drawn:
             told = "No contestant has both a cost and a score."
-            return canvas.picture(canvas.nothing(top, told), told, told)
+            return canvas.nothing(top, told, told)
         x, said = _cost_scale(drawn)
         y = Linear.of_scores(value for one in drawn for value in (one.score, one.low, one.high))
         made = frame(canvas, top, _HEIGHT_OF_COSTS, x, y, x_name=self.cost + said, y_name=self.score)

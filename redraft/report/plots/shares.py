@@ -74,7 +74,7 @@ class Shares:
         canvas = Canvas("shares", self.title, look, table)
         top = canvas.heading()
         if not self.splits or not self.parts:
-            return canvas.picture(canvas.nothing(top), "No shares are known.", "No shares are known.")
+            return canvas.nothing(top, "No shares are known.")
         entries = [box_entry(part, series(at)) for at, part in enumerate(self.parts)]
         rule = [rule_entry("even spread", GOAL)] if self.even else []
         top = legend(canvas, top, [*entries, *rule]) + 6
@@ -180,7 +180,7 @@ class Parts:
         canvas = Canvas("parts", self.title, look, self._data())
         top = canvas.heading()
         if not self.parts:
-            return canvas.picture(canvas.nothing(top), "There are no parts.", "There are no parts.")
+            return canvas.nothing(top, "There are no parts.")
         drawn = self.parts[:MOST]
         top = legend(canvas, top, self._entries()) + 6
         made = rows(

@@ -107,7 +107,7 @@ class Waterfall:
         canvas = Canvas("waterfall", self.title, look, _data(rows))
         top = canvas.heading()
         if not calls:
-            return canvas.picture(canvas.nothing(top, "No call was made."), "No call was made.", "No call was made.")
+            return canvas.nothing(top, "No call was made.", "No call was made.")
         top = legend(canvas, top, _entries(kinds)) + 6
         left = MARGIN + min(canvas.width * _NAMES, max(text_width(row.name) for row in rows)) + 8
         right = canvas.width - MARGIN - 18

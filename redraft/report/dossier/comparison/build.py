@@ -160,18 +160,15 @@ def _score(group: RunGroup, metric: str, documents: Sequence[str]) -> Contestant
 
 def _run(name: str, group: RunGroup, side: Side) -> RunBeside:
     run, draft = side.run, side.result.draft
-    return RunBeside(
+    return RunBeside.of(
+        run,
         name=name,
         run=run.id,
-        kind=run.kind,
         status=side.result.status,
-        document=run.document,
         contestant=group.letter,
         model=one_line(scrubbed(run.settings.model)),
         judges=tuple(one_line(scrubbed(judge)) for judge in side.result.judges) if run.judging else (),
         strategy=one_line(run.settings.strategy),
-        version=run.version,
-        created=run.created,
         words=draft.words if draft else 0,
         used=side.used,
         summary=draft.text if draft else "",
