@@ -11,7 +11,7 @@ import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from pydantic import PlainSerializer
@@ -20,7 +20,7 @@ from pydantic_core import to_jsonable_python
 
 from redraft.domain import DEFERRED, Document, Parent, Span
 from redraft.errors import RunError
-from redraft.report.history.quotes import absent_in, quotes_of
+from redraft.report.history.quotes import By, absent_in, quotes_of
 from redraft.report.history.results import document_read
 from redraft.report.history.trace import GIVEN_SAID, Family, Member
 from redraft.store.documents import Ancestry
@@ -86,8 +86,6 @@ NEAR = 250
 Said = Mapping[tuple[str, int], Traced]
 """What somebody has said of sentences: by the key of their text's links, and by which of its sentences each is."""
 NOTHING_SAID: Said = {}
-By = Literal["judge", "words"]
-"""Who says where a sentence stands in the document: a judge, who has quoted it, or the words that both have."""
 DRIFTS: dict[Drift, str] = {
     "elsewhere": "the document says so at another place than the texts in between have it from",
     "nowhere": "the texts in between have it from a place of the document that does not say so",
