@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template, select_autoescape
 
 from redraft.report.pages.formatting import FILTERS
 from redraft.report.plots.picture import STYLES
@@ -97,7 +97,7 @@ def template(name: str) -> Template:
 def _environment() -> Environment:
     made = Environment(
         loader=PackageLoader("redraft.report.pages", "templates"),
-        autoescape=True,
+        autoescape=select_autoescape(disabled_extensions=("md",), default=True),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

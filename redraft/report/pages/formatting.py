@@ -19,7 +19,9 @@ from redraft.report.dossier.contents import (
     SourceEntry,
 )
 from redraft.report.history.lineage import came_up
+from redraft.report.tables import unmarked
 from redraft.text.cleaning import clean, one_line
+from redraft.text.places import on_pages
 
 _QUOTE, _OPENING = 320, 70
 _HALF = 0.5
@@ -158,6 +160,8 @@ FILTERS: dict[str, Callable[..., str]] = {
         certainty,
         sentence_label,
         came_up,
+        on_pages,
+        unmarked,
     )
 }
 
