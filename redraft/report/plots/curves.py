@@ -17,6 +17,7 @@ from redraft.report.plots.picture import (
     PictureStyle,
     SeriesStyle,
     data,
+    ends,
     finite,
     interval,
     isolated,
@@ -38,9 +39,7 @@ class CurvePoint(NamedTuple):
         """The same, with None for whatever cannot be drawn; half an interval is none."""
         if finite(self.at) is None:
             return CurvePoint(self.at, None)
-        low, high = finite(self.low), finite(self.high)
-        both = low is not None and high is not None
-        return CurvePoint(self.at, finite(self.value), low if both else None, high if both else None)
+        return CurvePoint(self.at, finite(self.value), *(ends(self.low, self.high) or (None, None)))
 
 
 def draw(
@@ -67,8 +66,8 @@ def _band(canvas: Canvas, made: Frame, look: SeriesStyle, stretch: Sequence[Curv
     if len(stretch) == 1:
         canvas.curve([*high, *low], f"s{look.colour}", thick=1.3)
         return
-    shape = canvas.add("path", class_=f"plot-f{look.colour}", d=path([*high, *reversed(low)], closed=True))
-    shape.set("fill-opacity", "0.16")
+    outline = path([*high, *reversed(low)], closed=True)
+    canvas.add("path", class_=f"plot-f{look.colour}", d=outline, fill_opacity="0.16")
     for edge in (high, low):
         canvas.curve(edge, f"s{look.colour}", dash=look.dash, thick=0.8)
 

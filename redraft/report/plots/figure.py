@@ -146,14 +146,13 @@ class Grids:
 
 def _cell(canvas: Canvas, corner: tuple[float, float], width: float, value: Number, shades: Linear) -> None:
     (x, y), height = corner, _ROW - 2
+    box = {"x": x, "y": y, "width": width, "height": height}
     if value is not None:
-        box = canvas.add("rect", class_="plot-f1", x=x, y=y, width=width, height=height)
-        box.set("fill-opacity", f"{max(0.0, shades.place(value)):.2f}")
-    edge = canvas.add("rect", class_="plot-axis", fill="none", x=x, y=y, width=width, height=height)
-    edge.set("stroke", "currentColor")
-    edge.set("stroke-width", "0.8")
-    if value is None:
-        edge.set("stroke-dasharray", "3 3")
+        canvas.add("rect", class_="plot-f1", **box, fill_opacity=f"{max(0.0, shades.place(value)):.2f}")
+    dash = "3 3" if value is None else ""
+    canvas.add(
+        "rect", class_="plot-axis", fill="none", **box, stroke="currentColor", stroke_width=0.8, stroke_dasharray=dash
+    )
     canvas.text(x + width / 2, y + height / 2 + 4.5, _digits(value), anchor="middle", room=width - 2)
 
 

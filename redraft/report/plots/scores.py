@@ -45,6 +45,7 @@ from redraft.report.plots.picture import (
     apart,
     count,
     data,
+    ends,
     finite,
     interval,
     isolated,
@@ -69,8 +70,8 @@ class PlottedDifference:
     @property
     def clear(self) -> bool:
         """Whether its interval leaves out that there is no difference."""
-        low, high = finite(self.low), finite(self.high)
-        return low is not None and high is not None and (low > 0 or high < 0)
+        known = ends(self.low, self.high)
+        return known is not None and (known[0] > 0 or known[1] < 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +108,8 @@ class Differences:
                 whisker(canvas, x, made.middle(at), one.low, one.high, f"s{_LOOK.colour}")
                 mark = (x.place(value), made.middle(at))
                 canvas.marker(_LOOK, mark, hollow=not one.clear, tip=f"{isolated(one.name)}: {told}")
-        level_axis(canvas, x, made.bottom, f"difference in {self.measure}", left=made.left, right=made.right)
-        end = left_out(canvas, made.bottom + 2 * SMALL + 24, len(self.differences) - len(drawn))
+        end = level_axis(canvas, x, made.bottom, f"difference in {self.measure}", left=made.left, right=made.right)
+        end = left_out(canvas, end, len(self.differences) - len(drawn))
         caption = (
             "Each mark is the mean of paired differences, and its whiskers the interval. A filled mark is a difference "
             "whose interval leaves out zero; one without whiskers has no interval."
@@ -142,8 +143,8 @@ class Differences:
 
 
 def _words(one: PlottedDifference) -> str:
-    low, high = finite(one.low), finite(one.high)
-    span = "" if low is None or high is None else f" [{signed(low)}, {signed(high)}]"
+    known = ends(one.low, one.high)
+    span = "" if known is None else f" [{signed(known[0])}, {signed(known[1])}]"
     return f"{signed(one.value)}{span}"
 
 
@@ -355,12 +356,10 @@ def _cost_scale(drawn: Sequence[CostPoint]) -> tuple[Linear | Log, str]:
 def _lines(made: Frame, one: CostPoint, at: Point) -> list[Box]:
     """The intervals of a mark as room that is taken."""
     found = []
-    low, high = finite(one.low), finite(one.high)
-    if low is not None and high is not None:
-        found.append(Box(at[0] - 2, made.y.place(high), at[0] + 2, made.y.place(low)))
-    low, high = finite(one.cost_low), finite(one.cost_high)
-    if low is not None and high is not None:
-        found.append(Box(made.x.place(low), at[1] - 2, made.x.place(high), at[1] + 2))
+    if known := ends(one.low, one.high):
+        found.append(Box(at[0] - 2, made.y.place(known[1]), at[0] + 2, made.y.place(known[0])))
+    if known := ends(one.cost_low, one.cost_high):
+        found.append(Box(made.x.place(known[0]), at[1] - 2, made.x.place(known[1]), at[1] + 2))
     return found
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from redraft.report.plots.axes import MOST, LabelRows, Linear, left_out, level_axis, rows, whisker
 from redraft.report.plots.canvas import (
     MARGIN,
-    SMALL,
     Canvas,
     LegendEntry,
     box_entry,
@@ -87,8 +86,8 @@ class Shares:
             made.cross(canvas, x.place(100 * border / len(self.parts)), "rule", dash=GOAL, thick=1.3)
         for at, split in enumerate(drawn):
             self._numbers(canvas, made.middle(at), x, split)
-        level_axis(canvas, x, made.bottom, self.measure, left=made.left, right=made.right)
-        end = left_out(canvas, made.bottom + 2 * SMALL + 24, len(self.splits) - len(drawn))
+        end = level_axis(canvas, x, made.bottom, self.measure, left=made.left, right=made.right)
+        end = left_out(canvas, end, len(self.splits) - len(drawn))
         borders = " The dashed lines are where the parts of an even spread would end." if self.even else ""
         caption = self.about + borders
         return canvas.picture(end, caption, " ".join(map(self._told, drawn)))
@@ -192,8 +191,8 @@ class Parts:
             made.cross(canvas, x.place(tick), "grid")
         for at, part in enumerate(drawn):
             _bar(canvas, made, x, at, part)
-        level_axis(canvas, x, made.bottom, self.measure, left=made.left, right=made.right)
-        end = left_out(canvas, made.bottom + 2 * SMALL + 24, len(self.parts) - len(drawn))
+        end = level_axis(canvas, x, made.bottom, self.measure, left=made.left, right=made.right)
+        end = left_out(canvas, end, len(self.parts) - len(drawn))
         caption = (
             "The mark is the score of what was judged, and its whiskers the interval. The filled bar is what counts "
             "of all items; the hatched part was not judged and might count or not. On the right stands how many "
