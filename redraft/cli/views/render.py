@@ -17,6 +17,8 @@ from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, JudgeConfi
 from redraft.text.cleaning import one_line
 from redraft.text.columns import columns, padded
 from redraft.text.places import starts_of
+from redraft.text.words import count as count
+from redraft.text.words import spaced as spaced
 
 if TYPE_CHECKING:
     from redraft.report.history.certificates import Certificate
@@ -28,18 +30,6 @@ BUILDS = {"pack": "questions", "keyfacts": "key facts"}
 # Runs that come to something else than a summary, and to what.
 OTHERWISE = {**BUILDS, "compare": "verdict"}
 _GO_ON = {"killed": "it was killed", "interrupted": "it was interrupted", "waiting": "it waits for your answer"}
-
-
-def count(number: int, what: str) -> str:
-    """A number of things: 1 summary, 2 summaries."""
-    if number == 1:
-        return f"1 {what}"
-    return f"{number:,} {what[:-1]}ies" if what.endswith("y") else f"{number:,} {what}s"
-
-
-def spaced(name: str) -> str:
-    """A name for programs as people read it: out of article."""
-    return one_line(name).replace("_", " ")
 
 
 def echo_json(content: object) -> None:

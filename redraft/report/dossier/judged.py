@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
-from redraft.domain import Evaluation, KeyFact, KeyFacts, Pack, Parent, Span, Tree
+from redraft.domain import Evaluation, KeyFact, KeyFacts, Pack, Parent, Span
 from redraft.report.dossier.contents import (
     CallEntry,
     ChapterEntry,
@@ -18,13 +17,13 @@ from redraft.report.dossier.contents import (
     PromptText,
     Score,
 )
-from redraft.report.history.quotes import yardstick_of
+from redraft.report.history.quotes import Details, listed, span_of, yardstick_of
 from redraft.report.history.results import Result
 from redraft.report.history.trace import piece_said
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line
 
-Details = Mapping[str, Any]
+Evaluations = Mapping[str, Evaluation]
 
 
 def scores(result: Result) -> Iterator[Score]:
@@ -50,20 +49,19 @@ def items(store: Store, result: Result, places: Places) -> Iterator[JudgedItem]:
     told = result.evaluations
     if "coverage" in told:
         key = yardstick_of(result.run, told, "coverage")
-        yield from _questions(store.packs.get(key) if key else None, told["coverage"], places)
+        yield from _questions(store.packs.get(key) if key else None, told, places)
     if "keyfact_recall" in told:
-        yield from _facts(told["keyfact_recall"], _keyfacts(store, result), places)
-    if "consistency" in told:
-        yield from _claims(told["consistency"], places)
+        yield from _facts(_keyfacts(store, result), told, places)
+    yield from _claims(told, places)
 
 
 def trees(store: Store, result: Result, places: Places) -> Iterator[KeyFactTree]:
     """The key facts that the result was judged by, with what it states of them."""
-    told = result.evaluations.get("keyfact_recall")
     known = _keyfacts(store, result)
-    if told is None or known is None:
+    if "keyfact_recall" not in result.evaluations or known is None:
         return
-    stated = {(one["chunk"], one["perspective"], one["id"]): one for one in _listed(told.details, "facts")}
+    facts = listed(result.evaluations, "keyfact_recall", "facts")
+    stated = {(one["chunk"], one["perspective"], one["id"]): one for one in facts}
     for tree in known.trees:
         yield KeyFactTree.of(
             tree,
@@ -72,34 +70,24 @@ def trees(store: Store, result: Result, places: Places) -> Iterator[KeyFactTree]
         )
 
 
-def _listed(details: Details, name: str) -> Sequence[Details]:
-    found = details.get(name)
-    return found if isinstance(found, list) else ()
-
-
 def _keyfacts(store: Store, result: Result) -> KeyFacts | None:
     key = yardstick_of(result.run, result.evaluations, "keyfact_recall")
     return store.keyfacts.get(key) if key else store.keyfacts.latest(result.run.document)
 
 
-def _questions(pack: Pack | None, told: Evaluation, places: Places) -> Iterator[JudgedItem]:
+def _questions(pack: Pack | None, told: Evaluations, places: Places) -> Iterator[JudgedItem]:
     known = {one.id: one for one in pack.questions} if pack else {}
-    for one in _listed(told.details, "questions"):
+    for one in listed(told, "coverage", "questions"):
         question = known.get(one["id"])
         span = question.evidence.span if question else None
         key = f"{pack.id}/{one['id']}" if pack else ""
         yield _item("coverage", one, one["question"], places, span, key=key)
 
 
-def _facts_by_key(known: KeyFacts | None) -> dict[tuple[int, str, int], tuple[Tree, KeyFact]]:
-    if known is None:
-        return {}
-    return {(tree.chunk, tree.perspective, one.id): (tree, one) for tree in known.trees for one in tree.facts}
-
-
-def _facts(told: Evaluation, keyfacts: KeyFacts | None, places: Places) -> Iterator[JudgedItem]:
-    known = _facts_by_key(keyfacts)
-    for one in _listed(told.details, "facts"):
+def _facts(keyfacts: KeyFacts | None, told: Evaluations, places: Places) -> Iterator[JudgedItem]:
+    trees = keyfacts.trees if keyfacts else ()
+    known = {(tree.chunk, tree.perspective, one.id): (tree, one) for tree in trees for one in tree.facts}
+    for one in listed(told, "keyfact_recall", "facts"):
         found = known.get((one["chunk"], one["perspective"], one["id"]))
         key = f"{keyfacts.id}/{one['chunk']}/{one['perspective']}/{one['id']}" if keyfacts else ""
         # A fact without a sentence of its own stands somewhere in its stretch.
@@ -107,11 +95,10 @@ def _facts(told: Evaluation, keyfacts: KeyFacts | None, places: Places) -> Itera
         yield _item("keyfact_recall", one, one["fact"], places, span, kind=one["level"], key=key)
 
 
-def _claims(told: Evaluation, places: Places) -> Iterator[JudgedItem]:
-    for one in _listed(told.details, "claims"):
-        where = one.get("place")
-        span = Span(*where) if isinstance(where, list | tuple) and len(where) == len(Span._fields) else None
-        yield _item("consistency", {**one, "sentences": [one["sentence"]]}, one["question"], places, span)
+def _claims(told: Evaluations, places: Places) -> Iterator[JudgedItem]:
+    for one in listed(told, "consistency", "claims"):
+        claim = {**one, "sentences": [one["sentence"]]}
+        yield _item("consistency", claim, one["question"], places, span_of(one.get("place")))
 
 
 def _item(

@@ -60,11 +60,11 @@ def absent_in(store: Store, draft: str) -> frozenset[str]:
 
 def _quoted(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> Iterator[tuple[int, Span]]:
     for one in _fine(judged, "faithfulness", "sentences"):
-        if span := _span(one.get("place")):
+        if span := span_of(one.get("place")):
             yield int(one["id"]), span
     claims = _fine(judged, "consistency", "claims")
     for one in sorted(claims, key=lambda claim: -int(claim.get("importance") or 0)):
-        if span := _span(one.get("place")):
+        if span := span_of(one.get("place")):
             yield int(one["sentence"]), span
     pack = _pack(store, run, judged)
     evidence = {one.id: one.evidence.span for one in pack.questions} if pack else {}
@@ -76,13 +76,13 @@ def _quoted(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> Iterato
 def held_of(judged: Mapping[str, Evaluation], metric: str, yardstick: str) -> dict[FactKey, StatedFact]:
     """What the judges of a draft say of the questions of a pack, or of key facts, with the id that this has: whether
     it states them. Nothing where it was judged by others."""
-    part, listed, key = _FACTS[metric]
+    part, name, key = _FACTS[metric]
     told = judged.get(metric)
     if told is None or told.details.get(part, yardstick) != yardstick:
         return {}
     return {
-        tuple(one[name] for name in key): StatedFact(verdict == FINE[metric], tuple(one.get("sentences", ())))
-        for one in _listed(judged, metric, listed)
+        tuple(one[field] for field in key): StatedFact(verdict == FINE[metric], tuple(one.get("sentences", ())))
+        for one in listed(judged, metric, name)
         # Without a verdict, or where the judges do not agree, nobody has said.
         if (verdict := one.get("verdict")) == FINE[metric] or verdict in LACKING[metric]
     }
@@ -104,16 +104,18 @@ def _pack(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> Pack | No
         return None
 
 
-def _fine(judged: Mapping[str, Evaluation], metric: str, listed: str) -> Iterator[Details]:
-    return (one for one in _listed(judged, metric, listed) if one.get("verdict") == FINE[metric])
+def _fine(judged: Mapping[str, Evaluation], metric: str, name: str) -> Iterator[Details]:
+    return (one for one in listed(judged, metric, name) if one.get("verdict") == FINE[metric])
 
 
-def _listed(judged: Mapping[str, Evaluation], metric: str, name: str) -> Sequence[Details]:
+def listed(judged: Mapping[str, Evaluation], metric: str, name: str) -> Sequence[Details]:
+    """Return what an evaluation lists under a name, such as the questions that were answered."""
     found = judged[metric].details.get(name) if metric in judged else None
     return found if isinstance(found, list | tuple) else ()
 
 
-def _span(place: object) -> Span | None:
+def span_of(place: object) -> Span | None:
+    """Return the place in the document that an item of an evaluation has; None where it has none."""
     return Span(*place) if isinstance(place, list | tuple) and len(place) == len(Span._fields) else None
 
 

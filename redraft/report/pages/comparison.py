@@ -24,13 +24,14 @@ from redraft.report.dossier.comparison.contents import (
 from redraft.report.dossier.comparison.pairs import SHARE, signed
 from redraft.report.pages.assets import assets, template
 from redraft.report.pages.dossier import in_language
-from redraft.report.pages.formatting import HtmlTable, capitalized, many, score, spaced
+from redraft.report.pages.formatting import HtmlTable, capitalized, score
 from redraft.report.plots.curves import Curve, Densities
 from redraft.report.plots.figure import figure
 from redraft.report.plots.picture import Plot
 from redraft.report.plots.scores import CostPoint as Priced
 from redraft.report.plots.scores import Differences, PlottedDifference, ScoreAgainstCost
 from redraft.report.plots.shares import ShareBar, Shares
+from redraft.text.words import count, spaced
 
 
 def used(beside: RunsBeside) -> HtmlTable:
@@ -44,7 +45,7 @@ def used(beside: RunsBeside) -> HtmlTable:
             (
                 one.letter,
                 one.label,
-                many(len(one.runs), "run") if several else f"{first.run}, {first.created[:10]}",
+                count(len(one.runs), "run") if several else f"{first.run}, {first.created[:10]}",
                 round(one.words),
                 ", ".join(dict.fromkeys(judge for name in one.runs for judge in runs[name].judges)) or "–",
                 money(one.cost_usd),
@@ -84,11 +85,11 @@ def _score(beside: RunsBeside, contestant: ComparedRuns, metric: str) -> str:
     if any(one.self_check for one in scored if one.metric == metric):
         told += f" · {SELF_CHECK}"
     if len(beside.documents) > 1:
-        return f"{told} · {many(found.documents, 'document')}"
+        return f"{told} · {count(found.documents, 'document')}"
     run = next(run for run in beside.runs if run.name == contestant.runs[0])
     one = next(one for one in run.scores if one.metric == metric)
     left = f", {one.unjudged:,} without a verdict" if one.unjudged else ""
-    return f"{told} · {many(one.judged, 'item')}{left}"
+    return f"{told} · {count(one.judged, 'item')}{left}"
 
 
 def between(interval: Range | None) -> str:
@@ -185,7 +186,7 @@ def by_fifth(beside: RunsBeside) -> tuple[Fifths, ...]:
                 _fifth(one),
                 *one.values,
                 f"{signed(one.difference)}{between(one.interval)}",
-                many(one.pairs, "summary" if one.over == "summaries" else one.over[:-1]),
+                count(one.pairs, "summary" if one.over == "summaries" else one.over[:-1]),
             )
             for one in beside.fifths
             if (one.first, one.second, one.measure) == (first, second, measure)
@@ -206,24 +207,13 @@ def measure_said(measure: str) -> str:
 _MOST_PAIRS = 6
 
 
-class ComparisonPictures(NamedTuple):
-    """By part of the page."""
-
-    scores: tuple[Markup, ...]
-    costs: tuple[Markup, ...]
-    places: tuple[Markup, ...]
-
-
-def pictures(beside: RunsBeside) -> ComparisonPictures:
-    """What there is to draw of a comparison."""
-    return ComparisonPictures(
-        _drawn("score", _of_scores(beside)), _drawn("cost", _of_costs(beside)), _drawn("place", _of_places(beside))
-    )
-
-
-def _drawn(prefix: str, plots: Iterator[Plot]) -> tuple[Markup, ...]:
-    # What a picture says of others it escapes itself.
-    return tuple(Markup(figure(plot, f"{prefix}-{at}")) for at, plot in enumerate(plots))  # noqa: S704
+def pictures(beside: RunsBeside) -> dict[str, list[Markup]]:
+    """Return figures by part of the page."""
+    return {
+        "scores": [figure(plot, f"score-{at}") for at, plot in enumerate(_of_scores(beside))],
+        "costs": [figure(plot, f"cost-{at}") for at, plot in enumerate(_of_costs(beside))],
+        "places": [figure(plot, f"place-{at}") for at, plot in enumerate(_of_places(beside))],
+    }
 
 
 def _of_scores(beside: RunsBeside) -> Iterator[Plot]:
@@ -377,7 +367,7 @@ def _documents(beside: RunsBeside, runs: dict[str, RunBeside]) -> Iterator[Shown
 
 
 def _line(beside: RunsBeside) -> str:
-    runs = many(len(beside.runs), "run")
+    runs = count(len(beside.runs), "run")
     if len(beside.documents) > 1:
-        return f"{runs} on {many(len(beside.documents), 'document')}"
-    return f"{runs} on one document of {many(beside.documents[0].words, 'word')}"
+        return f"{runs} on {count(len(beside.documents), 'document')}"
+    return f"{runs} on one document of {count(beside.documents[0].words, 'word')}"

@@ -13,15 +13,16 @@ from markupsafe import Markup
 from redraft.domain import STOPS
 from redraft.report.dossier.contents import Dossier, JudgedItem, PieceEntry, Positions
 from redraft.report.pages.assets import assets, template
-from redraft.report.pages.formatting import calls_by_prompt, facts_by_level, many, packed, page_data, spaced
+from redraft.report.pages.formatting import calls_by_prompt, facts_by_level, packed, page_data
 from redraft.report.plots.curves import Curve, Densities
 from redraft.report.plots.figure import figure
-from redraft.report.plots.picture import NARROW, WIDE, Plot
+from redraft.report.plots.picture import Plot
 from redraft.report.plots.scores import Metric, RoundScores
 from redraft.report.plots.shares import DocumentPart, Parts, ShareBar, Shares
 from redraft.report.plots.waterfall import Waterfall, WaterfallCall
 from redraft.settings import FIGURES
 from redraft.text.cleaning import clean
+from redraft.text.words import count, spaced
 
 _FIFTHS = 5
 # The quantile of the normal distribution for an interval of 95 %.
@@ -33,32 +34,13 @@ _MEASURED = {
 }
 
 
-class DossierPictures(NamedTuple):
-    """Figures as HTML, by part of the page."""
-
-    rounds: tuple[Markup, ...]
-    places: tuple[Markup, ...]
-    calls: tuple[Markup, ...]
-
-
-def pictures(dossier: Dossier) -> DossierPictures:
-    """What there is to draw of a run."""
-    return DossierPictures(
-        tuple(map(_figure, _of_rounds(dossier))),
-        tuple(map(_figure, _of_places(dossier))),
-        tuple(map(_bare, _of_calls(dossier))),
-    )
-
-
-def _figure(plot: Plot) -> Markup:
-    return Markup(figure(plot))  # noqa: S704 - plots escape what they are given
-
-
-def _bare(plot: Plot) -> Markup:
-    """Without the table behind it, which stands on the page as a list."""
-    wide, narrow = plot.picture(WIDE), plot.picture(NARROW)
-    drawn = Markup(f'<figure class="plot">{wide.svg}{narrow.svg}')  # noqa: S704 - plots escape what they are given
-    return drawn + Markup("<figcaption>{}</figcaption></figure>").format(wide.caption)
+def pictures(dossier: Dossier) -> dict[str, list[Markup]]:
+    """Return figures by part of the page. The numbers of calls stand on the page as a list of their own."""
+    return {
+        "rounds": [figure(plot) for plot in _of_rounds(dossier)],
+        "places": [figure(plot) for plot in _of_places(dossier)],
+        "calls": [figure(plot, numbers=False) for plot in _of_calls(dossier)],
+    }
 
 
 def _of_rounds(dossier: Dossier) -> Iterator[Plot]:
@@ -238,7 +220,7 @@ class _Tree:
 
 def _stopped(dossier: Dossier) -> str:
     taken = sum(1 for one in dossier.rounds[1:] if one.taken)
-    parts = [many(len(dossier.rounds) - 1, "revision"), f"{taken or 'none'} of them taken"]
+    parts = [count(len(dossier.rounds) - 1, "revision"), f"{taken or 'none'} of them taken"]
     reason = STOPS.get(dossier.run.stopped)
     parts.append(f"it stopped because {reason}" if reason else f"it is {dossier.run.status}")
     return f"{'; '.join(parts)}." + (f" “{clean(dossier.run.why)}”" if dossier.run.why else "")
@@ -248,15 +230,15 @@ def _usage(dossier: Dossier) -> str:
     used = dossier.run.usage
     cost = "a price that is not known" if used["cost_usd"] is None else f"{used['cost_usd']:.4f} USD"
     parts = [
-        many(used["calls"], "call"),
+        count(used["calls"], "call"),
         f"{used['prompt_tokens']:,} tokens in, {used['completion_tokens']:,} out",
         cost,
         f"{used['seconds']:.0f} s",
     ]
     if used["cached"]:
-        parts.append(f"{many(used['cached'], 'answer')} taken from earlier runs")
+        parts.append(f"{count(used['cached'], 'answer')} taken from earlier runs")
     if used["lost"]:
-        parts.append(f"{many(used['lost'], 'call')} never answered")
+        parts.append(f"{count(used['lost'], 'call')} never answered")
     return f"{', '.join(parts)}."
 
 

@@ -9,9 +9,10 @@ from redraft.report.dossier.comparison.contents import RunsBeside
 from redraft.report.dossier.contents import ChapterEntry, Dossier
 from redraft.report.pages.assets import template
 from redraft.report.pages.comparison import by_fifth, differences, had, scores, used
-from redraft.report.pages.formatting import many, score, spaced
+from redraft.report.pages.formatting import score
 from redraft.settings import FIGURES
 from redraft.text.places import on_pages, place_said
+from redraft.text.words import count, spaced
 
 
 def dossier_markdown(dossier: Dossier) -> str:
@@ -29,7 +30,7 @@ def dossier_markdown(dossier: Dossier) -> str:
 
 
 def _chapter(one: ChapterEntry) -> Iterator[str]:
-    parts = [on_pages(one.pages), many(one.words, "word"), one.status, f"run {one.run}" if one.run else ""]
+    parts = [on_pages(one.pages), count(one.words, "word"), one.status, f"run {one.run}" if one.run else ""]
     yield from filter(None, parts)
     yield from (f"{spaced(metric)} {score(value)}" for metric, value in one.scores.items())
     if one.scores and one.self_check:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
 
+from markupsafe import Markup
+
 from redraft.report.plots.axes import Bands, Linear
 from redraft.report.plots.canvas import MARGIN, NORMAL, SMALL, Canvas, text_width
 from redraft.report.plots.picture import (
@@ -163,13 +165,17 @@ def _digits(value: Number) -> str:
     return f"{value:.2f}".replace("-", "−")
 
 
-def figure(plot: Plot, prefix: str = "") -> str:
-    """The HTML of a plot, for a page that has `STYLES` in its stylesheet. The page's column decides which is seen."""
+def figure(plot: Plot, prefix: str = "", *, numbers: bool = True) -> Markup:
+    """Return the HTML of a plot, with the table of its numbers, for a page that has `STYLES` in its stylesheet.
+
+    The width of the page's column decides which of the two pictures is seen.
+    """
     wide = plot.picture(PictureStyle(WIDE.width, f"{prefix}-wide" if prefix else ""))
     narrow = plot.picture(PictureStyle(NARROW.width, f"{prefix}-narrow" if prefix else ""))
-    return (
+    behind = f'<details class="plot-numbers"><summary>The numbers</summary>{table(wide.data)}</details>'
+    return Markup(  # noqa: S704 - plots escape what they are given
         f'<figure class="plot">{wide.svg}{narrow.svg}<figcaption>{escape(wide.caption)}</figcaption>'
-        f'<details class="plot-numbers"><summary>The numbers</summary>{table(wide.data)}</details></figure>'
+        f"{behind if numbers else ''}</figure>"
     )
 
 

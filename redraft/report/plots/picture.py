@@ -235,11 +235,6 @@ def percent(share: Number) -> str:
     return "< 1 %" if 0 < share < 0.005 else f"{round(share * 100)} %".replace("-", _MINUS)
 
 
-def count(number: int, one: str, many: str = "") -> str:
-    """So many of something, in words: "1 call", "2 calls"."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 def interval(value: Number, low: Number, high: Number) -> str:
     """A value with its interval, as far as they are known."""
     known = ends(low, high)

@@ -43,7 +43,6 @@ from redraft.report.plots.picture import (
     PictureStyle,
     SeriesStyle,
     apart,
-    count,
     data,
     ends,
     finite,
@@ -53,6 +52,7 @@ from redraft.report.plots.picture import (
     shown,
     signed,
 )
+from redraft.text.words import count
 
 _LOOK = SeriesStyle(1, "", "square", "plain")
 

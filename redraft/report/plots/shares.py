@@ -24,7 +24,6 @@ from redraft.report.plots.picture import (
     Picture,
     PictureStyle,
     SeriesStyle,
-    count,
     data,
     finite,
     interval,
@@ -33,6 +32,7 @@ from redraft.report.plots.picture import (
     series,
     shown,
 )
+from redraft.text.words import count
 
 _BAR = 20.0
 

@@ -17,7 +17,6 @@ from redraft.report.plots.picture import (
     Data,
     Picture,
     PictureStyle,
-    count,
     data,
     finite,
     isolated,
@@ -25,6 +24,7 @@ from redraft.report.plots.picture import (
     series,
     written,
 )
+from redraft.text.words import count
 
 _ENDS, _BEGINS, _ENDS_AT_ONCE = range(3)
 

@@ -31,6 +31,7 @@ from redraft.store.store import Store
 from redraft.text.cleaning import one_line, scrubbed
 from redraft.text.languages import primary
 from redraft.text.vectors import Encoder
+from redraft.text.words import spaced
 
 _LIST_RUNS = "`redraft runs` lists them"
 _HOLDS = (
@@ -208,7 +209,7 @@ def _cautions(groups: Sequence[RunGroup], documents: Sequence[str]) -> Iterator[
         yield "With few documents an interval is too narrow: it leaves out the truth more often than it should."
         yield "Several runs of a contestant on one document are draws of the same, and count with their mean."
     else:
-        paired = " and ".join(name.replace("_", " ") for name in ALIGNED)
+        paired = " and ".join(spaced(name) for name in ALIGNED)
         yield (
             f"Differences are paired by item, of {paired}: the others are judged by each summary's own sentences. That "
             "one summary of one document does better says little of the model that wrote it: compare several documents."

@@ -21,6 +21,7 @@ from redraft.report.dossier.comparison.sides import LEAST, Side, interval_of_mea
 from redraft.report.dossier.contents import JudgedItem
 from redraft.store.judgments import JudgeSetup as JudgeStanding
 from redraft.text.cleaning import one_line, scrubbed
+from redraft.text.words import spaced
 
 ALIGNED = ("coverage", "keyfact_recall")
 """The metrics whose items are the document's, and so the same for every summary. Those of the others are the
@@ -112,7 +113,7 @@ def warnings(metrics: Sequence[str], sides: Mapping[str, Side]) -> Iterator[str]
     """In sentences what keeps scores from being comparable."""
     for metric in metrics:
         judged = {name: side for name, side in sides.items() if metric in side.scored}
-        name = metric.replace("_", " ")
+        name = spaced(metric)
         for what, values in _differing(metric, judged):
             yield f"Scores of {name} are not comparable: {what} ({_told(values)})."
         yield from _lacking(metric, {name: side for name, side in sides.items() if metric not in side.scored})
@@ -283,7 +284,7 @@ def _says(pair: RunPair, metric: str, found: Sequence[float], interval: Range | 
 
 
 def _of_scores(pair: RunPair, metric: str, difference: float, over: str = "") -> str:
-    name, one, other = metric.replace("_", " "), pair.first.letter, pair.second.letter
+    name, one, other = spaced(metric), pair.first.letter, pair.second.letter
     if abs(difference) < SEEN:
         return f"{name} is the same for {one} and {other}{over}."
     more = "higher" if difference > 0 else "lower"
