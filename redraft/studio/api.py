@@ -16,7 +16,7 @@ from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import experiments, packs, run_views
 from redraft.studio.batch_api import BATCHES
-from redraft.studio.context import Work, house, read, run_of, streamed, work_of
+from redraft.studio.context import Work, context_of, read, run_of, streamed, work_of
 from redraft.studio.contracts import (
     Created,
     ExperimentDetails,
@@ -65,23 +65,23 @@ def named(parameter: str, found: Callable[[Store, str], T]) -> Callable[[Request
 
 async def runs(request: Request) -> RunList:
     """The list of runs."""
-    return await off_loop(house(request).rows.listed, query_of(request, RunFilter))
+    return await off_loop(context_of(request).rows.listed, query_of(request, RunFilter))
 
 
 async def start(request: Request) -> Started | Response:
     """Start a run, or return its plan."""
     asked, document = await asked_of(request)
     if asked.dry_run:
-        return typed(plan_of(await planned(house(request), asked, document)))
-    run = await begun(house(request), asked, document)
+        return typed(plan_of(await planned(context_of(request), asked, document)))
+    run = await begun(context_of(request), asked, document)
     return Started(run=run, events=f"/api/runs/{run}/events")
 
 
 async def status(request: Request) -> Status:
     """The status of a run."""
-    run, work = await run_of(request), house(request).work
+    run, work = await run_of(request), context_of(request).work
     at_work = work is not None and work.is_at_work(run.id)
-    return await off_loop(run_views.status_of, house(request).reading, run, at_work=at_work)
+    return await off_loop(run_views.status_of, context_of(request).reading, run, at_work=at_work)
 
 
 async def evidence(request: Request) -> SentenceEvidence:
@@ -97,9 +97,9 @@ async def evidence(request: Request) -> SentenceEvidence:
 async def events(request: Request) -> Response:
     """The events of a run as server-sent events, until the run stops."""
     run = await run_of(request)
-    place = house(request)
-    feed = place.work.feed(run.id) if place.work else None
-    return streamed(request, feed.watch() if feed else elsewhere(place.reading, run.id))
+    context = context_of(request)
+    feed = context.work.feed(run.id) if context.work else None
+    return streamed(request, feed.watch() if feed else elsewhere(context.reading, run.id))
 
 
 def ordered(order: Callable[[Work, str], Awaitable[object]]) -> Callable[[Request], Awaitable[Status]]:
@@ -155,19 +155,19 @@ async def strike(request: Request) -> Created:
 
 async def experiment_list(request: Request) -> ExperimentList:
     """The experiments."""
-    place = house(request)
-    return await off_loop(experiments.listed, place.rows, place.told.experiments)
+    context = context_of(request)
+    return await off_loop(experiments.listed, context.rows, context.config.experiments)
 
 
 async def experiment(request: Request) -> ExperimentDetails:
     """An experiment with its tables."""
-    place = house(request)
-    return await off_loop(experiments.shown, place.rows, place.told.experiments, request.path_params["name"])
+    context = context_of(request)
+    return await off_loop(experiments.shown, context.rows, context.config.experiments, request.path_params["name"])
 
 
 async def description(request: Request) -> dict[str, Any]:
     """The OpenAPI description of the API."""
-    return described([one for one in ENDPOINTS if one.is_there(house(request).told.read_only)])
+    return described([one for one in ENDPOINTS if one.is_there(context_of(request).config.read_only)])
 
 
 _RUN = "/api/runs/{run}"

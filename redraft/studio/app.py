@@ -106,25 +106,25 @@ _WORKING = (
 )
 
 
-def studio(told: StudioConfig) -> Starlette:
+def studio(config: StudioConfig) -> Starlette:
     """The studio on a database. Where nothing may be written, there is no route that writes."""
     load_files()
     routes = [
-        *(() if told.read_only else _WORKING),
+        *(() if config.read_only else _WORKING),
         *_READING,
-        *(one.route() for one in ENDPOINTS if one.is_there(told.read_only)),
+        *(one.route() for one in ENDPOINTS if one.is_there(config.read_only)),
         Route("/runs/{run}", pages.run),
     ]
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[Mapping[str, Any]]:
         async with AsyncExitStack() as closing:
-            app.state.house = await _opened(told, closing)
+            app.state.context = await _opened(config, closing)
             yield {}
 
     return Starlette(
         routes=routes,
-        middleware=[Middleware(Guard, told=told)],
+        middleware=[Middleware(Guard, config=config)],
         exception_handlers={
             RedraftError: refused,
             ValidationError: refused,
@@ -135,15 +135,15 @@ def studio(told: StudioConfig) -> Starlette:
     )
 
 
-async def _opened(told: StudioConfig, closing: AsyncExitStack) -> StudioContext:
+async def _opened(config: StudioConfig, closing: AsyncExitStack) -> StudioContext:
     """What the studio has. Who reads never waits for somebody who writes: each has a store of their own."""
     work: Work | None = None
-    if not told.read_only:
-        session = Session(await off_loop(Store, told.database), limits=told.limits, prices=told.prices)
+    if not config.read_only:
+        session = Session(await off_loop(Store, config.database), limits=config.limits, prices=config.prices)
         closing.push_async_callback(off_loop, session.store.close)
         await closing.enter_async_context(session)
         work = Work(session)
         closing.push_async_callback(work.aclose)
-    reading = await off_loop(Store, told.database, to_read=True, only_read=told.read_only)
+    reading = await off_loop(Store, config.database, to_read=True, only_read=config.read_only)
     closing.push_async_callback(off_loop, reading.close)
-    return StudioContext(told, reading, RunRows(reading), Tables(reading), work, Pending())
+    return StudioContext(config, reading, RunRows(reading), Tables(reading), work, Pending())

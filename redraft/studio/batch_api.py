@@ -12,7 +12,7 @@ from redraft.errors import RunError
 from redraft.store.batches import Status
 from redraft.store.connection import off_loop
 from redraft.studio import batches
-from redraft.studio.context import house, read, streamed, work_of
+from redraft.studio.context import context_of, read, streamed, work_of
 from redraft.studio.contracts import BatchList, BatchOrder, BatchStatus, BatchTables, ItemList, WantedItems
 from redraft.studio.endpoints import Endpoint, query_of
 from redraft.studio.feeds import EVENT_STREAM
@@ -33,7 +33,7 @@ def named(request: Request) -> str:
 
 def at_work(request: Request) -> frozenset[str]:
     """The batches that this studio is working on."""
-    work = house(request).work
+    work = context_of(request).work
     return work.batches() if work is not None else frozenset()
 
 
@@ -66,14 +66,14 @@ async def ordered(request: Request, order: BatchOrder) -> None:
 
 async def tables(request: Request) -> BatchTables:
     """The results of a batch in tables."""
-    return await off_loop(house(request).tables.typed, named(request))
+    return await off_loop(context_of(request).tables.typed, named(request))
 
 
 async def events(request: Request) -> Response:
     """The progress of a batch as server-sent events, until nobody works on it any more."""
     name = named(request)
     await read(request, batches.known, name)
-    return streamed(request, batches.told(house(request).reading, name))
+    return streamed(request, batches.progress_of(context_of(request).reading, name))
 
 
 async def order(request: Request, order: BatchOrder) -> BatchStatus:

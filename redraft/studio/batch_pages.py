@@ -13,7 +13,7 @@ from starlette.routing import Route
 from redraft.store.connection import off_loop
 from redraft.studio import batch_api
 from redraft.studio.batches import SHOWN_AT_ONCE
-from redraft.studio.context import house
+from redraft.studio.context import context_of
 from redraft.studio.contracts import BatchOrder, WantedItems
 from redraft.studio.endpoints import query_of
 from redraft.studio.pages import page
@@ -59,7 +59,7 @@ async def tables(request: Request) -> Response:
 
 
 async def _lines(request: Request, name: str) -> object:
-    return await off_loop(house(request).tables.drawn, name)
+    return await off_loop(context_of(request).tables.drawn, name)
 
 
 async def order(request: Request, order: BatchOrder) -> Response:

@@ -31,7 +31,7 @@ from redraft.studio.contracts import (
     WantedItems,
 )
 from redraft.studio.endpoints import NoSuchThing
-from redraft.studio.feeds import Told
+from redraft.studio.feeds import Message
 from redraft.text.cleaning import scrubbed
 
 _PAUSE = 1.0
@@ -165,12 +165,12 @@ class Tables:
         return sections([Results("batch", name, "", (), (), {}, tables)])[0].lines
 
 
-async def told(store: Store, name: str, pause: float = _PAUSE) -> AsyncIterator[Told]:
+async def progress_of(store: Store, name: str, pause: float = _PAUSE) -> AsyncIterator[Message]:
     """How a batch comes on, whoever works on it, up to where nobody does any more."""
-    before: Told = {}
+    before: Message = {}
     while True:
         standing = await off_loop(known, store, name)
-        now: Told = {"kind": "progress", **standing.to_json()}
+        now: Message = {"kind": "progress", **standing.to_json()}
         if now != before:
             before = now
             yield now

@@ -27,7 +27,7 @@ from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.studio.batches import Tables
-from redraft.studio.feeds import EVENT_STREAM, STREAMED, Feed, Told, sent
+from redraft.studio.feeds import EVENT_STREAM, STREAMED, Feed, Message, sent
 from redraft.studio.orders import Pending, RunBody
 from redraft.studio.run_views import RunRows
 
@@ -68,8 +68,8 @@ class Work:
         feed = Feed(self.session.stream_resume(run, answer))
         await self._begun(feed, run)
         # A wrong answer is asked about again at once; after a right one something else happens first.
-        told = await feed.first("waiting", "stage", "score", "round", "done", "error", "stopped", "call", "finding")
-        asked = told["question"] if told and told["kind"] == "waiting" else None
+        message = await feed.first("waiting", "stage", "score", "round", "done", "error", "stopped", "call", "finding")
+        asked = message["question"] if message and message["kind"] == "waiting" else None
         return str(asked["problem"]) if asked else ""
 
     async def _check_idle(self, run: str) -> None:
@@ -79,10 +79,10 @@ class Work:
 
     async def _begun(self, feed: Feed, run: str = "") -> str:
         """The run's id once it is on record that it goes on; `run` is that of one which may have nothing left to do."""
-        told = await feed.first("started", "done", "error", "stopped")
-        if feed.error is not None and (told is None or told["kind"] == "error"):
+        message = await feed.first("started", "done", "error", "stopped")
+        if feed.error is not None and (message is None or message["kind"] == "error"):
             raise feed.error
-        run = str(told["run"]) if told is not None and "run" in told else run
+        run = str(message["run"]) if message is not None and "run" in message else run
         if not run:
             raise RedraftError("the run never began")
         self._feeds.pop(run, None)
@@ -132,7 +132,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class StudioConfig:
-    """What the studio was told when it was opened."""
+    """How the studio was opened: its database, its token, and who can reach it."""
 
     database: Path | str | None = None
     token: str = ""
@@ -159,7 +159,7 @@ class StudioConfig:
 class StudioContext:
     """What every route works with. `work` is None where nothing may be written."""
 
-    told: StudioConfig
+    config: StudioConfig
     reading: Store
     rows: RunRows
     tables: Tables
@@ -170,27 +170,27 @@ class StudioContext:
     """Set when the server is asked to end: nobody is shown any more events then."""
 
 
-def house(request: Request) -> StudioContext:
+def context_of(request: Request) -> StudioContext:
     """The studio that a request has come to."""
-    found: StudioContext = request.app.state.house
+    found: StudioContext = request.app.state.context
     return found
 
 
 def work_of(request: Request) -> Work:
     """What works on runs; there is one wherever there is a route that needs it."""
-    found = house(request).work
+    found = context_of(request).work
     assert found is not None, "a studio that is only for reading has no route that leads here"
     return found
 
 
 async def read(request: Request, work: Callable[..., T], *args: object) -> T:
     """Something that reads the store, done in a thread: `work(store, *args)`."""
-    return await off_loop(work, house(request).reading, *args)
+    return await off_loop(work, context_of(request).reading, *args)
 
 
-def streamed(request: Request, shown: AsyncIterator[Told]) -> Response:
+def streamed(request: Request, shown: AsyncIterator[Message]) -> Response:
     """A response that sends events as they happen."""
-    return StreamingResponse(sent(house(request).closing, shown), media_type=EVENT_STREAM, headers=STREAMED)
+    return StreamingResponse(sent(context_of(request).closing, shown), media_type=EVENT_STREAM, headers=STREAMED)
 
 
 class NoSuchRun(RunError):

@@ -71,7 +71,7 @@ def status_of(error: RedraftError) -> int:
 
 
 def problem_of(error: Exception) -> tuple[int, Problem]:
-    """A failure as it is told. Of what nobody has foreseen nothing is told."""
+    """Return the HTTP status and the description of a failure. An unexpected one is not described."""
     if isinstance(error, RedraftError):
         return status_of(error), Problem(code=error.code, message=str(error), hint=error.hint)
     if isinstance(error, ValidationError):

@@ -105,8 +105,8 @@ class RunRows:
             readable = self._store.runs.readable
             found = {key: readable(key, partial(self._row, key, (updated, status))) for key, updated, status in stamps}
             self._known = {key: known for key, known in found.items() if known is not None}
-            told = self._store.runs.damaged
-            self._damaged = {key: told.get(key, "") for key, known in found.items() if known is None}
+            damaged = self._store.runs.damaged
+            self._damaged = {key: damaged.get(key, "") for key, known in found.items() if known is None}
             return [one.row for one in self._known.values()]
 
     def _row(self, key: str, stamp: tuple[str, str]) -> _Known:
