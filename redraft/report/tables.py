@@ -50,15 +50,14 @@ class Table:
 
     def to_csv(self) -> str:
         """The table for spreadsheets, with nothing rounded away and no text that they would take for a formula."""
-        written = io.StringIO()
-        writer = csv.writer(written, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows([in_csv(cell) for cell in row] for row in self.rows)
-        return written.getvalue()
+        return _csv([self.columns, *([in_csv(cell) for cell in row] for row in self.rows)])
 
     def to_markdown(self) -> str:
         """The table for people, in columns that are even as plain text too."""
-        head = [self.columns, *([_in_markdown(cell) for cell in row] for row in self.rows)]
+        head = [
+            self.columns,
+            *([plain(cell) if isinstance(cell, str) else figure(cell) for cell in row] for row in self.rows),
+        ]
         widths = [max(columns(row[at]) for row in head) for at in range(len(self.columns))]
         numeric = [all(not isinstance(row[at], str) for row in self.rows) for at in range(len(self.columns))]
         rule = ["-" * (width - right) + ":" * right for width, right in zip(widths, numeric, strict=True)]
@@ -114,10 +113,6 @@ def figure(value: float | None) -> str:
     return shown if float(shown) or not value else f"{value:.2g}"
 
 
-def _in_markdown(cell: Cell) -> str:
-    return plain(cell) if isinstance(cell, str) else figure(cell)
-
-
 Item = Mapping[str, object]
 
 
@@ -135,10 +130,12 @@ def items_csv(items: Sequence[Item]) -> str:
     columns = list(dict.fromkeys(name for row in rows for name in row))
     # What is nothing in one item, and has parts in others, is a column only of its parts.
     columns = [name for name in columns if not _only_whole(name, columns, rows)]
+    return _csv([list(map(in_csv, columns)), *([in_csv(row.get(name)) for name in columns] for row in rows)])
+
+
+def _csv(rows: Sequence[Sequence[Cell]]) -> str:
     written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
-    writer.writerow([in_csv(name) for name in columns])
-    writer.writerows([in_csv(row.get(name)) for name in columns] for row in rows)
+    csv.writer(written, lineterminator="\n").writerows(rows)
     return written.getvalue()
 
 

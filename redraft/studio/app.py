@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any, NamedTuple
@@ -97,8 +97,8 @@ _WORKING = (
     Route("/runs/new", pages.plan, methods=["POST"]),
     Route("/runs/change", pages.change, methods=["POST"]),
     Route("/runs/start", pages.start, methods=["POST"]),
-    Route("/runs/{run}/stop", pages.stop, methods=["POST"]),
-    Route("/runs/{run}/resume", pages.resume, methods=["POST"]),
+    Route("/runs/{run}/stop", partial(pages.order, order=Work.stop), methods=["POST"]),
+    Route("/runs/{run}/resume", partial(pages.order, order=Work.resume), methods=["POST"]),
     Route("/runs/{run}/review", pages.review),
     Route("/runs/{run}/review", pages.answer, methods=["POST"]),
     Route("/packs/{pack}/strike", pages.strike, methods=["POST"]),
@@ -106,25 +106,25 @@ _WORKING = (
 )
 
 
-def studio(told: StudioConfig) -> Starlette:
+def studio(config: StudioConfig) -> Starlette:
     """The studio on a database. Where nothing may be written, there is no route that writes."""
     load_files()
     routes = [
-        *(() if told.read_only else _WORKING),
+        *(() if config.read_only else _WORKING),
         *_READING,
-        *(one.route() for one in ENDPOINTS if one.is_there(told.read_only)),
+        *(one.route() for one in ENDPOINTS if one.is_there(config.read_only)),
         Route("/runs/{run}", pages.run),
     ]
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[Mapping[str, Any]]:
         async with AsyncExitStack() as closing:
-            app.state.house = await _opened(told, closing)
+            app.state.context = await _opened(config, closing)
             yield {}
 
     return Starlette(
         routes=routes,
-        middleware=[Middleware(Guard, told=told)],
+        middleware=[Middleware(Guard, config=config)],
         exception_handlers={
             RedraftError: refused,
             ValidationError: refused,
@@ -135,19 +135,15 @@ def studio(told: StudioConfig) -> Starlette:
     )
 
 
-async def _opened(told: StudioConfig, closing: AsyncExitStack) -> StudioContext:
+async def _opened(config: StudioConfig, closing: AsyncExitStack) -> StudioContext:
     """What the studio has. Who reads never waits for somebody who writes: each has a store of their own."""
     work: Work | None = None
-    if not told.read_only:
-        session = Session(await off_loop(Store, told.database), limits=told.limits, prices=told.prices)
+    if not config.read_only:
+        session = Session(await off_loop(Store, config.database), limits=config.limits, prices=config.prices)
         closing.push_async_callback(off_loop, session.store.close)
         await closing.enter_async_context(session)
         work = Work(session)
         closing.push_async_callback(work.aclose)
-    reading = await off_loop(_to_read, told)
+    reading = await off_loop(Store, config.database, to_read=True, only_read=config.read_only)
     closing.push_async_callback(off_loop, reading.close)
-    return StudioContext(told, reading, RunRows(reading), Tables(reading), work, Pending())
-
-
-def _to_read(told: StudioConfig) -> Store:
-    return Store(told.database, to_read=True, only_read=told.read_only)
+    return StudioContext(config, reading, RunRows(reading), Tables(reading), work, Pending())

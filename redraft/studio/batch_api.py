@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from redraft.errors import RunError
-from redraft.fields import checked
 from redraft.store.batches import Status
 from redraft.store.connection import off_loop
 from redraft.studio import batches
-from redraft.studio.context import house, read, work_of
+from redraft.studio.context import context_of, read, streamed, work_of
 from redraft.studio.contracts import BatchList, BatchOrder, BatchStatus, BatchTables, ItemList, WantedItems
-from redraft.studio.endpoints import Endpoint, typed
-from redraft.studio.feeds import EVENT_STREAM, STREAMED, sent
+from redraft.studio.endpoints import Endpoint, query_of
+from redraft.studio.feeds import EVENT_STREAM
 
 _DOES: Mapping[BatchOrder, Status] = {"pause": "paused", "cancel": "cancelled"}
+ORDERS: Mapping[BatchOrder, str] = {
+    "pause": "Begin no more of its documents.",
+    "cancel": "Stop it, and what is at work of it.",
+    "resume": "Go on with it in this studio.",
+}
+"""The orders, and what each does."""
 
 
 def named(request: Request) -> str:
@@ -25,30 +31,25 @@ def named(request: Request) -> str:
     return str(request.path_params["batch"])
 
 
-def wanted_of(request: Request) -> WantedItems:
-    """Which documents are meant. An empty field was not filled in."""
-    return checked(WantedItems, {name: value for name, value in request.query_params.items() if value})
-
-
 def at_work(request: Request) -> frozenset[str]:
     """The batches that this studio is working on."""
-    work = house(request).work
+    work = context_of(request).work
     return work.batches() if work is not None else frozenset()
 
 
-async def all_shown(request: Request) -> BatchList:
+async def listed(request: Request) -> BatchList:
     """All batches."""
     return await read(request, batches.listed, at_work(request))
 
 
-async def one_shown(request: Request) -> BatchStatus:
-    """How a batch stands."""
+async def status(request: Request) -> BatchStatus:
+    """The status of a batch."""
     return await read(request, batches.status_of, named(request), at_work(request))
 
 
-async def items_shown(request: Request) -> ItemList:
+async def items(request: Request) -> ItemList:
     """A page of the documents of a batch."""
-    return await read(request, batches.items, named(request), wanted_of(request))
+    return await read(request, batches.items, named(request), query_of(request, WantedItems))
 
 
 async def ordered(request: Request, order: BatchOrder) -> None:
@@ -63,63 +64,34 @@ async def ordered(request: Request, order: BatchOrder) -> None:
         await off_loop(work.session.store.batches.set_status, name, _DOES[order])
 
 
-async def all_batches(request: Request) -> Response:
-    """All batches."""
-    return typed(await all_shown(request))
-
-
-async def status(request: Request) -> Response:
-    """How a batch stands."""
-    return typed(await one_shown(request))
-
-
-async def items(request: Request) -> Response:
-    """A page of the documents of a batch."""
-    return typed(await items_shown(request))
-
-
-async def tables(request: Request) -> Response:
-    """What came of a batch in tables."""
-    return typed(await off_loop(house(request).tables.typed, named(request)))
+async def tables(request: Request) -> BatchTables:
+    """The results of a batch in tables."""
+    return await off_loop(context_of(request).tables.typed, named(request))
 
 
 async def events(request: Request) -> Response:
-    """How a batch comes on, as server-sent events up to where nobody works on it any more."""
-    place, name = house(request), named(request)
+    """The progress of a batch as server-sent events, until nobody works on it any more."""
+    name = named(request)
     await read(request, batches.known, name)
-    shown = sent(place.closing, batches.told(place.reading, name))
-    return StreamingResponse(shown, media_type=EVENT_STREAM, headers=STREAMED)
+    return streamed(request, batches.progress_of(context_of(request).reading, name))
 
 
-async def pause(request: Request) -> Response:
-    """Begin no more documents of a batch."""
-    return await _done(request, "pause")
-
-
-async def cancel(request: Request) -> Response:
-    """Stop a batch, and what is at work of it."""
-    return await _done(request, "cancel")
-
-
-async def resume(request: Request) -> Response:
-    """Go on with a batch in this studio."""
-    return await _done(request, "resume")
-
-
-async def _done(request: Request, order: BatchOrder) -> Response:
+async def order(request: Request, order: BatchOrder) -> BatchStatus:
+    """Carry out an order, and return the status of the batch after it."""
     await ordered(request, order)
-    return typed(await one_shown(request))
+    return await status(request)
 
 
 _BATCH = "/api/batches/{batch:path}"
 BATCHES = (
-    Endpoint("GET", "/api/batches", "List batches.", all_batches, BatchList),
+    Endpoint("GET", "/api/batches", "List batches.", listed, BatchList),
     Endpoint("GET", f"{_BATCH}/items", "A page of its documents.", items, ItemList, query=WantedItems),
     Endpoint("GET", f"{_BATCH}/tables", "What came of it in tables.", tables, BatchTables),
     Endpoint("GET", f"{_BATCH}/events", "Follow a batch to its next stop.", events, kind=EVENT_STREAM),
-    Endpoint("POST", f"{_BATCH}/pause", "Begin no more of its documents.", pause, BatchStatus),
-    Endpoint("POST", f"{_BATCH}/cancel", "Stop it, and what is at work of it.", cancel, BatchStatus),
-    Endpoint("POST", f"{_BATCH}/resume", "Go on with it in this studio.", resume, BatchStatus),
+    *(
+        Endpoint("POST", f"{_BATCH}/{name}", says, partial(order, order=name), BatchStatus)
+        for name, says in ORDERS.items()
+    ),
     # Whatever its name has in it: so this one is the last.
     Endpoint("GET", _BATCH, "How a batch stands.", status, BatchStatus),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -10,10 +11,11 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from redraft.store.connection import off_loop
-from redraft.studio.batch_api import all_shown, items_shown, named, one_shown, ordered, wanted_of
+from redraft.studio import batch_api
 from redraft.studio.batches import SHOWN_AT_ONCE
-from redraft.studio.context import house
+from redraft.studio.context import context_of
 from redraft.studio.contracts import BatchOrder, WantedItems
+from redraft.studio.endpoints import query_of
 from redraft.studio.pages import page
 
 
@@ -31,49 +33,39 @@ class _Links:
 
 async def listed(request: Request) -> Response:
     """The list of batches."""
-    return page(request, "batches", "batches", batches=(await all_shown(request)).batches)
+    return page(request, "batches", "batches", batches=(await batch_api.listed(request)).batches)
 
 
 async def batch(request: Request) -> Response:
     """A batch: its progress while it lasts, its documents, and its tables when nobody is at it."""
-    status, wanted = await one_shown(request), wanted_of(request)
+    status, wanted = await batch_api.status(request), query_of(request, WantedItems)
     moves = status.status in ("working", "idle") or bool(status.items.leased)
     ended = status.items.done + status.items.failed + status.items.aside
     at_once = ended and not moves and status.items.all <= SHOWN_AT_ONCE
     lines = await _lines(request, status.batch) if at_once else ()
-    values: dict[str, Any] = {"wanted": wanted, "items": await items_shown(request), "to": _Links(status.batch, wanted)}
+    values: dict[str, Any] = {
+        "wanted": wanted,
+        "items": await batch_api.items(request),
+        "to": _Links(status.batch, wanted),
+    }
     return page(request, "batch", "batches", batch=status, ended=ended, lines=lines, moves=moves, **values)
 
 
 async def tables(request: Request) -> Response:
     """The tables on a batch, however many documents it has."""
-    status = await one_shown(request)
+    status = await batch_api.status(request)
     lines, to = await _lines(request, status.batch), _Links(status.batch, WantedItems())
     return page(request, "batch_tables", "batches", batch=status, lines=lines, to=to)
 
 
 async def _lines(request: Request, name: str) -> object:
-    return await off_loop(house(request).tables.drawn, name)
+    return await off_loop(context_of(request).tables.drawn, name)
 
 
-async def pause(request: Request) -> Response:
-    """Begin no more documents of a batch."""
-    return await _ordered(request, "pause")
-
-
-async def cancel(request: Request) -> Response:
-    """Stop a batch."""
-    return await _ordered(request, "cancel")
-
-
-async def resume(request: Request) -> Response:
-    """Go on with a batch."""
-    return await _ordered(request, "resume")
-
-
-async def _ordered(request: Request, order: BatchOrder) -> Response:
-    await ordered(request, order)
-    return RedirectResponse(f"/batches/{quote(named(request), safe='')}", 303)
+async def order(request: Request, order: BatchOrder) -> Response:
+    """Carry out an order, and show the batch."""
+    await batch_api.ordered(request, order)
+    return RedirectResponse(f"/batches/{quote(batch_api.named(request), safe='')}", 303)
 
 
 READING = (
@@ -81,8 +73,6 @@ READING = (
     Route("/batches/{batch:path}/tables", tables),
     Route("/batches/{batch:path}", batch),
 )
-WORKING = (
-    Route("/batches/{batch:path}/pause", pause, methods=["POST"]),
-    Route("/batches/{batch:path}/cancel", cancel, methods=["POST"]),
-    Route("/batches/{batch:path}/resume", resume, methods=["POST"]),
+WORKING = tuple(
+    Route(f"/batches/{{batch:path}}/{name}", partial(order, order=name), methods=["POST"]) for name in batch_api.ORDERS
 )

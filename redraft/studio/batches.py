@@ -31,8 +31,8 @@ from redraft.studio.contracts import (
     WantedItems,
 )
 from redraft.studio.endpoints import NoSuchThing
-from redraft.studio.feeds import Told
-from redraft.text.cleaning import one_line, scrubbed
+from redraft.studio.feeds import Message
+from redraft.text.cleaning import scrubbed
 
 _PAUSE = 1.0
 _USUAL = DraftConfig().model_dump(include={"model", "strategy", "words"})
@@ -66,13 +66,12 @@ def _status(store: Store, standing: BatchStanding, at_work: frozenset[str]) -> B
     settings = {**_USUAL, **(batch.asked.get("settings") or {})}
     refinement = batch.asked.get("refinement") or {}
     pace = pace_of(store, standing) if standing.stage == "working" else None
-    return BatchStatus(
+    return BatchStatus.of(
+        standing,
         batch=batch.name,
         status=standing.stage,
         created=batch.created,
         items=standing.counts,
-        calls=standing.calls,
-        cost_usd=standing.cost_usd,
         a_minute=pace.a_minute if pace else None,
         seconds_left=pace.seconds_left if pace else None,
         error=_error(batch.error),
@@ -123,15 +122,11 @@ def _row(store: Store, item: BatchItemRow) -> ItemRow:
     draft = store.runs.draft(run.draft) if run and run.draft else None
     used = store.calls.totals(run.id) if run else None
     document = run.document if run else item.document
-    return ItemRow(
+    return ItemRow.of(
+        item,
         number=item.idx + 1,
-        source=one_line(item.source),
-        name=one_line(PurePath(item.source).name or item.source),
-        title=one_line(store.documents.title(document)) if document else "",
-        state=item.state,
-        short=item.short,
-        attempts=item.attempts,
-        run=item.run,
+        name=PurePath(item.source).name or item.source,
+        title=store.documents.title(document) if document else "",
         words=draft.words if draft else None,
         scores=scores_of(store, run) if run else {},
         self_check=bool(run and self_checked(run)),
@@ -170,12 +165,12 @@ class Tables:
         return sections([Results("batch", name, "", (), (), {}, tables)])[0].lines
 
 
-async def told(store: Store, name: str, pause: float = _PAUSE) -> AsyncIterator[Told]:
+async def progress_of(store: Store, name: str, pause: float = _PAUSE) -> AsyncIterator[Message]:
     """How a batch comes on, whoever works on it, up to where nobody does any more."""
-    before: Told = {}
+    before: Message = {}
     while True:
         standing = await off_loop(known, store, name)
-        now: Told = {"kind": "progress", **standing.to_json()}
+        now: Message = {"kind": "progress", **standing.to_json()}
         if now != before:
             before = now
             yield now

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
 
 from redraft.batches.api import worked_on
 from redraft.batches.request import open_again
@@ -26,7 +27,7 @@ from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.studio.batches import Tables
-from redraft.studio.feeds import Feed
+from redraft.studio.feeds import EVENT_STREAM, STREAMED, Feed, Message, sent
 from redraft.studio.orders import Pending, RunBody
 from redraft.studio.run_views import RunRows
 
@@ -67,8 +68,8 @@ class Work:
         feed = Feed(self.session.stream_resume(run, answer))
         await self._begun(feed, run)
         # A wrong answer is asked about again at once; after a right one something else happens first.
-        told = await feed.first("waiting", "stage", "score", "round", "done", "error", "stopped", "call", "finding")
-        asked = told["question"] if told and told["kind"] == "waiting" else None
+        message = await feed.first("waiting", "stage", "score", "round", "done", "error", "stopped", "call", "finding")
+        asked = message["question"] if message and message["kind"] == "waiting" else None
         return str(asked["problem"]) if asked else ""
 
     async def _check_idle(self, run: str) -> None:
@@ -78,10 +79,10 @@ class Work:
 
     async def _begun(self, feed: Feed, run: str = "") -> str:
         """The run's id once it is on record that it goes on; `run` is that of one which may have nothing left to do."""
-        told = await feed.first("started", "done", "error", "stopped")
-        if feed.error is not None and (told is None or told["kind"] == "error"):
+        message = await feed.first("started", "done", "error", "stopped")
+        if feed.error is not None and (message is None or message["kind"] == "error"):
             raise feed.error
-        run = str(told["run"]) if told is not None and "run" in told else run
+        run = str(message["run"]) if message is not None and "run" in message else run
         if not run:
             raise RedraftError("the run never began")
         self._feeds.pop(run, None)
@@ -112,10 +113,9 @@ class Work:
     async def _worked_on(self, opened: Batch) -> None:
         try:
             await worked_on(self.session, opened)
-        except RedraftError as error:
-            await off_loop(self.session.store.batches.set_status, opened.name, "stopped", described(error))
-        except Exception as error:  # noqa: BLE001  (whoever looks at it shall see that it has ended, whatever it was)
-            _log.exception("a batch of the studio failed")
+        except Exception as error:  # noqa: BLE001  (whatever it was, the batch is shown as stopped)
+            if not isinstance(error, RedraftError):
+                _log.exception("a batch of the studio failed")
             await off_loop(self.session.store.batches.set_status, opened.name, "stopped", described(error))
 
     async def aclose(self) -> None:
@@ -132,7 +132,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class StudioConfig:
-    """What the studio was told when it was opened."""
+    """How the studio was opened: its database, its token, and who can reach it."""
 
     database: Path | str | None = None
     token: str = ""
@@ -159,7 +159,7 @@ class StudioConfig:
 class StudioContext:
     """What every route works with. `work` is None where nothing may be written."""
 
-    told: StudioConfig
+    config: StudioConfig
     reading: Store
     rows: RunRows
     tables: Tables
@@ -170,22 +170,27 @@ class StudioContext:
     """Set when the server is asked to end: nobody is shown any more events then."""
 
 
-def house(request: Request) -> StudioContext:
+def context_of(request: Request) -> StudioContext:
     """The studio that a request has come to."""
-    found: StudioContext = request.app.state.house
+    found: StudioContext = request.app.state.context
     return found
 
 
 def work_of(request: Request) -> Work:
     """What works on runs; there is one wherever there is a route that needs it."""
-    found = house(request).work
+    found = context_of(request).work
     assert found is not None, "a studio that is only for reading has no route that leads here"
     return found
 
 
 async def read(request: Request, work: Callable[..., T], *args: object) -> T:
     """Something that reads the store, done in a thread: `work(store, *args)`."""
-    return await off_loop(work, house(request).reading, *args)
+    return await off_loop(work, context_of(request).reading, *args)
+
+
+def streamed(request: Request, shown: AsyncIterator[Message]) -> Response:
+    """A response that sends events as they happen."""
+    return StreamingResponse(sent(context_of(request).closing, shown), media_type=EVENT_STREAM, headers=STREAMED)
 
 
 class NoSuchRun(RunError):

@@ -11,8 +11,8 @@ from redraft.domain import Piece
 from redraft.evaluators.forecast import Stage
 from redraft.graphs.review import ReviewQuestion
 from redraft.report.dossier.contents import FindingEntry, SentenceEntry
+from redraft.report.entry import Entry, Line
 from redraft.report.history.summaries import RunSummary
-from redraft.settings import ModelSettings
 from redraft.store.batches import ItemStates, State
 from redraft.store.judgments import HumanOpinion
 from redraft.studio.orders import RunBody
@@ -138,14 +138,14 @@ class OpinionList(BaseModel):
     opinions: tuple[HumanOpinion, ...]
 
 
-class PackLine(BaseModel):
+class PackLine(Entry):
     """Questions, key facts or typed questions in the list."""
 
     id: str
     kind: Literal["questions", "keyfacts", "typed"]
     created: str
     document: str
-    title: str
+    title: Line
     model: str
     items: int
     missing: int
@@ -181,7 +181,7 @@ class DocumentLine(BaseModel):
     """A document of the database."""
 
     id: str
-    title: str
+    title: Line
     characters: int
 
 
@@ -226,11 +226,6 @@ class TableEntry(BaseModel):
     columns: tuple[str, ...]
     rows: tuple[dict[str, str | int | float | None], ...]
 
-    @property
-    def numeric(self) -> frozenset[str]:
-        """The columns that hold numbers and nothing else."""
-        return frozenset(one for one in self.columns if not any(isinstance(row.get(one), str) for row in self.rows))
-
 
 class ExperimentDetails(BaseModel):
     """An experiment with its tables, its pictures and its runs."""
@@ -242,17 +237,12 @@ class ExperimentDetails(BaseModel):
     runs: tuple[RunSummary, ...]
 
 
-def models_offered(models: dict[str, ModelSettings]) -> dict[str, str]:
-    """The names of models, and which they are. Nothing of their addresses, and nothing of their keys."""
-    return {name: one.model for name, one in models.items()}
-
-
 BatchOrder = Literal["pause", "cancel", "resume"]
 Which = Literal["", "waiting", "leased", "done", "short", "failed", "aside"]
 """A state of documents; `short` are those of the ones that are done which fell short of what was asked."""
 
 
-class BatchStatus(BaseModel):
+class BatchStatus(Entry):
     """How a batch stands."""
 
     batch: str
@@ -287,10 +277,8 @@ class BatchList(BaseModel):
     batches: tuple[BatchStatus, ...]
 
 
-class WantedItems(BaseModel):
+class WantedItems(Entry):
     """Which documents of a batch are listed, and which page of them."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     state: Which = ""
     q: str = Field(default="", max_length=300)
@@ -299,15 +287,15 @@ class WantedItems(BaseModel):
     per: int = Field(default=50, ge=1, le=200)
 
 
-class ItemRow(BaseModel):
+class ItemRow(Entry):
     """A document of a batch."""
 
     number: int
     """Its place in the batch, from 1 on."""
-    source: str
-    name: str
+    source: Line
+    name: Line
     """The last part of that, or its id in a file of lines."""
-    title: str
+    title: Line
     state: State
     short: bool
     attempts: int

@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic.json_schema import models_json_schema
@@ -17,8 +17,9 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from redraft.errors import RedraftError
-from redraft.fields import complaint
+from redraft.fields import checked, complaint
 from redraft.report.pages.assets import template
+from redraft.store.connection import off_loop
 
 _log = logging.getLogger("redraft")
 _STATUS = {
@@ -70,7 +71,7 @@ def status_of(error: RedraftError) -> int:
 
 
 def problem_of(error: Exception) -> tuple[int, Problem]:
-    """A failure as it is told. Of what nobody has foreseen nothing is told."""
+    """Return the HTTP status and the description of a failure. An unexpected one is not described."""
     if isinstance(error, RedraftError):
         return status_of(error), Problem(code=error.code, message=str(error), hint=error.hint)
     if isinstance(error, ValidationError):
@@ -100,7 +101,8 @@ def refusal(path: str, status: int, problem: Problem) -> Response:
     return HTMLResponse(template("studio/problem.html").render(status=status, problem=problem, here=""), status)
 
 
-Handler = Callable[[Request], Awaitable[Response]]
+Handler = Callable[[Request], Awaitable[BaseModel | Mapping[str, Any] | Response]]
+M = TypeVar("M", bound=BaseModel)
 _REF = "#/components/schemas/{model}"
 _JSON = "application/json"
 
@@ -144,8 +146,19 @@ class Endpoint:
         return not (read_only and (self.writes or self.works))
 
     def route(self) -> Route:
-        """It as a route."""
-        return Route(self.path, self.handler, methods=[self.method])
+        """The route that answers with what the handler returns, as JSON unless it is a response already."""
+        return Route(self.path, self._answer, methods=[self.method])
+
+    async def _answer(self, request: Request) -> Response:
+        made = await self.handler(request)
+        if isinstance(made, BaseModel):
+            return await off_loop(typed, made, self.status)
+        return made if isinstance(made, Response) else JSONResponse(made, self.status)
+
+
+def query_of(request: Request, model: type[M]) -> M:
+    """The query of a request as a model. An empty field was not filled in."""
+    return checked(model, {name: value for name, value in request.query_params.items() if value})
 
 
 def typed(value: BaseModel, status: int = 200) -> Response:
@@ -182,10 +195,14 @@ _ABOUT = "Start runs of redraft, follow them, and read what they came to. Whatev
 def _operation(one: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]:
     content = {one.kind: {"schema": schemas[one.gives]} if one.gives else {}}
     failed = {"description": "What went wrong", "content": {_JSON: {"schema": schemas[ProblemReply]}}}
+    in_path = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        for name in re.findall(r"{(\w+)", one.path)
+    ]
     made: dict[str, Any] = {
         "summary": one.says,
         "operationId": _called(one),
-        "parameters": [*_in_path(one.path), *_in_query(one)],
+        "parameters": [*in_path, *_in_query(one)],
         "responses": {str(one.status): {"description": one.says, "content": content}, "default": failed},
     }
     if one.plans:
@@ -202,13 +219,6 @@ def _operation(one: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]:
 def _called(one: Endpoint) -> str:
     words = [word for word in re.split(r"[/{}.:]+", one.address.removeprefix("/api")) if word and word != "run"]
     return "_".join((one.method.lower(), *words))
-
-
-def _in_path(path: str) -> list[dict[str, Any]]:
-    return [
-        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-        for name in re.findall(r"{(\w+)", path)
-    ]
 
 
 def _in_query(one: Endpoint) -> list[dict[str, Any]]:

@@ -28,7 +28,7 @@ from redraft.store.connection import off_loop
 from redraft.store.store import Store
 
 _log = logging.getLogger("redraft")
-Told = dict[str, Any]
+Message = dict[str, Any]
 ENDS = frozenset({"done", "waiting", "error", "stopped"})
 """The kinds of events after which nothing more comes."""
 EVENT_STREAM = "text/event-stream"
@@ -82,7 +82,7 @@ class Progress:
         known = self.cost_usd is not None and event.cost_usd is not None
         self.cost_usd = (self.cost_usd or 0) + (event.cost_usd or 0) if known else None
 
-    def to_json(self) -> Told:
+    def to_json(self) -> Message:
         """The event."""
         return {"kind": "progress", **{name: getattr(self, name) for name in self.__slots__}}
 
@@ -90,7 +90,7 @@ class Progress:
 @dataclass(frozen=True, slots=True)
 class _Numbered:
     number: int
-    told: Told = field(compare=False)
+    message: Message = field(compare=False)
 
 
 class Feed:
@@ -124,9 +124,9 @@ class Feed:
             self.over = True
             self._wake()
 
-    def _show(self, told: Told, *, passing: bool = False) -> None:
+    def _show(self, message: Message, *, passing: bool = False) -> None:
         self._last += 1
-        one = _Numbered(self._last, told)
+        one = _Numbered(self._last, message)
         (self._recent if passing else self._kept).append(one)
         self._wake()
 
@@ -134,39 +134,39 @@ class Feed:
         self._more.set()
         self._more = asyncio.Event()
 
-    async def watch(self) -> AsyncIterator[Told]:
+    async def watch(self) -> AsyncIterator[Message]:
         """The events so far without single calls, how far it has come, and then each as it happens."""
         at = self._last
-        for told in self._in_order(self._kept):
-            yield told
+        for message in self._in_order(self._kept):
+            yield message
         while not (self.over and at == self._last):
             more = self._more
             if at == self._last:
                 await more.wait()
             news, at = self._since(at), self._last
-            for told in self._in_order(news):
-                yield told
+            for message in self._in_order(news):
+                yield message
 
-    def _in_order(self, numbered: Sequence[_Numbered]) -> list[Told]:
+    def _in_order(self, numbered: Sequence[_Numbered]) -> list[Message]:
         """What happened, how far it has come with that, and last that it is over."""
-        told = [one.told for one in numbered]
-        ends = [one for one in told if one["kind"] in ENDS]
-        return [*(one for one in told if one["kind"] not in ENDS), self._progress.to_json(), *ends]
+        messages = [one.message for one in numbered]
+        ends = [one for one in messages if one["kind"] in ENDS]
+        return [*(one for one in messages if one["kind"] not in ENDS), self._progress.to_json(), *ends]
 
     def _since(self, at: int) -> list[_Numbered]:
         found = [one for part in (self._kept, self._recent) for one in reversed_until(part, at)]
         return sorted(found, key=lambda one: one.number)
 
-    async def first(self, *kinds: str) -> Told | None:
+    async def first(self, *kinds: str) -> Message | None:
         """The first event of one of these kinds; None where it ends without one."""
-        async for told in self.watch():
-            if told["kind"] in kinds:
-                return told
+        async for message in self.watch():
+            if message["kind"] in kinds:
+                return message
         return None
 
     async def is_over(self) -> bool:
-        """Whether nothing more happens. Of a run that has told its end the rest is waited for, which is a moment."""
-        if not self.over and self._kept and self._kept[-1].told["kind"] in ENDS:
+        """Whether nothing more happens. Of a run that has shown its end the rest is waited for, which is a moment."""
+        if not self.over and self._kept and self._kept[-1].message["kind"] in ENDS:
             await asyncio.wait([self._task])
         return self.over
 
@@ -187,15 +187,15 @@ def reversed_until(numbered: Any, at: int) -> list[_Numbered]:
     return found
 
 
-async def sent(closing: asyncio.Event, shown: AsyncIterator[Told]) -> AsyncIterator[str]:
+async def sent(closing: asyncio.Event, shown: AsyncIterator[Message]) -> AsyncIterator[str]:
     """Events on the wire: each is `message`, with its kind within, so that one listener hears them all."""
-    async for told in _until(closing, shown):
-        yield f"data: {json.dumps(told, ensure_ascii=False, default=str)}\n\n"
-        if told["kind"] in ENDS:
+    async for message in _until(closing, shown):
+        yield f"data: {json.dumps(message, ensure_ascii=False, default=str)}\n\n"
+        if message["kind"] in ENDS:
             return
 
 
-async def _until(closing: asyncio.Event, shown: AsyncIterator[Told]) -> AsyncIterator[Told]:
+async def _until(closing: asyncio.Event, shown: AsyncIterator[Message]) -> AsyncIterator[Message]:
     """What is shown, until nobody is to be shown anything any more."""
     ending = asyncio.ensure_future(closing.wait())
     try:
@@ -205,23 +205,23 @@ async def _until(closing: asyncio.Event, shown: AsyncIterator[Told]) -> AsyncIte
             if not coming.done():
                 coming.cancel()
                 return
-            told = coming.result()
-            if told is None:
+            message = coming.result()
+            if message is None:
                 return
-            yield told
+            yield message
     finally:
         ending.cancel()
 
 
-async def elsewhere(store: Store, run: str, pause: float = _PAUSE) -> AsyncIterator[Told]:
+async def elsewhere(store: Store, run: str, pause: float = _PAUSE) -> AsyncIterator[Message]:
     """How a run goes on that another process works on, or how it stands: the store is asked again and again."""
-    before: Told = {}
+    before: Message = {}
     pieces: set[tuple[int, int]] = set()
     rounds = 0
     while True:
         now = await off_loop(_look, store, run, frozenset(pieces), rounds)
-        for told in now.events:
-            yield told
+        for message in now.events:
+            yield message
         pieces |= now.pieces
         rounds = now.rounds
         if now.progress != before:
@@ -235,17 +235,17 @@ async def elsewhere(store: Store, run: str, pause: float = _PAUSE) -> AsyncItera
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    events: list[Told]
+    events: list[Message]
     pieces: set[tuple[int, int]]
     rounds: int
-    progress: Told
-    end: Told | None
+    progress: Message
+    end: Message | None
 
 
 def _look(store: Store, key: str, known: frozenset[tuple[int, int]], rounds_known: int) -> _Look:
     run = store.runs.get(key)
     status, used = store.status(run), store.calls.totals(key)
-    found: list[Told] = [event_json(RunStarted(key))] if not known and not rounds_known else []
+    found: list[Message] = [event_json(RunStarted(key))] if not known and not rounds_known else []
     pieces = store.runs.pieces(key)
     for one in pieces:
         if (one.level, one.index) not in known:
@@ -267,7 +267,7 @@ def _look(store: Store, key: str, known: frozenset[tuple[int, int]], rounds_know
     return _Look(found, {(one.level, one.index) for one in pieces}, len(rounds), progress.to_json(), end)
 
 
-def _end(key: str, status: str, reason: str, error: dict[str, str] | None) -> Told | None:
+def _end(key: str, status: str, reason: str, error: dict[str, str] | None) -> Message | None:
     if status == "running":
         return None
     if status == "done":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import ipaddress
 from collections.abc import Mapping
+from contextlib import suppress
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
@@ -58,10 +59,10 @@ class TooLarge(RedraftError):
 class Guard:
     """Looks at every request before anybody else does, and at every reply."""
 
-    def __init__(self, app: ASGIApp, told: StudioConfig) -> None:
+    def __init__(self, app: ASGIApp, config: StudioConfig) -> None:
         self._app = app
-        self._told = told
-        self._token = told.token.encode()
+        self._config = config
+        self._token = config.token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request in, or refuse it."""
@@ -76,12 +77,13 @@ class Guard:
             return
         limit = MOST_BYTES if path in _UPLOADS else _MOST_OTHERWISE
         if _announced(headers) > limit:
-            await _too_large(path, limit)(scope, receive, sending)
+            problem = Problem(code="too_large", message=_more_than(limit))
+            await refusal(path, 413, problem)(scope, receive, sending)
             return
         try:
             await self._app(scope, _limited(receive, limit), sending)
         except ClientDisconnect:
-            # Whoever has gone in the midst of a request is told nothing, and nobody else is.
+            # The client has gone: there is nobody to answer.
             return
 
     def _refused(self, scope: Scope, headers: Headers, path: str) -> Response | None:
@@ -90,12 +92,12 @@ class Guard:
             problem = Problem(code="host", message="The studio does not answer under that name.", hint=_SAY_HOST)
             return refusal(path, 421, problem)
         writes = scope["method"] not in _READING
-        if writes and self._told.read_only:
+        if writes and self._config.read_only:
             return refusal(path, 405, Problem(code="read_only", message="This studio is only for reading."))
         if writes and not _is_from_here(headers):
             problem = Problem(code="origin", message="That did not come from a page of this studio.")
             return refusal(path, 403, problem)
-        if (writes or self._told.guarded) and not self._has_token(scope, headers):
+        if (writes or self._config.guarded) and not self._has_token(scope, headers):
             problem = Problem(code="token", message="This needs the studio's token.", hint=_SAY_TOKEN)
             reply = refusal(path, 401, problem)
             reply.headers["www-authenticate"] = "Bearer"
@@ -108,15 +110,15 @@ class Guard:
             name = urlsplit(f"//{host}").hostname or ""
         except ValueError:
             return False
-        if name in self._told.hosts:
+        if name in self._config.hosts:
             return True
-        return self._told.any_address and _is_address(name)
+        return self._config.any_address and _is_address(name)
 
     def _has_token(self, scope: Scope, headers: Headers) -> bool:
         kind, _, said = headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer" and self._is_token(said.strip()):
             return True
-        if self._is_token(_cookie(headers, self._told.cookie)):
+        if self._is_token(_cookie(headers, self._config.cookie)):
             return True
         return scope["method"] in _READING and self._is_token(_query(scope).get("token", ""))
 
@@ -132,7 +134,7 @@ class Guard:
         # Whatever the path begins with, it leads to this studio.
         path = quote(str(scope["path"]).lstrip("/\\"))
         reply = RedirectResponse(f"/{path}{'?' if rest else ''}{rest}", 303)
-        reply.set_cookie(self._told.cookie, self._told.token, httponly=True, samesite="strict", path="/")
+        reply.set_cookie(self._config.cookie, self._config.token, httponly=True, samesite="strict", path="/")
         return reply
 
 
@@ -154,11 +156,9 @@ def _is_from_here(headers: Headers) -> bool:
 
 
 def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
+    with suppress(ValueError):
+        return bool(ipaddress.ip_address(name))
+    return False
 
 
 def _cookie(headers: Headers, name: str) -> str:
@@ -177,10 +177,6 @@ def _query(scope: Scope) -> dict[str, str]:
 def _announced(headers: Headers) -> int:
     given = headers.get("content-length", "0")
     return int(given) if given.isdecimal() else 0
-
-
-def _too_large(path: str, limit: int) -> Response:
-    return refusal(path, 413, Problem(code="too_large", message=_more_than(limit)))
 
 
 def _more_than(limit: int) -> str:

@@ -13,7 +13,6 @@ from redraft.questions import TypedQuestions
 from redraft.store.store import Store
 from redraft.studio.contracts import PackLine, PackList
 from redraft.studio.endpoints import NoSuchThing
-from redraft.text.cleaning import one_line
 
 _STRUCK = "struck out of"
 
@@ -30,16 +29,14 @@ def listed(store: Store) -> PackList:
 
 
 def _line(store: Store, one: Pack | KeyFacts | TypedQuestions, created: str, items: int, model: str) -> PackLine:
-    return PackLine(
-        id=one.id,
+    return PackLine.of(
+        one,
         kind="questions" if isinstance(one, Pack) else "keyfacts" if isinstance(one, KeyFacts) else "typed",
         created=created,
-        document=one.document,
-        title=one_line(store.documents.title(one.document)),
+        title=store.documents.title(one.document),
         model=model,
         items=items,
         missing=len(one.missing),
-        imported=one.imported,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal
 from urllib.parse import urlencode
 
@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from redraft.errors import RedraftError, UsageError
 from redraft.fields import checked
+from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.comparison.build import read_beside
 from redraft.report.history.certificates import self_checked
 from redraft.report.pages import comparison
@@ -23,11 +24,11 @@ from redraft.report.pages.formatting import packed, page_data
 from redraft.settings import DEFAULT_GOALS
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
+from redraft.studio import api as studio_api
 from redraft.studio import experiments, packs, run_views
-from redraft.studio.api import ENDPOINTS, status_shown, wanted_of
-from redraft.studio.context import found_run, house, read, run_of, work_of
+from redraft.studio.context import Work, context_of, found_run, read, run_of, work_of
 from redraft.studio.contracts import Review, Status, Strike
-from redraft.studio.endpoints import NoSuchThing, problem_of
+from redraft.studio.endpoints import NoSuchThing, problem_of, query_of
 from redraft.studio.run_views import RunFilter, RunList
 from redraft.studio.start import KEPT, Sent, asked_from, begun, offer_of, plan_of, planned, sent_with
 
@@ -42,7 +43,7 @@ _SVG_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 def page(request: Request, name: str, here: Here, status: int = 200, **values: Any) -> Response:
     """A page of the studio."""
-    known = {"here": here, "read_only": house(request).told.read_only}
+    known = {"here": here, "read_only": context_of(request).config.read_only}
     return HTMLResponse(template(f"studio/{name}.html").render(**known, **values), status)
 
 
@@ -54,8 +55,7 @@ async def home(request: Request) -> Response:
 
 async def runs(request: Request) -> Response:
     """The list of runs."""
-    wanted = wanted_of(request)
-    listed = await off_loop(house(request).rows.listed, wanted)
+    wanted, listed = query_of(request, RunFilter), await studio_api.runs(request)
     return page(request, "runs", "runs", listed=listed, wanted=wanted, to=_Links(wanted, listed))
 
 
@@ -74,7 +74,7 @@ class _Links:
         return self._with(sort=column, dir=other if column == self._wanted.sort else first, page=1)
 
     def order(self, column: str) -> str:
-        """How a column is ordered, as screen readers are told."""
+        """How a column is ordered, as screen readers are config."""
         if column != self._wanted.sort:
             return "none"
         return "ascending" if self._wanted.dir == "asc" else "descending"
@@ -89,18 +89,18 @@ class _Links:
 
 async def run(request: Request) -> Response:
     """A run: its progress while it lasts, its dossier afterwards."""
-    status = await status_shown(request)
+    status = await studio_api.status(request)
     if status.status == "running":
         return page(request, "live", "runs", run=status)
     if status.kind not in run_views.DRAFTED:
         shown = json.dumps(await read(request, run_views.result_of, status.run), ensure_ascii=False, indent=2)
         built = "/packs" if status.kind in ("pack", "keyfacts") else ""
         return page(request, "plain", "runs", run=status, result=shown, yardstick=built)
-    return HTMLResponse(await read(request, _dossier_page, status, house(request).told.read_only))
+    return HTMLResponse(await read(request, _dossier_page, status, context_of(request).config.read_only))
 
 
 def _dossier_page(store: Store, status: Status, read_only: bool) -> str:
-    dossier = run_views.dossier_of(store, status.run)
+    dossier = read_dossier(store, status.run)
     said = {one.finding: to_jsonable_python(one) for one in run_views.opinions_of(store, status.run).opinions}
     findings = {one.number: {"id": one.id, "opinion": said.get(one.id)} for one in dossier.findings}
     return template("studio/run.html").render(
@@ -123,11 +123,11 @@ async def new(request: Request) -> Response:
 
 async def _form(request: Request, given: Mapping[str, Any], problem: Exception | None = None) -> Response:
     """The form as it was filled in, with what is wrong about that."""
-    status, told = problem_of(problem) if problem else (200, None)
+    status, shown = problem_of(problem) if problem else (200, None)
     values = {**_EMPTY, **given}
     goals = dict(given.get("goals") or {name: f"{least:g}" for name, least in DEFAULT_GOALS.items()})
     offered = await offer_of(request)
-    return page(request, "new", "new", status, offer=offered, given=values, goals=goals, problem=told)
+    return page(request, "new", "new", status, offer=offered, given=values, goals=goals, problem=shown)
 
 
 async def plan(request: Request) -> Response:
@@ -136,10 +136,10 @@ async def plan(request: Request) -> Response:
     try:
         sent = await sent_with(request)
         asked, document = await asked_from(request, sent)
-        spending = await planned(house(request), asked, document)
+        spending = await planned(context_of(request), asked, document)
     except RedraftError as error:
         return await _form(request, {**sent.fields, KEPT: sent.kept}, error)
-    key = house(request).pending.keep((asked, document))
+    key = context_of(request).pending.keep((asked, document))
     return page(request, "plan", "new", plan=plan_of(spending), asked=asked, key=key, given=sent.fields)
 
 
@@ -147,28 +147,21 @@ async def change(request: Request) -> Response:
     """Back to the form, with what was said; the document need not be handed over again."""
     async with request.form() as form:
         key = str(form.get(KEPT, ""))
-    asked, _ = house(request).pending.look(key)
+    asked, _ = context_of(request).pending.look(key)
     return await _form(request, {**asked.model_dump(exclude_none=True, exclude={"text", "document"}), KEPT: key})
 
 
 async def start(request: Request) -> Response:
     """Begin the run that was planned."""
     async with request.form() as form:
-        asked, document = house(request).pending.take(str(form.get(KEPT, "")))
-    return RedirectResponse(f"/runs/{await begun(house(request), asked, document)}", 303)
+        asked, document = context_of(request).pending.take(str(form.get(KEPT, "")))
+    return RedirectResponse(f"/runs/{await begun(context_of(request), asked, document)}", 303)
 
 
-async def stop(request: Request) -> Response:
-    """Stop a run."""
+async def order(request: Request, order: Callable[[Work, str], Awaitable[object]]) -> Response:
+    """Stop or resume a run, and show it."""
     found = await run_of(request)
-    await work_of(request).stop(found.id)
-    return RedirectResponse(f"/runs/{found.id}", 303)
-
-
-async def resume(request: Request) -> Response:
-    """Go on with a run."""
-    found = await run_of(request)
-    await work_of(request).resume(found.id)
+    await order(work_of(request), found.id)
     return RedirectResponse(f"/runs/{found.id}", 303)
 
 
@@ -219,7 +212,7 @@ async def compare(request: Request) -> Response:
     keys = list(dict.fromkeys(request.query_params.getlist("run")))[:_MOST_COMPARED]
     if len(keys) < 2:
         raise UsageError("there is nothing to compare", hint="choose two runs in the list, or more")
-    return HTMLResponse(await read(request, _comparison_page, keys, house(request).told.read_only))
+    return HTMLResponse(await read(request, _comparison_page, keys, context_of(request).config.read_only))
 
 
 def _comparison_page(store: Store, keys: list[str], read_only: bool) -> str:
@@ -230,7 +223,7 @@ def _comparison_page(store: Store, keys: list[str], read_only: bool) -> str:
 
 async def pack_list(request: Request) -> Response:
     """Questions and key facts."""
-    return page(request, "packs", "packs", packs=(await read(request, packs.listed)).packs)
+    return page(request, "packs", "packs", packs=(await studio_api.pack_list(request)).packs)
 
 
 async def pack(request: Request) -> Response:
@@ -270,28 +263,25 @@ async def keyfacts(request: Request) -> Response:
 
 async def experiment_list(request: Request) -> Response:
     """The experiments."""
-    place = house(request)
-    listed = await off_loop(experiments.listed, place.rows, place.told.experiments)
+    listed = await studio_api.experiment_list(request)
     return page(request, "experiments", "experiments", experiments=listed.experiments)
 
 
 async def experiment(request: Request) -> Response:
     """An experiment with its tables and its pictures."""
-    place = house(request)
-    name, folder = request.path_params["name"], place.told.experiments
-    shown = await off_loop(experiments.shown, place.rows, folder, name)
-    section = await off_loop(experiments.drawn, folder, name)
+    shown = await studio_api.experiment(request)
+    section = await off_loop(experiments.drawn, context_of(request).config.experiments, shown.name)
     return page(request, "experiment", "experiments", experiment=shown, section=section)
 
 
 async def picture(request: Request) -> Response:
     """A picture of an experiment, which may do nothing but be seen."""
-    place, names = house(request), request.path_params
-    content = await off_loop(experiments.picture, place.told.experiments, names["name"], names["file"])
+    context, names = context_of(request), request.path_params
+    content = await off_loop(experiments.picture, context.config.experiments, names["name"], names["file"])
     return Response(content, media_type="image/svg+xml", headers={"content-security-policy": _SVG_POLICY})
 
 
 async def api(request: Request) -> Response:
     """What programs can do here."""
-    shown = [one for one in ENDPOINTS if one.is_there(house(request).told.read_only)]
+    shown = [one for one in studio_api.ENDPOINTS if one.is_there(context_of(request).config.read_only)]
     return page(request, "api", "api", endpoints=shown)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from math import ceil
 from typing import Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from redraft.errors import UsageError
 from redraft.lab.agreement.sheets import ABOUT, What, answers, questions, written
-from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
+from redraft.report.entry import Entry
 from redraft.report.history.results import read_result
 from redraft.report.history.summaries import RunSummary, summary_of
 from redraft.report.history.trace import read_trace
@@ -29,10 +30,8 @@ RUNNING = "running"
 _SCORE = "score."
 
 
-class RunFilter(BaseModel):
+class RunFilter(Entry):
     """Which runs are listed, in which order, and which page of them."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     q: str = Field(default="", max_length=300)
     """Words, each of which is in the title, the id, the model or the query."""
@@ -106,8 +105,8 @@ class RunRows:
             readable = self._store.runs.readable
             found = {key: readable(key, partial(self._row, key, (updated, status))) for key, updated, status in stamps}
             self._known = {key: known for key, known in found.items() if known is not None}
-            told = self._store.runs.damaged
-            self._damaged = {key: told.get(key, "") for key, known in found.items() if known is None}
+            damaged = self._store.runs.damaged
+            self._damaged = {key: damaged.get(key, "") for key, known in found.items() if known is None}
             return [one.row for one in self._known.values()]
 
     def _row(self, key: str, stamp: tuple[str, str]) -> _Known:
@@ -156,11 +155,8 @@ def _sorted(rows: Sequence[RunSummary], wanted: RunFilter) -> list[RunSummary]:
     return valued + [row for row in rows if key(row) is None]
 
 
-def _counted(names: Any) -> dict[str, int]:
-    counted: dict[str, int] = {}
-    for name in names:
-        counted[name] = counted.get(name, 0) + 1
-    return dict(sorted(counted.items()))
+def _counted(names: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(names).items()))
 
 
 DRAFTED = frozenset({"summarize", "evaluate", "refine"})
@@ -215,11 +211,6 @@ def evidence_of(dossier: Dossier, sentence: int | None, finding: str | None) -> 
         raise NoSuchThing(f"there is no finding {finding!r}", hint=f"there are {len(dossier.findings)}")
     about = next((each for each in dossier.sentences if each.number == found[0].sentence), None)
     return SentenceEvidence(sentence=about, findings=tuple(found[:1]))
-
-
-def dossier_of(store: Store, run: str) -> Dossier:
-    """All that there is to look at in a run, read anew."""
-    return read_dossier(store, run)
 
 
 def opinions_of(store: Store, run: str) -> OpinionList:

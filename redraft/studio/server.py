@@ -139,8 +139,8 @@ class StudioServer(uvicorn.Server):
     def end(self) -> None:
         """Come to an end, from whichever thread."""
         self.should_exit = True
-        if self._loop is not None and hasattr(self._app.state, "house"):
-            self._loop.call_soon_threadsafe(self._app.state.house.closing.set)
+        if self._loop is not None and hasattr(self._app.state, "context"):
+            self._loop.call_soon_threadsafe(self._app.state.context.closing.set)
 
 
 def is_loopback(host: str) -> bool:
@@ -153,20 +153,20 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def told_for(host: str, port: int, told: StudioConfig) -> StudioConfig:
+def config_for(host: str, port: int, config: StudioConfig) -> StudioConfig:
     """What the studio has to know of where it listens: its names, its token, and whether everything needs that."""
-    if told.token and len(told.token) < _LEAST_TOKEN:
+    if config.token and len(config.token) < _LEAST_TOKEN:
         raise UsageError(f"--token: it has fewer than {_LEAST_TOKEN} characters", hint="leave it out, and one is made")
-    if not told.token.isascii() or not told.token.isprintable() or any(one in told.token for one in ' ";,\\'):
+    if not config.token.isascii() or not config.token.isprintable() or any(one in config.token for one in ' ";,\\'):
         raise UsageError("--token: it has characters that a cookie cannot have", hint="use letters and digits")
     local = is_loopback(host)
-    if not told.guarded and not local:
+    if not config.guarded and not local:
         raise UsageError(f"--no-token: other machines can reach {host or 'all addresses'}", hint="leave it out")
     everywhere = host in ("0.0.0.0", "::", "")  # noqa: S104  (it is the user who asks for that)
     names = {host.lower()} if not everywhere else {socket.gethostname().lower()}
     return replace(
-        told,
-        token=told.token or secrets.token_urlsafe(24),
+        config,
+        token=config.token or secrets.token_urlsafe(24),
         exposed=not local,
         hosts=frozenset({*names, *_LOOPBACK}) if local or everywhere else frozenset(names),
         any_address=everywhere,
@@ -203,33 +203,33 @@ def _bound(host: str, port: int) -> socket.socket:
     return made
 
 
-def address_of(host: str, port: int, told: StudioConfig) -> str:
+def address_of(host: str, port: int, config: StudioConfig) -> str:
     """The address to be opened, with the token where the user can do something with it."""
     shown = "127.0.0.1" if host in ("0.0.0.0", "") else "::1" if host == "::" else host  # noqa: S104
     name = f"[{shown}]" if ":" in shown else shown
-    token = f"/?token={told.token}" if told.guarded or not told.read_only else "/"
+    token = f"/?token={config.token}" if config.guarded or not config.read_only else "/"
     return f"http://{name}:{port}{token}"
 
 
 @contextmanager
-def token_on_file(port: int, told: StudioConfig) -> Iterator[Path]:
+def token_on_file(port: int, config: StudioConfig) -> Iterator[Path]:
     """The token in a file that nobody else can read, for the user's own programs, as long as the studio is open."""
     file = user_state_path("redraft") / f"studio-{port}.token"
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     file.unlink(missing_ok=True)
     with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as opened:
-        opened.write(f"{told.token}\n")
+        opened.write(f"{config.token}\n")
     try:
         yield file
     finally:
         file.unlink(missing_ok=True)
 
 
-def serve(host: str, port: int | None, told: StudioConfig, opened: Callable[[str, StudioConfig], None]) -> None:
+def serve(host: str, port: int | None, config: StudioConfig, opened: Callable[[str, StudioConfig], None]) -> None:
     """Serve the studio until Ctrl-C or SIGTERM. Runs under way are stopped then, and can be resumed."""
     with listening(host, port) as bound, ExitStack() as stack:
         number = int(bound.getsockname()[1])
-        known = told_for(host, number, told)
+        known = config_for(host, number, config)
         server = StudioServer(studio(known))
         stack.enter_context(token_on_file(number, known))
         opened(address_of(host, number, known), known)

@@ -19,8 +19,8 @@ from redraft.runs.forecast import Spending, spending_of
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio.context import StudioContext, house, read
-from redraft.studio.contracts import DocumentLine, Offer, PlanTotals, Start, models_offered
+from redraft.studio.context import StudioContext, context_of, read
+from redraft.studio.contracts import DocumentLine, Offer, PlanTotals, Start
 from redraft.studio.endpoints import NoSuchThing
 from redraft.studio.guard import MOST_BYTES
 from redraft.studio.orders import RunBody, aims, order_of, strategies
@@ -90,7 +90,7 @@ async def asked_from(request: Request, sent: Sent) -> tuple[Start, Document]:
     asked = checked(Start, sent.fields)
     given = [one for one in (asked.document, asked.text, sent.file) if one is not None]
     if not given and sent.kept:
-        return asked, house(request).pending.look(sent.kept)[1]
+        return asked, context_of(request).pending.look(sent.kept)[1]
     if len(given) != 1:
         what = "more than one document was given" if given else "no document was given"
         raise UsageError(what, hint="give a file, a text, or the id of a document in the database")
@@ -114,14 +114,14 @@ def _document(store: Store, key: str) -> Document:
     return store.documents.get(known[0])
 
 
-async def planned(place: StudioContext, asked: RunBody, document: Document) -> Spending:
+async def planned(context: StudioContext, asked: RunBody, document: Document) -> Spending:
     """What the run would come to. Nobody is asked, and nothing stored."""
-    return await off_loop(_planned, place, asked, document)
+    return await off_loop(_planned, context, asked, document)
 
 
-def _planned(place: StudioContext, asked: RunBody, document: Document) -> Spending:
-    settings, order = order_of(asked, place.told.models)
-    return spending_of(document, settings, order, place.told.prices)
+def _planned(context: StudioContext, asked: RunBody, document: Document) -> Spending:
+    settings, order = order_of(asked, context.config.models)
+    return spending_of(document, settings, order, context.config.prices)
 
 
 def plan_of(spending: Spending) -> PlanTotals:
@@ -129,22 +129,22 @@ def plan_of(spending: Spending) -> PlanTotals:
     return PlanTotals.model_validate(spending.to_json() | {"warnings": list(spending.notes)})
 
 
-async def begun(place: StudioContext, asked: RunBody, document: Document) -> str:
+async def begun(context: StudioContext, asked: RunBody, document: Document) -> str:
     """Begin the run; returns its id."""
-    settings, order = await off_loop(order_of, asked, place.told.models)
-    assert place.work is not None, "a studio that is only for reading has no route that leads here"
-    return await place.work.start(document, settings, order)
+    settings, order = await off_loop(order_of, asked, context.config.models)
+    assert context.work is not None, "a studio that is only for reading has no route that leads here"
+    return await context.work.start(document, settings, order)
 
 
 async def offer_of(request: Request) -> Offer:
     """What a run can be begun with."""
-    return await read(request, _offer, models_offered(dict(house(request).told.models)))
+    return await read(request, _offer, {name: one.model for name, one in context_of(request).config.models.items()})
 
 
 def _offer(store: Store, models: Mapping[str, str]) -> Offer:
     documents = store.documents.titles()[:_MOST_DOCUMENTS]
     return Offer(
-        documents=tuple(DocumentLine(id=key, title=one_line(title), characters=n) for key, title, n in documents),
+        documents=tuple(DocumentLine(id=key, title=title, characters=n) for key, title, n in documents),
         strategies=strategies(),
         models={EXTRACTIVE: EXTRACTIVE, **models},
         metrics=names(),

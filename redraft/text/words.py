@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from redraft.patterns import pattern
+from redraft.text.cleaning import one_line
 
 UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Chinese, Japanese and Thai write no spaces: there every letter counts as a word, as word processors count them."""
@@ -92,3 +93,15 @@ def stemmer(language: str) -> Callable[[str], str]:
         return str(snowballstemmer.stemmer(name).stemWord(word))
 
     return stem if name else str
+
+
+def count(number: int, what: str) -> str:
+    """Return a number of things in words: 1 word, 2 words, 1,200 summaries."""
+    if number == 1:
+        return f"1 {what}"
+    return f"{number:,} {what[:-1]}ies" if what.endswith("y") else f"{number:,} {what}s"
+
+
+def spaced(name: str) -> str:
+    """Return a name for programs as people read it, on one line: out of article."""
+    return one_line(name).replace("_", " ")

@@ -15,8 +15,8 @@ from redraft.llm.base import Request
 from redraft.llm.testing import Line
 from redraft.readers.documents import parse
 from redraft.report.history import lineage as module
-from redraft.report.history.citations import basis
-from redraft.report.history.lineage import By, Lineage
+from redraft.report.history.lineage import Lineage
+from redraft.report.history.quotes import By, basis
 from redraft.store.store import Store
 from tests.judges import Court, told
 from tests.store.support import plain

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 import random
 
-from redraft.domain import Span
 from redraft.report.plots.curves import Curve, CurvePoint, Densities, Trend, Trends
-from redraft.report.plots.figure import Grid, Grids, Sparkline
-from redraft.report.plots.minimap import MarkedSpan, Minimap
+from redraft.report.plots.figure import Grid, Grids
 from redraft.report.plots.picture import Plot
 from redraft.report.plots.scores import CostPoint, Differences, Metric, PlottedDifference, RoundScores, ScoreAgainstCost
 from redraft.report.plots.shares import DocumentPart, Parts, ShareBar, Shares
@@ -121,16 +119,6 @@ def calls(number: int = 30_000, seed: int = 5) -> list[WaterfallCall]:
     return found
 
 
-def minimap() -> Minimap:
-    chance = random.Random(7)
-    stretches = []
-    for state, many, longest in (("covered", 60, 9000), ("lost", 25, 4000), ("wrong", 5, 700)):
-        for _ in range(many):
-            start = int(600_000 * chance.random() ** (1.6 if state == "covered" else 0.8))
-            stretches.append(MarkedSpan(Span(start, start + chance.randrange(80, longest)), state))
-    return Minimap(600_000, stretches, [0, 70_000, 160_000, 240_000, 333_333, 420_000, 500_000, 560_000])
-
-
 SAMPLES: dict[str, Plot] = {
     "rounds": rounds(),
     "densities": densities(),
@@ -142,6 +130,4 @@ SAMPLES: dict[str, Plot] = {
     "grids": grids(),
     "calls": Waterfall(calls(26, 1), "Calls of a short run"),
     "waterfall": Waterfall(calls()),
-    "minimap": minimap(),
-    "sparkline": Sparkline("coverage", [0.4, 0.6, None, 0.55, 0.7, 0.82], goal=0.8),
 }

@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redraft.domain import Span
 from redraft.report.plots.curves import Curve, CurvePoint, Densities, Trend, Trends
-from redraft.report.plots.figure import Grid, Grids, Sparkline
-from redraft.report.plots.minimap import MarkedSpan, Minimap
+from redraft.report.plots.figure import Grid, Grids
 from redraft.report.plots.picture import NARROW, WIDE, Plot
 from redraft.report.plots.scores import CostPoint, Differences, Metric, PlottedDifference, RoundScores, ScoreAgainstCost
 from redraft.report.plots.shares import DocumentPart, Parts, ShareBar, Shares
@@ -25,7 +23,6 @@ PLACE = st.integers(-10, 2000)
 
 readings = st.lists(st.builds(CurvePoint, st.floats(), NUMBER, NUMBER, NUMBER), **FEW)
 names = st.lists(NAME, max_size=12)
-spans = st.builds(Span, PLACE, PLACE)
 rounds = st.integers(0, 8).flatmap(
     lambda many: st.builds(
         RoundScores,
@@ -71,14 +68,6 @@ PLOTS: dict[str, st.SearchStrategy[Plot]] = {
     "waterfall": st.builds(
         Waterfall, st.lists(st.builds(WaterfallCall, NAME, st.floats(), st.floats(), st.booleans()), max_size=60), NAME
     ),
-    "minimap": st.builds(
-        Minimap,
-        st.integers(0, 1000),
-        st.lists(st.builds(MarkedSpan, spans, st.sampled_from(["covered", "lost", "wrong"])), max_size=20),
-        st.lists(PLACE, **FEW),
-        NAME,
-    ),
-    "sparkline": st.builds(Sparkline, NAME, st.lists(NUMBER, max_size=12), NUMBER),
 }
 EMPTY: dict[str, Plot] = {
     "rounds": RoundScores([], []),
@@ -90,7 +79,6 @@ EMPTY: dict[str, Plot] = {
     "trends": Trends([], "x", "y", "Trend"),
     "grids": Grids([], [], [], "a", "b", "c", "Grid"),
     "waterfall": Waterfall([]),
-    "minimap": Minimap(0, []),
 }
 
 

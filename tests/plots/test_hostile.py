@@ -7,10 +7,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from redraft.domain import Span
 from redraft.report.plots.curves import Curve, CurvePoint, Densities, Trend, Trends
-from redraft.report.plots.figure import Grid, Grids, Sparkline, figure
-from redraft.report.plots.minimap import MarkedSpan, Minimap
+from redraft.report.plots.figure import Grid, Grids, figure
 from redraft.report.plots.picture import NARROW, WIDE, Plot, apart, composed, fitted, isolated, plain, width, wrapped
 from redraft.report.plots.scores import CostPoint, Differences, Metric, PlottedDifference, RoundScores, ScoreAgainstCost
 from redraft.report.plots.shares import DocumentPart, Parts, ShareBar, Shares
@@ -51,8 +49,6 @@ def plots(name: str) -> dict[str, Plot]:
         "trends": Trends([Trend(name, readings)], name, name, name),
         "grids": Grids([Grid(name, [[0.5]])], [name], [name], name, name, name, name),
         "waterfall": Waterfall([WaterfallCall(name, 0, 1), WaterfallCall(f"{name}!", 1, 2, failed=True)], name),
-        "minimap": Minimap(10, [MarkedSpan(Span(1, 2), "covered")], title=name),
-        "sparkline": Sparkline(name, [1, 2]),
     }
 
 

@@ -7,10 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from redraft.domain import Span
 from redraft.report.plots.curves import Curve, CurvePoint, Densities, Trend, Trends
-from redraft.report.plots.figure import Grid, Grids, Sparkline
-from redraft.report.plots.minimap import MarkedSpan, Minimap
+from redraft.report.plots.figure import Grid, Grids
 from redraft.report.plots.picture import NARROW, WIDE, PictureStyle
 from redraft.report.plots.scores import CostPoint, Differences, Metric, PlottedDifference, RoundScores, ScoreAgainstCost
 from redraft.report.plots.shares import DocumentPart, Parts, ShareBar, Shares
@@ -346,51 +344,3 @@ class TestGrids:
             assert read.words.count("0.11") == 13
             assert all(column in read.words for column in columns)
             assert read.outside() == read.collisions() == []
-
-
-class TestMinimap:
-    plot = Minimap(
-        1000,
-        [
-            MarkedSpan(Span(0, 200), "covered"),
-            MarkedSpan(Span(100, 300), "covered"),
-            MarkedSpan(Span(950, 2000), "lost"),
-            MarkedSpan(Span(5, 5), "wrong"),
-        ],
-        sections=[0, 500],
-    )
-
-    @both
-    def test_stretches_stand_at_their_places(self, look: PictureStyle) -> None:
-        read = Read(self.plot.picture(look))
-        zero, whole = read.tick("0")[0], read.tick("100")[0]
-        covered, lost = read.of("path")
-        assert (covered.left, covered.right) == (close(zero), close(zero + (whole - zero) * 0.3))
-        assert (lost.left, lost.right) == (close(zero + (whole - zero) * 0.95), close(whole))
-        assert any(mark.left == close((zero + whole) / 2) for mark in read.of("line", "plot-axis") if not mark.wide)
-
-    def test_what_overlaps_is_counted_once(self) -> None:
-        picture = self.plot.picture()
-        assert "covered 30 % (1 place), lost 5 % (1 place), wrong 0 % (0 places)" in picture.alt
-        assert picture.data.rows[:4] == (
-            ("0–10", 1.0, 0.0, 0.0),
-            ("10–20", 1.0, 0.0, 0.0),
-            ("20–30", 1.0, 0.0, 0.0),
-            ("30–40", 0.0, 0.0, 0.0),
-        )
-        assert picture.data.rows[9] == ("90–100", 0.0, 0.5, 0.0)
-
-    @pytest.mark.slow
-    def test_many_stretches_are_drawn_in_steps(self) -> None:
-        many = [MarkedSpan(Span(at * 60, at * 60 + 20), "covered") for at in range(100_000)]
-        assert len(Minimap(6_000_000, many).picture().svg) < 40_000
-
-
-def test_a_sparkline_has_a_line_and_marks_its_last_value() -> None:
-    read = Read(Sparkline("coverage", [0, 1, None, 0.5, None], goal=1).picture())
-    assert (read.width, read.height) == (110, 28)
-    line, alone = read.of("path", "plot-s1")
-    assert line.attributes["d"] == "M5 23L30 5"
-    assert alone.attributes["d"] == "M80 14L81 14"
-    (last,) = read.of("circle")
-    assert last.middle == (80, 14)

@@ -17,7 +17,7 @@ from redraft.domain import Document
 from redraft.readers.documents import load_bytes
 from redraft.studio.app import studio
 from redraft.studio.context import StudioConfig
-from redraft.studio.server import StudioServer, listening, told_for
+from redraft.studio.server import StudioServer, config_for, listening
 from tests.support import SAMPLE
 
 TOKEN = "a-token-of-the-tests"
@@ -53,7 +53,7 @@ def served(folder: Path, host: str = "127.0.0.1", **told: Any) -> Iterator[Serve
     """A studio on the database of a folder, in a thread."""
     with listening(host, 0) as bound:
         port = int(bound.getsockname()[1])
-        known = told_for(host, port, StudioConfig(**{"database": folder / "redraft.db", "token": TOKEN, **told}))
+        known = config_for(host, port, StudioConfig(**{"database": folder / "redraft.db", "token": TOKEN, **told}))
         server = StudioServer(studio(known))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
         thread.start()

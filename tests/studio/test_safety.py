@@ -19,7 +19,7 @@ from redraft.studio.api import ENDPOINTS
 from redraft.studio.app import _files
 from redraft.studio.context import StudioConfig
 from redraft.studio.guard import MOST_BYTES
-from redraft.studio.server import address_of, is_loopback, listening, token_on_file, told_for
+from redraft.studio.server import address_of, config_for, is_loopback, listening, token_on_file
 from tests.store.support import fill
 from tests.studio.served import TOKEN, Served, chapter, served, until
 
@@ -88,7 +88,7 @@ def test_without_a_token_others_may_look_and_do_nothing(tmp_path: Path) -> None:
         assert client.get("/api/runs").status_code == 200
         assert client.post("/api/runs", json={}, headers={"Origin": at.url}).status_code == 401
     with pytest.raises(UsageError, match="--no-token: other machines"):
-        told_for("0.0.0.0", 1, StudioConfig(guarded=False))
+        config_for("0.0.0.0", 1, StudioConfig(guarded=False))
 
 
 def test_the_token_is_in_a_file_of_the_users_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -351,8 +351,8 @@ def test_a_token_is_never_logged(tmp_path: Path, capfd: pytest.CaptureFixture[st
 def test_what_a_token_and_an_address_have_to_be() -> None:
     for token in ("short", "with a blank in it", 'quote"quote"quote', "sémantique-longue", "semi;colon;here"):
         with pytest.raises(UsageError, match="--token"):
-            told_for("127.0.0.1", 1, StudioConfig(token=token))
-    local, other = told_for("127.0.0.1", 8765, StudioConfig()), told_for("0.0.0.0", 8766, StudioConfig())
+            config_for("127.0.0.1", 1, StudioConfig(token=token))
+    local, other = config_for("127.0.0.1", 8765, StudioConfig()), config_for("0.0.0.0", 8766, StudioConfig())
     assert len(local.token) >= 32
     assert local.token != other.token
     assert (local.guarded, other.guarded, other.any_address) == (True, True, True)
@@ -363,7 +363,7 @@ def test_what_a_token_and_an_address_have_to_be() -> None:
     ]  # fmt: skip
     assert address_of("0.0.0.0", 1, other) == f"http://127.0.0.1:1/?token={other.token}"
     assert (
-        address_of("::1", 1, told_for("::1", 1, StudioConfig(read_only=True, token="0123456789")))
+        address_of("::1", 1, config_for("::1", 1, StudioConfig(read_only=True, token="0123456789")))
         == "http://[::1]:1/?token=0123456789"
     )
 

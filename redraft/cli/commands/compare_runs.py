@@ -56,7 +56,7 @@ def _written(beside: RunsBeside, form: Form) -> str:
     if form == "json":
         return beside.model_dump_json(indent=2) + "\n"
     if form == "markdown":
-        from redraft.report.pages.comparison import comparison_markdown
+        from redraft.report.pages.markdown import comparison_markdown
 
         return comparison_markdown(beside)
     from redraft.report.pages.comparison import comparison_page

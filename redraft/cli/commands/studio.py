@@ -83,7 +83,7 @@ def studio(
     folder = Path(experiments).expanduser() if experiments else None
     if folder is not None and not folder.is_dir():
         raise UsageError(f"--experiments: there is no folder {experiments}", hint="check the path")
-    told = StudioConfig(
+    config = StudioConfig(
         database=db,
         token=token or "",
         read_only=read_only,
@@ -94,21 +94,21 @@ def studio(
         experiments=folder,
     )
     with tracing(bool(given["trace_to_langsmith"])):
-        serve(host, port, told, lambda address, known: _tell(address, known, quiet=quiet))
+        serve(host, port, config, lambda address, known: _tell(address, known, quiet=quiet))
     if not quiet:
         say("stopped; what was done is kept")
     return 0
 
 
-def _tell(address: str, told: StudioConfig, *, quiet: bool) -> None:
+def _tell(address: str, config: StudioConfig, *, quiet: bool) -> None:
     """Where it can be opened. Whoever reads the terminal may come in."""
     say(f"redraft studio: {address}")
     if quiet:
         return
-    if told.exposed:
+    if config.exposed:
         say("  other machines can reach it: the token is sent as it is where there is no TLS")
-    if not told.guarded:
+    if not config.guarded:
         say("  every user of this machine can see all of its documents: --no-token")
-    if told.read_only:
+    if config.read_only:
         say("  only to read")
     say("  Ctrl-C ends it")

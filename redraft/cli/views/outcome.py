@@ -25,7 +25,6 @@ from redraft.text.cleaning import one_line
 from redraft.text.places import place_of
 
 if TYPE_CHECKING:
-    from redraft.store.store import Store
     from redraft.text.vectors import Encoder
 
 

@@ -275,9 +275,9 @@ def _lines(judge: CheckUp) -> Iterator[str]:
     yield f"{one_line(judge.judge)}, on English texts: {', '.join(counts)} · {usage(judge.usage)}"
     yield ""
     metrics = tuple(dict.fromkeys(one.metric for one in judge.checks))
-    found = {(one.control, one.metric): one for one in judge.checks}
+    found = {(one.control, one.metric): one.heard.verdict for one in judge.checks}
     there = [one.name for one in controls() if any((one.name, metric) in found for metric in metrics)]
-    rows = [(control, *(_cell(found.get((control, metric))) for metric in metrics)) for control in there]
+    rows = [(control, *(found.get((control, metric), "") for metric in metrics)) for control in there]
     yield from aligned([("", *metrics), *rows])
     for verdict, title in (("fail", "failed"), ("cannot tell", "cannot tell")):
         some = [one for one in judge.checks if one.heard.verdict == verdict]
@@ -286,10 +286,6 @@ def _lines(judge: CheckUp) -> Iterator[str]:
             yield f"{title}:"
             told = [(f"  {one.metric}", one.control, f"should: {one.should}", _said(one)) for one in some]
             yield from aligned(told)
-
-
-def _cell(check: Check | None) -> str:
-    return "" if check is None else check.heard.verdict
 
 
 def _said(check: Check) -> str:

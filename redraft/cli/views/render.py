@@ -17,6 +17,8 @@ from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, JudgeConfi
 from redraft.text.cleaning import one_line
 from redraft.text.columns import columns, padded
 from redraft.text.places import starts_of
+from redraft.text.words import count as count
+from redraft.text.words import spaced as spaced
 
 if TYPE_CHECKING:
     from redraft.report.history.certificates import Certificate
@@ -28,18 +30,6 @@ BUILDS = {"pack": "questions", "keyfacts": "key facts"}
 # Runs that come to something else than a summary, and to what.
 OTHERWISE = {**BUILDS, "compare": "verdict"}
 _GO_ON = {"killed": "it was killed", "interrupted": "it was interrupted", "waiting": "it waits for your answer"}
-
-
-def count(number: int, what: str) -> str:
-    """A number of things: 1 summary, 2 summaries."""
-    if number == 1:
-        return f"1 {what}"
-    return f"{number:,} {what[:-1]}ies" if what.endswith("y") else f"{number:,} {what}s"
-
-
-def spaced(name: str) -> str:
-    """A name for programs as people read it: out of article."""
-    return one_line(name).replace("_", " ")
 
 
 def echo_json(content: object) -> None:
@@ -279,13 +269,10 @@ def chapter_lines(result: Result) -> Iterator[str]:
 
 def _row(one: ChapterResult) -> list[str]:
     done = one.result
-    said = "" if done is None else done.status if done.draft is None or done.status != "done" else _words(done)
+    words = count(done.draft.words, "word") if done and done.draft else ""
+    said = "" if done is None else words if words and done.status == "done" else done.status
     page = f"{'pages' if '-' in one.pages else 'page'} {one.pages}" if one.pages else ""
     missed = "goals missed" if done and not all(goal["met"] for goal in done.goals.values()) else ""
     told = scores(done.scores, self_check=bool(done.self_checked)) if done else ""
     judged = " ".join(part for part in (told, missed) if part)
     return [done.run.id if done else "-", said or "not begun", judged, page, one_line(one.title, _CHAPTER)]
-
-
-def _words(done: Result) -> str:
-    return count(done.draft.words if done.draft else 0, "word")

@@ -24,7 +24,7 @@ from redraft.report.history.results import Result, document_read
 from redraft.report.history.trace import RunTrace, Turn, read_trace
 from redraft.settings import FIGURES
 from redraft.store.store import Store
-from redraft.text.cleaning import clean, one_line, scrubbed, scrubbed_all
+from redraft.text.cleaning import one_line, scrubbed
 from redraft.text.languages import primary, reading
 from redraft.text.vectors import Encoder
 from redraft.text.words import count_words
@@ -62,7 +62,7 @@ def _put_together(
         run=_run(trace),
         document=DocumentEntry(
             id=document.id,
-            title=one_line(document.title),
+            title=document.title,
             characters=len(document.text),
             words=count_words(document.text),
             sections=tuple(
@@ -102,24 +102,17 @@ def _holds(document: Document, *, source: bool) -> str:
 
 def _run(trace: RunTrace) -> RunEntry:
     result, run = trace.result, trace.run
-    return RunEntry(
-        id=run.id,
-        kind=run.kind,
+    return RunEntry.of(
+        run,
         status=result.status,
         stopped=run.stop_reason or "",
-        why=clean(run.why),
-        error=scrubbed((run.error or {}).get("message", "")),
-        parent=run.parent,
-        model=scrubbed(run.settings.model),
-        judges=tuple(scrubbed(judge) for judge in result.judges) if run.judging else (),
+        error=(run.error or {}).get("message", ""),
+        model=run.settings.model,
+        judges=tuple(result.judges) if run.judging else (),
         strategy=run.settings.strategy,
-        version=run.version,
-        tokenizer=run.tokenizer,
-        created=run.created,
-        updated=run.updated,
-        settings=scrubbed_all(run.settings.model_dump(mode="json", exclude={"key_env"})),
-        judging=scrubbed_all(run.judging.model_dump(mode="json")) if run.judging else None,
-        refinement=scrubbed_all(run.refinement.model_dump(mode="json")) if run.refinement else None,
+        settings=run.settings.model_dump(mode="json", exclude={"key_env"}),
+        judging=run.judging.model_dump(mode="json") if run.judging else None,
+        refinement=run.refinement.model_dump(mode="json") if run.refinement else None,
         limits=run.limits.model_dump(mode="json"),
         usage=asdict(result.usage),
     )
@@ -128,24 +121,21 @@ def _run(trace: RunTrace) -> RunEntry:
 def _rounds(trace: RunTrace, record: FindingRecord) -> Iterator[RoundEntry]:
     for turn in trace.turns:
         made = turn.made
-        yield RoundEntry(
-            number=made.number,
-            draft=turn.draft.id,
+        yield RoundEntry.of(
+            made,
             base=trace.number(made.base),
-            text=clean(turn.draft.text),
+            text=turn.draft.text,
             words=turn.draft.words,
             scores=turn.scores,
             self_check=bool(trace.result.self_checked),
-            unjudged=_unjudged(turn),
-            aims=made.aims,
+            unjudged={
+                name: one.unjudged for name, one in turn.evaluations.items() if name not in FIGURES and one.unjudged
+            },
             findings=record.numbered(turn.mending),
             found=record.numbered(turn.findings),
             taken=made.accepted,
-            reason=scrubbed(one_line(made.reason)),
-            why=clean(made.why),
-            instruction=clean(made.instruction),
             looked_up=tuple(replace(one, asked=one_line(one.asked), said=one_line(one.said)) for one in turn.lookups),
-            notes=tuple(scrubbed(note) for note in turn.draft.notes),
+            notes=turn.draft.notes,
             result=turn.draft.id == trace.run.draft,
             withdrawn=tuple(_withdrawn(turn)),
         )
@@ -154,12 +144,8 @@ def _rounds(trace: RunTrace, record: FindingRecord) -> Iterator[RoundEntry]:
 def _withdrawn(turn: Turn) -> Iterator[Withdrawn]:
     for name, one in turn.evaluations.items():
         for gone in withdrawn(one):
-            said = {key: one_line(str(gone.get(key, ""))) for key in ("sentence", "question", "quote", "reason")}
-            yield Withdrawn(metric=name, judge=one_line(str(gone.get("by", ""))), **said)
-
-
-def _unjudged(turn: Turn) -> dict[str, int]:
-    return {name: one.unjudged for name, one in turn.evaluations.items() if name not in FIGURES and one.unjudged}
+            said = {key: str(gone.get(key, "")) for key in ("sentence", "question", "quote", "reason")}
+            yield Withdrawn(metric=name, judge=str(gone.get("by", "")), **said)
 
 
 def _left_out(result: Result, findings: tuple[FindingEntry, ...], *, source: bool) -> Iterator[str]:

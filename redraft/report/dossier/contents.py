@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
 
 from redraft.domain import Document, Span
+from redraft.report.entry import Clean, Entry, Line, Scrubbed, ScrubbedDict, ScrubbedLine
 from redraft.report.history.lineage import Stop
 from redraft.rulings import Lookup
-from redraft.text.cleaning import one_line
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 
 FORMAT = 1
@@ -21,10 +21,10 @@ State = Literal["open", "mended", "set aside"]
 """Of a finding: it holds of the result; it holds no more; it was about a draft that was refused."""
 
 
-class DossierModel(BaseModel):
+class DossierModel(Entry):
     """A value of a dossier."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(extra="forbid")
 
 
 class PlaceEntry(DossierModel):
@@ -32,15 +32,15 @@ class PlaceEntry(DossierModel):
 
     start: int
     end: int
-    document: str
+    document: Line
     """Which of several documents that were read as one it is in; empty where there is one alone."""
-    chapter: str
-    pages: str
+    chapter: Line
+    pages: Line
     """The page that it is on, as it is printed, or the first and the last; empty where the document has no pages."""
     percent: int
     """How far into the document it begins, in hundredths."""
-    text: str
-    """Its words, on one line."""
+    text: Line
+    """Its words."""
 
 
 class SourceEntry(DossierModel):
@@ -84,7 +84,7 @@ class FindingOutcome(DossierModel):
     """The sentence that was changed for it, where one was."""
     became: str = ""
     """What the reviser says of it: mended, kept or left; empty where it has said nothing."""
-    words: str = ""
+    words: Line = ""
     """The document's words for which it was kept, or why it was left."""
 
 
@@ -100,14 +100,14 @@ class FindingEntry(DossierModel):
     sentence: int | None
     """The number of the sentence of the summary that it is about; None where something is missing, or where the
     sentence is one of another draft."""
-    about: str
+    about: Line
     """That sentence's words; empty where something is missing."""
-    question: str
-    found: str
-    expected: str
+    question: Line
+    found: Line
+    expected: Line
     evidence: PlaceEntry | None
     """None where there is none, or only words whose place is not known."""
-    said: str
+    said: Line
     """The words of the evidence."""
     judges: str
     """How many judges say so, where several were asked."""
@@ -126,29 +126,29 @@ class Score(DossierModel):
     score: float | None
     judged: int
     unjudged: int
-    reason: str
-    missing: tuple[str, ...]
+    reason: Scrubbed
+    missing: tuple[Scrubbed, ...]
     goal: float | None
     met: bool | None
     """None without a goal, and where too few items have a verdict to tell."""
     initial: float | None
     self_check: bool
     """Whether the built-in model has judged what it has written itself."""
-    certificate: dict[str, Any] | None
-    stands_on: str
+    certificate: ScrubbedDict | None
+    stands_on: Scrubbed
     """The certificate in a line."""
-    details: dict[str, Any]
+    details: ScrubbedDict
 
 
 class Withdrawn(DossierModel):
     """A finding that a second look has overruled, for the document does say so."""
 
     metric: str
-    sentence: str
-    question: str
-    quote: str
-    reason: str
-    judge: str
+    sentence: Line
+    question: Line
+    quote: Line
+    reason: Line
+    judge: Line
 
 
 class RoundEntry(DossierModel):
@@ -158,7 +158,7 @@ class RoundEntry(DossierModel):
     draft: str
     base: int | None
     """The round whose draft it revises."""
-    text: str
+    text: Clean
     words: int
     scores: dict[str, float | None]
     self_check: bool
@@ -170,11 +170,11 @@ class RoundEntry(DossierModel):
     found: tuple[int, ...]
     """The numbers of those that were found of its draft."""
     taken: bool | None
-    reason: str
-    why: str
-    instruction: str
+    reason: ScrubbedLine
+    why: Clean
+    instruction: Clean
     looked_up: tuple[Lookup, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Scrubbed, ...]
     result: bool
     """Whether its draft is what the run came to."""
     withdrawn: tuple[Withdrawn, ...] = ()
@@ -186,9 +186,9 @@ class JudgedItem(DossierModel):
 
     metric: str
     kind: str
-    text: str
-    expected: str
-    found: str
+    text: Line
+    expected: Line
+    found: Line
     verdict: str
     value: float | None
     """1 where it is as it should be, 0 where it is not, None without a verdict."""
@@ -205,7 +205,7 @@ class KeyFactEntry(DossierModel):
     id: int
     level: str
     parent: int | None
-    text: str
+    text: Line
     place: PlaceEntry | None
     stated: float | None
     """1 where it is stated, 0 where it is not, None without a verdict."""
@@ -220,23 +220,23 @@ class KeyFactTree(DossierModel):
     chunk: int
     perspective: str
     place: PlaceEntry
-    query: str
+    query: Line
     facts: tuple[KeyFactEntry, ...]
 
 
 class ChapterEntry(DossierModel):
     """A chapter, or one of several documents, that is summarized by itself, in a run of its own."""
 
-    title: str
+    title: Line
     start: int
     end: int
-    pages: str
+    pages: Line
     """The page that it is on, as it is printed, or the first and the last; empty where the document has no pages."""
     run: str
     """Empty while nobody has begun it."""
     status: str
     words: int
-    summary: str
+    summary: Clean
     scores: dict[str, float | None]
     self_check: bool
     """Whether the built-in model has judged what it has written itself."""
@@ -255,8 +255,8 @@ class PieceEntry(DossierModel):
     words: int
     limit: int
     attempts: int
-    flaw: str
-    text: str
+    flaw: Scrubbed
+    text: Clean
     made_from: tuple[str, ...]
     """The names of the pieces that it merges."""
     goes_on_from: tuple[str, ...]
@@ -267,10 +267,10 @@ class CallEntry(DossierModel):
     """A call to a model, or an answer that was taken from an earlier one."""
 
     number: int
-    label: str
+    label: Line
     prompt: str
     hash: str
-    model: str
+    model: Scrubbed
     outcome: str
     borrowed: bool
     """Whether the answer was there already, and cost nothing."""
@@ -281,7 +281,7 @@ class CallEntry(DossierModel):
     completion_tokens: int
     cached_tokens: int
     cost_usd: float | None
-    error: str
+    error: ScrubbedLine
 
 
 class Positions(DossierModel):
@@ -300,7 +300,7 @@ class PromptText(DossierModel):
 
     name: str
     hash: str
-    text: str | None
+    text: Clean | None
     """None where its text is not on record."""
 
 
@@ -308,7 +308,7 @@ class DocumentEntry(DossierModel):
     """The document."""
 
     id: str
-    title: str
+    title: Line
     characters: int
     words: int
     sections: tuple[dict[str, Any], ...]
@@ -326,20 +326,20 @@ class RunEntry(DossierModel):
     status: str
     stopped: str
     """Why it goes no further."""
-    why: str
+    why: Clean
     """The same in the words of a model that led it."""
-    error: str
+    error: Scrubbed
     parent: str | None
-    model: str
-    judges: tuple[str, ...]
+    model: Scrubbed
+    judges: tuple[Scrubbed, ...]
     strategy: str
     version: str
     tokenizer: str
     created: str
     updated: str
-    settings: dict[str, Any]
-    judging: dict[str, Any] | None
-    refinement: dict[str, Any] | None
+    settings: ScrubbedDict
+    judging: ScrubbedDict | None
+    refinement: ScrubbedDict | None
     limits: dict[str, Any]
     usage: dict[str, Any]
 
@@ -382,22 +382,15 @@ class Places:
         """A stretch with its chapter, how far into the document it is, and its words; None for none."""
         return None if span is None else self.known(span)
 
-    def known(self, span: Span) -> PlaceEntry:
-        """The same of a stretch that there is."""
-        return self._named(span, one_line(self._document.text[span.start : span.end]))
-
-    def wide(self, span: Span) -> PlaceEntry:
-        """A stretch without its words, since these are many."""
-        return self._named(span, "")
-
-    def _named(self, span: Span, words: str) -> PlaceEntry:
+    def known(self, span: Span, *, words: bool = True) -> PlaceEntry:
+        """The same of a stretch that there is; a long one goes without its words."""
         document = self._document
         return PlaceEntry(
             start=span.start,
             end=span.end,
-            document=one_line(document_of(document, span)),
-            chapter=one_line(chapter_of(document, span)),
-            pages=one_line(pages_of(document, span)),
+            document=document_of(document, span),
+            chapter=chapter_of(document, span),
+            pages=pages_of(document, span),
             percent=percent_of(document, span.start),
-            text=words,
+            text=document.text[span.start : span.end] if words else "",
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from redraft.domain import Finding, Round
+from redraft.domain import Finding
 from redraft.report.dossier.contents import (
     FindingEntry,
     FindingOutcome,
@@ -16,9 +16,8 @@ from redraft.report.dossier.contents import (
     State,
 )
 from redraft.report.history.changes import DraftDiff, SentenceChange, difference
-from redraft.report.history.lineage import DRIFTS, By, Lineage, Origin
+from redraft.report.history.lineage import DRIFTS, Lineage, TracedSentence
 from redraft.report.history.trace import RunTrace, Turn
-from redraft.rulings import PointAnswer
 from redraft.text.cleaning import one_line
 from redraft.text.positions import Mass, bins, density, shares, spread
 from redraft.text.sentences import is_heading
@@ -67,7 +66,17 @@ class FindingRecord:
             for finding in turn.mending:
                 one = known.setdefault(finding.id, _Known(finding))
                 said = {one.finding: one for one in turn.made.answers}.get(finding.id)
-                one.aimed.append(_answered(turn.made, finding.id in answers, answers.get(finding.id), said))
+                change = answers.get(finding.id)
+                outcome = FindingOutcome(
+                    round=turn.made.number,
+                    taken=turn.made.accepted,
+                    gone=finding.id in answers,
+                    before=change.before if change else "",
+                    after=change.after if change else "",
+                    became=said.became if said else "",
+                    words=said.said if said else "",
+                )
+                one.aimed.append(outcome)
         for one in known.values():
             one.rounds = sorted(set(one.rounds))
         return known
@@ -84,20 +93,13 @@ class FindingRecord:
     def _entry(self, one: _Known) -> FindingEntry:
         finding = one.finding
         evidence = finding.evidence
-        return FindingEntry(
+        return FindingEntry.of(
+            finding,
             number=self.numbers[finding.id],
-            id=finding.id,
-            metric=finding.metric,
-            kind=finding.kind,
-            task=finding.task,
-            explanation=finding.explanation,
             sentence=self._about(one),
-            about=one_line(finding.sentence),
-            question=one_line(finding.question),
-            found=one_line(finding.found),
-            expected=one_line(finding.expected),
+            about=finding.sentence,
             evidence=self._places.at(evidence.span) if evidence else None,
-            said=one_line(evidence.text) if evidence else "",
+            said=evidence.text if evidence else "",
             judges=f"{finding.said_by[0]} of {finding.said_by[1]} judges" if finding.said_by else "",
             rounds=tuple(one.rounds),
             aimed=tuple(one.aimed),
@@ -118,25 +120,7 @@ def _line_of_descent(trace: RunTrace, result: Turn | None) -> set[int]:
 def _answers(found: DraftDiff) -> dict[str, SentenceChange | None]:
     """By id the findings that are gone, with the change to thank for it, where it was one."""
     gone: dict[str, SentenceChange | None] = {finding.id: None for finding in found.answered}
-    return gone | dict(_thanks(found))
-
-
-def _thanks(found: DraftDiff) -> Iterator[tuple[str, SentenceChange]]:
-    for change in found.changes:
-        for finding in change.answers:
-            yield finding.id, change
-
-
-def _answered(made: Round, gone: bool, change: SentenceChange | None, said: PointAnswer | None) -> FindingOutcome:
-    return FindingOutcome(
-        round=made.number,
-        taken=made.accepted,
-        gone=gone,
-        before=change.before if change else "",
-        after=change.after if change else "",
-        became=said.became if said else "",
-        words=one_line(said.said) if said else "",
-    )
+    return gone | {finding.id: change for change in found.changes for finding in change.answers}
 
 
 _BINS = 10
@@ -158,20 +142,20 @@ def sentences(lineage: Lineage, places: Places, findings: Sequence[FindingEntry]
             about.setdefault(finding.sentence, []).append(finding.number)
     for one in lineage.sentences:
         heading = is_heading(one.text)
-        yield SentenceEntry(
-            number=one.number,
+        yield SentenceEntry.of(
+            one,
             start=one.span.start,
             end=one.span.end,
-            text=one.text,
-            sources=() if heading else tuple(_source(origin, places, one.by) for origin in one.places),
+            sources=() if heading else tuple(_sources(one, places)),
             drift=DRIFTS[one.drift] if one.drift and not heading else "",
             invented=one.invented if not one.places and not heading else "",
             findings=tuple(about.get(one.number, ())),
         )
 
 
-def _source(origin: Origin, places: Places, by: By) -> SourceEntry:
-    return SourceEntry(place=places.known(origin.span), weight=round(origin.weight, 3), way=origin.way, by=by)
+def _sources(sentence: TracedSentence, places: Places) -> Iterator[SourceEntry]:
+    for one in sentence.places:
+        yield SourceEntry(place=places.known(one.span), weight=round(one.weight, 3), way=one.way, by=sentence.by)
 
 
 def positions(lineage: Lineage) -> Positions:

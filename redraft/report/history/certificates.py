@@ -116,7 +116,7 @@ def certificate(store: Store, run: Run, evaluation: Evaluation) -> Certificate:
         evaluation.metric,
         evaluation.version,
         judges_of(run),
-        f"{_set(run)} {standing.prompts}" if standing.prompts else "",
+        f"{one_line(str(run.settings.prompts), _LONGEST)} {standing.prompts}" if standing.prompts else "",
         None if judged is None else 1 - judged,
         spread if isinstance(spread, dict) and spread.get("n", 0) > 1 else None,
         (*store.agreements.of(standing), *(one for one in packaged() if one.standing == standing)),
@@ -162,10 +162,6 @@ def _hashes(run: Run, metric: str) -> Sequence[str]:
     asked = set(run.prompt_hashes) if one is None else set(one.prompts)
     # What stands behind a name in brackets is somebody's own set.
     return sorted(f"{name} {digest}" for name, digest in run.prompt_hashes.items() if name.partition(" (")[0] in asked)
-
-
-def _set(run: Run) -> str:
-    return one_line(str(run.settings.prompts), _LONGEST)
 
 
 def _terms(judging: JudgeConfig, metric: str) -> str:

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 from urllib.parse import quote
 
 from pydantic_core import to_jsonable_python
 
 from redraft.domain import Span
 from redraft.errors import UsageError
-from redraft.report.history.lineage import By, Lineage, Origin, TracedSentence, read_lineage
+from redraft.report.history.lineage import Lineage, Origin, TracedSentence, read_lineage
+from redraft.report.history.quotes import By, basis
 from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line
 from redraft.text.languages import tongues_of
@@ -26,42 +27,6 @@ from redraft.text.places import on_pages
 from redraft.text.sentences import is_heading
 from redraft.text.vectors import Encoder
 from redraft.text.words import is_unspaced
-
-if TYPE_CHECKING:
-    from redraft.report.history.lineage import By
-
-
-_PAIR = 2
-
-
-def basis(by: Mapping[int, By], what: str) -> str:
-    """Who says so of citations or footnotes, by their numbers, in a sentence; empty where there are none."""
-    judged, matched = ([number for number, its in sorted(by.items()) if its == who] for who in ("judge", "words"))
-    if not judged or not matched:
-        how = (
-            "are quotes by which a judge confirmed the sentence"
-            if judged
-            else "were matched by wording, not by a judge"
-        )
-        return f"All {what}s {how}." if by else ""
-    one, other = (
-        f"{what} {_numbered(judged)} is a quote" if len(judged) == 1 else f"{what}s {_numbered(judged)} are quotes",
-        f"{_numbered(matched)} {'was' if len(matched) == 1 else 'were'} matched by wording",
-    )
-    return f"{one[:1].upper()}{one[1:]} by which a judge confirmed the sentence; {other}."
-
-
-def _numbered(numbers: Sequence[int]) -> str:
-    """Numbers in few letters: 1 to 4, 6 and 9."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    said = [part for one in runs for part in ([f"{one[0]} to {one[-1]}"] if len(one) > _PAIR else map(str, one))]
-    return f"{', '.join(said[:-1])} and {said[-1]}" if len(said) > 1 else said[0]
-
 
 CitationForm = Literal["footnotes", "inline", "markdown", "json", "html"]
 _QUOTE = 160
@@ -227,17 +192,13 @@ class _Template:
 def _footnotes(found: Citations) -> str:
     """[1] [2] in the text, and the places below."""
     text = found.filled(lambda cites: _gap(found) + "".join(f"[{number}]" for number in cites))
-    rows = [_row(one, f"[{one.number}]") for one in found.places]
+    rows = [f"[{one.number}] {one.place}: “{one.quote}”{f' <{one.url}>' if one.url else ''}" for one in found.places]
     return "\n\n".join([text.strip(), "\n".join(rows), found.basis]) if rows else text.strip()
 
 
 def _gap(found: Citations) -> str:
     """What stands before a citation: nothing where the summary puts no spaces between its words."""
     return "" if is_unspaced(found.lineage.text) else " "
-
-
-def _row(one: Cited, mark: str) -> str:
-    return f"{mark} {one.place}: “{one.quote}”{f' <{one.url}>' if one.url else ''}"
 
 
 def _inline(found: Citations) -> str:

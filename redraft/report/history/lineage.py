@@ -11,7 +11,7 @@ import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from pydantic import PlainSerializer
@@ -20,14 +20,14 @@ from pydantic_core import to_jsonable_python
 
 from redraft.domain import DEFERRED, Document, Parent, Span
 from redraft.errors import RunError
-from redraft.report.history.quotes import absent_in, quotes_of
+from redraft.report.history.quotes import By, absent_in, quotes_of
 from redraft.report.history.results import document_read
 from redraft.report.history.trace import GIVEN_SAID, Family, Member
 from redraft.store.documents import Ancestry
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line
 from redraft.text.languages import is_foreign, reading, tongues_of
-from redraft.text.origin_chains import Composed, DerivedText, Drift, Excerpt, Known, OriginPlace, compose, drift
+from redraft.text.origin_chains import Composed, DerivedText, Drift, Excerpt, Known, compose, drift
 from redraft.text.origins import Link, Method, Origins, Traced, links_read, links_written
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.sentences import is_heading
@@ -86,8 +86,6 @@ NEAR = 250
 Said = Mapping[tuple[str, int], Traced]
 """What somebody has said of sentences: by the key of their text's links, and by which of its sentences each is."""
 NOTHING_SAID: Said = {}
-By = Literal["judge", "words"]
-"""Who says where a sentence stands in the document: a judge, who has quoted it, or the words that both have."""
 DRIFTS: dict[Drift, str] = {
     "elsewhere": "the document says so at another place than the texts in between have it from",
     "nowhere": "the texts in between have it from a place of the document that does not say so",
@@ -327,7 +325,9 @@ class Tracer:
     def _sentence(
         self, number: int, last: Member, composed: Composed, traced: Traced, direct: Traced
     ) -> TracedSentence:
-        origins = tuple(self._origin(last, place) for place in composed.places)
+        origins = tuple(
+            self._at(place.span, place.weight, tuple(self._stops(last, place.way))) for place in composed.places
+        )
         where = None if origins else self._stops(last, composed.lost)
         return TracedSentence(
             number=number,
@@ -354,9 +354,6 @@ class Tracer:
                 yield replace(one, judged=judged, drift=drift, invented="", invented_in="")
             else:
                 yield replace(one, read=one.text in absent)
-
-    def _origin(self, last: Member, place: OriginPlace) -> Origin:
-        return self._at(place.span, place.weight, tuple(self._stops(last, place.way)))
 
     def _directly(self, link: Link) -> Origin:
         """A place of the document as such, whatever lies in between."""

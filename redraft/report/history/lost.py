@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from redraft.domain import Evaluation, Evidence, Finding, KeyFact, KeyFacts, Pack, PackQuestion, Parent, Span
 from redraft.errors import RunError
 from redraft.report.history.lineage import NEAR, NOTHING_SAID, Lineage, Said, Tracer, came_up
-from redraft.report.history.quotes import FactKey, StatedFact, held_of
+from redraft.report.history.quotes import FactKey, StatedFact, held_of, yardstick_of
 from redraft.report.history.results import document_read, finding_json
 from redraft.report.history.trace import GIVEN_SAID, Member
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.languages import reading
-from redraft.text.origin_chains import Composed
 from redraft.text.origins import Link, Origins
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.vectors import Encoder
@@ -98,19 +97,13 @@ def facts_of(store: Store, run: Run, tracer: Tracer, draft: str) -> Facts:
 
 
 def _keyfacts(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> KeyFacts | None:
-    key = _named(run.judging.keyfacts if run.judging else None, judged, "keyfact_recall", "keyfacts")
+    key = yardstick_of(run, judged, "keyfact_recall")
     return store.keyfacts.get(key) if key else store.keyfacts.latest(run.document)
 
 
 def _pack(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> Pack | None:
-    key = _named(run.judging.pack if run.judging else None, judged, "coverage", "pack")
+    key = yardstick_of(run, judged, "coverage")
     return store.packs.get(key) if key else store.packs.latest(run.document)
-
-
-def _named(asked: str | None, judged: Mapping[str, Evaluation], metric: str, part: str) -> str | None:
-    """The id of what a run was to be judged by, or was: there may be a later one by now."""
-    found = judged[metric].details.get(part) if metric in judged else None
-    return asked or (str(found) if found else None)
 
 
 METRIC = "lineage"
@@ -172,7 +165,8 @@ class Losses:
     def by_step(self) -> dict[str, list[int]]:
         """By step, and by level where there are several, how many facts of each third of the document were lost."""
         found: dict[str, list[int]] = {}
-        for loss in sorted(self.lost, key=_when):
+        order = list(STEPS)
+        for loss in sorted(self.lost, key=lambda loss: (order.index(loss.step), loss.level or 0)):
             found.setdefault(step_said(loss), [0] * _THIRDS)[loss.third - 1] += 1
         return found
 
@@ -420,7 +414,9 @@ class FactSearch:
 
     def _comes_from(self, member: Member, link: Link, fact: DocumentFact) -> bool:
         composed = [one for one in self._tracer.composed(member) if _within(one.span, link.span)]
-        return any(_near(place, span) for span in _spans(composed) for place in fact.places)
+        spans = [place.span for one in composed for place in one.places]
+        near = [Span(span.start - NEAR - 1, span.end + NEAR + 1) for span in spans]
+        return any(_within(place, span) for span in near for place in fact.places)
 
 
 def _reads(parent: Parent, fact: DocumentFact) -> bool:
@@ -428,19 +424,5 @@ def _reads(parent: Parent, fact: DocumentFact) -> bool:
     return parent.kind == "excerpt" and any(_within(place, parent.span) for place in fact.places)
 
 
-def _spans(composed: Sequence[Composed]) -> Iterator[Span]:
-    for one in composed:
-        for place in one.places:
-            yield place.span
-
-
 def _within(one: Span, other: Span) -> bool:
     return one.start < other.end and other.start < one.end
-
-
-def _near(one: Span, other: Span) -> bool:
-    return one.start <= other.end + NEAR and other.start <= one.end + NEAR
-
-
-def _when(loss: Loss) -> tuple[int, int]:
-    return list(STEPS).index(loss.step), loss.level or 0

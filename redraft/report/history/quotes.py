@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from redraft.domain import Document, Evaluation, Pack, Span
 from redraft.errors import StoreError
@@ -19,6 +19,8 @@ from redraft.text.cleaning import one_line
 
 MOST = 3
 """How many quotes a sentence has at most."""
+By = Literal["judge", "words"]
+"""Who says where a sentence stands in the document: a judge, who has quoted it, or the words that both have."""
 Details = Mapping[str, Any]
 FactKey = tuple[object, ...]
 """Which question of a pack it is, or which key fact of which tree."""
@@ -58,11 +60,11 @@ def absent_in(store: Store, draft: str) -> frozenset[str]:
 
 def _quoted(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> Iterator[tuple[int, Span]]:
     for one in _fine(judged, "faithfulness", "sentences"):
-        if span := _span(one.get("place")):
+        if span := span_of(one.get("place")):
             yield int(one["id"]), span
     claims = _fine(judged, "consistency", "claims")
     for one in sorted(claims, key=lambda claim: -int(claim.get("importance") or 0)):
-        if span := _span(one.get("place")):
+        if span := span_of(one.get("place")):
             yield int(one["sentence"]), span
     pack = _pack(store, run, judged)
     evidence = {one.id: one.evidence.span for one in pack.questions} if pack else {}
@@ -74,37 +76,46 @@ def _quoted(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> Iterato
 def held_of(judged: Mapping[str, Evaluation], metric: str, yardstick: str) -> dict[FactKey, StatedFact]:
     """What the judges of a draft say of the questions of a pack, or of key facts, with the id that this has: whether
     it states them. Nothing where it was judged by others."""
-    part, listed, key = _FACTS[metric]
+    part, name, key = _FACTS[metric]
     told = judged.get(metric)
     if told is None or told.details.get(part, yardstick) != yardstick:
         return {}
     return {
-        tuple(one[name] for name in key): StatedFact(verdict == FINE[metric], tuple(one.get("sentences", ())))
-        for one in _listed(judged, metric, listed)
+        tuple(one[field] for field in key): StatedFact(verdict == FINE[metric], tuple(one.get("sentences", ())))
+        for one in listed(judged, metric, name)
         # Without a verdict, or where the judges do not agree, nobody has said.
         if (verdict := one.get("verdict")) == FINE[metric] or verdict in LACKING[metric]
     }
 
 
+def yardstick_of(run: Run, judged: Mapping[str, Evaluation], metric: str) -> str | None:
+    """The id of the pack, or of the key facts, that a draft was or is to be judged by; None where none is named."""
+    part = _FACTS[metric][0]
+    # The evaluation says which it went by: there may be later ones by now.
+    key = (judged[metric].details.get(part) if metric in judged else None) or getattr(run.judging, part, None)
+    return str(key) if key else None
+
+
 def _pack(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> Pack | None:
-    told = judged.get("coverage")
-    key = told.details.get("pack") or (run.judging.pack if run.judging else None) if told else None
+    key = yardstick_of(run, judged, "coverage") if "coverage" in judged else None
     try:
-        return store.packs.get(str(key)) if key else None
+        return store.packs.get(key) if key else None
     except StoreError:
         return None
 
 
-def _fine(judged: Mapping[str, Evaluation], metric: str, listed: str) -> Iterator[Details]:
-    return (one for one in _listed(judged, metric, listed) if one.get("verdict") == FINE[metric])
+def _fine(judged: Mapping[str, Evaluation], metric: str, name: str) -> Iterator[Details]:
+    return (one for one in listed(judged, metric, name) if one.get("verdict") == FINE[metric])
 
 
-def _listed(judged: Mapping[str, Evaluation], metric: str, name: str) -> Sequence[Details]:
+def listed(judged: Mapping[str, Evaluation], metric: str, name: str) -> Sequence[Details]:
+    """Return what an evaluation lists under a name, such as the questions that were answered."""
     found = judged[metric].details.get(name) if metric in judged else None
     return found if isinstance(found, list | tuple) else ()
 
 
-def _span(place: object) -> Span | None:
+def span_of(place: object) -> Span | None:
+    """Return the place in the document that an item of an evaluation has; None where it has none."""
     return Span(*place) if isinstance(place, list | tuple) and len(place) == len(Span._fields) else None
 
 
@@ -118,3 +129,35 @@ def _merged(spans: Sequence[Span]) -> tuple[Span, ...]:
         found = [one for one in found if one not in over]
         found.insert(at, whole)
     return tuple(found)
+
+
+_PAIR = 2
+
+
+def basis(by: Mapping[int, By], what: str) -> str:
+    """Who says so of citations or footnotes, by their numbers, in a sentence; empty where there are none."""
+    judged, matched = ([number for number, its in sorted(by.items()) if its == who] for who in ("judge", "words"))
+    if not judged or not matched:
+        how = (
+            "are quotes by which a judge confirmed the sentence"
+            if judged
+            else "were matched by wording, not by a judge"
+        )
+        return f"All {what}s {how}." if by else ""
+    one, other = (
+        f"{what} {_numbered(judged)} is a quote" if len(judged) == 1 else f"{what}s {_numbered(judged)} are quotes",
+        f"{_numbered(matched)} {'was' if len(matched) == 1 else 'were'} matched by wording",
+    )
+    return f"{one[:1].upper()}{one[1:]} by which a judge confirmed the sentence; {other}."
+
+
+def _numbered(numbers: Sequence[int]) -> str:
+    """Numbers in few letters: 1 to 4, 6 and 9."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    said = [part for one in runs for part in ([f"{one[0]} to {one[-1]}"] if len(one) > _PAIR else map(str, one))]
+    return f"{', '.join(said[:-1])} and {said[-1]}" if len(said) > 1 else said[0]

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
-
+from redraft.report.entry import Entry, Line
 from redraft.report.history.certificates import self_checked
 from redraft.report.history.results import preferred
 from redraft.report.history.trace import scores_of
 from redraft.settings import GIVEN_STRATEGY, ExperimentPart
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.cleaning import one_line
 
 
-class RunSummary(BaseModel):
+class RunSummary(Entry):
     """A run in a line: for lists, and for whoever asks how it stands."""
-
-    model_config = ConfigDict(frozen=True)
 
     run: str
     created: str
@@ -35,7 +31,7 @@ class RunSummary(BaseModel):
     judges: tuple[str, ...]
     document: str
     title: str
-    query: str
+    query: Line
     words: int | None
     """Of the summary; None while there is none."""
     limit: int | None
@@ -56,22 +52,17 @@ def summary_of(store: Store, run: Run) -> RunSummary:
     """A run as it stands."""
     used = store.calls.totals(run.id)
     draft = store.runs.draft(run.draft) if run.draft else None
-    return RunSummary(
+    return RunSummary.of(
+        run,
         run=run.id,
-        created=run.created,
-        updated=run.updated,
         status=store.status(run),
-        kind=run.kind,
-        parent=run.parent,
-        experiment=run.experiment,
         part=isinstance(run.purpose, ExperimentPart),
         chapter_of=store.chapters.whole_of(run.id) or None,
         strategy="" if run.settings.strategy == GIVEN_STRATEGY else run.settings.strategy,
         model=run.settings.model,
         judges=run.judging.judges if run.judging else (),
-        document=run.document,
         title=store.documents.title(run.document),
-        query=one_line(run.settings.query or ""),
+        query=run.settings.query or "",
         words=draft.words if draft else None,
         limit=run.settings.words,
         stop_reason=run.stop_reason or "",

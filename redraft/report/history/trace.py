@@ -320,7 +320,7 @@ def read_trace(store: Store, key: str) -> RunTrace:
             store.runs.draft(made.draft),
             _in_order(run, judged[made.draft]),
             tuple(_mending(made, judged.get(made.base or "", {}))),
-            certificates(store, run, _scored(judged[made.draft])),
+            certificates(store, run, {name: one for name, one in judged[made.draft].items() if name not in _UNSCORED}),
             tuple(looked_up.pop(made.number, ())),
         )
         for made in rounds
@@ -348,11 +348,6 @@ def scores_of(store: Store, run: Run) -> dict[str, float | None]:
 
 def _scores(evaluations: Mapping[str, Evaluation]) -> dict[str, float | None]:
     return {name: one.score for name, one in evaluations.items() if name not in _UNSCORED}
-
-
-def _scored(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
-    """What judges say, and not a person who asks for something."""
-    return {name: one for name, one in evaluations.items() if name not in _UNSCORED}
 
 
 def _in_order(run: Run, judged: Mapping[str, Evaluation]) -> dict[str, Evaluation]:

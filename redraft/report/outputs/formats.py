@@ -10,7 +10,6 @@ from pathlib import PurePath
 from typing import Literal, get_args
 
 from redraft.errors import UsageError
-from redraft.report.outputs import formats
 from redraft.report.outputs.docx import docx
 from redraft.report.outputs.html import html
 from redraft.report.outputs.paper import Block, Paper, PaperPart
@@ -88,9 +87,9 @@ _ENDINGS: dict[str, Format] = {
     ".docx": "docx",
 }
 _WRITERS: dict[Format, Callable[[Paper], str | bytes]] = {
-    "text": formats.text,
-    "markdown": formats.markdown,
-    "bullets": formats.bullets,
+    "text": text,
+    "markdown": markdown,
+    "bullets": bullets,
     "html": html,
     "docx": docx,
 }

@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, Literal
 
-from redraft.report.history.citations import basis
+from redraft.report.history.quotes import basis
 from redraft.report.history.results import Result
 from redraft.settings import EXTRACTIVE
 from redraft.text.cleaning import clean, one_line
 
-if TYPE_CHECKING:  # most summaries are printed without a note, and lineage brings NumPy
+if TYPE_CHECKING:  # lineage brings NumPy, and most summaries are printed without a note
     from redraft.report.history.citations import Citations, Cited
-    from redraft.report.history.lineage import By
+    from redraft.report.history.quotes import By
 
 _HEADING = re.compile(r"(#{1,6})[^\S\n]+(?=\S)")
 _ITEM = re.compile(r"\s*(?:[-*+•]|(\d{1,3}[.)]))[^\S\n]+(?=\S)")
@@ -104,6 +104,11 @@ class Paper:
         return is_rtl("\n".join(part.text for part in self.parts) or self.title)
 
 
+def notes_of(blocks: Sequence[Block]) -> list[Note]:
+    """Return the notes of some blocks, in the order of their numbers."""
+    return [one for block in blocks for one in block.pieces if isinstance(one, Note)]
+
+
 def paper_of(result: Result, cite: Callable[[str], Citations] | None = None) -> Paper:
     """The summary of a run, and those of its chapters; where `cite` is there, their sentences cite the document.
 
@@ -127,7 +132,7 @@ def paper_of(result: Result, cite: Callable[[str], Citations] | None = None) -> 
 
 def with_basis(paper: Paper) -> Paper:
     """The paper with who says that the document has it where its notes say, if it has notes."""
-    notes = {one.number: one.by for block in paper.blocks for one in block.pieces if isinstance(one, Note)}
+    notes = {one.number: one.by for one in notes_of(paper.blocks)}
     if not notes:
         return paper
     return replace(paper, about=(*paper.about, basis(notes, "footnote")))

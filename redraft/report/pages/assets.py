@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template, select_autoescape
 
 from redraft.report.pages.formatting import FILTERS
 from redraft.report.plots.picture import STYLES
@@ -59,6 +61,20 @@ def script(entry: str) -> Inline:
     return Inline("\n".join(_EXPORT.sub("", _IMPORT.sub("", static(name))) for name in order))
 
 
+class Assets(NamedTuple):
+    """The policy, styles and script that a page contains where no server gives them to it."""
+
+    policy: str
+    styles: str
+    script: str
+
+
+def assets(sheets: Sequence[str], entry: str) -> Assets:
+    """The assets of a page that is a file of its own."""
+    css, js = styles(*sheets), script(entry)
+    return Assets(policy(styles=css, script=js), css.text, js.text)
+
+
 def policy(*, styles: Inline, script: Inline) -> str:
     """What a page that stands alone may do: show itself, and nothing else."""
     parts = {
@@ -81,7 +97,7 @@ def template(name: str) -> Template:
 def _environment() -> Environment:
     made = Environment(
         loader=PackageLoader("redraft.report.pages", "templates"),
-        autoescape=True,
+        autoescape=select_autoescape(disabled_extensions=("md",), default=True),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

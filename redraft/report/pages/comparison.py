@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -21,19 +21,17 @@ from redraft.report.dossier.comparison.contents import (
     ScoreDifference,
     Standing,
 )
-from redraft.report.dossier.comparison.pairs import SEEN, SHARE
-from redraft.report.dossier.contents import PlaceEntry
-from redraft.report.pages.assets import policy, script, styles, template
-from redraft.report.pages.dossier import Assets, in_language
-from redraft.report.pages.formatting import HtmlTable, capitalized, cell, many, score, spaced
+from redraft.report.dossier.comparison.pairs import SHARE, signed
+from redraft.report.pages.assets import assets, template
+from redraft.report.pages.dossier import in_language
+from redraft.report.pages.formatting import HtmlTable, capitalized, score
 from redraft.report.plots.curves import Curve, Densities
 from redraft.report.plots.figure import figure
 from redraft.report.plots.picture import Plot
 from redraft.report.plots.scores import CostPoint as Priced
 from redraft.report.plots.scores import Differences, PlottedDifference, ScoreAgainstCost
 from redraft.report.plots.shares import ShareBar, Shares
-from redraft.report.tables import unmarked
-from redraft.text.places import on_pages
+from redraft.text.words import count, spaced
 
 
 def used(beside: RunsBeside) -> HtmlTable:
@@ -47,7 +45,7 @@ def used(beside: RunsBeside) -> HtmlTable:
             (
                 one.letter,
                 one.label,
-                many(len(one.runs), "run") if several else f"{first.run}, {first.created[:10]}",
+                count(len(one.runs), "run") if several else f"{first.run}, {first.created[:10]}",
                 round(one.words),
                 ", ".join(dict.fromkeys(judge for name in one.runs for judge in runs[name].judges)) or "–",
                 money(one.cost_usd),
@@ -87,21 +85,16 @@ def _score(beside: RunsBeside, contestant: ComparedRuns, metric: str) -> str:
     if any(one.self_check for one in scored if one.metric == metric):
         told += f" · {SELF_CHECK}"
     if len(beside.documents) > 1:
-        return f"{told} · {many(found.documents, 'document')}"
+        return f"{told} · {count(found.documents, 'document')}"
     run = next(run for run in beside.runs if run.name == contestant.runs[0])
     one = next(one for one in run.scores if one.metric == metric)
     left = f", {one.unjudged:,} without a verdict" if one.unjudged else ""
-    return f"{told} · {many(one.judged, 'item')}{left}"
+    return f"{told} · {count(one.judged, 'item')}{left}"
 
 
 def between(interval: Range | None) -> str:
     """An interval behind its figure."""
     return "" if interval is None else f" [{interval.low:.2f} to {interval.high:.2f}]".replace("-", "−")
-
-
-def signed(value: float) -> str:
-    """A difference with its sign."""
-    return "0" if abs(value) < SEEN else f"{value:+.3f}".replace("-", "−")
 
 
 class SignedDifference(NamedTuple):
@@ -190,10 +183,10 @@ def by_fifth(beside: RunsBeside) -> tuple[Fifths, ...]:
     for first, second, measure in dict.fromkeys((one.first, one.second, one.measure) for one in beside.fifths):
         rows = tuple(
             (
-                f"{20 * (one.fifth - 1)} to {20 * one.fifth} %",
+                _fifth(one),
                 *one.values,
                 f"{signed(one.difference)}{between(one.interval)}",
-                many(one.pairs, "summary" if one.over == "summaries" else one.over[:-1]),
+                count(one.pairs, "summary" if one.over == "summaries" else one.over[:-1]),
             )
             for one in beside.fifths
             if (one.first, one.second, one.measure) == (first, second, measure)
@@ -214,24 +207,13 @@ def measure_said(measure: str) -> str:
 _MOST_PAIRS = 6
 
 
-class ComparisonPictures(NamedTuple):
-    """By part of the page."""
-
-    scores: tuple[Markup, ...]
-    costs: tuple[Markup, ...]
-    places: tuple[Markup, ...]
-
-
-def pictures(beside: RunsBeside) -> ComparisonPictures:
-    """What there is to draw of a comparison."""
-    return ComparisonPictures(
-        _drawn("score", _of_scores(beside)), _drawn("cost", _of_costs(beside)), _drawn("place", _of_places(beside))
-    )
-
-
-def _drawn(prefix: str, plots: Iterator[Plot]) -> tuple[Markup, ...]:
-    # What a picture says of others it escapes itself.
-    return tuple(Markup(figure(plot, f"{prefix}-{at}")) for at, plot in enumerate(plots))  # noqa: S704
+def pictures(beside: RunsBeside) -> dict[str, list[Markup]]:
+    """Return figures by part of the page."""
+    return {
+        "scores": [figure(plot, f"score-{at}") for at, plot in enumerate(_of_scores(beside))],
+        "costs": [figure(plot, f"cost-{at}") for at, plot in enumerate(_of_costs(beside))],
+        "places": [figure(plot, f"place-{at}") for at, plot in enumerate(_of_places(beside))],
+    }
 
 
 def _of_scores(beside: RunsBeside) -> Iterator[Plot]:
@@ -239,13 +221,7 @@ def _of_scores(beside: RunsBeside) -> Iterator[Plot]:
     drawn = [one for one in beside.differences if one.interval is not None]
     for first, second in list(dict.fromkeys((one.first, one.second) for one in drawn))[:_MOST_PAIRS]:
         rows = [
-            PlottedDifference(
-                spaced(one.metric),
-                one.difference,
-                one.interval.low if one.interval else None,
-                one.interval.high if one.interval else None,
-                one.pairs,
-            )
+            PlottedDifference(spaced(one.metric), one.difference, *_ends(one.interval), one.pairs)
             for one in drawn
             if (one.first, one.second) == (first, second)
         ]
@@ -264,13 +240,7 @@ def _of_costs(beside: RunsBeside) -> Iterator[Plot]:
         return
     for metric in metrics(beside):
         told = [
-            Priced(
-                _named(one),
-                _cost(one, priced=priced),
-                found.mean,
-                found.interval.low if found.interval else None,
-                found.interval.high if found.interval else None,
-            )
+            Priced(_named(one), _cost(one, priced=priced), found.mean, *_ends(found.interval))
             for one in beside.contestants
             for found in one.scores
             if found.metric == metric
@@ -300,15 +270,20 @@ def _fifths(beside: RunsBeside) -> Iterator[Plot]:
     keys = list(dict.fromkeys((one.first, one.second, one.measure) for one in beside.fifths))
     for first, second, measure in keys[: 2 * _MOST_PAIRS]:
         rows = [
-            _fifth(one) for one in beside.fifths if (one.first, one.second, one.measure) == (first, second, measure)
+            PlottedDifference(_fifth(one), one.difference, *_ends(one.interval), one.pairs)
+            for one in beside.fifths
+            if (one.first, one.second, one.measure) == (first, second, measure)
         ]
         title = f"{capitalized(measure_said(measure))}, {first} minus {second}"
         yield Differences(rows, names[first], names[second], "share" if measure == "share" else "score", title)
 
 
-def _fifth(one: FifthDifference) -> PlottedDifference:
-    low, high = (one.interval.low, one.interval.high) if one.interval else (None, None)
-    return PlottedDifference(f"{20 * (one.fifth - 1)} to {20 * one.fifth} %", one.difference, low, high, one.pairs)
+def _fifth(one: FifthDifference) -> str:
+    return f"{20 * (one.fifth - 1)} to {20 * one.fifth} %"
+
+
+def _ends(interval: Range | None) -> tuple[float | None, float | None]:
+    return (interval.low, interval.high) if interval else (None, None)
 
 
 STYLES = ("plots.css", "base.css", "comparison.css")
@@ -322,11 +297,9 @@ _GROUPS: dict[Standing, str] = {
 }
 
 
-def comparison_page(beside: RunsBeside, *, alone: bool = True) -> str:
-    """The page. One that stands `alone` has its styles and its script within it; another has them from a server."""
-    css, js = styles(*STYLES), script(SCRIPT)
-    assets = Assets(policy(styles=css, script=js), css.text, js.text) if alone else None
-    return template("comparison.html").render(**view(beside), assets=assets)
+def comparison_page(beside: RunsBeside) -> str:
+    """The page as a file of its own, with its styles and its script within it."""
+    return template("comparison.html").render(**view(beside), assets=assets(STYLES, SCRIPT))
 
 
 def view(beside: RunsBeside) -> dict[str, Any]:
@@ -388,96 +361,13 @@ class ShownDocument(NamedTuple):
 
 def _documents(beside: RunsBeside, runs: dict[str, RunBeside]) -> Iterator[ShownDocument]:
     for one in beside.documents:
-        groups = tuple((name, title, _standing(one.items, name)) for name, title in _GROUPS.items())
+        of_standing = {name: tuple(item for item in one.items if item.standing == name) for name in _GROUPS}
+        groups = tuple((name, title, of_standing[name]) for name, title in _GROUPS.items())
         yield ShownDocument(one, tuple(runs[name] for name in one.runs), tuple(group for group in groups if group[2]))
 
 
-def _standing(items: Sequence[ItemBeside], name: Standing) -> tuple[ItemBeside, ...]:
-    return tuple(item for item in items if item.standing == name)
-
-
 def _line(beside: RunsBeside) -> str:
-    runs = many(len(beside.runs), "run")
+    runs = count(len(beside.runs), "run")
     if len(beside.documents) > 1:
-        return f"{runs} on {many(len(beside.documents), 'document')}"
-    return f"{runs} on one document of {many(beside.documents[0].words, 'word')}"
-
-
-_SHOWN = {"flipped": "Flipped", "changed": "Had by all or by none, in different ways"}
-
-
-def comparison_markdown(beside: RunsBeside) -> str:
-    """The scores, the differences and what flipped. What documents and models say is no markup in it."""
-    return "\n\n".join(_blocks(beside)) + "\n"
-
-
-def _blocks(beside: RunsBeside) -> Iterator[str]:
-    yield f"# {unmarked(beside.title)}"
-    yield beside.holds
-    if beside.warnings:
-        yield "## Before you read the scores"
-        yield _listed(beside.warnings)
-    yield "## Who is compared"
-    yield _table(used(beside))
-    yield "## Scores"
-    yield _table(scores(beside))
-    for pair in differences(beside):
-        one, other = pair.first, pair.second
-        yield f"### {one.letter}, {unmarked(one.label)}, beside {other.letter}, {unmarked(other.label)}"
-        yield "\n".join(f"- {said.metric}: {said.means}. {unmarked(capitalized(said.says))}" for said in pair.said)
-    yield from _items(beside)
-    if found := by_fifth(beside):
-        yield "## Places"
-        for fifths in found:
-            yield f"### {unmarked(capitalized(fifths.title))}"
-            yield _table(fifths.rows)
-    yield "## Summaries"
-    labels = {one.letter: one.label for one in beside.contestants}
-    for run in beside.runs:
-        about = f"{unmarked(labels[run.contestant])}, {many(run.words, 'word')}, run {run.run}"
-        yield f"### {run.name}: {about}"
-        yield " ".join(f"{unmarked(one.text)} [{one.number}]" for one in run.sentences) or "It has no sentence."
-    yield "## How to read this"
-    yield _listed(beside.cautions)
-
-
-def _items(beside: RunsBeside) -> Iterator[str]:
-    for document in beside.documents:
-        named = f" · {unmarked(document.title)}" if len(beside.documents) > 1 else ""
-        for standing, title in _SHOWN.items():
-            found = [item for item in document.items if item.standing == standing]
-            if found:
-                yield f"## {title}{named}"
-                yield "\n".join(map(_item, found))
-        counts = {name: sum(item.standing == name for item in document.items) for name in ("open", "same")}
-        if document.items:
-            yield (
-                f"{many(counts['same'], 'item')} {'is' if counts['same'] == 1 else 'are'} the same in all, and "
-                f"{counts['open']:,} {'has' if counts['open'] == 1 else 'have'} no verdict in some run{named}."
-            )
-
-
-def _where(place: PlaceEntry) -> str:
-    pages = unmarked(on_pages(place.pages))
-    return f"{', ' if pages else ''}{pages}, at {place.percent} %"
-
-
-def _item(item: ItemBeside) -> str:
-    where = _where(item.place) if item.place else ""
-    parts = [f"- **i{item.number}** {unmarked(item.text)} ({spaced(item.metric)}{where})"]
-    if item.expected:
-        parts.append(f"the document: {unmarked(item.expected)}")
-    for verdict in item.verdicts:
-        told = had(verdict)
-        found = f" “{unmarked(verdict.found)}”" if verdict.found else ""
-        parts.append(f"{verdict.run} {told.sign} {unmarked(told.word)}{found}")
-    return "; ".join(parts)
-
-
-def _listed(lines: tuple[str, ...]) -> str:
-    return "\n".join(f"- {unmarked(one)}" for one in lines)
-
-
-def _table(rows: HtmlTable) -> str:
-    head = f"| {' | '.join(rows.head)} |\n|{'---|' * len(rows.head)}"
-    return "\n".join([head, *(f"| {' | '.join(unmarked(cell(one)) for one in row)} |" for row in rows.rows)])
+        return f"{runs} on {count(len(beside.documents), 'document')}"
+    return f"{runs} on one document of {count(beside.documents[0].words, 'word')}"

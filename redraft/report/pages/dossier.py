@@ -11,17 +11,18 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from redraft.domain import STOPS
-from redraft.report.dossier.contents import Dossier, JudgedItem, PieceEntry, Positions, RoundEntry, SentenceEntry
-from redraft.report.pages.assets import policy, script, styles, template
-from redraft.report.pages.formatting import calls_by_prompt, facts_by_level, many, packed, page_data, spaced
+from redraft.report.dossier.contents import Dossier, JudgedItem, PieceEntry, Positions
+from redraft.report.pages.assets import assets, template
+from redraft.report.pages.formatting import calls_by_prompt, facts_by_level, packed, page_data
 from redraft.report.plots.curves import Curve, Densities
 from redraft.report.plots.figure import figure
-from redraft.report.plots.picture import NARROW, WIDE, Plot
+from redraft.report.plots.picture import Plot
 from redraft.report.plots.scores import Metric, RoundScores
 from redraft.report.plots.shares import DocumentPart, Parts, ShareBar, Shares
 from redraft.report.plots.waterfall import Waterfall, WaterfallCall
 from redraft.settings import FIGURES
 from redraft.text.cleaning import clean
+from redraft.text.words import count, spaced
 
 _FIFTHS = 5
 # The quantile of the normal distribution for an interval of 95 %.
@@ -33,32 +34,13 @@ _MEASURED = {
 }
 
 
-class DossierPictures(NamedTuple):
-    """Figures as HTML, by part of the page."""
-
-    rounds: tuple[Markup, ...]
-    places: tuple[Markup, ...]
-    calls: tuple[Markup, ...]
-
-
-def pictures(dossier: Dossier) -> DossierPictures:
-    """What there is to draw of a run."""
-    return DossierPictures(
-        tuple(map(_figure, _of_rounds(dossier))),
-        tuple(map(_figure, _of_places(dossier))),
-        tuple(map(_bare, _of_calls(dossier))),
-    )
-
-
-def _figure(plot: Plot) -> Markup:
-    return Markup(figure(plot))  # noqa: S704 - plots escape what they are given
-
-
-def _bare(plot: Plot) -> Markup:
-    """Without the table behind it, which stands on the page as a list."""
-    wide, narrow = plot.picture(WIDE), plot.picture(NARROW)
-    drawn = Markup(f'<figure class="plot">{wide.svg}{narrow.svg}')  # noqa: S704 - plots escape what they are given
-    return drawn + Markup("<figcaption>{}</figcaption></figure>").format(wide.caption)
+def pictures(dossier: Dossier) -> dict[str, list[Markup]]:
+    """Return figures by part of the page. The numbers of calls stand on the page as a list of their own."""
+    return {
+        "rounds": [figure(plot) for plot in _of_rounds(dossier)],
+        "places": [figure(plot) for plot in _of_places(dossier)],
+        "calls": [figure(plot, numbers=False) for plot in _of_calls(dossier)],
+    }
 
 
 def _of_rounds(dossier: Dossier) -> Iterator[Plot]:
@@ -66,12 +48,9 @@ def _of_rounds(dossier: Dossier) -> Iterator[Plot]:
         return
     goals = {one.metric: one.goal for one in dossier.scores}
     names = list(dict.fromkeys(name for one in dossier.rounds for name in one.scores))
-    metrics = [Metric(spaced(name), _scores(dossier.rounds, name), goals.get(name)) for name in names]
+    scores = {name: [one.scores.get(name) for one in dossier.rounds] for name in names}
+    metrics = [Metric(spaced(name), scores[name], goals.get(name)) for name in names]
     yield RoundScores(metrics, [one.taken is not False for one in dossier.rounds])
-
-
-def _scores(rounds: Sequence[RoundEntry], metric: str) -> list[float | None]:
-    return [one.scores.get(metric) for one in rounds]
 
 
 def _of_places(dossier: Dossier) -> Iterator[Plot]:
@@ -128,25 +107,16 @@ MARK = Markup('<meta name="redraft-run"')
 """So begins what a page that stands alone says of itself, before all else."""
 
 
-class Assets(NamedTuple):
-    """What a page has within it that a server would give it otherwise."""
-
-    policy: str
-    styles: str
-    script: str
-
-
 def mark_of(run: str, updated: str) -> Markup:
     """Which run a page shows, and as it stood when: for whoever asks whether the page is still true."""
     return MARK + Markup(' content="{} {}">').format(run, updated)
 
 
-def dossier_page(dossier: Dossier, *, alone: bool = True) -> str:
-    """The page. One that stands `alone` has its styles and its script within it; another has them from a server."""
-    css, js = styles(*STYLES), script(SCRIPT)
-    assets = Assets(policy(styles=css, script=js), css.text, js.text) if alone else None
+def dossier_page(dossier: Dossier) -> str:
+    """The page as a file of its own, with its styles and its script within it."""
+    shown, data = view(dossier), packed(page_data(dossier))
     mark = mark_of(dossier.run.id, dossier.run.updated)
-    return template("dossier.html").render(**view(dossier), assets=assets, mark=mark, data=packed(page_data(dossier)))
+    return template("dossier.html").render(**shown, assets=assets(STYLES, SCRIPT), mark=mark, data=data)
 
 
 def view(dossier: Dossier) -> dict[str, Any]:
@@ -221,14 +191,11 @@ def _paragraphs(dossier: Dossier) -> Iterator[list[_Shown]]:
         if made and "\n\n" in text[end : one.start]:
             yield made
             made = []
-        made.append(_shown(one, text))
+        shown = clean(text[one.start : one.end]).strip()
+        made.append(_Shown(one.number, shown, one.sources, one.findings, one.invented))
         end = one.end
     if made:
         yield made
-
-
-def _shown(one: SentenceEntry, text: str) -> _Shown:
-    return _Shown(one.number, clean(text[one.start : one.end]).strip(), one.sources, one.findings, one.invented)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +220,7 @@ class _Tree:
 
 def _stopped(dossier: Dossier) -> str:
     taken = sum(1 for one in dossier.rounds[1:] if one.taken)
-    parts = [many(len(dossier.rounds) - 1, "revision"), f"{taken or 'none'} of them taken"]
+    parts = [count(len(dossier.rounds) - 1, "revision"), f"{taken or 'none'} of them taken"]
     reason = STOPS.get(dossier.run.stopped)
     parts.append(f"it stopped because {reason}" if reason else f"it is {dossier.run.status}")
     return f"{'; '.join(parts)}." + (f" “{clean(dossier.run.why)}”" if dossier.run.why else "")
@@ -263,15 +230,15 @@ def _usage(dossier: Dossier) -> str:
     used = dossier.run.usage
     cost = "a price that is not known" if used["cost_usd"] is None else f"{used['cost_usd']:.4f} USD"
     parts = [
-        many(used["calls"], "call"),
+        count(used["calls"], "call"),
         f"{used['prompt_tokens']:,} tokens in, {used['completion_tokens']:,} out",
         cost,
         f"{used['seconds']:.0f} s",
     ]
     if used["cached"]:
-        parts.append(f"{many(used['cached'], 'answer')} taken from earlier runs")
+        parts.append(f"{count(used['cached'], 'answer')} taken from earlier runs")
     if used["lost"]:
-        parts.append(f"{many(used['lost'], 'call')} never answered")
+        parts.append(f"{count(used['lost'], 'call')} never answered")
     return f"{', '.join(parts)}."
 
 

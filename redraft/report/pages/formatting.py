@@ -19,7 +19,10 @@ from redraft.report.dossier.contents import (
     SourceEntry,
 )
 from redraft.report.history.lineage import came_up
+from redraft.report.tables import unmarked
 from redraft.text.cleaning import clean, one_line
+from redraft.text.places import on_pages
+from redraft.text.words import count, spaced
 
 _QUOTE, _OPENING = 320, 70
 _HALF = 0.5
@@ -28,21 +31,9 @@ _SECONDS = 90
 """What is longer is said in the next larger unit; so with minutes."""
 
 
-def many(number: int, what: str) -> str:
-    """A number of things: 1 word, 2 words, 1,200 summaries."""
-    if number == 1:
-        return f"1 {what}"
-    return f"{number:,} {what[:-1]}ies" if what.endswith("y") else f"{number:,} {what}s"
-
-
 def score(value: float | None) -> str:
     """A score with two digits, rounded down, so that none looks like a goal that it misses; a dash for none."""
     return "–" if value is None else f"{int(value * 100 + 1e-9) / 100:.2f}"
-
-
-def spaced(name: str) -> str:
-    """A name for programs as people read it."""
-    return one_line(name).replace("_", " ")
 
 
 def shortened(text: str) -> str:
@@ -129,18 +120,17 @@ def certainty(source: SourceEntry) -> str:
 
 def sentence_label(sentence: SentenceEntry) -> str:
     """What a sentence's button is called."""
-    parts = [many(len(sentence.sources), "source")]
+    parts = [count(len(sentence.sources), "source")]
     if sentence.findings:
-        parts.append(many(len(sentence.findings), "finding"))
+        parts.append(count(len(sentence.findings), "finding"))
     if sentence.invented:
         parts.append("not found by words")
     return f"Sentence {sentence.number}: {', '.join(parts)}"
 
 
-FILTERS: dict[str, Callable[..., str]] = {
+FILTERS: dict[str, Callable[..., str]] = {"many": count} | {
     one.__name__: one
     for one in (
-        many,
         score,
         spaced,
         shortened,
@@ -158,6 +148,8 @@ FILTERS: dict[str, Callable[..., str]] = {
         certainty,
         sentence_label,
         came_up,
+        on_pages,
+        unmarked,
     )
 }
 

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from redraft.report.pages.assets import policy, script, styles, template
-from redraft.report.pages.dossier import Assets
-from redraft.report.pages.formatting import many
+from redraft.report.pages.assets import assets, template
 from redraft.report.plots.figure import figure
 from redraft.report.plots.picture import Plot
-from redraft.report.tables import Cell, Table
+from redraft.report.tables import Table
 from redraft.report.tables import figure as number
 from redraft.text.cleaning import one_line
+from redraft.text.words import count
 
 STYLES = ("plots.css", "base.css", "report.css")
 SCRIPT = "report.js"
@@ -92,16 +91,14 @@ class ReportSection(NamedTuple):
 
 def report_page(results: Sequence[Results]) -> str:
     """The page, with its styles, its script and its data within it."""
-    css, js = styles(*STYLES), script(SCRIPT)
-    assets = Assets(policy(styles=css, script=js), css.text, js.text)
     found = sections(results)
     pictures = sum(len(panel.figures) for section in found for line in section.lines for panel in line.panels)
     tables = sum(len(one.tables) for one in results)
     return template("report.html").render(
         sections=found,
-        assets=assets,
+        assets=assets(STYLES, SCRIPT),
         title=", ".join(section.title for section in found),
-        line=f"{many(len(results), 'set')} of results, {many(tables, 'table')}, {many(pictures, 'picture')}",
+        line=f"{count(len(results), 'set')} of results, {count(tables, 'table')}, {count(pictures, 'picture')}",
     )
 
 
@@ -135,30 +132,20 @@ def _panel(anchor: str, one: Set, shown: ShownTable) -> ReportPanel:
     table = shown.table
     rows = table.rows[:_MOST_ROWS]
     left = len(table.rows) - len(rows)
-    said = f"{many(left, 'more row')} {'is' if left == 1 else 'are'} in the file." if left else ""
+    said = f"{count(left, 'more row')} {'is' if left == 1 else 'are'} in the file." if left else ""
     return ReportPanel(
         anchor,
         one.letter,
         table,
         tuple(bool(rows) and not any(isinstance(row[at], str) for row in rows) for at in range(len(table.columns))),
-        tuple(tuple(map(_said, row)) for row in rows),
+        tuple(tuple(cell if isinstance(cell, str) else number(cell) for cell in row) for row in rows),
         said,
-        tuple(_figures(anchor, shown.pictures)),
+        tuple(figure(plot, f"{anchor}-p{at}") for at, plot in enumerate(shown.pictures)),
         shown.undrawn,
         f"{_file_name(one.results.experiment)}-{_file_name(table.name)}.csv",
         f"data:text/csv;charset=utf-8;base64,{base64.b64encode(table.to_csv().encode()).decode()}",
-        many(len(table.rows), "row"),
+        count(len(table.rows), "row"),
     )
-
-
-def _figures(anchor: str, plots: Sequence[Plot]) -> Iterator[Markup]:
-    for at, plot in enumerate(plots):
-        # What a picture says of others it escapes itself.
-        yield Markup(figure(plot, f"{anchor}-p{at}"))  # noqa: S704
-
-
-def _said(cell: Cell) -> str:
-    return cell if isinstance(cell, str) else number(cell)
 
 
 def _file_name(name: str) -> str:

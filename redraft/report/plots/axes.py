@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
-from redraft.report.plots.canvas import MARGIN, NORMAL, SMALL, Canvas, text_width
-from redraft.report.plots.picture import Number, apart, finite
+from redraft.report.plots.canvas import MARGIN, NORMAL, SMALL, Canvas, Point, text_width
+from redraft.report.plots.picture import Number, apart, ends, finite
 
-Point = tuple[float, float]
 _GAP = 9.0
 # As bad as to cover so much: a name that seems to be another mark's.
 _UNCLEAR = 60.0
@@ -106,7 +105,7 @@ def spaced(wanted: Sequence[float], least: float, low: float, high: float) -> li
 
 MOST = 60
 """More rows are no picture any more; the table has them all."""
-_NAMES = 0.34
+_NAMES, _STEP = 0.34, 28.0
 _REACH = 12.0
 
 
@@ -146,19 +145,19 @@ class LabelRows:
         return self.top + self.step * self.count + 4
 
 
-def rows(canvas: Canvas, top: float, names: Sequence[str], *, step: float = 28, aside: float = 0) -> LabelRows:
+def rows(canvas: Canvas, top: float, names: Sequence[str], *, aside: float = 0) -> LabelRows:
     """Room for a row for each name, with so much kept free for words on the right, and the names written."""
     edge, brief = canvas.width - MARGIN - aside, apart(names)
     if canvas.narrow:
         edge = canvas.width - MARGIN - 4
-        made = LabelRows(MARGIN + 4, edge, top, step + 16, len(names), above=True)
+        made = LabelRows(MARGIN + 4, edge, top, _STEP + 16, len(names), above=True)
         for at, name in enumerate(names):
             canvas.text(
                 MARGIN, made.aside(at), name, size=NORMAL, room=canvas.width - 2 * MARGIN - aside, brief=brief[name]
             )
         return made
     room = min(canvas.width * _NAMES, max((text_width(name, NORMAL) for name in names), default=0))
-    made = LabelRows(MARGIN + room + 10, edge, top, step, len(names), above=False)
+    made = LabelRows(MARGIN + room + 10, edge, top, _STEP, len(names), above=False)
     for at, name in enumerate(names):
         canvas.text(
             made.left - 10, made.middle(at) + 4.5, name, size=NORMAL, anchor="end", room=room + 0.01, brief=brief[name]
@@ -218,11 +217,11 @@ class Linear:
         return cls.over([low, high])
 
     def drawn(self, start: float, end: float) -> Self:
-        """The same scale from one place to another."""
+        """Return the same scale from one place to another."""
         return replace(self, start=start, end=end)
 
     def place(self, value: float) -> float:
-        """Where a value stands, within the ends of the scale."""
+        """Return where a value stands, within the ends of the scale."""
         share = (value - self.low) / (self.high - self.low)
         return self.start + min(1.0, max(0.0, share)) * (self.end - self.start)
 
@@ -375,6 +374,7 @@ class Clock(Linear):
 
 
 _TICK = 5
+_BELOW = 2 * SMALL + 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,11 +387,8 @@ class Frame:
     bottom: float
     x: Scale
     y: Scale
-
-    @property
-    def end(self) -> float:
-        """Where the next thing below may begin."""
-        return self.bottom + 2 * SMALL + 24
+    end: float
+    """Where the next thing below may begin."""
 
 
 def frame(
@@ -403,7 +400,7 @@ def frame(
     # Half of the last label reaches beyond the axis.
     edge = canvas.width - MARGIN - max(right, text_width(x.label(x.ticks()[-1])) / 2)
     bottom = top + height
-    made = Frame(left, top, edge, bottom, x.drawn(left, edge), y.drawn(bottom, top))
+    made = Frame(left, top, edge, bottom, x.drawn(left, edge), y.drawn(bottom, top), bottom + _BELOW)
     canvas.text(MARGIN, top - 12, y_name, ink="muted", room=canvas.width - 2 * MARGIN)
     for tick in y.ticks():
         at = made.y.place(tick)
@@ -414,8 +411,10 @@ def frame(
     return made
 
 
-def level_axis(canvas: Canvas, x: Scale, at: float, name: str, *, left: float, right: float) -> None:
-    """An axis from left to right, with its name below; where labels would touch, only every second or fifth is said."""
+def level_axis(canvas: Canvas, x: Scale, at: float, name: str, *, left: float, right: float) -> float:
+    """Draw an axis from left to right with its name below, and return where there is room below that. Where labels
+    would touch, only every second or fifth is shown.
+    """
     canvas.line((left, at), (right, at), "axis")
     ticks = x.ticks()
     widest = max(text_width(x.label(tick)) for tick in ticks) + 10
@@ -432,6 +431,7 @@ def level_axis(canvas: Canvas, x: Scale, at: float, name: str, *, left: float, r
     half = min(room, text_width(name)) / 2
     middle = max(MARGIN + half, min((left + right) / 2, canvas.width - MARGIN - half))
     canvas.text(middle, at + 2 * SMALL + 12, name, anchor="middle", ink="muted", room=room)
+    return at + _BELOW
 
 
 _CAP = 4.0
@@ -439,19 +439,17 @@ _CAP = 4.0
 
 def whisker(canvas: Canvas, x: Scale, y: float, low: Number, high: Number, kind: str = "rule") -> None:
     """A level interval at a height, if both of its ends are known."""
-    if (least := finite(low)) is not None and (most := finite(high)) is not None:
-        _drawn(canvas, (x.place(least), y), (x.place(most), y), (0, _CAP), kind)
+    if known := ends(low, high):
+        _drawn(canvas, (x.place(known[0]), y), (x.place(known[1]), y), (0, _CAP), kind)
 
 
 def upright(canvas: Canvas, x: float, y: Scale, low: Number, high: Number, kind: str = "rule") -> None:
     """An upright interval at a place, if both of its ends are known."""
-    if (least := finite(low)) is not None and (most := finite(high)) is not None:
-        _drawn(canvas, (x, y.place(least)), (x, y.place(most)), (_CAP, 0), kind)
+    if known := ends(low, high):
+        _drawn(canvas, (x, y.place(known[0])), (x, y.place(known[1])), (_CAP, 0), kind)
 
 
-def _drawn(
-    canvas: Canvas, start: tuple[float, float], end: tuple[float, float], cap: tuple[float, float], kind: str
-) -> None:
+def _drawn(canvas: Canvas, start: Point, end: Point, cap: Point, kind: str) -> None:
     lines = [(start, end), *(((x - cap[0], y - cap[1]), (x + cap[0], y + cap[1])) for x, y in (start, end))]
     # On paper of its own, so that it is seen upon a bar too.
     for line_kind, thick in (("under", 4.5), (kind, 1.5)):

@@ -56,17 +56,21 @@ class Canvas:
 
     def group(self, tip: str = "") -> Element:
         """Marks that belong together, with what is said when one points at them."""
-        group = SubElement(self._body, "g")
-        _say(group, tip)
-        return group
+        return self.add("g", None, tip)
 
-    def add(self, tag: str, into: Element | None = None, /, **attributes: str | float) -> Element:
-        """An element; `class_` is its class, and an underscore within a name is a hyphen."""
+    def add(self, tag: str, into: Element | None = None, tip: str = "", /, **attributes: str | float) -> Element:
+        """Add an element, with `tip` shown where one points at it. An attribute that is empty is left out; `class_` is
+        the class, and an underscore within a name is a hyphen.
+        """
         named = {
             name.rstrip("_").replace("_", "-"): value if isinstance(value, str) else written(value)
             for name, value in attributes.items()
+            if value != ""
         }
-        return SubElement(self._body if into is None else into, tag, named)
+        made = SubElement(self._body if into is None else into, tag, named)
+        if tip:
+            SubElement(made, "title").text = composed(tip)
+        return made
 
     def heading(self) -> float:
         """The title at the top, and where there is room below it."""
@@ -97,12 +101,16 @@ class Canvas:
         short = words if room is None else fitted(words, room, size * (_BOLD if bold else 1))
         if short != words and brief and room is not None:
             short = fitted(composed(brief), room, size * (_BOLD if bold else 1))
-        halo_class = " plot-halo" if halo else ""
-        made = self.add("text", into, class_=f"plot-{ink}{halo_class}", x=x, y=y, font_size=size)
-        if anchor != "start":
-            made.set("text-anchor", anchor)
-        if bold:
-            made.set("font-weight", "600")
+        made = self.add(
+            "text",
+            into,
+            class_=f"plot-{ink}{' plot-halo' if halo else ''}",
+            x=x,
+            y=y,
+            font_size=size,
+            text_anchor="" if anchor == "start" else anchor,
+            font_weight="600" if bold else "",
+        )
         if short != words:
             full = SubElement(made, "title")
             full.text, full.tail = words, short
@@ -111,20 +119,14 @@ class Canvas:
 
     def line(self, start: Point, end: Point, kind: str, *, dash: str = "", thick: float = 1) -> None:
         """A straight line of the axis, the grid, a rule, or of a series."""
-        made = self.add(
-            "line", class_=f"plot-{kind}", stroke="currentColor", x1=start[0], y1=start[1], x2=end[0], y2=end[1]
-        )
-        made.set("stroke-width", written(thick))
-        if dash:
-            made.set("stroke-dasharray", dash)
+        ends = {"x1": start[0], "y1": start[1], "x2": end[0], "y2": end[1]}
+        look = {"class_": f"plot-{kind}", "stroke": "currentColor"}
+        self.add("line", **look, **ends, stroke_width=thick, stroke_dasharray=dash)
 
     def curve(self, points: Sequence[Point], kind: str, *, dash: str = "", thick: float = 2) -> None:
         """A line through points."""
-        made = self.add("path", class_=f"plot-{kind}", fill="none", stroke="currentColor", d=path(points))
-        made.set("stroke-width", written(thick))
-        made.set("stroke-linejoin", "round")
-        if dash:
-            made.set("stroke-dasharray", dash)
+        look = {"class_": f"plot-{kind}", "fill": "none", "stroke": "currentColor"}
+        self.add("path", **look, d=path(points), stroke_width=thick, stroke_linejoin="round", stroke_dasharray=dash)
 
     def marker(
         self,
@@ -134,19 +136,15 @@ class Canvas:
         hollow: bool = False,
         tip: str = "",
         radius: float = RADIUS,
-        into: Element | None = None,
     ) -> None:
         """A mark of a series; a hollow one shows the paper."""
         fill = "plot-paper" if hollow else f"plot-f{look.colour}"
-        attributes: dict[str, str | float] = {"class_": f"{fill} plot-s{look.colour}", "stroke": "currentColor"}
-        attributes["stroke_width"] = 1.6
-        if hollow:
-            attributes["fill"] = "none"
+        style: dict[str, str | float] = {"class_": f"{fill} plot-s{look.colour}", "stroke": "currentColor"}
+        style |= {"stroke_width": 1.6, "fill": "none" if hollow else ""}
         if look.marker == "circle":
-            made = self.add("circle", into, **attributes, cx=at[0], cy=at[1], r=radius)
+            self.add("circle", None, tip, **style, cx=at[0], cy=at[1], r=radius)
         else:
-            made = self.add("path", into, **attributes, d=path(corners(look.marker, *at, radius), closed=True))
-        _say(made, tip)
+            self.add("path", None, tip, **style, d=path(corners(look.marker, *at, radius), closed=True))
 
     def box(
         self,
@@ -156,22 +154,17 @@ class Canvas:
         look: SeriesStyle,
         hatch: Hatch | None = None,
         tip: str = "",
-        into: Element | None = None,
     ) -> None:
         """A bar of a series, filled or hatched as the series is, with an outline that shows where it ends."""
-        made = self.add(
-            "rect", into, class_=f"plot-s{look.colour}", x=corner[0], y=corner[1], width=size[0], height=size[1]
-        )
-        self.fill(made, look, look.hatch if hatch is None else hatch)
-        made.set("stroke", "currentColor")
-        _say(made, tip)
+        style, fill = self.filled(look, look.hatch if hatch is None else hatch)
+        place = {"x": corner[0], "y": corner[1], "width": size[0], "height": size[1]}
+        self.add("rect", None, tip, class_=style, **place, fill=fill, stroke="currentColor")
 
-    def fill(self, shape: Element, look: SeriesStyle, hatch: Hatch) -> None:
-        """Fill a shape with the colour of a series, or with lines of it."""
+    def filled(self, look: SeriesStyle, hatch: Hatch) -> tuple[str, str]:
+        """Return the classes and the fill of a shape in the colour of a series, or with lines of it."""
         if hatch == "plain":
-            shape.set("class", f"{shape.get('class', '')} plot-f{look.colour}".strip())
-        else:
-            shape.set("fill", f"url(#{self._pattern(look.colour, hatch)})")
+            return f"plot-s{look.colour} plot-f{look.colour}", ""
+        return f"plot-s{look.colour}", f"url(#{self._pattern(look.colour, hatch)})"
 
     def picture(self, height: float, caption: str, alt: str) -> Picture:
         """The picture, as high as what was drawn."""
@@ -198,34 +191,26 @@ class Canvas:
         svg.extend([self._defs, self._body] if len(self._defs) else [self._body])
         return Picture(self.title, caption, alt, tostring(svg, encoding="unicode"), self._data)
 
-    def nothing(self, top: float, why: str = "There is nothing to show yet.") -> float:
-        """A line that says so where there is nothing, and the height of such a picture."""
-        self.text(self.width / 2, top + 40, why, size=NORMAL, anchor="middle", ink="muted", room=self.width - 20)
-        return top + 70
+    def nothing(self, top: float, told: str, shown: str = "There is nothing to show yet.") -> Picture:
+        """The picture of nothing: one line, which need not be what its caption tells."""
+        self.text(self.width / 2, top + 40, shown, size=NORMAL, anchor="middle", ink="muted", room=self.width - 20)
+        return self.picture(top + 70, told, told)
 
     def _pattern(self, colour: int, hatch: Hatch) -> str:
         name = f"{self.prefix}-{hatch}{colour}"
         if any(made.get("id") == name for made in self._defs):
             return name
         side = written(_TILE)
-        made = SubElement(
-            self._defs, "pattern", {"id": name, "width": side, "height": side, "patternUnits": "userSpaceOnUse"}
-        )
-        SubElement(made, "rect", {"class": "plot-paper", "width": side, "height": side, "fill": "none"})
+        tile = {"id": name, "width": side, "height": side, "patternUnits": "userSpaceOnUse"}
+        made = SubElement(self._defs, "pattern", tile)
+        self.add("rect", made, class_="plot-paper", width=_TILE, height=_TILE, fill="none")
         if hatch == "dots":
             for x, y in ((1.5, 1.5), (4.5, 4.5)):
                 self.add("circle", made, class_=f"plot-f{colour}", cx=x, cy=y, r=1.25)
             return name
-        lines = self.add("path", made, class_=f"plot-s{colour}", stroke="currentColor", d=_HATCHING[hatch])
-        lines.set("stroke-width", "1.7")
-        lines.set("fill", "none")
+        style = {"class_": f"plot-s{colour}", "stroke": "currentColor"}
+        self.add("path", made, **style, d=_HATCHING[hatch], stroke_width=1.7, fill="none")
         return name
-
-
-def _say(element: Element, tip: str) -> None:
-    """What is said when one points at an element."""
-    if tip:
-        SubElement(element, "title").text = composed(tip)
 
 
 # Drawn over the edges of the tile, so that the lines go on in the next.

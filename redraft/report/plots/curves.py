@@ -17,6 +17,7 @@ from redraft.report.plots.picture import (
     PictureStyle,
     SeriesStyle,
     data,
+    ends,
     finite,
     interval,
     isolated,
@@ -38,9 +39,7 @@ class CurvePoint(NamedTuple):
         """The same, with None for whatever cannot be drawn; half an interval is none."""
         if finite(self.at) is None:
             return CurvePoint(self.at, None)
-        low, high = finite(self.low), finite(self.high)
-        both = low is not None and high is not None
-        return CurvePoint(self.at, finite(self.value), low if both else None, high if both else None)
+        return CurvePoint(self.at, finite(self.value), *(ends(self.low, self.high) or (None, None)))
 
 
 def draw(
@@ -67,8 +66,8 @@ def _band(canvas: Canvas, made: Frame, look: SeriesStyle, stretch: Sequence[Curv
     if len(stretch) == 1:
         canvas.curve([*high, *low], f"s{look.colour}", thick=1.3)
         return
-    shape = canvas.add("path", class_=f"plot-f{look.colour}", d=path([*high, *reversed(low)], closed=True))
-    shape.set("fill-opacity", "0.16")
+    outline = path([*high, *reversed(low)], closed=True)
+    canvas.add("path", class_=f"plot-f{look.colour}", d=outline, fill_opacity="0.16")
     for edge in (high, low):
         canvas.curve(edge, f"s{look.colour}", dash=look.dash, thick=0.8)
 
@@ -113,7 +112,7 @@ class Trends:
         readings = [one.known() for trend in self.trends for one in trend.readings]
         values = [value for one in readings for value in (one.value, one.low, one.high) if value is not None]
         if not values:
-            return canvas.picture(canvas.nothing(top), "Nothing was measured.", "Nothing was measured.")
+            return canvas.nothing(top, "Nothing was measured.")
         top = legend(canvas, top, [line_entry(trend.name, series(at)) for at, trend in enumerate(self.trends)])
         steps = [at for one in readings if (at := finite(one.at)) is not None]
         # Between two rounds there is none.
@@ -141,11 +140,8 @@ class Trends:
 
     def _data(self) -> Data:
         columns = ("series", self.x_name, self.y_name, "from", "to")
-        return data(columns, ([trend.name, *_cells(one.known())] for trend in self.trends for one in trend.readings))
-
-
-def _cells(one: CurvePoint) -> list[Number]:
-    return [finite(one.at), one.value, one.low, one.high]
+        known = ((trend.name, one.known()) for trend in self.trends for one in trend.readings)
+        return data(columns, ([name, finite(one.at), one.value, one.low, one.high] for name, one in known))
 
 
 _HEIGHT_OF_DENSITIES = 230
@@ -185,7 +181,7 @@ class Densities:
         heights = [height for curve in every for height in map(finite, curve.heights) if height is not None]
         if not heights:
             told = "No sentence was traced to a place in the document."
-            return canvas.picture(canvas.nothing(top), told, told)
+            return canvas.nothing(top, told)
         entries = [line_entry(curve.name, series(at)) for at, curve in enumerate(self.curves)]
         if self.reference:
             entries.append(rule_entry(self.reference.name, "", f"s{_REFERENCE.colour}"))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import groupby
 from typing import NamedTuple
+
+from markupsafe import Markup
 
 from redraft.report.plots.axes import Bands, Linear
 from redraft.report.plots.canvas import MARGIN, NORMAL, SMALL, Canvas, text_width
 from redraft.report.plots.picture import (
-    GOAL,
     NARROW,
     WIDE,
     Cell,
@@ -24,7 +24,6 @@ from redraft.report.plots.picture import (
     data,
     finite,
     isolated,
-    series,
     shown,
 )
 
@@ -78,7 +77,7 @@ class Grids:
         top = canvas.heading()
         values = [value for grid in self.grids for row in grid.values for value in map(finite, row)]
         if not any(value is not None for value in values) or not self.rows or not self.columns:
-            return canvas.picture(canvas.nothing(top), "Nothing was measured.", "Nothing was measured.")
+            return canvas.nothing(top, "Nothing was measured.")
         shades = Linear.over([0, *values]).drawn(0, _DARKEST)
         canvas.text(MARGIN, top + SMALL, self.measure, ink="muted", room=canvas.width - 2 * MARGIN)
         top += SMALL + 6
@@ -149,14 +148,13 @@ class Grids:
 
 def _cell(canvas: Canvas, corner: tuple[float, float], width: float, value: Number, shades: Linear) -> None:
     (x, y), height = corner, _ROW - 2
+    box = {"x": x, "y": y, "width": width, "height": height}
     if value is not None:
-        box = canvas.add("rect", class_="plot-f1", x=x, y=y, width=width, height=height)
-        box.set("fill-opacity", f"{max(0.0, shades.place(value)):.2f}")
-    edge = canvas.add("rect", class_="plot-axis", fill="none", x=x, y=y, width=width, height=height)
-    edge.set("stroke", "currentColor")
-    edge.set("stroke-width", "0.8")
-    if value is None:
-        edge.set("stroke-dasharray", "3 3")
+        canvas.add("rect", class_="plot-f1", **box, fill_opacity=f"{max(0.0, shades.place(value)):.2f}")
+    dash = "3 3" if value is None else ""
+    canvas.add(
+        "rect", class_="plot-axis", fill="none", **box, stroke="currentColor", stroke_width=0.8, stroke_dasharray=dash
+    )
     canvas.text(x + width / 2, y + height / 2 + 4.5, _digits(value), anchor="middle", room=width - 2)
 
 
@@ -167,13 +165,17 @@ def _digits(value: Number) -> str:
     return f"{value:.2f}".replace("-", "−")
 
 
-def figure(plot: Plot, prefix: str = "") -> str:
-    """The HTML of a plot, for a page that has `STYLES` in its stylesheet. The page's column decides which is seen."""
+def figure(plot: Plot, prefix: str = "", *, numbers: bool = True) -> Markup:
+    """Return the HTML of a plot, with the table of its numbers, for a page that has `STYLES` in its stylesheet.
+
+    The width of the page's column decides which of the two pictures is seen.
+    """
     wide = plot.picture(PictureStyle(WIDE.width, f"{prefix}-wide" if prefix else ""))
     narrow = plot.picture(PictureStyle(NARROW.width, f"{prefix}-narrow" if prefix else ""))
-    return (
+    behind = f'<details class="plot-numbers"><summary>The numbers</summary>{table(wide.data)}</details>'
+    return Markup(  # noqa: S704 - plots escape what they are given
         f'<figure class="plot">{wide.svg}{narrow.svg}<figcaption>{escape(wide.caption)}</figcaption>'
-        f'<details class="plot-numbers"><summary>The numbers</summary>{table(wide.data)}</details></figure>'
+        f"{behind if numbers else ''}</figure>"
     )
 
 
@@ -189,44 +191,3 @@ def _cell_of_figure(cell: Cell) -> str:
         return f"<td>{escape(cell)}</td>"
     words = f"{cell:,}" if isinstance(cell, int) else shown(cell)
     return f'<td class="plot-number">{words}</td>'
-
-
-_HEIGHT = 28.0
-_EDGE = 5.0
-IN_A_ROW = PictureStyle(110)
-"""For a row of a list."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sparkline:
-    """The values of one thing in their order, the last of them marked, and a goal."""
-
-    name: str
-    values: Sequence[Number]
-    goal: Number = None
-
-    def picture(self, look: PictureStyle = IN_A_ROW) -> Picture:
-        """The line, without axes: its numbers stand beside it or in its words."""
-        table = data(("step", self.name), ([at, value] for at, value in enumerate(self.values)))
-        canvas = Canvas("sparkline", self.name, look, table)
-        values, goal = [finite(value) for value in self.values], finite(self.goal)
-        known = [value for value in values if value is not None]
-        told = f"{isolated(self.name)}: {', '.join(map(shown, values)) or 'no values'}."
-        if goal is not None:
-            told += f" Goal {shown(goal)}."
-        if not known:
-            canvas.text(canvas.width / 2, _HEIGHT / 2 + 4, "–", anchor="middle", ink="muted")
-            return canvas.picture(_HEIGHT, told, told)
-        y = Linear.over([*known, goal]).drawn(_HEIGHT - _EDGE, _EDGE)
-        x = Linear(0, max(1, len(values) - 1), 1, _EDGE, canvas.width - _EDGE)
-        if goal is not None:
-            canvas.line((_EDGE, y.place(goal)), (canvas.width - _EDGE, y.place(goal)), "rule", dash=GOAL)
-        points = [None if value is None else (x.place(at), y.place(value)) for at, value in enumerate(values)]
-        for there, stretch in groupby(points, key=lambda point: point is not None):
-            if there:
-                line = [point for point in stretch if point is not None]
-                # One value between two holes is a line too, if a short one.
-                canvas.curve(line if len(line) > 1 else [*line, (line[0][0] + 1, line[0][1])], "s1", thick=1.8)
-        last = max(at for at, value in enumerate(values) if value is not None)
-        canvas.marker(series(0), (x.place(last), y.place(values[last] or 0.0)), radius=3)
-        return canvas.picture(_HEIGHT, told, told)

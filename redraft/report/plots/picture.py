@@ -186,6 +186,12 @@ def finite(value: Number) -> Number:
     return float(value) if value is not None and math.isfinite(value) else None
 
 
+def ends(low: Number, high: Number) -> tuple[float, float] | None:
+    """Return both ends of an interval; None unless both are known."""
+    least, most = finite(low), finite(high)
+    return None if least is None or most is None else (least, most)
+
+
 def written(value: float) -> str:
     """A coordinate, at two decimals at most."""
     text = f"{value:.2f}".rstrip("0").rstrip(".")
@@ -229,15 +235,10 @@ def percent(share: Number) -> str:
     return "< 1 %" if 0 < share < 0.005 else f"{round(share * 100)} %".replace("-", _MINUS)
 
 
-def count(number: int, one: str, many: str = "") -> str:
-    """So many of something, in words: "1 call", "2 calls"."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 def interval(value: Number, low: Number, high: Number) -> str:
     """A value with its interval, as far as they are known."""
-    low, high = finite(low), finite(high)
-    return shown(value) if low is None or high is None else f"{shown(value)} [{shown(low)}, {shown(high)}]"
+    known = ends(low, high)
+    return shown(value) if known is None else f"{shown(value)} [{shown(known[0])}, {shown(known[1])}]"
 
 
 Marker = Literal["circle", "square", "triangle", "diamond", "wedge", "hexagon"]

@@ -43,8 +43,8 @@ from redraft.report.plots.picture import (
     PictureStyle,
     SeriesStyle,
     apart,
-    count,
     data,
+    ends,
     finite,
     interval,
     isolated,
@@ -52,6 +52,7 @@ from redraft.report.plots.picture import (
     shown,
     signed,
 )
+from redraft.text.words import count
 
 _LOOK = SeriesStyle(1, "", "square", "plain")
 
@@ -69,8 +70,8 @@ class PlottedDifference:
     @property
     def clear(self) -> bool:
         """Whether its interval leaves out that there is no difference."""
-        low, high = finite(self.low), finite(self.high)
-        return low is not None and high is not None and (low > 0 or high < 0)
+        known = ends(self.low, self.high)
+        return known is not None and (known[0] > 0 or known[1] < 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,7 @@ class Differences:
         canvas = Canvas("differences", self.title, look, self._data())
         top = canvas.heading()
         if not self.differences:
-            return canvas.picture(canvas.nothing(top), "Nothing was compared.", "Nothing was compared.")
+            return canvas.nothing(top, "Nothing was compared.")
         entries = [
             marker_entry("the interval leaves out zero", _LOOK),
             marker_entry("it has zero in it, or there is none", _LOOK, hollow=True),
@@ -107,8 +108,8 @@ class Differences:
                 whisker(canvas, x, made.middle(at), one.low, one.high, f"s{_LOOK.colour}")
                 mark = (x.place(value), made.middle(at))
                 canvas.marker(_LOOK, mark, hollow=not one.clear, tip=f"{isolated(one.name)}: {told}")
-        level_axis(canvas, x, made.bottom, f"difference in {self.measure}", left=made.left, right=made.right)
-        end = left_out(canvas, made.bottom + 2 * SMALL + 24, len(self.differences) - len(drawn))
+        end = level_axis(canvas, x, made.bottom, f"difference in {self.measure}", left=made.left, right=made.right)
+        end = left_out(canvas, end, len(self.differences) - len(drawn))
         caption = (
             "Each mark is the mean of paired differences, and its whiskers the interval. A filled mark is a difference "
             "whose interval leaves out zero; one without whiskers has no interval."
@@ -142,8 +143,8 @@ class Differences:
 
 
 def _words(one: PlottedDifference) -> str:
-    low, high = finite(one.low), finite(one.high)
-    span = "" if low is None or high is None else f" [{signed(low)}, {signed(high)}]"
+    known = ends(one.low, one.high)
+    span = "" if known is None else f" [{signed(known[0])}, {signed(known[1])}]"
     return f"{signed(one.value)}{span}"
 
 
@@ -176,7 +177,7 @@ class RoundScores:
         top = canvas.heading()
         known = [score for metric in self.metrics for score in map(finite, metric.scores) if score is not None]
         if not known:
-            return canvas.picture(canvas.nothing(top), "No round has a score.", "No round has a score.")
+            return canvas.nothing(top, "No round has a score.")
         top = legend(canvas, top, self._entries())
         goals = [goal for metric in self.metrics if (goal := finite(metric.goal)) is not None]
         names = ("draft", *(str(at) for at in range(1, len(self.taken))))
@@ -312,7 +313,7 @@ class ScoreAgainstCost:
         drawn = [one for one in self.contestants if finite(one.cost) is not None and finite(one.score) is not None]
         if not drawn:
             told = "No contestant has both a cost and a score."
-            return canvas.picture(canvas.nothing(top, told), told, told)
+            return canvas.nothing(top, told, told)
         x, said = _cost_scale(drawn)
         y = Linear.of_scores(value for one in drawn for value in (one.score, one.low, one.high))
         made = frame(canvas, top, _HEIGHT_OF_COSTS, x, y, x_name=self.cost + said, y_name=self.score)
@@ -355,12 +356,10 @@ def _cost_scale(drawn: Sequence[CostPoint]) -> tuple[Linear | Log, str]:
 def _lines(made: Frame, one: CostPoint, at: Point) -> list[Box]:
     """The intervals of a mark as room that is taken."""
     found = []
-    low, high = finite(one.low), finite(one.high)
-    if low is not None and high is not None:
-        found.append(Box(at[0] - 2, made.y.place(high), at[0] + 2, made.y.place(low)))
-    low, high = finite(one.cost_low), finite(one.cost_high)
-    if low is not None and high is not None:
-        found.append(Box(made.x.place(low), at[1] - 2, made.x.place(high), at[1] + 2))
+    if known := ends(one.low, one.high):
+        found.append(Box(at[0] - 2, made.y.place(known[1]), at[0] + 2, made.y.place(known[0])))
+    if known := ends(one.cost_low, one.cost_high):
+        found.append(Box(made.x.place(known[0]), at[1] - 2, made.x.place(known[1]), at[1] + 2))
     return found
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from redraft.report.plots.axes import MOST, LabelRows, Linear, left_out, level_axis, rows, whisker
 from redraft.report.plots.canvas import (
     MARGIN,
-    SMALL,
     Canvas,
     LegendEntry,
     box_entry,
@@ -25,7 +24,6 @@ from redraft.report.plots.picture import (
     Picture,
     PictureStyle,
     SeriesStyle,
-    count,
     data,
     finite,
     interval,
@@ -34,6 +32,7 @@ from redraft.report.plots.picture import (
     series,
     shown,
 )
+from redraft.text.words import count
 
 _BAR = 20.0
 
@@ -74,7 +73,7 @@ class Shares:
         canvas = Canvas("shares", self.title, look, table)
         top = canvas.heading()
         if not self.splits or not self.parts:
-            return canvas.picture(canvas.nothing(top), "No shares are known.", "No shares are known.")
+            return canvas.nothing(top, "No shares are known.")
         entries = [box_entry(part, series(at)) for at, part in enumerate(self.parts)]
         rule = [rule_entry("even spread", GOAL)] if self.even else []
         top = legend(canvas, top, [*entries, *rule]) + 6
@@ -87,8 +86,8 @@ class Shares:
             made.cross(canvas, x.place(100 * border / len(self.parts)), "rule", dash=GOAL, thick=1.3)
         for at, split in enumerate(drawn):
             self._numbers(canvas, made.middle(at), x, split)
-        level_axis(canvas, x, made.bottom, self.measure, left=made.left, right=made.right)
-        end = left_out(canvas, made.bottom + 2 * SMALL + 24, len(self.splits) - len(drawn))
+        end = level_axis(canvas, x, made.bottom, self.measure, left=made.left, right=made.right)
+        end = left_out(canvas, end, len(self.splits) - len(drawn))
         borders = " The dashed lines are where the parts of an even spread would end." if self.even else ""
         caption = self.about + borders
         return canvas.picture(end, caption, " ".join(map(self._told, drawn)))
@@ -180,7 +179,7 @@ class Parts:
         canvas = Canvas("parts", self.title, look, self._data())
         top = canvas.heading()
         if not self.parts:
-            return canvas.picture(canvas.nothing(top), "There are no parts.", "There are no parts.")
+            return canvas.nothing(top, "There are no parts.")
         drawn = self.parts[:MOST]
         top = legend(canvas, top, self._entries()) + 6
         made = rows(
@@ -192,8 +191,8 @@ class Parts:
             made.cross(canvas, x.place(tick), "grid")
         for at, part in enumerate(drawn):
             _bar(canvas, made, x, at, part)
-        level_axis(canvas, x, made.bottom, self.measure, left=made.left, right=made.right)
-        end = left_out(canvas, made.bottom + 2 * SMALL + 24, len(self.parts) - len(drawn))
+        end = level_axis(canvas, x, made.bottom, self.measure, left=made.left, right=made.right)
+        end = left_out(canvas, end, len(self.parts) - len(drawn))
         caption = (
             "The mark is the score of what was judged, and its whiskers the interval. The filled bar is what counts "
             "of all items; the hatched part was not judged and might count or not. On the right stands how many "

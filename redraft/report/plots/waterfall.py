@@ -17,7 +17,6 @@ from redraft.report.plots.picture import (
     Data,
     Picture,
     PictureStyle,
-    count,
     data,
     finite,
     isolated,
@@ -25,6 +24,7 @@ from redraft.report.plots.picture import (
     series,
     written,
 )
+from redraft.text.words import count
 
 _ENDS, _BEGINS, _ENDS_AT_ONCE = range(3)
 
@@ -107,7 +107,7 @@ class Waterfall:
         canvas = Canvas("waterfall", self.title, look, _data(rows))
         top = canvas.heading()
         if not calls:
-            return canvas.picture(canvas.nothing(top, "No call was made."), "No call was made.", "No call was made.")
+            return canvas.nothing(top, "No call was made.", "No call was made.")
         top = legend(canvas, top, _entries(kinds)) + 6
         left = MARGIN + min(canvas.width * _NAMES, max(text_width(row.name) for row in rows)) + 8
         right = canvas.width - MARGIN - 18
@@ -121,10 +121,8 @@ class Waterfall:
         for at, row in enumerate(rows):
             self._row(canvas, (left, top + step * at, step), row, clock, kinds)
         name = f"time since the start, in {clock.unit}"
-        level_axis(canvas, clock, bottom, name, left=left, right=right)
-        return canvas.picture(
-            bottom + 2 * SMALL + 24, self._caption(rows, len(calls)), _told(calls, max(calls_at_once))
-        )
+        end = level_axis(canvas, clock, bottom, name, left=left, right=right)
+        return canvas.picture(end, self._caption(rows, len(calls)), _told(calls, max(calls_at_once)))
 
     def _row(
         self, canvas: Canvas, place: tuple[float, float, float], row: _Row, clock: Clock, kinds: dict[str, int]
@@ -151,10 +149,9 @@ class Waterfall:
             paths.setdefault(kind, []).append(f"M{written(start)} {upper}H{written(end)}V{lower}H{written(start)}Z")
         for kind, parts in sorted(paths.items()):
             look = series(kind)
-            shape = canvas.add("path", into, class_=f"plot-s{look.colour}", d="".join(parts))
-            shape.set("stroke", "currentColor")
-            shape.set("stroke-width", "0.8")
-            canvas.fill(shape, look, look.hatch)
+            style, fill = canvas.filled(look, look.hatch)
+            edge = {"stroke": "currentColor", "stroke_width": "0.8"}
+            canvas.add("path", into, class_=style, d="".join(parts), **edge, fill=fill)
         if row.failed:
             words = "×" if len(row.calls) == 1 else f"×{row.failed:,}"
             room = canvas.width - clock.place(row.end) - 4
@@ -188,9 +185,8 @@ def _strip(canvas: Canvas, top: float, clock: Clock, most: Sequence[int]) -> flo
     for height, same in groupby(most):
         begin, at = at, at + len(list(same))
         outline += [(clock.start + size * begin, y.place(height)), (clock.start + size * at, y.place(height))]
-    shape = canvas.add("path", class_="plot-muted plot-axis", d=path([*outline, (clock.end, lower)], closed=True))
-    shape.set("fill-opacity", "0.35")
-    shape.set("stroke", "currentColor")
+    area = path([*outline, (clock.end, lower)], closed=True)
+    canvas.add("path", class_="plot-muted plot-axis", d=area, fill_opacity="0.35", stroke="currentColor")
     return lower
 
 

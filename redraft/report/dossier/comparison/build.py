@@ -31,6 +31,7 @@ from redraft.store.store import Store
 from redraft.text.cleaning import one_line, scrubbed
 from redraft.text.languages import primary
 from redraft.text.vectors import Encoder
+from redraft.text.words import spaced
 
 _LIST_RUNS = "`redraft runs` lists them"
 _HOLDS = (
@@ -160,18 +161,15 @@ def _score(group: RunGroup, metric: str, documents: Sequence[str]) -> Contestant
 
 def _run(name: str, group: RunGroup, side: Side) -> RunBeside:
     run, draft = side.run, side.result.draft
-    return RunBeside(
+    return RunBeside.of(
+        run,
         name=name,
         run=run.id,
-        kind=run.kind,
         status=side.result.status,
-        document=run.document,
         contestant=group.letter,
         model=one_line(scrubbed(run.settings.model)),
         judges=tuple(one_line(scrubbed(judge)) for judge in side.result.judges) if run.judging else (),
         strategy=one_line(run.settings.strategy),
-        version=run.version,
-        created=run.created,
         words=draft.words if draft else 0,
         used=side.used,
         summary=draft.text if draft else "",
@@ -211,7 +209,7 @@ def _cautions(groups: Sequence[RunGroup], documents: Sequence[str]) -> Iterator[
         yield "With few documents an interval is too narrow: it leaves out the truth more often than it should."
         yield "Several runs of a contestant on one document are draws of the same, and count with their mean."
     else:
-        paired = " and ".join(name.replace("_", " ") for name in ALIGNED)
+        paired = " and ".join(spaced(name) for name in ALIGNED)
         yield (
             f"Differences are paired by item, of {paired}: the others are judged by each summary's own sentences. That "
             "one summary of one document does better says little of the model that wrote it: compare several documents."

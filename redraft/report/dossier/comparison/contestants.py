@@ -93,7 +93,7 @@ def differing(groups: Sequence[RunGroup]) -> Iterator[Setting]:
     """What the contestants do not have in common."""
     every = [[_about(side) for side in group.sides] for group in groups]
     for name in dict.fromkeys(name for of_one in every for about in of_one for name in about):
-        values = tuple(_distinct(about.get(name) for about in of_one) for of_one in every)
+        values = tuple(tuple({repr(one.get(name)): one.get(name) for one in of_one}.values()) for of_one in every)
         if len(set(map(repr, values))) > 1:
             yield Setting(name=name, values=values)
 
@@ -110,10 +110,6 @@ def _about(side: Side) -> Mapping[str, Any]:
         "version": run.version,
         **prompts,
     }
-
-
-def _distinct(values: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple({repr(value): value for value in values}.values())
 
 
 def _telling(sides: Sequence[Side]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
+from typing import Literal
 
 from redraft.report.dossier.comparison.contents import (
     FifthDifference,
@@ -20,12 +21,14 @@ from redraft.report.dossier.comparison.sides import LEAST, Side, interval_of_mea
 from redraft.report.dossier.contents import JudgedItem
 from redraft.store.judgments import JudgeSetup as JudgeStanding
 from redraft.text.cleaning import one_line, scrubbed
+from redraft.text.words import spaced
 
 ALIGNED = ("coverage", "keyfact_recall")
 """The metrics whose items are the document's, and so the same for every summary. Those of the others are the
 summary's own sentences and claims."""
 HALF = 0.5
 """What counts at least so much is there, where judges differ."""
+Over = Literal["items", "documents", "summaries"]
 _ORDER: tuple[Standing, ...] = ("flipped", "changed", "open", "same")
 
 
@@ -43,25 +46,10 @@ def aligned(sides: Mapping[str, Side], first: int) -> tuple[ItemBeside, ...]:
 
 
 def _beside(item: JudgedItem, told: Mapping[str, JudgedItem | None]) -> ItemBeside:
-    verdicts = tuple(_verdict(name, one) for name, one in told.items())
+    none = RunVerdict(run="", verdict="", value=None, found="", sentences=())
+    verdicts = tuple(RunVerdict.of(one or none, run=name) for name, one in told.items())
     expected = next((one.expected for one in told.values() if one and one.expected), item.expected)
-    return ItemBeside(
-        number=0,
-        metric=item.metric,
-        kind=item.kind,
-        key=item.key,
-        text=item.text,
-        expected=expected,
-        place=item.place,
-        verdicts=verdicts,
-        standing=standing(verdicts),
-    )
-
-
-def _verdict(name: str, item: JudgedItem | None) -> RunVerdict:
-    if item is None:
-        return RunVerdict(run=name, verdict="", value=None, found="", sentences=())
-    return RunVerdict(run=name, verdict=item.verdict, value=item.value, found=item.found, sentences=item.sentences)
+    return ItemBeside.of(item, number=0, expected=expected, verdicts=verdicts, standing=standing(verdicts))
 
 
 def standing(verdicts: Sequence[RunVerdict]) -> Standing:
@@ -125,7 +113,7 @@ def warnings(metrics: Sequence[str], sides: Mapping[str, Side]) -> Iterator[str]
     """In sentences what keeps scores from being comparable."""
     for metric in metrics:
         judged = {name: side for name, side in sides.items() if metric in side.scored}
-        name = metric.replace("_", " ")
+        name = spaced(metric)
         for what, values in _differing(metric, judged):
             yield f"Scores of {name} are not comparable: {what} ({_told(values)})."
         yield from _lacking(metric, {name: side for name, side in sides.items() if metric not in side.scored})
@@ -289,21 +277,22 @@ def _says(pair: RunPair, metric: str, found: Sequence[float], interval: Range | 
         return f"{told} From fewer than {LEAST} no interval can be had."
     if interval.low == interval.high == 0:
         return f"{told} They do not differ in any of them."
-    between = f"95 % of the resamples lie between {_signed(interval.low)} and {_signed(interval.high)}"
+    between = f"95 % of the resamples lie between {signed(interval.low)} and {signed(interval.high)}"
     if interval.has_zero:
         return f"{told} {between}. That includes 0: there may be no difference."
     return f"{told} {between}, which leaves out 0."
 
 
 def _of_scores(pair: RunPair, metric: str, difference: float, over: str = "") -> str:
-    name, one, other = metric.replace("_", " "), pair.first.letter, pair.second.letter
+    name, one, other = spaced(metric), pair.first.letter, pair.second.letter
     if abs(difference) < SEEN:
         return f"{name} is the same for {one} and {other}{over}."
     more = "higher" if difference > 0 else "lower"
     return f"{name} is {abs(difference):.3f} {more} for {one} than for {other}{over}."
 
 
-def _signed(value: float) -> str:
+def signed(value: float) -> str:
+    """A difference with its sign."""
     return "0" if abs(value) < SEEN else f"{value:+.3f}".replace("-", "−")
 
 
@@ -349,19 +338,17 @@ def _values(sides: Sequence[Side], metric: str, fifth: int) -> Mapping[str, floa
 
 
 def _by_fifth(
-    pair: RunPair, measure: str, fifth: int, both: Sequence[tuple[float, float]], over: str
+    pair: RunPair, measure: str, fifth: int, both: Sequence[tuple[float, float]], over: Over
 ) -> FifthDifference:
     found = [one - other for one, other in both]
-    return FifthDifference.model_validate(
-        {
-            "measure": measure,
-            "first": pair.first.letter,
-            "second": pair.second.letter,
-            "fifth": fifth + 1,
-            "over": over,
-            "pairs": len(found),
-            "values": (fmean(one for one, _ in both), fmean(other for _, other in both)),
-            "difference": fmean(found),
-            "interval": interval_of_mean(found),
-        }
+    return FifthDifference(
+        measure=measure,
+        first=pair.first.letter,
+        second=pair.second.letter,
+        fifth=fifth + 1,
+        over=over,
+        pairs=len(found),
+        values=(fmean(one for one, _ in both), fmean(other for _, other in both)),
+        difference=fmean(found),
+        interval=interval_of_mean(found),
     )

@@ -135,17 +135,7 @@ def _scores(result: Result) -> Iterator[ScoreBeside]:
         if one.metric in FIGURES:
             continue
         values = counted(result.evaluations[one.metric])
-        yield ScoreBeside(
-            metric=one.metric,
-            outcome=one.outcome,
-            score=one.score,
-            interval=interval_of_mean(values) if values else None,
-            judged=one.judged,
-            unjudged=one.unjudged,
-            reason=one.reason,
-            stands_on=one.stands_on,
-            self_check=one.self_check,
-        )
+        yield ScoreBeside.of(one, interval=interval_of_mean(values) if values else None)
 
 
 def counted(evaluation: Evaluation) -> Sequence[float]:
