@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-from redraft.cli.terminal import is_lively
+from redraft.cli.terminal import INTERRUPTED, is_lively
 
-INTERRUPTED = 130
 _PATIENCE = 0.4
 # The display of progress hides it while it lasts.
 _CURSOR = "\r\x1b[K\x1b[?25h"

@@ -11,12 +11,11 @@ from typing import NamedTuple
 
 import click
 
-from redraft.cli.interrupts import INTERRUPTED, end_at_the_second
+from redraft.cli.interrupts import end_at_the_second
 from redraft.cli.settings_file import read_config
-from redraft.cli.terminal import json_text, make_harmless, say
+from redraft.cli.terminal import DONE, FAILED, INTERRUPTED, SHORT, WRONG_USAGE, json_text, make_harmless, say
 from redraft.errors import BudgetError, RedraftError, UsageError
 
-DONE, FAILED, WRONG_USAGE, SHORT = 0, 1, 2, 3
 _OBJECTS_BEFORE_COLLECTING = 200_000
 _EXIT_CODES = {UsageError.code: WRONG_USAGE, BudgetError.code: SHORT, "interrupted": INTERRUPTED}
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import click
 
@@ -17,9 +17,14 @@ from redraft.sources import write
 from redraft.store.store import Store
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from redraft.report.history.citations import Citations
     from redraft.report.outputs.formats import Format
     from redraft.text.vectors import Encoder
+
+
+C = TypeVar("C", bound="BaseModel")
 
 
 def check_output(output: str | None) -> None:
@@ -105,6 +110,13 @@ def form_of(form: Form | None, output: str | None, hint: str) -> Form:
     if output is None and wanted == "html" and sys.stdout.isatty():
         raise UsageError("a page is nothing for a terminal", hint=hint)
     return wanted
+
+
+def in_form(content: C, form: Form, markdown: Callable[[C], str], page: Callable[[C], str]) -> str:
+    """Return the content as JSON, or as what makes Markdown or a page of it."""
+    if form == "json":
+        return content.model_dump_json(indent=2) + "\n"
+    return markdown(content) if form == "markdown" else page(content)
 
 
 def hand_over(text: str, holds: str, output: str | None, *, quiet: bool) -> None:

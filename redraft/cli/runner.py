@@ -25,7 +25,7 @@ from redraft.domain import Document
 from redraft.errors import RedraftError, UsageError
 from redraft.events import Event, RunStarted
 from redraft.llm.langsmith import tracing
-from redraft.llm.prices import PriceTable, price_table
+from redraft.llm.prices import PriceTable
 from redraft.runs.forecast import with_places
 from redraft.runs.model_pool import ModelLike
 from redraft.runs.prepare import RunSpec
@@ -46,7 +46,7 @@ def carry_out(
     pruned: bool = False,
 ) -> int:
     """Make the run of an order and print what came of it, or show its plan; returns the exit code."""
-    limits, prices, quiet = asked.limits(given), price_table(given["prices"]), given["quiet"]
+    limits, prices, quiet = asked.limits(given), asked.prices(given), given["quiet"]
     as_json = target.as_json if target else given["as_json"]
     if given["dry_run"]:
         return show_plan(source, settings, order, prices, limits, as_json=as_json)

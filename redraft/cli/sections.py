@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import click
 from click.types import OptionHelpExtra
@@ -13,8 +13,8 @@ from redraft.cli import hints
 from redraft.cli.terminal import say
 from redraft.cli.trust import check_trusted
 from redraft.errors import RedraftError
+from redraft.fields import Section
 
-Section = Literal["source", "summary", "model", "judging", "refining", "limits", "output"]
 Record = tuple[str, str]
 F = TypeVar("F", bound=Callable[..., Any])
 

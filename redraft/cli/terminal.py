@@ -10,7 +10,7 @@ import shutil
 import sys
 from collections.abc import Iterable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import Any, TextIO, cast
 
 import click
 
@@ -18,10 +18,7 @@ from redraft.sources import STDIN, is_no_path
 from redraft.text.cleaning import clean
 from redraft.text.columns import columns, lines_of
 
-if TYPE_CHECKING:
-    pass
-
-
+DONE, FAILED, WRONG_USAGE, SHORT, INTERRUPTED = 0, 1, 2, 3, 130
 _WIDEST, _NARROWEST = 100, 40
 _HARD_SPACE = "\xa0"
 _margin: ContextVar[str] = ContextVar("margin", default="")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import delivery, judging, options
+from redraft.cli import delivery, options
 from redraft.cli import given as asked_for
 from redraft.cli.given import store_to_read
 from redraft.cli.interrupts import told_of_termination
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from redraft.batches.engine import Engine
     from redraft.batches.request import BatchRequest
     from redraft.batches.results import Row
+    from redraft.store.batches import Status
     from redraft.store.store import Store
 
 
@@ -40,7 +41,6 @@ A SOURCE is a file, a folder, a pattern in quotes, - for stdin, or a .jsonl
 file: on each line an object with a text or a path, and perhaps an id, a
 title and a priority.
 """
-_DONE, _SHORT, _FAILED = 0, 3, 1
 _ABOUT_ONE = {"pack": "--pack", "keyfacts": "--keyfacts"}
 
 
@@ -102,9 +102,9 @@ metrics_option = options.option(
     is_flag=True,
     help="Judge the summaries, and refine them until they meet their goals.",
 )
-@judging.goal_options
-@judging.metric_option
-@judging.judging_options
+@options.goal_options
+@options.metric_option
+@options.judging_options
 @preset_option
 @options.model_options
 @options.part_options
@@ -141,12 +141,11 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
     from redraft.batches.folder import folder_named
     from redraft.batches.request import open_batch, plan_table
     from redraft.batches.sources import check
-    from redraft.llm.prices import price_table
     from redraft.store.store import Store
 
     asked, limits = _asked(given), asked_for.limits(given)
     if given["dry_run"]:
-        plan = plan_table(sources, asked, price_table(given["prices"]))
+        plan = plan_table(sources, asked, asked_for.prices(given))
         return delivery.show_plan(plan, as_json=given["as_json"])
     check(sources, given["output"])
     folder = folder_named(given["output"], dossiers=given["dossiers"])
@@ -286,20 +285,15 @@ def status(name: str | None, db: str | None, as_json: bool) -> int:
     """Show how the batch NAME stands, with tables of what came of it so far; or without it, all batches."""
     from redraft.batches.status import standing_of
     from redraft.cli.views.batches import batch_lines, show
-    from redraft.cli.views.render import echo_json
+    from redraft.cli.views.render import show_list
 
     with store_to_read(db) as store:
         if name is not None:
             show(store, standing_of(store, name), as_json=as_json)
             return 0
         listed = [standing_of(store, one.name) for one in store.batches.all()]
-    if as_json:
-        echo_json({"batches": [one.to_json() for one in listed]})
-    elif not listed:
-        say("No batches yet. Make one: redraft batch FILES...")
-    else:
-        for line in batch_lines(listed):
-            click.echo(line)
+    content, lines = {"batches": [one.to_json() for one in listed]}, batch_lines(listed) if listed else []
+    show_list(content, lines, "No batches yet. Make one: redraft batch FILES...", as_json=as_json)
     return 0
 
 
@@ -396,10 +390,7 @@ def pause(name: str, db: str | None, quiet: bool) -> int:
     """Begin no more documents of the batch NAME; those that workers are at are brought to their end."""
     from redraft.cli.views.batches import going_on
 
-    with store_to_read(db) as store:
-        store.batches.get(name)
-        store.batches.set_status(name, "paused")
-        leased = store.batches.counts(name).leased
+    leased = _set_status(name, db, "paused")
     if not quiet:
         at_work = f"; {leased} at work are brought to their end" if leased else ""
         say(f"batch {name} is paused{at_work}")
@@ -418,13 +409,19 @@ def cancel(name: str, db: str | None, quiet: bool) -> int:
     """
     from redraft.cli.views.batches import going_on
 
-    with store_to_read(db) as store:
-        store.batches.get(name)
-        store.batches.set_status(name, "cancelled")
+    _set_status(name, db, "cancelled")
     if not quiet:
         say(f"batch {name} is cancelled; what is done is kept")
         say(f"go on all the same with: {going_on(name)}")
     return 0
+
+
+def _set_status(name: str, db: str | None, status: Status) -> int:
+    """Set the status of a batch; returns how many of its items workers have."""
+    with store_to_read(db) as store:
+        store.batches.get(name)
+        store.batches.set_status(name, status)
+        return store.batches.counts(name).leased
 
 
 _EPILOG = """\b

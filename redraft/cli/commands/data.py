@@ -10,7 +10,7 @@ import click
 from redraft.cli import delivery, options
 from redraft.cli.output_files import check_output
 from redraft.cli.sections import CommandGroup, command
-from redraft.cli.terminal import reading, say
+from redraft.cli.terminal import DONE, SHORT, reading, say
 from redraft.errors import UsageError
 from redraft.sources import write
 
@@ -83,7 +83,7 @@ def check(files: tuple[str, ...], output: str | None, as_json: bool, quiet: bool
 
     folder, found = delivery.folder(output), _read(files, quiet=quiet)
     delivery.deliver(checked(found), folder, as_json=as_json, quiet=quiet)
-    return delivery.SHORT if any(one.troubles or not one.examples for one in found) else delivery.DONE
+    return SHORT if any(one.troubles or not one.examples for one in found) else DONE
 
 
 @command("describe", short_help="Statistics of sets: lengths, compression, copying.")
@@ -105,7 +105,7 @@ def describe(files: tuple[str, ...], sample: int | None, output: str | None, as_
 
     folder, found = delivery.folder(output), _read(files, quiet=quiet)
     delivery.deliver(description(found, sample), folder, as_json=as_json, quiet=quiet)
-    return delivery.SHORT if any(one.troubles or not one.examples for one in found) else delivery.DONE
+    return SHORT if any(one.troubles or not one.examples for one in found) else DONE
 
 
 @command("convert", short_help="Write the documents of a set as lines of JSON.")
@@ -147,7 +147,7 @@ def convert(files: tuple[str, ...], join_tokens: int | None, output: str, quiet:
         say(f"{len(examples):,} documents written to {output}, made of {read:,}")
         if left_out:
             say(f"left out: {left_out:,} that cannot be read; `redraft data check` names them")
-    return delivery.SHORT if left_out else delivery.DONE
+    return SHORT if left_out else DONE
 
 
 def _read(files: tuple[str, ...], *, quiet: bool) -> list[Contents]:

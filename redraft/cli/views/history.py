@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from redraft.cli import hints, terminal
 from redraft.cli.views import figures, findings, render
@@ -18,10 +17,6 @@ from redraft.report.history.trace import RunTrace, Turn
 from redraft.rulings import Lookup
 from redraft.text.cleaning import one_line
 from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_said
-
-if TYPE_CHECKING:
-    pass
-
 
 _MARKS = {"added": "+ ", "removed": "- ", "changed": "~ "}
 _OPEN, _CLOSE = {"=": "", "-": "[-", "+": "{+"}, {"=": "", "-": "-]", "+": "+}"}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from redraft.cli.terminal import indented, say, wrapped
+from redraft.cli.terminal import DONE, indented, say, wrapped
 from redraft.cli.views.render import aligned, count, echo_json, in_words, usage
 from redraft.domain import Document
 from redraft.lab.doctor.checkup import Check, CheckUp, Examined
@@ -127,7 +127,6 @@ def _answered(one: CheckResult) -> str:
     return f"works, {one.seconds:.1f} s ({one_line(one.said, _SAID)})"
 
 
-_DONE = 0
 _TIDIED = ("hierarchical", "incremental")
 
 
@@ -144,7 +143,7 @@ def show_plan(
     spending = spending_of(source, settings, order, prices.for_jobs() if limits.provider_batch else prices)
     if as_json:
         echo_json(spending.to_json())
-        return _DONE
+        return DONE
     for note in spending.notes:
         say(f"note: {note}")
     rows = [*_what(spending), *_how_much(spending, limits)]
@@ -152,7 +151,7 @@ def show_plan(
     for name, value in rows:
         click.echo(f"{name:<{width}} {value}")
     click.echo("\nReplies that must be asked for again come on top.")
-    return _DONE
+    return DONE
 
 
 def _what(spending: Spending) -> list[tuple[str, str]]:

@@ -56,6 +56,14 @@ def show(content: object, lines: Iterable[str], *, as_json: bool) -> None:
         click.echo(line)
 
 
+def show_list(content: object, lines: Sequence[str], empty: str, *, as_json: bool) -> None:
+    """Print a list, as JSON or in lines; where there is none, `empty` goes to stderr."""
+    if lines or as_json:
+        show(content, lines, as_json=as_json)
+    else:
+        say(empty)
+
+
 def closing(result: Result, output: str | None, *, scores: bool = True) -> None:
     """Say on stderr what was done, by whom, for how much, how good it is, and what is missing."""
     say("")
@@ -254,10 +262,14 @@ def over(usd: float) -> str:
     return f"${usd:.4f} more than --max-cost: replies were longer than they were allowed to be"
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows in aligned columns."""
+def aligned(rows: Sequence[Sequence[str]], *, right: bool = False) -> list[str]:
+    """Return rows in aligned columns, all but the first one at the `right` where they are numbers."""
     widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(map(padded, row, widths)).rstrip() for row in rows]
+    lines = []
+    for row in rows:
+        cells = enumerate(zip(row, widths, strict=True))
+        lines.append("  ".join(padded(*cell, right=right and at > 0) for at, cell in cells).rstrip())
+    return lines
 
 
 def piece_text(piece: Piece) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from redraft.cli import delivery, judging, options
+from redraft.cli import delivery, options
 from redraft.cli.commands.experiment import contestants as common
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
@@ -31,8 +31,8 @@ used up. Repeat the command, with a higher limit, to go on.
     first=("sizes", "sample", "judge", "context-tokens", "dry-run", "max-calls", "max-cost", "output", "json", "quiet"),
 )
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
-@judging.required_judges
-@judging.judge_base_url
+@options.required_judges
+@options.judge_base_url
 @options.typed_option(
     "--sizes", section="summary", default="1024,2048,4096,8192", metavar="N,N...", help="Tokens of a chunk."
 )
@@ -40,13 +40,7 @@ used up. Repeat the command, with a higher limit, to go on.
 @options.typed_option(
     "--seed", section="summary", type=int, default=0, metavar="N", help="Another number, other chunks."
 )
-@options.option(
-    "--context-tokens",
-    section="model",
-    type=click.IntRange(min=64),
-    metavar="N",
-    help="Most tokens of a prompt with its reply.  [default: what the largest size needs]",
-)
+@options.window("what the largest size needs")
 @options.temperature
 @options.prompt_set
 @options.replies

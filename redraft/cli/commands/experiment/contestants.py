@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli.options import F, option, typed_option
-from redraft.cli.sections import Section
+from redraft.cli.options import F, of_field, option, typed_option
 from redraft.errors import UsageError
+from redraft.fields import Section
+from redraft.settings import DraftConfig, JudgeConfig
 
 if TYPE_CHECKING:
     from redraft.lab.experiments.plan import NamedModel
-    from redraft.settings import JudgeConfig
 
 _DIFFERENT = ("strategy", "chunk_tokens", "words")
 """What a grid's contestants differ in besides their models."""
@@ -44,11 +44,9 @@ def count(
     return typed_option(*names, section=section, type=kind, default=default, metavar="N", help=text, **more)
 
 
-judges = option(
-    "--judge",
-    section="judging",
-    multiple=True,
-    metavar="NAME",
+judges = of_field(
+    JudgeConfig,
+    "judges",
     help="Model that judges, each by itself; the first also asks the questions and finds the key facts.  [default: the"
     " first --model]",
 )
@@ -60,23 +58,11 @@ strategies = option(
     default=("hierarchical",),
     help="How summaries are drafted: hierarchical, incremental, direct; may be repeated.",
 )
-chunks = option(
-    "--chunk-tokens",
-    section="summary",
-    multiple=True,
-    type=click.IntRange(min=16),
-    metavar="N",
-    default=(2048,),
-    help="Most tokens of a chunk; may be repeated.",
+chunks = of_field(
+    DraftConfig, "chunk_tokens", multiple=True, default=(2048,), help="Most tokens of a chunk; may be repeated."
 )
-words = option(
-    "--words",
-    "-w",
-    section="summary",
-    multiple=True,
-    type=click.IntRange(min=10),
-    metavar="N",
-    help="Limit of a summary; may be repeated.  [default: one that fits]",
+words = of_field(
+    DraftConfig, "words", multiple=True, help="Limit of a summary; may be repeated.  [default: one that fits]"
 )
 summaries = typed_option(
     "--summaries",

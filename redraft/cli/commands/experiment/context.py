@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import delivery, judging, options
+from redraft.cli import delivery, options
 from redraft.cli.commands.experiment import contestants as common
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
@@ -67,7 +67,7 @@ used up. Repeat the command, with a higher limit, to go on.
     metavar="NAME",
     help="Model that takes summaries apart into facts, and compares these.  [default: the first --model]",
 )
-@judging.judge_base_url
+@options.judge_base_url
 @options.typed_option(
     "--facts/--no-facts", section="judging", default=True, help="Whether facts are looked at, besides positions."
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import delivery, judging, options
+from redraft.cli import delivery, options
 from redraft.cli.commands.experiment import contestants as common
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
@@ -51,8 +51,8 @@ used up. Repeat the command, with a higher limit, to go on.
 @options.typed_option(
     "--refine", section="refining", is_flag=True, help="Let each model take part once more, with its drafts refined."
 )
-@judging.goal_options
-@judging.metric_option
+@options.goal_options
+@options.metric_option
 @options.typed_option(
     "--prefer",
     section="judging",
@@ -66,10 +66,10 @@ used up. Repeat the command, with a higher limit, to go on.
     help="Hold all others against this one alone.  [default: each against each]",
 )
 @common.judges
-@judging.judge_base_url
-@judging.questions
-@judging.keyfact_options
-@judging.verdict_options
+@options.judge_base_url
+@options.questions
+@options.keyfact_options
+@options.verdict_options
 @preset_option
 @options.setup_options
 @options.dry_run

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import delivery, judging, options
+from redraft.cli import delivery, options
 from redraft.cli.commands.experiment import contestants as common
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
@@ -51,9 +51,9 @@ used up. Repeat the command, with a higher limit, to go on.
 )
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @common.models_that("summarizes", required=True)
-@judging.required_judges
-@judging.judge_base_url
-@judging.keyfact_options
+@options.required_judges
+@options.judge_base_url
+@options.keyfact_options
 @options.option(
     "--queries",
     section="summary",

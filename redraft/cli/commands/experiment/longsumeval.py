@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from redraft.cli import delivery, judging, options
+from redraft.cli import delivery, options
 from redraft.cli.commands.experiment import contestants as common
 from redraft.cli.presets import usual_preset
 from redraft.cli.sections import command
@@ -42,7 +42,7 @@ used up. Repeat the command, with a higher limit, to go on.
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @common.models_that("summarizes")
 @common.judges
-@judging.judge_base_url
+@options.judge_base_url
 @common.summaries
 @options.typed_option(
     "--thresholds",
@@ -61,7 +61,7 @@ used up. Repeat the command, with a higher limit, to go on.
     default=("paper", "consistency-first"),
     help="What is mended first, as --policy of `redraft refine` has it; may be repeated, to compare orders.",
 )
-@judging.rounds
+@options.rounds
 @options.typed_option(
     "--low",
     section="refining",
@@ -71,9 +71,9 @@ used up. Repeat the command, with a higher limit, to go on.
 @options.strategy
 @options.words
 @options.chunk_tokens
-@judging.questions
-@judging.keyfact_options
-@judging.verdict_options
+@options.questions
+@options.keyfact_options
+@options.verdict_options
 @usual_preset("longsumeval")
 @options.setup_options
 @options.dry_run

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import delivery, judging, options
+from redraft.cli import delivery, options
 from redraft.cli.commands.experiment import contestants as common
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
+from redraft.settings import JudgeConfig
 
 if TYPE_CHECKING:
     from redraft.lab.experiments.qa.records import QaDesign
@@ -37,14 +38,10 @@ command, with a higher limit, to go on.
 )
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @common.models_that("answers", required=True)
-@options.option(
-    "--judge",
-    section="judging",
-    multiple=True,
-    metavar="NAME",
-    help="Model that asks the questions and judges the answers.  [default: the first --model]",
+@options.of_field(
+    JudgeConfig, "judges", help="Model that asks the questions and judges the answers.  [default: the first --model]"
 )
-@judging.judge_base_url
+@options.judge_base_url
 @options.typed_option(
     "--until",
     "steps",
@@ -71,19 +68,13 @@ command, with a higher limit, to go on.
     1,
     most=100,
 )
-@options.option(
-    "--similarity",
-    section="judging",
+@options.of_field(
+    JudgeConfig,
+    "similarity",
     type=click.Choice(["exact", "rouge1", "cosine"]),
     help="How answers are compared with their references; cosine needs --embeddings.  [default: rouge1]",
 )
-@options.option(
-    "--threshold",
-    section="judging",
-    type=click.FloatRange(0, 1, max_open=True),
-    metavar="X",
-    help="Answers no more alike than this differ.  [default: 0.6]",
-)
+@options.of_field(JudgeConfig, "threshold")
 @options.embeddings
 @options.words
 @options.chunk_tokens
