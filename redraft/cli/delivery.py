@@ -48,6 +48,21 @@ run_options = options.grouped(
     options.quiet,
 )
 """What every experiment is run under. `carry_out` takes them as they were given."""
+writer_options = options.grouped(options.setup_options, options.dry_run, run_options)
+"""The same, and how the models are asked that write."""
+
+
+def compare_writers(
+    experiment: Experiment[D, O],
+    sources: Sequence[str],
+    design: Callable[[Mapping[str, Any], Sequence[Document]], D],
+    given: Mapping[str, Any],
+) -> int:
+    """Run an experiment on the documents at some sources; returns the exit code."""
+    from redraft.lab.experiments.sources import documents_of
+
+    documents = documents_of(sources)
+    return carry_out(experiment, documents, design(given, documents), given)
 
 
 def carry_out(experiment: Experiment[D, O], documents: Sequence[Document], design: D, given: Mapping[str, Any]) -> int:
@@ -129,9 +144,10 @@ def deliver(report: Report, folder: Path | None, *, as_json: bool, quiet: bool) 
     from redraft.cli.views.render import echo_json
     from redraft.lab.experiments.pictures import drawn
 
-    files = report.files(drawn(report.name, report.tables)) if folder else {}
-    for name, text in files.items() if folder else ():
-        write(folder / name, text, f"name another directory with -o, and {_GO_ON}")
+    written = report.files(drawn(report.name, report.tables)) if folder else {}
+    files = {folder / name: text for name, text in written.items()} if folder else {}
+    for path, text in files.items():
+        write(path, text, f"name another directory with -o, and {_GO_ON}")
     if as_json:
         echo_json(report.to_json())
     else:

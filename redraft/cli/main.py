@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import click
 
-from redraft.cli.interrupts import end_at_the_second
+from redraft.cli.interrupts import exit_at_second_interrupt
 from redraft.cli.settings_file import read_config
-from redraft.cli.terminal import DONE, FAILED, INTERRUPTED, SHORT, WRONG_USAGE, json_text, make_harmless, say
+from redraft.cli.terminal import DONE, FAILED, INTERRUPTED, SHORT, WRONG_USAGE, clean_streams, json_text, say
 from redraft.errors import BudgetError, RedraftError, UsageError
 
 _OBJECTS_BEFORE_COLLECTING = 200_000
@@ -143,11 +143,11 @@ def app(context: click.Context) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """The entry point: run, and leave with an exit code."""
     if arguments is None:
-        end_at_the_second()
+        exit_at_second_interrupt()
     words = list(sys.argv[1:] if arguments is None else arguments)
     # While modules are loaded nothing becomes garbage, and looking for it takes a tenth of the time.
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTING)
-    make_harmless()
+    clean_streams()
     try:
         code = _run(words)
         sys.stdout.flush()

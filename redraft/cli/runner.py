@@ -13,7 +13,7 @@ import click
 
 from redraft.cli import given as asked
 from redraft.cli import hints
-from redraft.cli.interrupts import told_of_termination
+from redraft.cli.interrupts import on_termination
 from redraft.cli.output_files import Target
 from redraft.cli.review import reviewer
 from redraft.cli.terminal import say
@@ -145,7 +145,7 @@ async def until_stopped(task: Coroutine[Any, Any, T]) -> T:
     """Let SIGTERM stop the work as cleanly as Ctrl-C does, and send nothing to anybody without the user's word."""
     current, loop = asyncio.current_task(), asyncio.get_running_loop()
     assert current is not None
-    stopping = told_of_termination(lambda: loop.call_soon_threadsafe(current.cancel))
+    stopping = on_termination(lambda: loop.call_soon_threadsafe(current.cancel))
     given = click.get_current_context().params
     try:
         with stopping, tracing(bool(given.get("trace_to_langsmith"))), _spans(bool(given.get("send_spans"))):

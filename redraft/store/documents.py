@@ -13,7 +13,7 @@ from redraft.errors import StoreError
 from redraft.marks import Mark
 from redraft.settings import Chunking
 from redraft.store.connection import Connection, Raw, Row, storable, upsert
-from redraft.store.records import json_text, record_in
+from redraft.store.records import insert, json_text, record_in, values_of
 
 
 def now() -> str:
@@ -61,24 +61,15 @@ class Documents:
         told = (
             storable(json.dumps(one, ensure_ascii=False)) for one in (sections, document.marks, list(document.notes))
         )
+        language = document.language if document.own_language is None else document.own_language
+        fixed, later = ("id", "encoding", "title", "source"), ("sections", "marks", "notes", "language")
+        changed = ", ".join(f"{name} = excluded.{name}" for name in ("title", "source", *later))
         with self._connection.writing_beside() as raw:
             put_text(raw, document.text)
+            statement = insert("documents", *fixed, *later, "characters", "added")
             raw.execute(
-                "INSERT INTO documents"
-                " (id, title, source, encoding, characters, sections, marks, notes, language, added)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
-                " title = excluded.title, source = excluded.source, sections = excluded.sections,"
-                " marks = excluded.marks, notes = excluded.notes, language = excluded.language",
-                (
-                    document.id,
-                    storable(document.title),
-                    storable(document.source),
-                    document.encoding,
-                    len(document.text),
-                    *told,
-                    storable(document.language if document.own_language is None else document.own_language),
-                    now(),
-                ),
+                f"{statement} ON CONFLICT (id) DO UPDATE SET {changed}",
+                (*values_of(document, fixed), *told, storable(language), len(document.text), now()),
             )
 
     def get(self, key: str) -> Document:

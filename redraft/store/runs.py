@@ -18,7 +18,7 @@ from redraft.errors import RunError
 from redraft.settings import SUMMARIZE, DraftConfig, JudgeConfig, Limits, Purpose, RefineConfig, purpose_of
 from redraft.store.connection import Connection, Row, storable, upsert
 from redraft.store.documents import drop_parents, now, piece_in, put_draft, put_parents, put_text
-from redraft.store.records import json_text, record_in
+from redraft.store.records import insert, json_text, record_in, values_of
 
 Status = Literal["running", "waiting", "done", "stopped", "failed", "interrupted"]
 """`stopped` runs used up their budget, `waiting` ones wait for a person; every status but `done` can be resumed."""
@@ -27,6 +27,8 @@ DAMAGE = (ValueError, TypeError, KeyError, AttributeError, IndexError)
 R = TypeVar("R")
 _DAMAGED = "`redraft runs` lists those that are not; `redraft forget` removes it"
 _PAGE = 100
+_COLUMNS = ("id", "identity", "document", "tokenizer", "version", "status", "kind", "experiment", "parent")
+_SETTINGS = ("settings", "limits", "judging", "refinement")
 _PIECES = "SELECT p.*, t.text AS body FROM pieces p JOIN texts t ON t.id = p.text"
 
 
@@ -113,29 +115,9 @@ class Runs:
         """Store a new run."""
         moment = now()
         with self._connection.writing_beside() as raw:
-            raw.execute(
-                "INSERT INTO runs (id, identity, document, settings, limits, prompt_hashes, tokenizer, version, status,"
-                " kind, judging, refinement, experiment, parent, created, updated)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    run.id,
-                    run.identity,
-                    run.document,
-                    run.settings.model_dump_json(),
-                    run.limits.model_dump_json(),
-                    json.dumps(run.prompt_hashes),
-                    run.tokenizer,
-                    run.version,
-                    run.status,
-                    run.kind,
-                    run.judging.model_dump_json() if run.judging else None,
-                    run.refinement.model_dump_json() if run.refinement else None,
-                    run.experiment,
-                    run.parent,
-                    moment,
-                    moment,
-                ),
-            )
+            settings = [one and one.model_dump_json() for one in (getattr(run, name) for name in _SETTINGS)]
+            values = (*values_of(run, _COLUMNS), *settings, json.dumps(run.prompt_hashes), moment, moment)
+            raw.execute(insert("runs", *_COLUMNS, *_SETTINGS, "prompt_hashes", "created", "updated"), values)
 
     def get(self, key: str) -> Run:
         """The run with this id, or with the only id that begins so."""
@@ -292,15 +274,8 @@ class Runs:
             raw.execute(
                 "INSERT INTO pieces VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    *place,
-                    piece.first_chunk,
-                    piece.last_chunk,
-                    text,
-                    piece.words,
-                    piece.tokens,
-                    piece.limit,
-                    piece.attempts,
-                    piece.flaw,
+                    *(*place, piece.first_chunk, piece.last_chunk, text),
+                    *(piece.words, piece.tokens, piece.limit, piece.attempts, piece.flaw),
                 ),
             )
 

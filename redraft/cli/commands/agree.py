@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -252,19 +252,7 @@ def list_(db: str | None, as_json: bool) -> int:
     with store_to_read(db) as store:
         found = [*store.agreements.all(), *packaged()]
     if as_json:
-        echo_json(
-            [
-                {
-                    "judge": one.standing.judge,
-                    "metric": one.standing.metric,
-                    "version": one.standing.version,
-                    "prompts": one.standing.prompts or None,
-                    "terms": one.standing.terms,
-                    **one.to_json(),
-                }
-                for one in found
-            ]
-        )
+        echo_json([{**asdict(one.standing), "prompts": one.standing.prompts or None, **one.to_json()} for one in found])
     elif not found:
         click.echo("no judge has been checked against people: `redraft agree FILE --save` does so")
     else:

@@ -12,21 +12,20 @@ import click
 from redraft.cli import delivery, options
 from redraft.cli import given as asked_for
 from redraft.cli.given import store_to_read
-from redraft.cli.interrupts import told_of_termination
+from redraft.cli.interrupts import on_termination
 from redraft.cli.output_files import check_output
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import LISTED, CommandGroup, command
 from redraft.cli.terminal import json_text, reading, say
 from redraft.errors import RedraftError, UsageError
 from redraft.settings import Limits
-from redraft.sources import allowed, write
+from redraft.sources import write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from redraft.batches.engine import Engine
     from redraft.batches.request import BatchRequest
-    from redraft.batches.results import Row
     from redraft.store.batches import Status
     from redraft.store.store import Store
 
@@ -94,7 +93,7 @@ metrics_option = options.option(
     epilog=_RUN_EPILOG,
     first=("words", "model", "refine", "goal", "max-cost", "dry-run", "workers", "output", "name", "json"),
 )
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@options.sources
 @options.drafting_options
 @options.option(
     "--refine",
@@ -201,27 +200,18 @@ def _engine(store: Store, given: Mapping[str, Any]) -> Engine:
 
 def _worked(store: Store, engine: Engine, name: str, limits: Limits, given: Mapping[str, Any]) -> int:
     """Work on an open batch to its end, and show what came of it; returns the exit code."""
-    from redraft.batches.request import BatchRequest
     from redraft.batches.status import drive
-    from redraft.batches.worker import WorkerTerms
+    from redraft.batches.worker import terms_of
     from redraft.cli.runner import StoppedError
     from redraft.cli.views.batches import finish, going_on, open_watch
     from redraft.cli.views.render import count
 
     try:
-        with told_of_termination(_interrupt), _metrics(store, name, given), engine:
-            terms = WorkerTerms(
-                db=store.address,
-                batch=name,
-                worker="",
-                number=0,
-                of=_workers(given["workers"], engine, limits, store.batches.counts(name).left),
-                prices=str(Path(given["prices"]).expanduser().absolute()) if given["prices"] else None,
-                max_source=allowed(),
-                traced=given["trace_to_langsmith"],
-                keys=BatchRequest.from_json(store.batches.get(name).asked).keys(),
-                spans=given["send_spans"],
-            )
+        with on_termination(_interrupt), _metrics(store, name, given), engine:
+            workers = _workers(given["workers"], engine, limits, store.batches.counts(name).left)
+            prices = str(Path(given["prices"]).expanduser().absolute()) if given["prices"] else None
+            sent = {"traced": given["trace_to_langsmith"], "spans": given["send_spans"]}
+            terms = terms_of(store, name, workers, prices=prices, **sent)
             if not given["quiet"]:
                 documents = count(store.batches.counts(name).all, "document")
                 say(f"batch {name}: {documents}, {count(terms.of, 'worker')}")
@@ -318,14 +308,14 @@ def status(name: str | None, db: str | None, as_json: bool) -> int:
 @options.quiet
 def results(name: str, form: str, output: str | None, dossiers: bool, db: str | None, quiet: bool) -> int:
     """Print what came of each document of the batch NAME: its summary, its scores, its run, or why there is none."""
-    from redraft.batches.results import results as rows_of
+    from redraft.batches.sources import items_of
     from redraft.report.tables import items_csv
 
     check_output(output)
     with store_to_read(db) as store:
         store.batches.get(name)
         folder = _with_dossiers(store, name, output, quiet=quiet) if dossiers else None
-        rows = rows_of(store, name, folder)
+        rows = (one.to_json() for one in items_of(store, name, folder))
         if form == "parquet":
             _write_parquet(rows, output)
         elif form == "csv" or output:
@@ -353,11 +343,11 @@ def _with_dossiers(store: Store, name: str, output: str | None, *, quiet: bool) 
     return folder
 
 
-def _line(row: Row) -> str:
+def _line(row: Mapping[str, Any]) -> str:
     return json_text(row, indent=None) + "\n"
 
 
-def _write_parquet(rows: Iterator[Row], output: str | None) -> None:
+def _write_parquet(rows: Iterator[Mapping[str, Any]], output: str | None) -> None:
     """Write a table of Parquet, by a library that is no part of redraft."""
     if output is None:
         raise UsageError("a Parquet file is nothing for stdout", hint="name a file with -o")
@@ -374,7 +364,7 @@ def _write_parquet(rows: Iterator[Row], output: str | None) -> None:
         raise RedraftError(f"it cannot be written: {error}", place=output, hint="name another file with -o") from error
 
 
-def _flat(row: Row) -> dict[str, object]:
+def _flat(row: Mapping[str, Any]) -> dict[str, object]:
     """A row whose columns are the same for every document: scores and goals by their names, an error by its parts."""
     flat = {name: value for name, value in row.items() if not isinstance(value, dict)}
     parts = {f"{name}.{key}": value for name in ("scores", "goals") for key, value in row[name].items()}

@@ -80,7 +80,7 @@ def models(check: str | None, db: str | None, as_json: bool, **given: Any) -> in
     """Show who writes, judges, validates and decides: their windows, their prices, and what is known of their replies;
     and which servers of language models answer on this machine.
     """
-    from redraft.cli.views.plans import nearby_lines, seat_lines
+    from redraft.cli.views.plans import nearby_lines, roster_lines
     from redraft.cli.views.render import show
     from redraft.llm import servers
     from redraft.runs.roster import roster
@@ -103,7 +103,7 @@ def models(check: str | None, db: str | None, as_json: bool, **given: Any) -> in
     found = servers.nearby(servers.USUAL)
     here = [{"kind": one.port.kind, "base_url": one.port.url, "models": one.models} for one in found]
     content = {"models": [seat.to_json() for seat in seats], "nearby": here}
-    show(content, (*seat_lines(seats), "", *nearby_lines(found)), as_json=as_json)
+    show(content, (*roster_lines(seats), "", *nearby_lines(found)), as_json=as_json)
     return DONE
 
 

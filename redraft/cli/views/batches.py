@@ -36,7 +36,7 @@ def open_watch(*, quiet: bool) -> Iterator[BatchProgressView]:
     """The display that suits where stderr goes."""
     if quiet:
         yield BatchProgressView(_unseen, _unseen)
-    elif terminal.is_lively():
+    elif terminal.is_interactive():
         with _live() as watch:
             yield watch
     else:

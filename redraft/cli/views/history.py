@@ -33,11 +33,11 @@ def trace_lines(trace: RunTrace, document: Document, *, show_all: bool) -> Itera
         goals = ", ".join(f"{metric} {least:g}" for metric, least in run.refinement.goals.items())
         yield f"goals {goals} · policy {run.refinement.policy} · at most {render.count(run.refinement.rounds, 'round')}"
     for line in render.drafting(result):
-        yield from findings.wrapped([line], "")
+        yield from terminal.wrapped(line)
     by_draft = {turn.draft.id: turn for turn in trace.turns}
     for turn in trace.turns:
         yield ""
-        yield from findings.wrapped([_heading(turn, by_draft)], "")
+        yield from terminal.wrapped(_heading(turn, by_draft))
         yield from _round(turn, by_draft.get(turn.made.base or ""), document, result, show_all=show_all)
     yield ""
     yield from _end(trace)
@@ -92,7 +92,7 @@ def _answered(turn: Turn) -> Iterator[str]:
             continue
         said = f"“{one.said}”" if one.became == "kept" else one.said or "no reason was given"
         about = f"{one.became}: {findings.brief(known[one.finding])} · {one_line(said, _LONGEST)}"
-        yield from findings.wrapped([about], "    ")
+        yield from terminal.wrapped(about, "    ")
 
 
 def _withdrawn(turn: Turn) -> Iterator[str]:
@@ -101,13 +101,13 @@ def _withdrawn(turn: Turn) -> Iterator[str]:
         for gone in withdrawn(one):
             about = one_line(str(gone.get("question") or gone.get("sentence")), 120)
             quote = one_line(str(gone.get("quote")), _LONGEST)
-            yield from findings.wrapped([f"{name}: {about} · the document says so: “{quote}”"], "  withdrawn: ")
+            yield from terminal.wrapped(f"{name}: {about} · the document says so: “{quote}”", "  withdrawn: ")
 
 
 def _compared(result: Result) -> Iterator[str]:
     """How the first draft and the best one compare."""
     if result.compared is not None:
-        yield from findings.wrapped([one_line(result.compared.said, _LONGEST)], "  ")
+        yield from terminal.wrapped(one_line(result.compared.said, _LONGEST), "  ")
 
 
 def _looked_up(lookups: Sequence[Lookup]) -> Iterator[str]:
@@ -116,14 +116,14 @@ def _looked_up(lookups: Sequence[Lookup]) -> Iterator[str]:
         yield "  looked up first:"
     for one in lookups:
         became = one_line(one.said) or render.count(one.found, "passage")
-        yield from findings.wrapped([f"{one_line(one.asked)} -> {became}"], "    · ")
+        yield from terminal.wrapped(f"{one_line(one.asked)} -> {became}", "    · ")
 
 
 def _reasons(made: Round) -> Iterator[str]:
     """Why a model has decided on this round, and what it told the reviser."""
     for name, text in (("why", made.why), ("told the reviser", made.instruction)):
         if text:
-            yield from findings.wrapped([one_line(text)], f"  {name}: ")
+            yield from terminal.wrapped(one_line(text), f"  {name}: ")
 
 
 def _found(turn: Turn) -> Iterator[str]:
@@ -147,14 +147,15 @@ def _found(turn: Turn) -> Iterator[str]:
 def _listed(title: str, those: Sequence[Finding], few: int | None) -> Iterator[str]:
     if those:
         yield f"  {title}:"
-        yield from findings.wrapped([findings.brief(finding) for finding in those[:few]], "    · ")
+        for finding in those[:few]:
+            yield from terminal.wrapped(findings.brief(finding), "    · ")
         yield from _rest(len(those), few)
 
 
 def _changes(found: DraftDiff, few: int | None) -> Iterator[str]:
     yield f"  changed: {_numbers(found)}"
     for change in found.changes[:few]:
-        yield from findings.wrapped([_text(change)], f"    {_MARKS[change.kind]}")
+        yield from terminal.wrapped(_text(change), f"    {_MARKS[change.kind]}")
     yield from _rest(len(found.changes), few)
 
 
@@ -193,7 +194,7 @@ def _end(trace: RunTrace) -> Iterator[str]:
         yield from _compared(result)
         yield from _looked_up(trace.lookups)
         if run.why:
-            yield from findings.wrapped([one_line(run.why)], "  why: ")
+            yield from terminal.wrapped(one_line(run.why), "  why: ")
     elif result.status != "done":
         yield render.why_stopped(result)
     yield from render.besides(result.usage)
@@ -211,8 +212,9 @@ def diff_lines(found: DraftDiff, before: Turn, after: Turn, document: Document) 
     yield f"  {_numbers(found)}" if found.changes or found.moved else "  the drafts are the same"
     for change in found.changes:
         yield ""
-        yield from findings.wrapped([_text(change)], _MARKS[change.kind])
-        yield from findings.wrapped([findings.brief(finding) for finding in change.answers], "    mends · ")
+        yield from terminal.wrapped(_text(change), _MARKS[change.kind])
+        for finding in change.answers:
+            yield from terminal.wrapped(findings.brief(finding), "    mends · ")
     yield from _apart(f"mended by no single change since round {one}", found.answered, document)
     yield from _apart(f"found in round {other}, and not in round {one}", found.new, document)
 

@@ -43,7 +43,7 @@ def _traced(lineage: Lineage) -> Iterator[str]:
     yield from _notes(lineage, OTHERWISE_SAID)
     for sentence in lineage.sentences:
         yield ""
-        yield from wrapped(one_line(sentence.text, 2 * _QUOTE), f"{sentence.number:>4}  ", _MARGIN)
+        yield from wrapped(one_line(sentence.text, 2 * _QUOTE), f"{sentence.number:>4}  ")
         yield from _origins(sentence)
 
 
@@ -114,7 +114,7 @@ def _lost(losses: Losses) -> Iterator[str]:
         yield from _table("first third of the summary", losses.invented_by_step)
     for number, loss in enumerate(lost, 1):
         yield ""
-        yield from wrapped(one_line(loss.fact.text, _QUOTE), f"{number:>4}  ", _MARGIN)
+        yield from wrapped(one_line(loss.fact.text, _QUOTE), f"{number:>4}  ")
         step = step_said(loss)
         yield from wrapped(step if loss.said == GIVEN_SAID else f"{step}: {loss.said}", _MARGIN, _LATER)
         if losses.judged and loss.fact.text not in losses.judged:

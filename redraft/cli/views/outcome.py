@@ -10,7 +10,7 @@ import click
 
 from redraft.cli import hints
 from redraft.cli.output_files import Target, citing
-from redraft.cli.terminal import DONE, SHORT, json_text, prose, say
+from redraft.cli.terminal import DONE, SHORT, json_text, prose, say, wrapped
 from redraft.cli.views import findings, history, render
 from redraft.cli.views.preferences import comparison_lines
 from redraft.domain import Document, Pack
@@ -151,10 +151,10 @@ def pack_lines(pack: Pack, document: Document) -> list[str]:
     for question in pack.questions:
         span = question.evidence.span
         place = f"({place_of(document, span)})" if span else ""
-        lines += findings.wrapped([one_line(question.text)], f"{question.id:>4}  ")
-        lines += findings.wrapped([f"{one_line(question.answer)} {place}".strip()], f"{'':>6}-> ")
+        lines += wrapped(one_line(question.text), f"{question.id:>4}  ")
+        lines += wrapped(f"{one_line(question.answer)} {place}".strip(), f"{'':>6}-> ")
     for trouble in pack.missing:
-        lines += findings.wrapped([one_line(trouble, _LONGEST)], "missing: ")
+        lines += wrapped(one_line(trouble, _LONGEST), "missing: ")
     return lines
 
 

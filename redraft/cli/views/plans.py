@@ -25,7 +25,7 @@ from redraft.text.cleaning import one_line
 _SHOWN_MODELS, _SAID = 12, 120
 
 
-def seat_lines(seats: Sequence[RosterEntry]) -> Iterator[str]:
+def roster_lines(seats: Sequence[RosterEntry]) -> Iterator[str]:
     """Each model with its role, and what is known of it."""
     for seat in seats:
         yield f"{seat.role or 'no role'}: {_named(seat)}"

@@ -162,7 +162,7 @@ def open_progress(*, quiet: bool) -> Iterator[Display]:
     """The display that suits where stderr goes."""
     if quiet:
         yield Display(unobserved)
-    elif terminal.is_lively():
+    elif terminal.is_interactive():
         with _live() as display:
             yield display
     else:

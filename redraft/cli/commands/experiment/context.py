@@ -36,7 +36,7 @@ used up. Repeat the command, with a higher limit, to go on.
     epilog=_EPILOG,
     first=("until", "strategy", "words", "reference", "model", "judge", "max-cost", "dry-run", "output", "quiet"),
 )
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@options.sources
 @common.models_that("summarizes", required=True)
 @options.typed_option(
     "--until",
@@ -82,9 +82,7 @@ used up. Repeat the command, with a higher limit, to go on.
 @options.words
 @options.chunk_tokens
 @preset_option
-@options.setup_options
-@options.dry_run
-@delivery.run_options
+@delivery.writer_options
 def context(sources: tuple[str, ...], **given: Any) -> int:
     """Let models summarize SOURCEs as they read on: the first 10,000 tokens, the first 20,000, and so on.
 
@@ -93,10 +91,8 @@ def context(sources: tuple[str, ...], **given: Any) -> int:
     """
     reading(*sources, quiet=given["quiet"])
     from redraft.lab.experiments.context.tables import EXPERIMENT
-    from redraft.lab.experiments.sources import documents_of
 
-    documents = documents_of(sources)
-    return delivery.carry_out(EXPERIMENT, documents, _design(given, documents), given)
+    return delivery.compare_writers(EXPERIMENT, sources, _design, given)
 
 
 def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> ContextDesign:

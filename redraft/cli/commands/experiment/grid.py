@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from redraft.cli import delivery, options
 from redraft.cli.commands.experiment import contestants as common
 from redraft.cli.presets import preset_option
@@ -40,7 +38,7 @@ used up. Repeat the command, with a higher limit, to go on.
     epilog=_EPILOG,
     first=("model", "strategy", "words", "summaries", "metric", "judge", "max-cost", "dry-run", "output", "quiet"),
 )
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@options.sources
 @common.models_that("summarizes")
 @common.strategies
 @common.words
@@ -71,9 +69,7 @@ used up. Repeat the command, with a higher limit, to go on.
 @options.keyfact_options
 @options.verdict_options
 @preset_option
-@options.setup_options
-@options.dry_run
-@delivery.run_options
+@delivery.writer_options
 def grid(sources: tuple[str, ...], **given: Any) -> int:
     """Let models, strategies, settings and ready-made summaries compete on SOURCEs, judged by any metrics.
 
@@ -82,10 +78,8 @@ def grid(sources: tuple[str, ...], **given: Any) -> int:
     reading(*sources, quiet=given["quiet"])
     require_agreement("redraft experiment grid")
     from redraft.lab.experiments.grid.tables import EXPERIMENT
-    from redraft.lab.experiments.sources import documents_of
 
-    documents = documents_of(sources)
-    return delivery.carry_out(EXPERIMENT, documents, _design(given, documents), given)
+    return delivery.compare_writers(EXPERIMENT, sources, _design, given)
 
 
 def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> GridDesign:

@@ -49,7 +49,7 @@ used up. Repeat the command, with a higher limit, to go on.
         "quiet",
     ),
 )
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@options.sources
 @common.models_that("summarizes", required=True)
 @options.required_judges
 @options.judge_base_url
@@ -66,9 +66,7 @@ used up. Repeat the command, with a higher limit, to go on.
 @options.words
 @options.chunk_tokens
 @preset_option
-@options.setup_options
-@options.dry_run
-@delivery.run_options
+@delivery.writer_options
 def hamlet(sources: tuple[str, ...], **given: Any) -> int:
     """Let models answer the queries of SOURCEs' key-fact trees, and judge the answers by those trees.
 
@@ -77,10 +75,8 @@ def hamlet(sources: tuple[str, ...], **given: Any) -> int:
     """
     reading(*sources, quiet=given["quiet"])
     from redraft.lab.experiments.hamlet.tables import EXPERIMENT
-    from redraft.lab.experiments.sources import documents_of
 
-    documents = documents_of(sources)
-    return delivery.carry_out(EXPERIMENT, documents, _design(given), given)
+    return delivery.compare_writers(EXPERIMENT, sources, lambda given, _: _design(given), given)
 
 
 def _design(given: Mapping[str, Any]) -> HamletDesign:

@@ -39,7 +39,7 @@ used up. Repeat the command, with a higher limit, to go on.
     epilog=_EPILOG,
     first=("model", "summaries", "judge", "thresholds", "order", "rounds", "max-cost", "dry-run", "output", "quiet"),
 )
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@options.sources
 @common.models_that("summarizes")
 @common.judges
 @options.judge_base_url
@@ -75,9 +75,7 @@ used up. Repeat the command, with a higher limit, to go on.
 @options.keyfact_options
 @options.verdict_options
 @usual_preset("longsumeval")
-@options.setup_options
-@options.dry_run
-@delivery.run_options
+@delivery.writer_options
 def longsumeval(sources: tuple[str, ...], **given: Any) -> int:
     """Refine summaries of SOURCEs by questions and answers, and tell what that gains (LongSumEval).
 
@@ -86,10 +84,8 @@ def longsumeval(sources: tuple[str, ...], **given: Any) -> int:
     """
     reading(*sources, quiet=given["quiet"])
     from redraft.lab.experiments.longsumeval.tables import EXPERIMENT
-    from redraft.lab.experiments.sources import documents_of
 
-    documents = documents_of(sources)
-    return delivery.carry_out(EXPERIMENT, documents, _design(given, documents), given)
+    return delivery.compare_writers(EXPERIMENT, sources, _design, given)
 
 
 def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> LongSumEvalDesign:

@@ -36,7 +36,7 @@ command, with a higher limit, to go on.
     epilog=_EPILOG,
     first=("model", "judge", "until", "strategy", "per-third", "at-once", "max-cost", "dry-run", "output", "quiet"),
 )
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@options.sources
 @common.models_that("answers", required=True)
 @options.of_field(
     JudgeConfig, "judges", help="Model that asks the questions and judges the answers.  [default: the first --model]"
@@ -79,9 +79,7 @@ command, with a higher limit, to go on.
 @options.words
 @options.chunk_tokens
 @preset_option
-@options.setup_options
-@options.dry_run
-@delivery.run_options
+@delivery.writer_options
 def qa(sources: tuple[str, ...], **given: Any) -> int:
     """Let models answer questions of four types about SOURCEs, of which they read more and more.
 
@@ -90,10 +88,8 @@ def qa(sources: tuple[str, ...], **given: Any) -> int:
     """
     reading(*sources, quiet=given["quiet"])
     from redraft.lab.experiments.qa.tables import EXPERIMENT
-    from redraft.lab.experiments.sources import documents_of
 
-    documents = documents_of(sources)
-    return delivery.carry_out(EXPERIMENT, documents, _design(given), given)
+    return delivery.compare_writers(EXPERIMENT, sources, lambda given, _: _design(given), given)
 
 
 def _design(given: Mapping[str, Any]) -> QaDesign:
