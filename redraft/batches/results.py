@@ -26,7 +26,6 @@ class BatchResult:
 
     @property
     def name(self) -> str:
-        """What it is called."""
         return self.standing.batch.name
 
     @property

@@ -81,7 +81,6 @@ class WorkerPool:
         return bool(self._running)
 
     def places(self) -> list[WorkerPlace]:
-        """Where workers are at work."""
         return [place for worker in self._running if (place := worker.handle.place())]
 
     def _tell_of(self, waiting: list[_RunningWorker]) -> None:

@@ -85,7 +85,6 @@ class Overview(click.Group):
     """The group of all commands, in the order in which they are listed."""
 
     def list_commands(self, _: click.Context) -> list[str]:
-        """Their names."""
         return list(self.commands)
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:

@@ -119,13 +119,18 @@ def in_form(content: C, form: Form, markdown: Callable[[C], str], page: Callable
     return markdown(content) if form == "markdown" else page(content)
 
 
+def put(text: str, output: str | None, hint: str = "name another file with -o") -> None:
+    """Write a text to a file if one is named, and else to stdout."""
+    if output:
+        write(Path(output).expanduser(), text, hint)
+    else:
+        click.echo(text, nl=bool(text) and not text.endswith("\n"))
+
+
 def hand_over(text: str, holds: str, output: str | None, *, quiet: bool) -> None:
-    """Write it where it is wanted, and say what it contains."""
-    if output is None:
-        click.echo(text, nl=not text.endswith("\n"))
-        return
-    write(Path(output).expanduser(), text, "name another file with -o")
-    if not quiet:
+    """Write a text where it is wanted, and say what it contains."""
+    put(text, output)
+    if output and not quiet:
         say(f"written to {output}: {len(text.encode()) / 1000:,.0f} KB. {holds}")
 
 

@@ -52,7 +52,6 @@ class SectionOption(click.Option):
         return next(name for name in self.opts if name.startswith("--"))
 
     def get_help_record(self, context: click.Context) -> Record | None:
-        """Its name and its help."""
         record = super().get_help_record(context)
         if record is None or self._listing is None:
             return record
@@ -75,7 +74,6 @@ class Command(click.Command):
 
     @property
     def options(self) -> list[SectionOption]:
-        """All its options."""
         return [one for one in self.params if isinstance(one, SectionOption)]
 
     def invoke(self, context: click.Context) -> Any:

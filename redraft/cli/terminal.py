@@ -44,7 +44,6 @@ class _CleanStream:
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write them all."""
         for line in lines:
             self.write(line)
 

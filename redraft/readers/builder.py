@@ -160,12 +160,16 @@ class Builder:
         if spans:
             self.mark("table", Span(spans[0].start, spans[-1].end), label, href)
 
+    @property
+    def first_title(self) -> str:
+        """The first heading of the outermost rank."""
+        return next((one.title for one in self.headings if one.level == 1), "")
+
     def since(self, start: int) -> Span:
         """What was added from there on, without the empty lines before it."""
         return Span(start + (2 if start and self.length > start else 0), self.length)
 
     def begin_page(self, anchor: Anchor) -> None:
-        """From here on it is another page."""
         self._turn(self.length, anchor)
 
     def mark(self, kind: MarkKind, span: Span, label: str = "", href: str = "") -> None:
@@ -178,7 +182,6 @@ class Builder:
         self.left_out[what] += count
 
     def reading(self, title: str = "", language: str = "") -> ReadText:
-        """All of it."""
         self._turn(self.length, None)
         told = [f"{count:,} {what}" for what, count in self.left_out.items()]
         notes = [*([f"left out: {', '.join(told)}"] if told else []), *self.oddities]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from redraft.errors import DocumentError
 from redraft.readers.archive import Archive, beside
 from redraft.readers.builder import BREAK, Anchor, Builder, ReadText, Run, cell_text
-from redraft.readers.markup import Element, child, elements, local, outermost, part, tag, text_in, xml
+from redraft.readers.markup import Element, child, elements, local, outermost, part, tag, text_in, texts_by_name, xml
 from redraft.readers.matter import Extent
 from redraft.readers.tokens import size
 from redraft.text.cleaning import one_line
@@ -112,7 +112,7 @@ class _Reader:
         self._end_contents()
         self._say_what_was_not_read()
         said, language = self._properties()
-        title = self._title or next((one.title for one in self._builder.headings if one.level == 1), "") or said
+        title = self._title or self._builder.first_title or said
         return self._builder.reading(title, language)
 
     def _root(self, name: str) -> Element:
@@ -309,7 +309,7 @@ class _Reader:
         """The title that the document has in its properties, and its language."""
         if not self._archive.has("docProps/core.xml"):
             return "", ""
-        said = {tag(one): one.text or "" for one in xml(self._archive.part("docProps/core.xml"), self._name).iter()}
+        said = texts_by_name(xml(self._archive.part("docProps/core.xml"), self._name))
         return one_line(said.get("title", "")), one_line(said.get("language", ""))
 
 

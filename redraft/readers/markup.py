@@ -138,6 +138,11 @@ def outermost(
             stack.extend(reversed(one))
 
 
+def texts_by_name(root: Element) -> dict[str, str]:
+    """Return the texts of all elements by their names, of several with one name the last."""
+    return {tag(one): one.text or "" for one in root.iter()}
+
+
 def text_of(element: Element | None) -> str:
     """Return all text within an element."""
     return "" if element is None else "".join(map(str, element.itertext()))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from redraft.errors import DocumentError
 from redraft.readers.archive import Archive
 from redraft.readers.builder import BREAK, Builder, ReadText, cell_text
-from redraft.readers.markup import Element, elements, local, outermost, part, tag, text_in, text_of, xml
+from redraft.readers.markup import Element, elements, local, outermost, part, tag, text_in, text_of, texts_by_name, xml
 from redraft.readers.matter import Extent
 from redraft.readers.tokens import size
 from redraft.text.cleaning import one_line
@@ -36,13 +36,12 @@ def read(data: bytes, name: str) -> ReadText:
     if not archive.has(_CONTENT):
         raise DocumentError("this is no ODT document", place=name, hint="save it again as .odt, or as .docx")
     found = part(archive.part(_CONTENT), name, _CONTENT)
-    said = {tag(one): one.text or "" for one in xml(archive.part(_META), name).iter()} if archive.has(_META) else {}
+    said = texts_by_name(xml(archive.part(_META), name)) if archive.has(_META) else {}
     reader = _Reader()
     reader.read(found.root)
     reader.builder.oddities.extend(found.notes)
     reader.builder.extents.append(Extent(_CONTENT, found.held, reader.seen))
-    first = next((one.title for one in reader.builder.headings if one.level == 1), "")
-    return reader.builder.reading(first or said.get("title", ""), said.get("language", ""))
+    return reader.builder.reading(reader.builder.first_title or said.get("title", ""), said.get("language", ""))
 
 
 class _Reader:
@@ -54,7 +53,6 @@ class _Reader:
         """How many characters were read, or left out on purpose."""
 
     def read(self, body: Element) -> None:
-        """Read the blocks in their order."""
         stack: list[tuple[Element, int]] = [(one, 0) for one in reversed(body)]
         while stack:
             one, depth = stack.pop()

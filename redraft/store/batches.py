@@ -254,7 +254,6 @@ class ItemStates:
     @computed_field  # type: ignore[prop-decorator]
     @property
     def all(self) -> int:
-        """All of them."""
         return self.left + self.ended
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,10 +11,10 @@ import click
 from redraft.cli import delivery, options
 from redraft.cli import given as asked
 from redraft.cli.given import store_to_read
+from redraft.cli.output_files import put
 from redraft.cli.sections import LISTED, CommandGroup, command
 from redraft.cli.terminal import DONE, SHORT, reading, say
 from redraft.plugins import require_agreement
-from redraft.sources import write
 
 if TYPE_CHECKING:
     from redraft.lab.agreement.people import Dataset
@@ -214,10 +213,7 @@ def sheet(runs: tuple[str, ...], output: str | None, db: str | None, quiet: bool
         known = answers(store, runs, given["what"], everything)
     chosen = drawn(everything, given["size"], given["seed"])
     text = written(chosen, given["what"], given["people"], known)
-    if output:
-        write(Path(output).expanduser(), text, "name another file with -o")
-    else:
-        click.echo(text, nl=False)
+    put(text, output)
     if not quiet:
         margin = margin_of(len(chosen), len(everything)) or 0.0
         say(f"{len(chosen)} of {len(everything)} rows: a share of them is off by up to ±{margin:.1%}, 95 times in 100")

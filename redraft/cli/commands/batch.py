@@ -13,13 +13,12 @@ from redraft.cli import delivery, options
 from redraft.cli import given as asked_for
 from redraft.cli.given import store_to_read
 from redraft.cli.interrupts import on_termination
-from redraft.cli.output_files import check_output
+from redraft.cli.output_files import check_output, put
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import LISTED, CommandGroup, command
 from redraft.cli.terminal import json_text, reading, say
 from redraft.errors import RedraftError, UsageError
 from redraft.settings import Limits
-from redraft.sources import write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -319,11 +318,7 @@ def results(name: str, form: str, output: str | None, dossiers: bool, db: str | 
         if form == "parquet":
             _write_parquet(rows, output)
         elif form == "csv" or output:
-            text = items_csv(list(rows)) if form == "csv" else "".join(map(_line, rows))
-            if output is None:
-                click.echo(text, nl=False)
-            else:
-                write(Path(output).expanduser(), text, "name another file with -o")
+            put(items_csv(list(rows)) if form == "csv" else "".join(map(_line, rows)), output)
         else:
             for row in rows:
                 click.echo(_line(row), nl=False)

@@ -227,7 +227,6 @@ def _apart(title: str, those: Sequence[Finding], document: Document) -> Iterator
 
 
 _TWIG, _LAST_TWIG, _TRUNK, _AIR = "├─ ", "└─ ", "│  ", "   "
-_LONGEST_OF_TREES = 400
 _TITLE = 60
 
 
@@ -243,7 +242,7 @@ def keyfacts_lines(keyfacts: KeyFacts, document: Document, *, pruned: bool) -> I
     if not pruned and any(not fact.kept for tree in keyfacts.trees for fact in tree.facts):
         yield "--pruned shows what was pruned, and why"
     for trouble in keyfacts.missing:
-        yield from terminal.wrapped(f"missing: {one_line(trouble, _LONGEST_OF_TREES)}", "", "  ")
+        yield from terminal.wrapped(f"missing: {one_line(trouble, _LONGEST)}", "", "  ")
 
 
 def _stretch(span: Span, document: Document) -> str:
@@ -258,7 +257,7 @@ def _stretch(span: Span, document: Document) -> str:
 
 
 def _tree(tree: Tree, document: Document, *, pruned: bool) -> Iterator[str]:
-    query = one_line(tree.query, _LONGEST_OF_TREES) or "(no query)"
+    query = one_line(tree.query, _LONGEST) or "(no query)"
     yield from terminal.wrapped(f"{tree.perspective}: {query}", "  ", "    ")
     below: dict[int | None, list[KeyFact]] = defaultdict(list)
     for fact in tree.facts:
@@ -280,7 +279,7 @@ def _facts(
         yield from terminal.wrapped(_said(fact, document), indent + (_LAST_TWIG if last else _TWIG), under)
         for objection in fact.objections:
             yield from terminal.wrapped(
-                f"× {objection.dimension}: {one_line(objection.reason, _LONGEST_OF_TREES)}", under, under
+                f"× {objection.dimension}: {one_line(objection.reason, _LONGEST)}", under, under
             )
         yield from _facts(below[fact.id], below, document, further)
 
@@ -288,7 +287,7 @@ def _facts(
 def _said(fact: KeyFact, document: Document) -> str:
     span = fact.evidence.span
     place = f" ({_where(document, span)})" if span else ""
-    return f"{'' if fact.kept else '× '}{one_line(fact.text, _LONGEST_OF_TREES)}{place}"
+    return f"{'' if fact.kept else '× '}{one_line(fact.text, _LONGEST)}{place}"
 
 
 def _pruning(trees: Sequence[Tree]) -> Iterator[str]:

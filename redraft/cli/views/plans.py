@@ -256,7 +256,7 @@ def _levels(prepared: Prepared) -> list[tuple[str, str]]:
     ] + tidying
 
 
-_SAID_OF_CHECKUP = 100
+_HEARD = 100
 
 
 def show(examined: Examined, *, as_json: bool) -> None:
@@ -294,4 +294,4 @@ def _cell(check: Check | None) -> str:
 def _said(check: Check) -> str:
     """What was said, and where to see more of it."""
     runs = f" ({', '.join(check.runs[:2])})" if check.runs else ""
-    return f"said: {one_line(check.heard.said, _SAID_OF_CHECKUP)}{runs}"
+    return f"said: {one_line(check.heard.said, _HEARD)}{runs}"

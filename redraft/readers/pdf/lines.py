@@ -37,7 +37,6 @@ class Letter(NamedTuple):
 
     @property
     def middle(self) -> float:
-        """Where its middle is."""
         return (self.left + self.right) / 2
 
 
