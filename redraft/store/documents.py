@@ -12,7 +12,7 @@ from redraft.domain import Chunk, Document, DocumentSection, Parent, Piece, Span
 from redraft.errors import StoreError
 from redraft.marks import Mark
 from redraft.settings import Chunking
-from redraft.store.connection import Connection, Raw, Row, storable, upsert
+from redraft.store.connection import Raw, Repository, Row, storable, upsert
 from redraft.store.records import insert, json_text, record_in, values_of
 
 
@@ -28,11 +28,8 @@ def put_text(raw: Raw, text: str) -> str:
     return key
 
 
-class Documents:
+class Documents(Repository):
     """Documents, their texts and their chunks."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def text(self, key: str) -> str:
         """The text with this id."""
@@ -162,11 +159,8 @@ def drop_parents(raw: Raw, run: str, children: Sequence[str]) -> None:
     raw.executemany("DELETE FROM parents WHERE run = ? AND child = ?", [(run, child) for child in children])
 
 
-class Ancestry:
+class Ancestry(Repository):
     """The parents on record, and the links that were worked out between texts and what they were made from."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def of(self, run: str) -> dict[str, tuple[Parent, ...]]:
         """By piece or draft of a run what it was made from, in the order of its prompt."""
@@ -244,11 +238,8 @@ class ChapterRun:
     run: str = ""
 
 
-class ChapterRuns:
+class ChapterRuns(Repository):
     """The chapters of the runs of one database."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def add(self, whole: str, chapters: Sequence[ChapterRun]) -> None:
         """Store the chapters of a run."""
@@ -291,11 +282,8 @@ class DraftCandidate:
     reason: str = ""
 
 
-class DraftCandidates:
+class DraftCandidates(Repository):
     """The candidates of the runs of one database."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def add(self, whole: str, runs: Sequence[str]) -> None:
         """Store the candidates of a run: its own one, and those that these runs draft."""

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from redraft.domain import Draft, Gap, Parent, Piece
 from redraft.errors import RunError
 from redraft.settings import SUMMARIZE, DraftConfig, JudgeConfig, Limits, Purpose, RefineConfig, purpose_of
-from redraft.store.connection import Connection, Row, storable, upsert
+from redraft.store.connection import Connection, Repository, Row, storable, upsert
 from redraft.store.documents import drop_parents, now, piece_in, put_draft, put_parents, put_text
 from redraft.store.records import insert, json_text, record_in, values_of
 
@@ -89,11 +89,11 @@ def new_run_id() -> str:
     return secrets.token_hex(4)
 
 
-class Runs:
+class Runs(Repository):
     """The runs of one database."""
 
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self.damaged: dict[str, str] = {}
         """The runs that were left out of lists, since their rows cannot be read: what is wrong with each."""
 
@@ -192,18 +192,15 @@ class Runs:
 
     def set_output(self, run: str, path: str) -> None:
         """Remember the file that the summary is to be written to."""
-        with self._connection.writing_beside() as raw:
-            raw.execute("UPDATE runs SET output = ? WHERE id = ?", (storable(path), run))
+        self._write("UPDATE runs SET output = ? WHERE id = ?", (storable(path), run))
 
     def set_limits(self, key: str, limits: Limits) -> None:
         """Record new limits for a run that goes on."""
-        with self._connection.writing_beside() as raw:
-            raw.execute("UPDATE runs SET limits = ? WHERE id = ?", (limits.model_dump_json(), key))
+        self._write("UPDATE runs SET limits = ? WHERE id = ?", (limits.model_dump_json(), key))
 
     def set_judging(self, key: str, judging: JudgeConfig) -> None:
         """Record what a run has built."""
-        with self._connection.writing_beside() as raw:
-            raw.execute("UPDATE runs SET judging = ? WHERE id = ?", (judging.model_dump_json(), key))
+        self._write("UPDATE runs SET judging = ? WHERE id = ?", (judging.model_dump_json(), key))
 
     def add_seconds(self, key: str, seconds: float) -> None:
         """Add to the time a run has taken, over all its resumptions."""
@@ -309,8 +306,7 @@ class Runs:
 
     def close_gap(self, run: str, chunk: int) -> None:
         """A chunk has been summarized after all."""
-        with self._connection.writing_beside() as raw:
-            raw.execute("DELETE FROM gaps WHERE run = ? AND chunk = ?", (run, chunk))
+        self._write("DELETE FROM gaps WHERE run = ? AND chunk = ?", (run, chunk))
 
     def gaps(self, run: str) -> list[Gap]:
         """The chunks of a run that could not be summarized."""

@@ -138,26 +138,25 @@ def _missing(result: Result, scores: bool) -> Iterator[str]:
         # Each was named when it was written.
         where = f"`{hints.about('show', result.run.id, '--pieces')}` tells of each"
         yield f"{count(flawed, 'partial summary')} kept with a flaw: {where}"
+    resume = f"`{hints.about('resume', result.run.id)}`"
     if result.gaps:
         chunks = ", ".join(str(gap.chunk + 1) for gap in result.gaps)
-        again = f"`{hints.about('resume', result.run.id)}` tries again"
-        yield f"left out: {result.unit} {chunks} of {result.chunks}; {again}"
+        yield f"left out: {result.unit} {chunks} of {result.chunks}; {resume} tries again"
     if result.run.status == "done" and result.lost:
         rounds = ", ".join(map(str, result.lost))
-        yield f"no revision came back in round {rounds}; `{hints.about('resume', result.run.id)}` tries again"
+        yield f"no revision came back in round {rounds}; {resume} tries again"
     for metric, reason in result.unscored.items() if scores else ():
         yield f"no score of {metric}: {one_line(reason, 300)}"
     if result.run.status == "done" and result.unsure:
-        again = f"`{hints.about('resume', result.run.id)}` asks again for what has no verdict"
-        yield f"not sure of {' and '.join(result.unsure)}: {again}; another --judge may say more"
+        unsure = " and ".join(result.unsure)
+        yield f"not sure of {unsure}: {resume} asks again for what has no verdict; another --judge may say more"
     elif result.run.status == "done" and result.unjudged and scores:
         items = " and ".join(f"{count(number, 'item')} of {metric}" for metric, number in result.unjudged.items())
-        yield f"without a verdict: {items}; `{hints.about('resume', result.run.id)}` asks again"
+        yield f"without a verdict: {items}; {resume} asks again"
     for what in dict.fromkeys(map(tuple, result.missing.values())):
         metrics = " and ".join(metric for metric, found in result.missing.items() if tuple(found) == what)
         more = f" (and {len(what) - 1:,} more)" if len(what) > 1 else ""
-        again = f"`{hints.about('resume', result.run.id)}` tries again"
-        yield f"missing in what {metrics} rests on: {one_line(what[0], 200)}{more}; {again}"
+        yield f"missing in what {metrics} rests on: {one_line(what[0], 200)}{more}; {resume} tries again"
     if result.run.status == "stopped":
         for note in result.draft.notes if result.draft else ():
             yield f"note: {note}"
