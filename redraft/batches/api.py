@@ -13,14 +13,13 @@ from pathlib import Path
 
 from typing_extensions import Unpack
 
-from redraft import sources as given_sources
 from redraft.batches.engine import engine_named
 from redraft.batches.folder import folder_named, write_folder
 from redraft.batches.request import BatchRequest, of_use, open_again, open_batch
 from redraft.batches.results import BatchResult, read_batch
 from redraft.batches.sources import check, of_document
 from redraft.batches.status import BatchStanding, BatchWatch, Pace, Watcher, drive, standing_of
-from redraft.batches.worker import BatchWorker, WorkerTerms
+from redraft.batches.worker import BatchWorker, terms_of
 from redraft.errors import UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.events import BatchProgress, Noted, Observer, guarded, harmless
@@ -136,16 +135,8 @@ async def _here(session: Session, opened: Batch, observer: Observer, watch: Watc
 async def _by_processes(session: Session, opened: Batch, workers: int, tell: Observer, watch: Watcher) -> BatchStanding:
     """Have processes work on a batch, which are ended when whoever waits for them is cancelled."""
     counts = await off_loop(session.store.batches.counts, opened.name)
-    terms = WorkerTerms(
-        db=session.store.address,
-        batch=opened.name,
-        worker="",
-        number=0,
-        of=of_use(workers, workers, Limits.model_validate(opened.limits), counts.left),
-        max_source=given_sources.allowed(),
-        traced=session.terms.traced,
-        keys=BatchRequest.from_json(opened.asked).keys(),
-    )
+    useful = of_use(workers, workers, Limits.model_validate(opened.limits), counts.left)
+    terms = await off_loop(terms_of, session.store, opened.name, useful, traced=session.terms.traced)
     loop, stopping = asyncio.get_running_loop(), threading.Event()
 
     def seen(standing: BatchStanding, pace: Pace) -> None:

@@ -14,14 +14,14 @@ from redraft.store.store import Store
 
 FOLDER = "dossiers"
 """What it is called within the folder of a batch."""
-Told = Callable[[int], object]
+OnWritten = Callable[[int], object]
 """Hears how many have been written so far."""
 _HEAD_BYTES = 1024
 """Within so many from its beginning a page says what it is."""
 _ELSEWHERE = "name another folder for the dossiers"
 
 
-def unheard(_: int) -> None:
+def ignore_count(_: int) -> None:
     """What nobody wants to hear."""
 
 
@@ -57,7 +57,7 @@ def write_page(store: Store, key: str, page: Path) -> bool | None:
     return True
 
 
-def write_pages(store: Store, name: str, folder: Path, told: Told = unheard) -> None:
+def write_pages(store: Store, name: str, folder: Path, told: OnWritten = ignore_count) -> None:
     """Write the dossiers of a batch into their place in a folder, if there is one: of all that is done, what is not
     there or not true any more."""
     if (place := wanted_in(folder)) is None:

@@ -125,11 +125,9 @@ class Processes:
         return max(_LEAST, os.cpu_count() or 1)
 
     def is_elsewhere(self) -> bool:
-        """All of them are here."""
         return False
 
     def start(self, terms: WorkerTerms, tell: Tell) -> Process:
-        """Start a process."""
         return Process(terms, tell)
 
 
@@ -158,7 +156,6 @@ class Process:
         self._listening.start()
 
     def place(self) -> WorkerPlace:
-        """It is there as soon as it is started."""
         return WorkerPlace(self.process.pid)
 
     def ended(self) -> Ended | None:
@@ -176,13 +173,11 @@ class Process:
         return Ended(f"it ended with code {code}{told}" if code else "")
 
     def stop(self) -> None:
-        """End its input."""
         assert self.process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.close()
 
     def kill(self) -> None:
-        """End it at once."""
         self.process.kill()
         self.process.wait()
 

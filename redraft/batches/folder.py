@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path, PurePath
 from urllib.parse import quote
 
-from redraft.batches.dossiers import FOLDER, Told, unheard, write_pages
+from redraft.batches.dossiers import FOLDER, OnWritten, ignore_count, write_pages
 from redraft.batches.sources import SUMMARY, BatchItem, items_of, result_of
 from redraft.batches.status import BatchStanding, standing_of
 from redraft.batches.tables import report_on
@@ -42,7 +42,7 @@ def folder_named(given: str | Path | None, *, dossiers: bool = False) -> str:
     return str(folder)
 
 
-def write_folder(store: Store, standing: BatchStanding, report: Report, told: Told = unheard) -> None:
+def write_folder(store: Store, standing: BatchStanding, report: Report, told: OnWritten = ignore_count) -> None:
     """Put what came of a batch into its folder, if it has one: the summaries, the tables, and a line for each item."""
     if not standing.batch.folder:
         return
@@ -52,7 +52,7 @@ def write_folder(store: Store, standing: BatchStanding, report: Report, told: To
     write(folder / "items.jsonl", "".join(map(_line, items_of(store, name))), _ELSEWHERE)
 
 
-def fill_folder(store: Store, name: str, folder: Path, told: Told = unheard) -> None:
+def fill_folder(store: Store, name: str, folder: Path, told: OnWritten = ignore_count) -> None:
     """Write what is done and not there, or not true any more: after the folder was changed, or a file of it removed."""
     for item in store.batches.items(name):
         if item.state == "done" and not (folder / f"{item.file}{SUMMARY}").exists():
@@ -62,7 +62,7 @@ def fill_folder(store: Store, name: str, folder: Path, told: Told = unheard) -> 
     write_pages(store, name, folder, told)
 
 
-def add_dossiers(store: Store, name: str, beside: Path | None, told: Told = unheard) -> str:
+def add_dossiers(store: Store, name: str, beside: Path | None, told: OnWritten = ignore_count) -> str:
     """Write the dossiers of a batch that has none: into its folder, with links to them there; if it has no folder,
     beside another file. Returns the folder that they are in."""
     standing = standing_of(store, name)

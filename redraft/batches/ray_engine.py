@@ -215,11 +215,9 @@ class Actor:
         return ended
 
     def stop(self) -> None:
-        """Ask it to."""
         self._actor.stop.remote()
 
     def kill(self) -> None:
-        """Have it killed."""
         ray.kill(self._actor)
         ray.wait([self._working], timeout=_TO_DIE)
 

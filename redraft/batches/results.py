@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from redraft.batches.sources import BatchItem, items_of
 from redraft.batches.status import BatchStanding, Stage, standing_of
@@ -12,8 +10,6 @@ from redraft.batches.tables import report_of
 from redraft.report.tables import Report
 from redraft.store.batches import Error
 from redraft.store.store import Store
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +26,6 @@ class BatchResult:
 
     @property
     def name(self) -> str:
-        """What it is called."""
         return self.standing.batch.name
 
     @property
@@ -62,13 +57,6 @@ class BatchResult:
         """As `redraft batch status NAME --json` has it, with the items."""
         tables = [table.to_json() for table in self.report.tables]
         return self.standing.to_json() | {"tables": tables, "documents": [one.to_json() for one in self.items]}
-
-
-def results(store: Store, name: str, folder: str | None = None) -> Iterator[Row]:
-    """Every item of a batch in its order, as programs read it; with the dossiers that are in a folder, or else in its
-    own."""
-    for item in items_of(store, name, folder):
-        yield item.to_json()
 
 
 def read_batch(store: Store, name: str) -> BatchResult:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import partial
 from glob import glob
 from itertools import islice
@@ -72,7 +72,7 @@ class BatchItem:
 
     def to_json(self) -> dict[str, Any]:
         """The contract of an item in `batch results`."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return asdict(self)
 
 
 def items_of(store: Store, name: str, folder: str | None = None) -> Iterator[BatchItem]:

@@ -35,7 +35,6 @@ class _Figure:
     """The squares of how far they are from their mean, added up."""
 
     def add(self, value: float) -> None:
-        """Count one in."""
         self.n, self.sum = self.n + 1, self.sum + value
         self.least = value if self.least is None else min(self.least, value)
         self.most = value if self.most is None else max(self.most, value)
@@ -66,7 +65,6 @@ class BatchTotals:
     examples: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
 
     def add(self, item: BatchItem) -> None:
-        """Count an item in."""
         if item.error:
             which = (item.state, item.error["code"])
             self.troubles[which] += 1

@@ -312,6 +312,15 @@ class WorkerTerms:
         return json.dumps(asdict(self)) + "\n"
 
 
+def terms_of(
+    store: Store, batch: str, workers: int, *, traced: bool, prices: str | None = None, spans: bool = False
+) -> WorkerTerms:
+    """Return what the workers of a batch are told, apart from their names and numbers."""
+    keys = BatchRequest.from_json(store.batches.get(batch).asked).keys()
+    most = sources.allowed()
+    return WorkerTerms(store.address, batch, "", 0, workers, prices, most, traced, keys=keys, spans=spans)
+
+
 @contextmanager
 def open_worker(terms: WorkerTerms, prices: PriceTable, tell: Tell, *, delivers: bool = True) -> Iterator[BatchWorker]:
     """A worker with a store of its own. It tells what users should know, a line each."""

@@ -29,18 +29,18 @@ _NO_ROOM = 600.0
 
 
 @dataclass(slots=True)
-class _Post:
+class _RunningWorker:
     """A worker with what it was told."""
 
     terms: WorkerTerms
-    hand: WorkerHandle
+    handle: WorkerHandle
     since: float
     begun: float | None = None
     """When it was first seen at work."""
 
     def waits(self) -> bool:
         """Whether there is no room for it yet."""
-        if self.begun is None and self.hand.place() is not None:
+        if self.begun is None and self.handle.place() is not None:
             self.begun = time.monotonic()
         return self.begun is None
 
@@ -55,7 +55,7 @@ class WorkerPool:
     """Those of every worker, but for its name and its number."""
     tell: Tell
     """Told what workers note, each once."""
-    _posts: list[_Post] = field(default_factory=list)
+    _running: list[_RunningWorker] = field(default_factory=list)
     _told: set[str] = field(default_factory=set)
     _vain: int = 0
 
@@ -66,51 +66,50 @@ class WorkerPool:
 
     def mend(self) -> bool:
         """Replace those that have died; whether anybody is still at work, or waits for room to begin."""
-        for post in [*self._posts]:
-            ended = post.hand.ended()
+        for worker in [*self._running]:
+            ended = worker.handle.ended()
             if ended is not None:
-                self._posts.remove(post)
+                self._running.remove(worker)
                 if ended.for_good:
                     raise RedraftError(f"no worker can go on: {ended.died}", hint=_RESUME)
                 if ended.died:
-                    self._lost(post, ended.died)
-        waiting = [post for post in self._posts if post.waits()]
-        if len(waiting) == len(self._posts) and self.store.batches.is_over(self.terms.batch):
+                    self._lost(worker, ended.died)
+        waiting = [worker for worker in self._running if worker.waits()]
+        if len(waiting) == len(self._running) and self.store.batches.is_over(self.terms.batch):
             return False
         self._tell_of(waiting)
-        return bool(self._posts)
+        return bool(self._running)
 
     def places(self) -> list[WorkerPlace]:
-        """Where workers are at work."""
-        return [place for post in self._posts if (place := post.hand.place())]
+        return [place for worker in self._running if (place := worker.handle.place())]
 
-    def _tell_of(self, waiting: list[_Post]) -> None:
+    def _tell_of(self, waiting: list[_RunningWorker]) -> None:
         """Say that there is no room for some; where there is none for anybody, not for ever."""
-        waited = [time.monotonic() - post.since for post in waiting]
+        waited = [time.monotonic() - worker.since for worker in waiting]
         late = sum(seconds > _TO_BEGIN for seconds in waited)
         if late:
             self._hear(f"{late} of {self.terms.of} workers have not begun yet; they do as soon as there is room")
-        if late == len(self._posts) and waited and min(waited) > _NO_ROOM:
+        if late == len(self._running) and waited and min(waited) > _NO_ROOM:
             raise RedraftError(
                 f"in {_NO_ROOM / 60:.0f} minutes there was no room for a single worker",
                 hint="repeat the command when there is",
             )
 
-    def _lost(self, post: _Post, how: str) -> None:
+    def _lost(self, worker: _RunningWorker, how: str) -> None:
         """Free what a dead worker had leased, and put another in its place."""
-        leased = self.store.batches.release(post.terms.batch, post.terms.worker, how)
+        leased = self.store.batches.release(worker.terms.batch, worker.terms.worker, how)
         # One that found every document taken may have none for hours.
-        soon = post.begun is None or time.monotonic() - post.begun < _SOON
+        soon = worker.begun is None or time.monotonic() - worker.begun < _SOON
         self._vain = self._vain + 1 if soon and not leased else 0
         if self._vain >= _VAIN_STARTS:
             raise RedraftError(
                 f"workers cannot be started: of the last, {how}", hint="repeat the command when that is mended"
             )
-        self._start(post.terms.number)
+        self._start(worker.terms.number)
 
     def _start(self, number: int) -> None:
         terms = replace(self.terms, worker=f"{os.getpid()}-{secrets.token_hex(4)}", number=number)
-        self._posts.append(_Post(terms, self.engine.start(terms, self._hear), time.monotonic()))
+        self._running.append(_RunningWorker(terms, self.engine.start(terms, self._hear), time.monotonic()))
 
     def _hear(self, line: str) -> None:
         if line not in self._told:
@@ -119,9 +118,9 @@ class WorkerPool:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         until = time.monotonic() + _TO_END
-        for post in self._posts:
-            post.hand.stop()
-        ends = [(post.terms, _ended(post.hand, until).died) for post in self._posts]
+        for worker in self._running:
+            worker.handle.stop()
+        ends = [(worker.terms, _ended(worker.handle, until).died) for worker in self._running]
         for terms, died in ends:
             # Where that cannot be stored, what they had leased is free when their time is over.
             with suppress(StoreError):
@@ -129,10 +128,10 @@ class WorkerPool:
                     self.store.batches.release(terms.batch, terms.worker, died)
 
 
-def _ended(hand: WorkerHandle, until: float) -> Ended:
+def _ended(handle: WorkerHandle, until: float) -> Ended:
     """How a worker that was told to end did so. Who has not begun, or takes too long, is ended."""
-    while (ended := hand.ended()) is None and hand.place() is not None and time.monotonic() < until:
+    while (ended := handle.ended()) is None and handle.place() is not None and time.monotonic() < until:
         time.sleep(_LOOK_AGAIN)
     if ended is None:
-        hand.kill()
+        handle.kill()
     return ended or Ended("it did not end when it was told to")

@@ -9,21 +9,24 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from redraft.cli import options
-from redraft.cli.terminal import say
+from redraft.cli.terminal import DONE, FAILED, SHORT, say
 from redraft.errors import BudgetError, UsageError
 from redraft.sources import write
 
 if TYPE_CHECKING:
-    from redraft.cli.views.progress import Display
     from redraft.domain import Document
     from redraft.lab.experiments.experiment import Experiment, ExperimentOutcome
+    from redraft.llm.prices import PriceTable
     from redraft.report.tables import Report, Table
+    from redraft.runs.experiment_runner import ExperimentRunner
+    from redraft.settings import Limits
+    from redraft.store.store import Store
 
 
-DONE, FAILED, SHORT = 0, 1, 3
 _GO_ON = "repeat the command: what is done is not done again"
 
 D = TypeVar("D")
+T = TypeVar("T")
 O = TypeVar("O", bound="ExperimentOutcome")  # noqa: E741
 
 output = options.typed_option(
@@ -45,24 +48,34 @@ run_options = options.grouped(
     options.quiet,
 )
 """What every experiment is run under. `carry_out` takes them as they were given."""
+writer_options = options.grouped(options.setup_options, options.dry_run, run_options)
+"""The same, and how the models are asked that write."""
+
+
+def compare_writers(
+    experiment: Experiment[D, O],
+    sources: Sequence[str],
+    design: Callable[[Mapping[str, Any], Sequence[Document]], D],
+    given: Mapping[str, Any],
+) -> int:
+    """Run an experiment on the documents at some sources; returns the exit code."""
+    from redraft.lab.experiments.sources import documents_of
+
+    documents = documents_of(sources)
+    return carry_out(experiment, documents, design(given, documents), given)
 
 
 def carry_out(experiment: Experiment[D, O], documents: Sequence[Document], design: D, given: Mapping[str, Any]) -> int:
     """Run an experiment under the options that were given, and deliver its report; returns the exit code."""
     from redraft.cli import given as asked
-    from redraft.llm.prices import price_table
-    from redraft.runs.experiment_runner import ExperimentRunner
     from redraft.store.store import Store
 
-    limits, prices, quiet = asked.limits(given), price_table(given["prices"]), given["quiet"]
+    limits, prices, quiet = asked.limits(given), asked.prices(given), given["quiet"]
     if given["dry_run"]:
         return show_plan(experiment.plan(documents, design, prices), as_json=given["as_json"])
     target = folder(given["output"])
     with Store(given["db"]) as store:
-        outcome: O = work(
-            lambda display: experiment.run(documents, design, ExperimentRunner(store, limits, prices, display.observe)),
-            quiet=quiet,
-        )
+        outcome = work(lambda runner: experiment.run(documents, design, runner), store, limits, prices, quiet=quiet)
     deliver(experiment.report(outcome), target, as_json=given["as_json"], quiet=quiet)
     return closed(outcome.complete, outcome.stopped, done=experiment.is_some(outcome), quiet=quiet)
 
@@ -81,16 +94,24 @@ def closed(complete: bool, stopped: BudgetError | None, *, done: bool, quiet: bo
     return SHORT if stopped or done else FAILED
 
 
-def work(task: Callable[[Display], Coroutine[Any, Any, Any]], *, quiet: bool) -> Any:
-    """Run to the end, or to a stop that tells how to go on."""
+def work(
+    task: Callable[[ExperimentRunner], Coroutine[Any, Any, T]],
+    store: Store,
+    limits: Limits,
+    prices: PriceTable,
+    *,
+    quiet: bool,
+) -> T:
+    """Run a task to its end; a `StoppedError` says how to continue after an interruption."""
     import asyncio
 
     from redraft.cli.runner import StoppedError, until_stopped
     from redraft.cli.views.progress import open_progress
+    from redraft.runs.experiment_runner import ExperimentRunner
 
-    with open_progress(quiet=quiet) as progress:
+    with open_progress(quiet=quiet) as display:
         try:
-            return asyncio.run(until_stopped(task(progress)))
+            return asyncio.run(until_stopped(task(ExperimentRunner(store, limits, prices, display.observe))))
         except (KeyboardInterrupt, asyncio.CancelledError):
             raise StoppedError(f"go on: {_GO_ON}") from None
 
@@ -106,9 +127,8 @@ def show_plan(plan: Table, *, as_json: bool) -> int:
     return DONE
 
 
-def folder(output: str | None) -> Any:
-    """The directory for the results, made before anything is spent on what shall go into it."""
-
+def folder(output: str | None) -> Path | None:
+    """Create the directory for the results, before anything is spent on them."""
     if output is None:
         return None
     folder = Path(output).expanduser()
@@ -119,14 +139,15 @@ def folder(output: str | None) -> Any:
     return folder
 
 
-def deliver(report: Report, folder: Any, *, as_json: bool, quiet: bool) -> None:
+def deliver(report: Report, folder: Path | None, *, as_json: bool, quiet: bool) -> None:
     """Print the report; or write it to files, and print the lines that matter."""
     from redraft.cli.views.render import echo_json
     from redraft.lab.experiments.pictures import drawn
 
-    files = report.files(drawn(report.name, report.tables)) if folder else {}
-    for name, text in files.items():
-        write(folder / name, text, f"name another directory with -o, and {_GO_ON}")
+    written = report.files(drawn(report.name, report.tables)) if folder else {}
+    files = {folder / name: text for name, text in written.items()} if folder else {}
+    for path, text in files.items():
+        write(path, text, f"name another directory with -o, and {_GO_ON}")
     if as_json:
         echo_json(report.to_json())
     else:

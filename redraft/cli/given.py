@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from redraft.domain import Document, Finding
+    from redraft.llm.prices import PriceTable
     from redraft.readers.parts import Choice
     from redraft.settings import ModelSettings
     from redraft.store.store import Store
+    from redraft.text.vectors import Encoder
 
 M = TypeVar("M", bound="BaseModel")
 Given = Mapping[str, Any]
@@ -89,6 +91,20 @@ def limits(given: Given, before: Limits | None = None) -> Limits:
     """The limits that were given, over those that a run had before, over the defaults."""
     named = {name: given[name] for name in Limits.model_fields if given[name] is not None}
     return _checked(Limits, {**(before or Limits()).model_dump(), **named})
+
+
+def prices(given: Given) -> PriceTable:
+    """Return the built-in prices of models, and over them those of --prices."""
+    from redraft.llm.prices import price_table
+
+    return price_table(given["prices"])
+
+
+def encoder(name: str | None) -> Encoder | None:
+    """Load the model that --embeddings names, if it names one."""
+    from redraft.text.vectors import load_encoder
+
+    return load_encoder(name) if name else None
 
 
 def judging(given: Given, refinement: RefineConfig | None = None) -> JudgeConfig:

@@ -10,15 +10,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-from redraft.cli.terminal import is_lively
+from redraft.cli.terminal import INTERRUPTED, is_interactive
 
-INTERRUPTED = 130
 _PATIENCE = 0.4
 # The display of progress hides it while it lasts.
 _CURSOR = "\r\x1b[K\x1b[?25h"
 
 
-def end_at_the_second() -> None:
+def exit_at_second_interrupt() -> None:
     """From now on a second Ctrl-C ends the process if it has not ended by itself a moment later.
 
     Python hears of a signal when the main thread has a turn, which it has not while it waits for a database or for a
@@ -31,7 +30,7 @@ def end_at_the_second() -> None:
 
 
 @contextmanager
-def told_of_termination(stop: Callable[[], object]) -> Iterator[None]:
+def on_termination(stop: Callable[[], object]) -> Iterator[None]:
     """Within, SIGTERM calls `stop` instead of ending the process."""
 
     def stopped(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  (as handlers are called)
@@ -50,7 +49,7 @@ def _listen(ear: int) -> None:
     while heard < 2:
         heard += os.read(ear, 16).count(signal.SIGINT)
     time.sleep(_PATIENCE)
-    shown = _CURSOR if is_lively() else ""
+    shown = _CURSOR if is_interactive() else ""
     with suppress(OSError):  # there may be no stderr any more
         os.write(2, f"{shown}\nredraft: stopped at once; what was stored is kept\n".encode())
     os._exit(INTERRUPTED)

@@ -11,12 +11,11 @@ from typing import NamedTuple
 
 import click
 
-from redraft.cli.interrupts import INTERRUPTED, end_at_the_second
+from redraft.cli.interrupts import exit_at_second_interrupt
 from redraft.cli.settings_file import read_config
-from redraft.cli.terminal import json_text, make_harmless, say
+from redraft.cli.terminal import DONE, FAILED, INTERRUPTED, SHORT, WRONG_USAGE, clean_streams, json_text, say
 from redraft.errors import BudgetError, RedraftError, UsageError
 
-DONE, FAILED, WRONG_USAGE, SHORT = 0, 1, 2, 3
 _OBJECTS_BEFORE_COLLECTING = 200_000
 _EXIT_CODES = {UsageError.code: WRONG_USAGE, BudgetError.code: SHORT, "interrupted": INTERRUPTED}
 
@@ -86,7 +85,6 @@ class Overview(click.Group):
     """The group of all commands, in the order in which they are listed."""
 
     def list_commands(self, _: click.Context) -> list[str]:
-        """Their names."""
         return list(self.commands)
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
@@ -144,11 +142,11 @@ def app(context: click.Context) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """The entry point: run, and leave with an exit code."""
     if arguments is None:
-        end_at_the_second()
+        exit_at_second_interrupt()
     words = list(sys.argv[1:] if arguments is None else arguments)
     # While modules are loaded nothing becomes garbage, and looking for it takes a tenth of the time.
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTING)
-    make_harmless()
+    clean_streams()
     try:
         code = _run(words)
         sys.stdout.flush()

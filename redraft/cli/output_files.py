@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import click
 
@@ -17,9 +17,14 @@ from redraft.sources import write
 from redraft.store.store import Store
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from redraft.report.history.citations import Citations
     from redraft.report.outputs.formats import Format
     from redraft.text.vectors import Encoder
+
+
+C = TypeVar("C", bound="BaseModel")
 
 
 def check_output(output: str | None) -> None:
@@ -107,13 +112,25 @@ def form_of(form: Form | None, output: str | None, hint: str) -> Form:
     return wanted
 
 
+def in_form(content: C, form: Form, markdown: Callable[[C], str], page: Callable[[C], str]) -> str:
+    """Return the content as JSON, or as what makes Markdown or a page of it."""
+    if form == "json":
+        return content.model_dump_json(indent=2) + "\n"
+    return markdown(content) if form == "markdown" else page(content)
+
+
+def put(text: str, output: str | None, hint: str = "name another file with -o") -> None:
+    """Write a text to a file if one is named, and else to stdout."""
+    if output:
+        write(Path(output).expanduser(), text, hint)
+    else:
+        click.echo(text, nl=bool(text) and not text.endswith("\n"))
+
+
 def hand_over(text: str, holds: str, output: str | None, *, quiet: bool) -> None:
-    """Write it where it is wanted, and say what it contains."""
-    if output is None:
-        click.echo(text, nl=not text.endswith("\n"))
-        return
-    write(Path(output).expanduser(), text, "name another file with -o")
-    if not quiet:
+    """Write a text where it is wanted, and say what it contains."""
+    put(text, output)
+    if output and not quiet:
         say(f"written to {output}: {len(text.encode()) / 1000:,.0f} KB. {holds}")
 
 

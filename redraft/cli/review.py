@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -23,10 +23,6 @@ from redraft.runs.driver import Reviewer
 from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line
 from redraft.text.words import count_words
-
-if TYPE_CHECKING:
-    pass
-
 
 _HELP = """  enter      go on with what is left
   d 2 4      drop findings 2 and 4: they will not be mended in this run

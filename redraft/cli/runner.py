@@ -13,7 +13,7 @@ import click
 
 from redraft.cli import given as asked
 from redraft.cli import hints
-from redraft.cli.interrupts import told_of_termination
+from redraft.cli.interrupts import on_termination
 from redraft.cli.output_files import Target
 from redraft.cli.review import reviewer
 from redraft.cli.terminal import say
@@ -25,7 +25,7 @@ from redraft.domain import Document
 from redraft.errors import RedraftError, UsageError
 from redraft.events import Event, RunStarted
 from redraft.llm.langsmith import tracing
-from redraft.llm.prices import PriceTable, price_table
+from redraft.llm.prices import PriceTable
 from redraft.runs.forecast import with_places
 from redraft.runs.model_pool import ModelLike
 from redraft.runs.prepare import RunSpec
@@ -46,7 +46,7 @@ def carry_out(
     pruned: bool = False,
 ) -> int:
     """Make the run of an order and print what came of it, or show its plan; returns the exit code."""
-    limits, prices, quiet = asked.limits(given), price_table(given["prices"]), given["quiet"]
+    limits, prices, quiet = asked.limits(given), asked.prices(given), given["quiet"]
     as_json = target.as_json if target else given["as_json"]
     if given["dry_run"]:
         return show_plan(source, settings, order, prices, limits, as_json=as_json)
@@ -145,7 +145,7 @@ async def until_stopped(task: Coroutine[Any, Any, T]) -> T:
     """Let SIGTERM stop the work as cleanly as Ctrl-C does, and send nothing to anybody without the user's word."""
     current, loop = asyncio.current_task(), asyncio.get_running_loop()
     assert current is not None
-    stopping = told_of_termination(lambda: loop.call_soon_threadsafe(current.cancel))
+    stopping = on_termination(lambda: loop.call_soon_threadsafe(current.cancel))
     given = click.get_current_context().params
     try:
         with stopping, tracing(bool(given.get("trace_to_langsmith"))), _spans(bool(given.get("send_spans"))):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import click
 from click.types import OptionHelpExtra
@@ -13,8 +13,8 @@ from redraft.cli import hints
 from redraft.cli.terminal import say
 from redraft.cli.trust import check_trusted
 from redraft.errors import RedraftError
+from redraft.fields import Section
 
-Section = Literal["source", "summary", "model", "judging", "refining", "limits", "output"]
 Record = tuple[str, str]
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -52,7 +52,6 @@ class SectionOption(click.Option):
         return next(name for name in self.opts if name.startswith("--"))
 
     def get_help_record(self, context: click.Context) -> Record | None:
-        """Its name and its help."""
         record = super().get_help_record(context)
         if record is None or self._listing is None:
             return record
@@ -75,7 +74,6 @@ class Command(click.Command):
 
     @property
     def options(self) -> list[SectionOption]:
-        """All its options."""
         return [one for one in self.params if isinstance(one, SectionOption)]
 
     def invoke(self, context: click.Context) -> Any:

@@ -54,7 +54,7 @@ def content_of(path: Path) -> dict[str, Any]:
 
 _NAME = re.compile(r"[\w.-]+")
 _PRICE = "write price = { prompt = 0.25, completion = 2.0 }: US dollars for a million tokens"
-_EXAMPLE = '[models.strong]\nmodel = "openai:gpt-5"'
+_TABLES = 'write tables with names, such as\n[models.strong]\nmodel = "openai:gpt-5"'
 
 
 def model_tables() -> dict[str, ModelSettings]:
@@ -65,7 +65,7 @@ def model_tables() -> dict[str, ModelSettings]:
 def checked_tables(tables: object, place: str) -> dict[str, ModelSettings]:
     """What stands under `models` in a file at `place`. Whatever is wrong with any of it is said in a sentence."""
     if not isinstance(tables, Mapping):
-        raise UsageError("`models` is no table", place=place, hint=f"write tables with names, such as\n{_EXAMPLE}")
+        raise UsageError("`models` is no table", place=place, hint=_TABLES)
     return {str(name): _checked(str(name), table, place) for name, table in tables.items()}
 
 
@@ -76,9 +76,7 @@ def _checked(name: str, table: object, place: str) -> ModelSettings:
 
     at = f"{place} [{MODELS}.{name}]"
     if not isinstance(table, Mapping):
-        raise UsageError(
-            f"`{name}` under `{MODELS}` is no table", place=place, hint=f"write tables with names, such as\n{_EXAMPLE}"
-        )
+        raise UsageError(f"`{name}` under `{MODELS}` is no table", place=place, hint=_TABLES)
     if not _NAME.fullmatch(name) or name == EXTRACTIVE:
         raise UsageError(
             f"a model cannot be named {name!r}",

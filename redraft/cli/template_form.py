@@ -10,9 +10,7 @@ from redraft.errors import UsageError
 
 if TYPE_CHECKING:
     from redraft.cli.output_files import Target
-    from redraft.domain import Document
     from redraft.report.outputs.formats import Template
-    from redraft.runs.forms import FilledForm
     from redraft.settings import DraftConfig, Limits, Purpose
 
 
@@ -31,27 +29,22 @@ def fill_form(
 ) -> int:
     """Draft every section of the template, and write and print the form; returns the exit code."""
     from redraft.cli.delivery import closed, work
-    from redraft.cli.views.filled import closing
-    from redraft.cli.views.outcome import deliver
-    from redraft.llm.prices import price_table
-    from redraft.runs.experiment_runner import ExperimentRunner
-    from redraft.runs.forms import fill, form_paper
+    from redraft.cli.views.outcome import close_form, deliver, show_form_plan
+    from redraft.domain import Document
+    from redraft.readers.documents import load_all
+    from redraft.runs.forms import fill, form_paper, spendings
     from redraft.store.store import Store
 
-    template = _template(given, settings, purpose)
-    document, prices = _document(sources, given), price_table(given["prices"])
+    template, found = _template(given, settings, purpose), asked.document_at(sources, given)
+    document = found if isinstance(found, Document) else load_all(sources)
+    wanted, prices = (document, settings, template, purpose), asked.prices(given)
     if given["dry_run"]:
-        return _plan(document, settings, template, purpose, given, as_json=to.as_json)
+        return show_form_plan(template, spendings(*wanted, prices), as_json=to.as_json)
     with Store(given["db"]) as store:
-        form: FilledForm = work(
-            lambda display: fill(
-                ExperimentRunner(store, limits, prices, display.observe), document, settings, template, purpose
-            ),
-            quiet=quiet,
-        )
+        form = work(lambda runner: fill(runner, *wanted), store, limits, prices, quiet=quiet)
         deliver(lambda notes: form_paper(store, form, notes=notes), form.to_json(), to, _STORED)
     if not quiet:
-        closing(form, to.output)
+        close_form(form, to.output)
     return closed(form.complete, form.stopped, done=any(one.run for one in form.filled), quiet=quiet)
 
 
@@ -72,28 +65,3 @@ def _template(given: Mapping[str, Any], settings: DraftConfig, purpose: Purpose)
         raise UsageError(said, hint="judge sections by what they say, as with -g consistency=0.9")
     path = given["template"]
     return read_template(asked.text(path, quiet=True), path, settings.words)
-
-
-def _document(sources: Sequence[str], given: Mapping[str, Any]) -> Document:
-    from redraft.domain import Document
-    from redraft.readers.documents import load_all
-
-    found = asked.document_at(sources, given)
-    return found if isinstance(found, Document) else load_all(sources)
-
-
-def _plan(
-    document: Document,
-    settings: DraftConfig,
-    template: Template,
-    purpose: Purpose,
-    given: Mapping[str, Any],
-    *,
-    as_json: bool,
-) -> int:
-    from redraft.cli.views.filled import show_spendings
-    from redraft.llm.prices import price_table
-    from redraft.runs.forms import spendings
-
-    show_spendings(template, spendings(document, settings, template, purpose, price_table(given["prices"])), as_json)
-    return 0

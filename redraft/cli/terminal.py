@@ -10,7 +10,7 @@ import shutil
 import sys
 from collections.abc import Iterable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import Any, TextIO, cast
 
 import click
 
@@ -18,10 +18,7 @@ from redraft.sources import STDIN, is_no_path
 from redraft.text.cleaning import clean
 from redraft.text.columns import columns, lines_of
 
-if TYPE_CHECKING:
-    pass
-
-
+DONE, FAILED, WRONG_USAGE, SHORT, INTERRUPTED = 0, 1, 2, 3, 130
 _WIDEST, _NARROWEST = 100, 40
 _HARD_SPACE = "\xa0"
 _margin: ContextVar[str] = ContextVar("margin", default="")
@@ -31,7 +28,7 @@ _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufe
 _MARKS = re.compile("[\u061c\u200e\u200f]")
 
 
-class _Harmless:
+class _CleanStream:
     """A stream on which nothing that is printed moves the cursor, sets a title, or turns a line around.
 
     Messages of providers, names of files and models, what a database holds, warnings, tracebacks: all of it goes here.
@@ -47,7 +44,6 @@ class _Harmless:
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:
-        """Write them all."""
         for line in lines:
             self.write(line)
 
@@ -58,7 +54,7 @@ class _Harmless:
         return getattr(self.stream, name)
 
 
-class _Unmarked(_Harmless):
+class _UnmarkedStream(_CleanStream):
     """A stream for whoever rewrites lines by escape sequences, and needs no marks of direction for it."""
 
     def write(self, text: str) -> int:
@@ -66,21 +62,21 @@ class _Unmarked(_Harmless):
         return len(text)
 
 
-def make_harmless() -> None:
+def clean_streams() -> None:
     """From here on, whatever is printed to stdout and stderr is cleaned, whoever prints it."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if isinstance(stream, _Harmless):
+        if isinstance(stream, _CleanStream):
             continue
         if codecs.lookup(stream.encoding or "ascii").name == "ascii" and hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8")
-        setattr(sys, name, _Harmless(stream))
+        setattr(sys, name, _CleanStream(stream))
 
 
 def bare_stderr() -> TextIO:
     """The stream behind stderr, for lines that are rewritten. Whoever writes there cleans what comes from outside."""
     stream: Any = sys.stderr
-    return cast(TextIO, _Unmarked(stream.stream if isinstance(stream, _Harmless) else stream))
+    return cast(TextIO, _UnmarkedStream(stream.stream if isinstance(stream, _CleanStream) else stream))
 
 
 def json_text(content: object, indent: int | None = 2) -> str:
@@ -104,13 +100,14 @@ def indented(lines: Iterable[str], margin: str = "  ") -> list[str]:
         _margin.reset(before)
 
 
-def is_lively() -> bool:
+def is_interactive() -> bool:
     """Whether stderr is a terminal that can rewrite its lines."""
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def wrapped(text: str, first: str, later: str) -> list[str]:
-    """A text in lines, the first of them behind one mark, the others behind another."""
+def wrapped(text: str, first: str = "", later: str | None = None) -> list[str]:
+    """Return a text in lines, the first of them behind a mark, and the others behind `later`, or else indented."""
+    later = " " * len(first) if later is None else later
     # A number stays with its unit.
     text = text.replace(" %", f"{_HARD_SPACE}%")
     lines = lines_of(text, width(), first, later)

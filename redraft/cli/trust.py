@@ -181,19 +181,22 @@ def _keys_in_need(table: Mapping[str, Any]) -> set[str]:
 
 def _is_keyed(table: Mapping[str, Any]) -> bool:
     """Whether a model of the file gets a key which the user has set for just that, and has nothing else of its own."""
-    variable = str(table.get("key_env") or "")
     at_openai = str(table.get("model") or "").startswith(_HOSTED)
-    own = variable.startswith(_OWN_KEY) and bool(os.environ.get(variable))
-    return at_openai and own and {_name(key) for key in _keys_in_need(table)} <= _OWN_ADDRESS
+    return (
+        at_openai and _is_own_key(table.get("key_env")) and {_name(key) for key in _keys_in_need(table)} <= _OWN_ADDRESS
+    )
 
 
 def _has_own_key(context: click.Context, used: set[str]) -> bool:
     """Whether the only place is the address of a model that gets a key which the user has set for just that."""
     models = context.params.get("model") or context.params.get("models") or ()
     at_openai = all(name.startswith(_HOSTED) for name in ([models] if isinstance(models, str) else models))
-    variable = str(context.params.get("key_env") or "")
-    own = variable.startswith(_OWN_KEY) and bool(os.environ.get(variable))
-    return own and at_openai and used <= _OWN_ADDRESS
+    return _is_own_key(context.params.get("key_env")) and at_openai and used <= _OWN_ADDRESS
+
+
+def _is_own_key(variable: object) -> bool:
+    """Whether a variable is one that the user has set for redraft alone."""
+    return str(variable or "").startswith(_OWN_KEY) and bool(os.environ.get(str(variable)))
 
 
 def _remembered() -> dict[str, Places]:

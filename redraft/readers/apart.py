@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 
+from pydantic import TypeAdapter
+
 from redraft.errors import DocumentError
 from redraft.readers.builder import ReadText
 from redraft.readers.formats import MOST_SECONDS, TOO_SLOW, Format, too_large
@@ -48,7 +50,7 @@ def read_apart(form: Format, data: bytes, name: str) -> ReadText:
     answer = json.loads(done.stdout)
     if "error" in answer:
         raise _refusal(answer, name)
-    return ReadText.from_json(answer)
+    return TypeAdapter(ReadText).validate_python(answer)
 
 
 def _ending(form: Format, code: int, said: bytes) -> dict[str, object]:

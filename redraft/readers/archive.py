@@ -30,11 +30,9 @@ class Archive:
         self._folded = {name.casefold(): name for name in self._names}
 
     def names(self) -> list[str]:
-        """The names of all parts."""
         return list(self._names)
 
     def has(self, name: str) -> bool:
-        """Whether there is such a part."""
         return self._real(name) is not None
 
     def size(self, name: str) -> int:
@@ -43,7 +41,6 @@ class Archive:
         return min(self._zip.getinfo(real).file_size, _MOST_OF_ONE) if real is not None else 0
 
     def part(self, name: str) -> bytes:
-        """The bytes of a part."""
         real = self._real(name)
         if real is None:
             raise DocumentError(f"its part {name} is missing", place=self._place, hint="get the file once more")

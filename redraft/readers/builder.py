@@ -56,19 +56,6 @@ class ReadText:
         """As one process hands it to another."""
         return {name: getattr(self, name) for name in self.__slots__}
 
-    @classmethod
-    def from_json(cls, given: dict[str, Any]) -> ReadText:
-        """What `to_json` gave."""
-        return cls(
-            given["text"],
-            given["title"],
-            given["language"],
-            tuple(Heading(*one) for one in given["headings"]),
-            tuple(Mark(*one) for one in given["marks"]),
-            tuple(given["notes"]),
-            tuple(Extent(*one) for one in given["extents"]),
-        )
-
 
 def sections_of(headings: Sequence[Heading], length: int) -> Iterable[DocumentSection]:
     """Each heading opens a section that ends where the next of the same or a higher rank begins."""
@@ -164,12 +151,25 @@ class Builder:
             title = "".join(self.parts[-1:])[level + 1 :]
             self.headings.append(Heading(span.start, level, one_line(title, TITLE_WIDTH)))
 
+    def table(self, rows: Iterable[Sequence[str]], label: str = "", href: str = "") -> None:
+        """Add a table, a line for each row that has any text."""
+        spans: list[Span] = []
+        for cells in rows:
+            if any(cells):
+                spans.append(self.add([" | ".join(cells)], between="\n" if spans else "\n\n"))
+        if spans:
+            self.mark("table", Span(spans[0].start, spans[-1].end), label, href)
+
+    @property
+    def first_title(self) -> str:
+        """The first heading of the outermost rank."""
+        return next((one.title for one in self.headings if one.level == 1), "")
+
     def since(self, start: int) -> Span:
         """What was added from there on, without the empty lines before it."""
         return Span(start + (2 if start and self.length > start else 0), self.length)
 
     def begin_page(self, anchor: Anchor) -> None:
-        """From here on it is another page."""
         self._turn(self.length, anchor)
 
     def mark(self, kind: MarkKind, span: Span, label: str = "", href: str = "") -> None:
@@ -182,7 +182,6 @@ class Builder:
         self.left_out[what] += count
 
     def reading(self, title: str = "", language: str = "") -> ReadText:
-        """All of it."""
         self._turn(self.length, None)
         told = [f"{count:,} {what}" for what, count in self.left_out.items()]
         notes = [*([f"left out: {', '.join(told)}"] if told else []), *self.oddities]
@@ -208,6 +207,11 @@ class Builder:
             start, page = self._page
             self.mark("page", Span(start, at), page.label, page.href)
         self._page = (at, anchor) if anchor is not None else None
+
+
+def cell_text(texts: Iterable[str]) -> str:
+    """Return the text of a table's cell on one line."""
+    return one_line("".join(texts)).replace("|", "/")
 
 
 def tidy_lines(text: str) -> list[str]:

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from redraft.document import Span
 from redraft.errors import DocumentError
 from redraft.readers.archive import Archive, beside
-from redraft.readers.builder import BREAK, Anchor, Builder, ReadText, Run
-from redraft.readers.markup import Element, local, part, tag, text_in, xml
+from redraft.readers.builder import BREAK, Anchor, Builder, ReadText, Run, cell_text
+from redraft.readers.markup import Element, child, elements, local, outermost, part, tag, text_in, texts_by_name, xml
 from redraft.readers.matter import Extent
 from redraft.readers.tokens import size
 from redraft.text.cleaning import one_line
@@ -106,14 +105,14 @@ class _Reader:
             self._builder.begin_page(Anchor("1", ""))
             self._builder.oddities.append("its pages are as its word processor laid them out last")
         self._seen = 0
-        for block in self._blocks(root):
+        for block in self._blocks(root, "p", "tbl"):
             self._block(block)
         self._builder.add(self._carried)
         self._builder.extents.append(Extent(self._main, self._held, self._seen))
         self._end_contents()
         self._say_what_was_not_read()
         said, language = self._properties()
-        title = self._title or next((one.title for one in self._builder.headings if one.level == 1), "") or said
+        title = self._title or self._builder.first_title or said
         return self._builder.reading(title, language)
 
     def _root(self, name: str) -> Element:
@@ -131,18 +130,11 @@ class _Reader:
             self._paragraph(block)
 
     def _blocks(self, holder: Element, *names: str) -> Iterator[Element]:
-        """The paragraphs and tables in something, or what else is named, out of whatever holds them."""
-        names = names or ("p", "tbl")
-        stack = list(reversed(holder))
-        while stack:
-            one = stack.pop()
-            name = tag(one)
-            if name in names:
-                yield one
-            elif name in _NO_BLOCKS:
-                self._seen += text_in(one)
-            else:
-                stack.extend(reversed(one))
+        """Iterate over the outermost elements of these names; text that is skipped counts as seen."""
+        return outermost(holder, *names, skip=_NO_BLOCKS, skipped=self._skip)
+
+    def _skip(self, one: Element) -> None:
+        self._seen += text_in(one)
 
     def _paragraph(self, paragraph: Element) -> None:
         style = self._style(paragraph)
@@ -191,17 +183,10 @@ class _Reader:
                 self._builder.mark("note", added, str(self._notes.count))
 
     def _table(self, table: Element) -> None:
-        first: Span | None = None
-        last = Span(0, 0)
-        for row in self._blocks(table, "tr"):
-            cells = [_one_line(self._cell(cell)) for cell in self._blocks(row, "tc")]
-            if any(cells):
-                last = self._builder.add([" | ".join(cells)], between="\n" if first else "\n\n")
-                first = first or last
-        if first:
-            self._builder.mark("table", Span(first.start, last.end))
+        rows = self._blocks(table, "tr")
+        self._builder.table([cell_text(self._cell(cell)) for cell in self._blocks(row, "tc")] for row in rows)
 
-    def _cell(self, cell: Element) -> Iterator[Run]:
+    def _cell(self, cell: Element) -> Iterator[str]:
         for paragraph in self._blocks(cell, "p"):
             yield from (run for run in self._runs(paragraph) if isinstance(run, str))
             yield " "
@@ -229,7 +214,8 @@ class _Reader:
                 stack.extend(reversed(one))
                 yield BREAK if name == "p" else ""
             elif name in ("drawing", "pict", "object"):
-                boxes = list(_boxes(one))
+                # The same box stands once more in the fallback for older programs.
+                boxes = list(outermost(one, "txbxcontent", skip=frozenset({"fallback"})))
                 self._seen += text_in(one) - sum(map(text_in, boxes))
                 stack.extend(reversed(boxes))
             else:
@@ -245,31 +231,22 @@ class _Reader:
         return bool(name) and name not in _LEFT_OUT
 
     def _is_hidden(self, run: Element) -> bool:
-        of_run = next((one for one in run.iterchildren() if tag(one) == "rpr"), None)
+        of_run = child(run, "rpr")
         if of_run is None:
             return False
-        said = [one for one in of_run.iterchildren() if tag(one) in ("vanish", "webhidden")]
-        style = next((local(one, "val") for one in of_run.iterchildren() if tag(one) == "rstyle"), "")
-        hides = [local(one, "val") not in _OFF for one in said if tag(one) == "vanish"]
-        return hides[-1] if hides else self._styles.get(style, _Style()).is_hidden
+        hides = [local(one, "val") not in _OFF for one in of_run.iterchildren() if tag(one) == "vanish"]
+        return hides[-1] if hides else self._styles.get(_value(of_run, "rstyle"), _Style()).is_hidden
 
     def _style(self, paragraph: Element) -> _Style:
-        properties = next((one for one in paragraph.iterchildren() if tag(one) == "ppr"), None)
-        if properties is None:
-            return _Style()
-        key = next((local(one, "val") for one in properties.iterchildren() if tag(one) == "pstyle"), "")
-        style = self._styles.get(key, _Style())
-        own = next((local(one, "val") for one in properties.iterchildren() if tag(one) == "outlinelvl"), "")
+        properties = child(paragraph, "ppr")
+        own = _value(properties, "outlinelvl")
         if own.isascii() and own.isdigit():
             return _Style(rank=int(own) + 1 if int(own) < 9 else 0)
-        return style
+        return self._styles.get(_value(properties, "pstyle"), _Style()) if properties is not None else _Style()
 
     def _item(self, paragraph: Element) -> str:
         """The mark of a list before a paragraph; empty where it is in none."""
-        found = next((one for one in paragraph.iterchildren() if tag(one) == "ppr"), None)
-        numbered = (
-            next((one for one in found.iterchildren() if tag(one) == "numpr"), None) if found is not None else None
-        )
+        numbered = child(child(paragraph, "ppr"), "numpr")
         if numbered is None:
             return ""
         said = {tag(one): local(one, "val") for one in numbered.iterchildren()}
@@ -285,11 +262,7 @@ class _Reader:
         name, _ = beside(self._main, "styles.xml")
         if not self._archive.has(name):
             return {f"Heading{rank}": _Style(rank=rank) for rank in range(1, 7)}
-        raw = {
-            local(one, "styleId"): one
-            for one in xml(self._archive.part(name), self._name).iter()
-            if tag(one) == "style"
-        }
+        raw = {local(one, "styleId"): one for one in elements(xml(self._archive.part(name), self._name), "style")}
         return {key: _style_of(key, raw) for key in raw}
 
     def _read_numbering(self) -> set[tuple[str, int]]:
@@ -299,7 +272,7 @@ class _Reader:
             return set()
         root = xml(self._archive.part(name), self._name)
         ordered: dict[str, set[int]] = {}
-        for one in (found for found in root.iter() if tag(found) == "abstractnum"):
+        for one in elements(root, "abstractnum"):
             levels = {
                 _number(local(level, "ilvl"))
                 for level in one.iterchildren()
@@ -307,7 +280,7 @@ class _Reader:
                 and any(tag(form) == "numfmt" and local(form, "val") not in ("bullet", "none") for form in level)
             }
             ordered[local(one, "abstractNumId")] = levels
-        lists = [one for one in root.iter() if tag(one) == "num"]
+        lists = elements(root, "num")
         means = {local(one, "numId"): next((local(sub, "val") for sub in one), "") for one in lists}
         return {(key, level) for key, abstract in means.items() for level in ordered.get(abstract, ())}
 
@@ -316,7 +289,7 @@ class _Reader:
         if not self._archive.has(name):
             return
         root, self._seen = self._root(name), 0
-        for one in (found for found in root.iter() if tag(found) == kind):
+        for one in elements(root, kind):
             if local(one, "type") in ("", "normal"):
                 texts = [list(self._runs(paragraph)) for paragraph in self._blocks(one, "p")]
                 self._notes.texts[kind, local(one, "id")] = texts
@@ -336,26 +309,20 @@ class _Reader:
         """The title that the document has in its properties, and its language."""
         if not self._archive.has("docProps/core.xml"):
             return "", ""
-        said = {tag(one): one.text or "" for one in xml(self._archive.part("docProps/core.xml"), self._name).iter()}
+        said = texts_by_name(xml(self._archive.part("docProps/core.xml"), self._name))
         return one_line(said.get("title", "")), one_line(said.get("language", ""))
 
 
 def _is_joined_to_next(paragraph: Element) -> bool:
     """Whether the end of a paragraph was deleted while changes were tracked."""
-    properties = (one for one in paragraph.iterchildren() if tag(one) == "ppr")
-    of_end = (one for found in properties for one in found.iterchildren() if tag(one) == "rpr")
-    return any(tag(one) in ("del", "movefrom") for found in of_end for one in found.iterchildren())
+    of_end = child(child(paragraph, "ppr"), "rpr")
+    return child(of_end, "del") is not None or child(of_end, "movefrom") is not None
 
 
-def _boxes(drawing: Element) -> Iterator[Element]:
-    """The text boxes of a drawing, without those within them and without the same once more for older programs."""
-    stack = [drawing]
-    while stack:
-        one = stack.pop()
-        if tag(one) == "txbxcontent":
-            yield one
-        elif tag(one) != "fallback":
-            stack.extend(reversed(one))
+def _value(holder: Element | None, name: str) -> str:
+    """Return the value of a property; empty where it is not set."""
+    found = child(holder, name)
+    return "" if found is None else local(found, "val")
 
 
 def _style_of(key: str, raw: dict[str, Element]) -> _Style:
@@ -381,7 +348,3 @@ def _style_of(key: str, raw: dict[str, Element]) -> _Style:
 
 def _number(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
-
-
-def _one_line(runs: Iterator[Run]) -> str:
-    return one_line("".join(run for run in runs if isinstance(run, str)).replace(BREAK, " ")).replace("|", "/")

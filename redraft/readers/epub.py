@@ -13,7 +13,7 @@ from redraft.readers.archive import Archive, beside
 from redraft.readers.builder import TITLE_WIDTH, Anchor, Builder, Heading, ReadText
 from redraft.readers.formats import MOST_ENTRIES
 from redraft.readers.html import Walker, body_of, kinds
-from redraft.readers.markup import Element, local, page, tag, text_in, xml
+from redraft.readers.markup import Element, child, elements, local, page, tag, text_in, text_of, xml
 from redraft.readers.matter import Extent
 from redraft.text.cleaning import one_line
 
@@ -70,7 +70,7 @@ class _Book:
 
     def read(self) -> ReadText:
         self._refuse_encrypted()
-        spine = [one for one in self._package.iter() if tag(one) == "itemref"]
+        spine = list(elements(self._package, "itemref"))
         if not spine:
             raise DocumentError("the book has no spine", place=self._name, hint=_BAD_BOOK)
         guide = self._guide()
@@ -123,7 +123,7 @@ class _Book:
     def _find_package(self) -> str:
         if self._archive.has(_CONTAINER):
             root = xml(self._archive.part(_CONTAINER), self._name)
-            found = next((one.get("full-path") for one in root.iter() if tag(one) == "rootfile"), None)
+            found = next((one.get("full-path") for one in elements(root, "rootfile")), None)
             if found and self._archive.has(found):
                 return found
         found = next((one for one in self._archive.names() if one.endswith(".opf")), None)
@@ -132,8 +132,8 @@ class _Book:
         return found
 
     def _manifest(self) -> Iterator[tuple[str, _Item]]:
-        for one in self._package.iter():
-            if tag(one) == "item" and (key := one.get("id")) and (href := one.get("href")):
+        for one in elements(self._package, "item"):
+            if (key := one.get("id")) and (href := one.get("href")):
                 part, _ = beside(self._package_part, href)
                 properties = frozenset((one.get("properties") or "").split())
                 yield key, _Item(part, one.get("media-type") or "", properties)
@@ -141,8 +141,8 @@ class _Book:
     def _guide(self) -> dict[str, MarkKind]:
         """Which parts are front matter, contents, notes or an index, as the book says."""
         found: dict[str, MarkKind] = {}
-        for one in self._package.iter():
-            if tag(one) == "reference" and (kind := _MATTER.get((one.get("type") or "").lower())):
+        for one in elements(self._package, "reference"):
+            if kind := _MATTER.get((one.get("type") or "").lower()):
                 part, fragment = beside(self._package_part, one.get("href") or "")
                 if not fragment:
                     found[part] = kind
@@ -153,7 +153,7 @@ class _Book:
         if not self._archive.has(_ENCRYPTION):
             return
         root = xml(self._archive.part(_ENCRYPTION), self._name)
-        methods = [local(one, "Algorithm") for one in root.iter() if tag(one) == "encryptionmethod"]
+        methods = [local(one, "Algorithm") for one in elements(root, "encryptionmethod")]
         if any(not any(font in method.lower() for font in _FONTS) for method in methods):
             raise DocumentError(
                 "the book is encrypted, and only its seller's programs can open it",
@@ -163,9 +163,7 @@ class _Book:
 
     def _said(self, what: str) -> str:
         """What the book says of itself."""
-        return next(
-            (one_line("".join(map(str, one.itertext()))) for one in self._package.iter() if tag(one) == what), ""
-        )
+        return one_line(text_of(next(elements(self._package, what), None)))
 
     def _headings(self, reading: ReadText) -> tuple[Heading, ...]:
         """The sections as the contents have them, where these lead into the text."""
@@ -194,7 +192,7 @@ class _Book:
         nav = next((one.part for one in self._items.values() if "nav" in one.properties), None)
         if nav and self._archive.has(nav):
             root = page(self._archive.part(nav), self._name).roots[0]
-            lists = [one for one in root.iter() if tag(one) == "nav" and "toc" in kinds(one)]
+            lists = [one for one in elements(root, "nav") if "toc" in kinds(one)]
             if found := [entry for one in lists[:1] for entry in islice(_nav(one, nav), MOST_ENTRIES + 1)]:
                 yield from found
                 return
@@ -208,12 +206,12 @@ class _Book:
         if any(mark.kind == "page" for mark in self._builder.marks) or not nav or not self._archive.has(nav):
             return
         root = page(self._archive.part(nav), self._name).roots[0]
-        lists = [one for one in root.iter() if tag(one) == "nav" and "page-list" in kinds(one)]
+        lists = [one for one in elements(root, "nav") if "page-list" in kinds(one)]
         begins = []
-        for link in (one for listed in lists for one in listed.iter() if tag(one) == "a"):
+        for link in (one for listed in lists for one in elements(listed, "a")):
             part, fragment = beside(nav, link.get("href") or "")
             if (at := self._place(part, fragment)) is not None:
-                label = one_line("".join(map(str, link.itertext())), 20)
+                label = one_line(text_of(link), 20)
                 begins.append((at, Anchor(label, f"{part}#{fragment}" if fragment else part)))
         begins.sort(key=lambda one: one[0])
         ends = [*(at for at, _ in begins[1:]), self._builder.length][: len(begins)]
@@ -240,7 +238,7 @@ def _after_blank(text: str, at: int) -> int:
 
 
 def _nav(nav: Element, part: str) -> Iterator[_Entry]:
-    for link in (one for one in nav.iter() if tag(one) in ("a", "span")):
+    for link in elements(nav, "a", "span"):
         level = sum(1 for one in link.iterancestors() if tag(one) == "ol")
         if not level or (tag(link) == "span" and any(tag(one) == "a" for one in link.iterancestors())):
             continue
@@ -248,17 +246,16 @@ def _nav(nav: Element, part: str) -> Iterator[_Entry]:
         if href is None:
             # A heading of the contents without a place of its own has that of the first entry below it.
             parent = link.getparent()
-            below = (one.get("href") for one in (link if parent is None else parent).iter() if tag(one) == "a")
+            below = (one.get("href") for one in elements(link if parent is None else parent, "a"))
             href = next((one for one in below if one), None)
         if href:
-            yield _Entry(level, one_line("".join(map(str, link.itertext())), TITLE_WIDTH), *beside(part, href))
+            yield _Entry(level, one_line(text_of(link), TITLE_WIDTH), *beside(part, href))
 
 
 def _ncx(root: Element, part: str) -> Iterator[_Entry]:
-    for point in (one for one in root.iter() if tag(one) == "navpoint"):
+    for point in elements(root, "navpoint"):
         level = 1 + sum(1 for one in point.iterancestors() if tag(one) == "navpoint")
-        label = next((one for one in point.iterchildren() if tag(one) == "navlabel"), None)
-        content = next((one for one in point.iterchildren() if tag(one) == "content"), None)
+        label, content = child(point, "navlabel"), child(point, "content")
         if label is not None and content is not None:
-            title = one_line("".join(map(str, label.itertext())), TITLE_WIDTH)
+            title = one_line(text_of(label), TITLE_WIDTH)
             yield _Entry(level, title, *beside(part, content.get("src") or ""))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from redraft.document import Span
 from redraft.marks import MarkKind
-from redraft.readers.builder import BREAK, Anchor, Builder, ReadText, Run
-from redraft.readers.markup import Element, local, page, tag, text_in
+from redraft.readers.builder import BREAK, Anchor, Builder, ReadText, Run, cell_text
+from redraft.readers.markup import Element, child, elements, local, page, tag, text_in, text_of
 from redraft.readers.matter import Extent
 from redraft.readers.tokens import size
 from redraft.text.cleaning import one_line
@@ -98,7 +97,7 @@ def read(data: bytes, name: str) -> ReadText:
 
 def body_of(root: Element) -> Element:
     """The body of a page, unless there is text beside it."""
-    body = next((one for one in root.iter() if tag(one) == "body"), root)
+    body = next(elements(root, "body"), root)
     heads = sum(text_in(one) for one in root.iterchildren() if tag(one) == "head")
     return body if text_in(root) <= text_in(body) + heads else root
 
@@ -107,16 +106,11 @@ def title_of(root: Element, builder: Builder) -> str:
     """The first heading of the highest rank, else what the page calls itself."""
     if builder.headings and builder.headings[0].level == 1:
         return builder.headings[0].title
-    titles = (one for one in root.iter() if tag(one) == "title")
-    return one_line("".join(_texts(next(titles, None))))
+    return one_line(text_of(next(elements(root, "title"), None)))
 
 
-def _texts(element: Element | None) -> Iterator[str]:
-    return iter(()) if element is None else (str(text) for text in element.itertext())
-
-
-def _words(element: Element) -> str:
-    return " ".join(_texts(element))
+def _words(element: Element | None) -> str:
+    return "" if element is None else " ".join(map(str, element.itertext()))
 
 
 def _main(body: Element) -> Element:
@@ -212,7 +206,7 @@ class Walker:
             pass
         elif name == "pre":
             self._flush()
-            self._builder.verbatim(_words_as_they_are(element))
+            self._builder.verbatim(text_of(element))
         elif name == "table" and _is_data(element):
             self._flush()
             self._table(element)
@@ -259,19 +253,11 @@ class Walker:
             self._builder.add(runs)
 
     def _table(self, table: Element) -> None:
-        caption = next((one for one in table.iterchildren() if tag(one) == "caption"), None)
-        label = one_line(_words(caption)) if caption is not None else ""
+        label = one_line(_words(child(table, "caption")))
         if label:
             self._builder.mark("caption", self._builder.add([label]), label)
-        first: Span | None = None
-        last = Span(0, 0)
-        for found in _rows(table):
-            cells = [_cell(one) for one in found]
-            if any(cells):
-                last = self._builder.add([" | ".join(cells)], between="\n" if first else "\n\n")
-                first = first or last
-        if first:
-            self._builder.mark("table", Span(first.start, last.end), label, self._address(table))
+        rows = ([_cell(one) for one in cells] for cells in _rows(table))
+        self._builder.table(rows, label, self._address(table))
 
     def _page(self, element: Element, name: str) -> Anchor | None:
         """The page that begins where an element stands, if it says so, and with what label."""
@@ -304,7 +290,7 @@ def _not_shown(element: Element, name: str) -> str:
         or classes & _HIDDEN_CLASS
         or _HIDDEN_STYLE.search(element.get("style") or "")
     ):
-        return "hidden parts" if any(text.strip() for text in _texts(element)) else ""
+        return "hidden parts" if text_of(element).strip() else ""
     if said & _MATTER.keys() or {element.get("id") or ""} & _MATTER.keys():
         return ""
     if name == "nav" or said & _AROUND or classes & _AROUND_CLASS:
@@ -316,7 +302,7 @@ def _not_shown(element: Element, name: str) -> str:
 
 
 def _has_heading(element: Element) -> bool:
-    return any(tag(one) == "h1" for one in element.iter())
+    return next(elements(element, "h1"), None) is not None
 
 
 def _mark_of(element: Element, name: str) -> MarkKind | None:
@@ -342,9 +328,9 @@ def _is_data(table: Element) -> bool:
     """Whether a table is one, and does not only put a page in its place."""
     if table.get("role") == "presentation":
         return False
-    cells = [one for one in table.iter() if tag(one) in ("td", "th")]
-    rows = sum(1 for one in table.iter() if tag(one) == "tr")
-    nested = any(tag(one) in ("table", "h1", "h2", "h3", "ul", "ol", "pre") for cell in cells for one in cell.iter())
+    cells = list(elements(table, "td", "th"))
+    rows = len(list(elements(table, "tr")))
+    nested = any(True for cell in cells for _ in elements(cell, "table", "h1", "h2", "h3", "ul", "ol", "pre"))
     if not cells or nested or len(cells) <= rows or any(len(_words(one)) > _LONG_CELL for one in cells):
         return False
     read = [cell for cells in _rows(table) for cell in cells]
@@ -354,24 +340,18 @@ def _is_data(table: Element) -> bool:
 
 def _rows(table: Element) -> Iterator[list[Element]]:
     """The cells of each row of a table."""
-    for row in (one for one in table.iter() if tag(one) == "tr"):
+    for row in elements(table, "tr"):
         yield [one for one in row.iterchildren() if tag(one) in ("td", "th")]
 
 
 def _cell(cell: Element) -> str:
     """The words of a cell on one line."""
-    unread = [one for one in cell.iter() if tag(one) in ("script", "style")]
-    words = _texts(cell) if not unread else (text for one in cell.iter() if one not in unread for text in _own(one))
-    return one_line("".join(words)).replace("|", "/")
-
-
-def _own(element: Element) -> tuple[str, str]:
-    return str(element.text or ""), str(element.tail or "")
+    unread = list(elements(cell, "script", "style"))
+    if not unread:
+        return cell_text(text_of(cell))
+    read = (one for one in cell.iter() if one not in unread)
+    return cell_text(f"{one.text or ''}{one.tail or ''}" for one in read)
 
 
 def _is_item(text: str) -> bool:
     return bool(re.match(r"\s*(?:-|\d{1,6}\.) ", text))
-
-
-def _words_as_they_are(element: Element) -> str:
-    return "".join(_texts(element))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from html.entities import html5
 from typing import NamedTuple, TypeAlias
@@ -107,9 +108,49 @@ def page(data: bytes, name: str) -> Page:
     return Page(roots, encoding, notes, held)
 
 
+def elements(root: Element, *names: str) -> Iterator[Element]:
+    """Iterate over an element and all within it that have one of these names."""
+    return (one for one in root.iter() if tag(one) in names)
+
+
+def child(element: Element | None, name: str) -> Element | None:
+    """Return the first child of this name, if there is one."""
+    found = () if element is None else element.iterchildren()
+    return next((one for one in found if tag(one) == name), None)
+
+
+def outermost(
+    holder: Element,
+    *names: str,
+    skip: frozenset[str] = frozenset(),
+    skipped: Callable[[Element], object] = bool,
+) -> Iterator[Element]:
+    """Iterate over the outermost elements of these names; those to `skip` are not entered, but reported."""
+    stack = list(reversed(holder))
+    while stack:
+        one = stack.pop()
+        name = tag(one)
+        if name in names:
+            yield one
+        elif name in skip:
+            skipped(one)
+        else:
+            stack.extend(reversed(one))
+
+
+def texts_by_name(root: Element) -> dict[str, str]:
+    """Return the texts of all elements by their names, of several with one name the last."""
+    return {tag(one): one.text or "" for one in root.iter()}
+
+
+def text_of(element: Element | None) -> str:
+    """Return all text within an element."""
+    return "" if element is None else "".join(map(str, element.itertext()))
+
+
 def text_in(root: Element) -> int:
     """How many characters of text there are in an element, without scripts and style sheets."""
-    return size("".join(map(str, root.itertext()))) - sum(
+    return size(text_of(root)) - sum(
         size(str(one.text or "")) for one in root.iter() if tag(one) in RAW and _is_of_page(one)
     )
 

@@ -174,7 +174,6 @@ class Extent(NamedTuple):
 
     @property
     def missing(self) -> int:
-        """How many were not read."""
         return max(0, self.held - self.read)
 
     @property
@@ -184,7 +183,6 @@ class Extent(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Which share was read."""
         return 1 - self.missing / max(1, self.held)
 
     @property

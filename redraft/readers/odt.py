@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from redraft.document import Span
 from redraft.errors import DocumentError
 from redraft.readers.archive import Archive
-from redraft.readers.builder import BREAK, Anchor, Builder, ReadText, Run
-from redraft.readers.markup import Element, local, part, tag, text_in, xml
+from redraft.readers.builder import BREAK, Builder, ReadText, cell_text
+from redraft.readers.markup import Element, elements, local, outermost, part, tag, text_in, text_of, texts_by_name, xml
 from redraft.readers.matter import Extent
 from redraft.readers.tokens import size
 from redraft.text.cleaning import one_line
@@ -37,31 +36,29 @@ def read(data: bytes, name: str) -> ReadText:
     if not archive.has(_CONTENT):
         raise DocumentError("this is no ODT document", place=name, hint="save it again as .odt, or as .docx")
     found = part(archive.part(_CONTENT), name, _CONTENT)
-    said = {tag(one): one.text or "" for one in xml(archive.part(_META), name).iter()} if archive.has(_META) else {}
+    said = texts_by_name(xml(archive.part(_META), name)) if archive.has(_META) else {}
     reader = _Reader()
     reader.read(found.root)
     reader.builder.oddities.extend(found.notes)
     reader.builder.extents.append(Extent(_CONTENT, found.held, reader.seen))
-    first = next((one.title for one in reader.builder.headings if one.level == 1), "")
-    return reader.builder.reading(first or said.get("title", ""), said.get("language", ""))
+    return reader.builder.reading(reader.builder.first_title or said.get("title", ""), said.get("language", ""))
 
 
 class _Reader:
     def __init__(self) -> None:
         self.builder = Builder()
-        self._notes: list[tuple[str, list[Run]]] = []
+        self._notes: list[tuple[str, list[str]]] = []
         self._after_item = False
         self.seen = 0
         """How many characters were read, or left out on purpose."""
 
     def read(self, body: Element) -> None:
-        """Read the blocks in their order."""
         stack: list[tuple[Element, int]] = [(one, 0) for one in reversed(body)]
         while stack:
             one, depth = stack.pop()
             name = tag(one)
             if name == "tracked-changes":
-                self.builder.leave_out(_LEFT_OUT[name], sum(1 for sub in one.iter() if tag(sub) == "deletion"))
+                self.builder.leave_out(_LEFT_OUT[name], len(list(elements(one, "deletion"))))
                 self.seen += text_in(one)
             elif name in ("p", "h"):
                 self._paragraph(one, name, depth)
@@ -69,7 +66,7 @@ class _Reader:
                 self._table(one)
             elif name in ("table-of-content", "alphabetical-index"):
                 start, seen = self.builder.length, self.seen + text_in(one)
-                for line in (sub for sub in one.iter() if tag(sub) in ("p", "h")):
+                for line in elements(one, "p", "h"):
                     self._paragraph(line, "p", 0)
                 self.builder.mark("index" if name == "alphabetical-index" else "contents", self.builder.since(start))
                 self.seen = seen
@@ -94,17 +91,10 @@ class _Reader:
             self.builder.mark("note", self.builder.add(text, before=f"[{label}] " if label else ""), label)
 
     def _table(self, table: Element) -> None:
-        first: Span | None = None
-        last = Span(0, 0)
-        for row in _within(table, "table-row"):
-            cells = [_line(self._runs(cell)) for cell in _within(row, "table-cell")]
-            if any(cells):
-                last = self.builder.add([" | ".join(cells)], between="\n" if first else "\n\n")
-                first = first or last
-        if first:
-            self.builder.mark("table", Span(first.start, last.end))
+        rows = outermost(table, "table-row")
+        self.builder.table([cell_text(self._runs(cell)) for cell in outermost(row, "table-cell")] for row in rows)
 
-    def _runs(self, paragraph: Element) -> Iterator[Run]:
+    def _runs(self, paragraph: Element) -> Iterator[str]:
         """The text of a paragraph, in the order in which it stands there."""
         stack: list[Element | str] = [paragraph]
         while stack:
@@ -132,33 +122,18 @@ class _Reader:
     def _leave_out(self, one: Element) -> list[Element]:
         """Remember that something is not read; but the text boxes in it, which are."""
         name = tag(one)
-        boxes = list(_within(one, "text-box")) if name == "frame" else []
+        boxes = list(outermost(one, "text-box")) if name == "frame" else []
         self.seen += text_in(one) - sum(map(text_in, boxes))
         if (what := _LEFT_OUT[name]) and not boxes:
             self.builder.leave_out(what)
         return boxes
 
     def _note(self, note: Element) -> None:
-        label, runs = "", list[Run]()
+        label, runs = "", list[str]()
         for one in note.iterchildren():
             if tag(one) == "note-citation":
-                label = one_line("".join(map(str, one.itertext())), 10)
+                label = one_line(text_of(one), 10)
                 self.seen += text_in(one)
             elif tag(one) == "note-body":
                 runs += self._runs(one)
         self._notes.append((label, runs))
-
-
-def _within(holder: Element, name: str) -> Iterator[Element]:
-    """The outermost elements of this name in another."""
-    stack = list(reversed(holder))
-    while stack:
-        one = stack.pop()
-        if tag(one) == name:
-            yield one
-        else:
-            stack.extend(reversed(one))
-
-
-def _line(runs: Iterator[Run]) -> str:
-    return one_line("".join(" " if isinstance(run, Anchor) or run == BREAK else run for run in runs)).replace("|", "/")

@@ -291,7 +291,7 @@ def _ranges(option: str, wanted: str) -> Callable[[int], bool]:
 
 _FEWEST_WORDS = 40
 """What has fewer, such as a title page, belongs to what follows it."""
-_FRONT, _BETWEEN_OF_PARTING = "Before the first chapter", "After {}"
+_FRONT, _AFTER = "Before the first chapter", "After {}"
 
 
 class DocumentStretch(NamedTuple):
@@ -306,7 +306,7 @@ def parted(document: Document) -> list[DocumentStretch]:
 
     What stands beside chapters, such as an introduction, is a part as well.
     """
-    found = _long_enough(document.text, list(_documents(document) or _chapters_of_parting(document)))
+    found = _long_enough(document.text, list(_documents(document) or _chapter_stretches(document)))
     if len(found) < 2:
         raise UsageError(
             "--by-chapter: no chapters are found in the document",
@@ -321,7 +321,7 @@ def _documents(document: Document) -> list[DocumentStretch]:
     return [DocumentStretch(mark.label, Span(*its)) for mark, its in zip(marks, pairwise(bounds), strict=True)]
 
 
-def _chapters_of_parting(document: Document) -> Iterator[DocumentStretch]:
+def _chapter_stretches(document: Document) -> Iterator[DocumentStretch]:
     known = [one.section for one in chapters(document)]
     if not known:
         return
@@ -332,11 +332,7 @@ def _chapters_of_parting(document: Document) -> Iterator[DocumentStretch]:
     bounds = sorted({0, len(document.text), *titles, *(one.span.end for one in (*beside, *known))})
     before = ""
     for start, end in pairwise(bounds):
-        title = (
-            titles.get(start)
-            or _first_within(document, start, end)
-            or (_BETWEEN_OF_PARTING.format(before) if before else "")
-        )
+        title = titles.get(start) or _first_within(document, start, end) or (_AFTER.format(before) if before else "")
         yield DocumentStretch(title or _FRONT, Span(start, end))
         before = titles.get(start, before)
 

@@ -86,7 +86,6 @@ class _Tree:
         self._texts: list[str] = []
 
     def take(self, token: Token) -> None:
-        """Add what comes next."""
         if token.kind == "text":
             self._texts.append(token.value)
         elif token.kind == "end":
@@ -95,7 +94,6 @@ class _Tree:
             self._start(token)
 
     def done(self) -> Element:
-        """The tree."""
         self._put_text()
         return self._root
 

@@ -17,7 +17,7 @@ from pydantic.dataclasses import dataclass as record
 from redraft.domain import DEFERRED
 from redraft.errors import RunError, UsageError
 from redraft.store.calls import GATHERED
-from redraft.store.connection import Connection, Raw, Row, storable
+from redraft.store.connection import Connection, Raw, Repository, Row, storable
 from redraft.store.documents import now
 from redraft.store.records import json_text, record_in
 
@@ -91,11 +91,8 @@ class SentJob:
     """What the provider calls it; None as long as nobody has heard of that."""
 
 
-class Jobs:
+class Jobs(Repository):
     """The jobs of one database."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def open(self, address: str, attempts: Sequence[str]) -> SentJob:
         """Put a job on record that is about to be handed over. From now on its calls may have been sent."""
@@ -254,7 +251,6 @@ class ItemStates:
     @computed_field  # type: ignore[prop-decorator]
     @property
     def all(self) -> int:
-        """All of them."""
         return self.left + self.ended
 
     @property

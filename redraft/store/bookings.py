@@ -14,6 +14,7 @@ from redraft.store.batches import attempt_of
 from redraft.store.calls import GATHERED, LOST, OK, SENT, Call
 from redraft.store.connection import Connection, Raw, Row, storable
 from redraft.store.documents import put_text
+from redraft.store.records import values_of
 
 TAKEN = """
     SELECT pot FROM pot_sums WHERE pot IN (SELECT pot FROM pots WHERE run IN (
@@ -28,6 +29,13 @@ USED_WITH = """
 """
 """What a pot has given, if a run is among those that draw on it."""
 USED = "SELECT calls, usd / 1000000000000 AS usd, unpriced FROM pot_sums WHERE pot = ?"
+# The columns that are fields of a call: those known when it is booked, and those that its reply brings.
+_OF_CALL = (
+    *("run", "key", "model", "prompt", "prompt_hash", "label", "sample", "temperature", "max_tokens", "attempt"),
+    *("started", "booked_usd"),
+)
+_OF_REPLY = ("error", "finish_reason", "cost_usd", "seconds", "waited", "booked_usd")
+_OF_USAGE = ("prompt_tokens", "completion_tokens", "cached_prompt_tokens", "reasoning_tokens")
 # A sum of many small costs is not exact, and a limit that is met to the cent is not passed.
 _ROUNDING = 1e-9
 # Few calls are in flight at a time, and of a large pot there are many runs.
@@ -106,22 +114,7 @@ class Bookings:
 
     def _book(self, booking: Booking, call: Call, terms: ReservationTerms) -> None:
         """Book it, and take that back where it should not have been: so all answers are waited for at once."""
-        columns = {
-            "run": call.run,
-            "key": call.key,
-            "model": call.model,
-            "prompt": call.prompt,
-            "prompt_hash": call.prompt_hash,
-            "label": storable(call.label),
-            "sample": call.sample,
-            "temperature": call.temperature,
-            "max_tokens": call.max_tokens,
-            "attempt": call.attempt,
-            "started": call.started,
-            "most_tokens": call.lost_tokens,
-            "booked_usd": call.booked_usd,
-        }
-        names, places = ", ".join(columns), ", ".join("?" * len(columns))
+        names, places = ", ".join((*_OF_CALL, "most_tokens")), ", ".join("?" * (len(_OF_CALL) + 1))
         with self._connection.writing_beside(_of_key(call)) as raw:
             asked = raw.execute(_ASKED, {"key": call.key, "run": call.run})
             raw.execute(TAKEN + raw.for_update, (call.run, call.key))
@@ -133,7 +126,7 @@ class Bookings:
                 f" cached_prompt_tokens, reasoning_tokens, usage_reported, seconds, {names})"
                 f" VALUES ('{SENT}', CASE WHEN EXISTS (SELECT 1 FROM job_lines WHERE job_lines.attempt = ?) THEN ''"
                 f" ELSE ? END, '', 0, 0, 0, 0, 0, 0, {places}) RETURNING id",
-                (name, storable(call.error), *columns.values()),
+                (name, storable(call.error), *values_of(call, _OF_CALL), call.lost_tokens),
             )
             used = raw.execute(USED_WITH, {"pot": terms.pot, "run": call.run})
             if any(row["outcome"] == OK or self._is_at_work(row["run"]) for row in asked):
@@ -171,7 +164,6 @@ class Bookings:
 
     def settle(self, booking: Booking, call: Call) -> None:
         """Record what came of a call. Where somebody has answered the same meanwhile, the answer is kept beside it."""
-        usage = call.usage
         with self._connection.writing_beside(_of_key(call)) as raw:
             reply = put_text(raw, call.reply) if call.reply is not None else None
             if call.outcome == OK and call.run:
@@ -180,26 +172,11 @@ class Bookings:
             if call.outcome == "cancelled":
                 raw.execute(f"DELETE FROM calls WHERE id = ? AND {_GATHERED}", (booking.call,))  # noqa: S608
             raw.execute(
-                f"UPDATE calls SET outcome = {_UNLESS_ANSWERED}, error = ?, finish_reason = ?, reply = ?,"  # noqa: S608
-                " prompt_tokens = ?, completion_tokens = ?, cached_prompt_tokens = ?, reasoning_tokens = ?,"
-                " usage_reported = ?, cost_usd = ?, seconds = ?, waited = ?, most_tokens = ?, booked_usd = ?"
-                " WHERE id = ?",
+                f"UPDATE calls SET outcome = {_UNLESS_ANSWERED}, reply = ?, usage_reported = ?, most_tokens = ?,"  # noqa: S608
+                f" {' = ?, '.join((*_OF_USAGE, *_OF_REPLY))} = ? WHERE id = ?",
                 (
-                    *(call.outcome, call.key, call.outcome),
-                    storable(call.error),
-                    storable(call.finish_reason),
-                    reply,
-                    usage.prompt_tokens,
-                    usage.completion_tokens,
-                    usage.cached_prompt_tokens,
-                    usage.reasoning_tokens,
-                    int(usage.reported),
-                    call.cost_usd,
-                    call.seconds,
-                    call.waited,
-                    call.lost_tokens,
-                    call.booked_usd,
-                    booking.call,
+                    *(call.outcome, call.key, call.outcome, reply, int(call.usage.reported), call.lost_tokens),
+                    *(*values_of(call.usage, _OF_USAGE), *values_of(call, _OF_REPLY), booking.call),
                 ),
             )
 

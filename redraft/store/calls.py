@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from redraft.domain import Totals, Usage
 from redraft.errors import RefusedReply
-from redraft.store.connection import Connection, Row
+from redraft.store.connection import Repository, Row
 from redraft.store.records import record_in
 
 OK, SENT, LOST = "ok", "sent", "lost"
@@ -80,11 +80,8 @@ class CachedAnswer:
     """Whether the model had to be asked a second time before its reply could be read."""
 
 
-class Calls:
+class Calls(Repository):
     """The ledger of one database."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def find(self, key: str, run: str | None) -> CachedAnswer | None:
         """The cached answer to a request, noted as used by `run`."""
@@ -103,11 +100,10 @@ class Calls:
 
     def withdraw(self, key: str, reason: str) -> None:
         """Take the answer to a request for none: it was paid for, stays on record as refused, and is cached no more."""
-        with self._connection.writing_beside() as raw:
-            raw.execute(
-                "UPDATE calls SET outcome = ?, error = ? WHERE key = ? AND outcome = 'ok'",
-                (RefusedReply.code, reason[:500], key),
-            )
+        self._write(
+            "UPDATE calls SET outcome = ?, error = ? WHERE key = ? AND outcome = 'ok'",
+            (RefusedReply.code, reason[:500], key),
+        )
 
     def tokens_of(self, run: str, prompts: Sequence[str]) -> int:
         """The tokens, both ways, of some prompts in a run, with the answers that it took from other runs."""

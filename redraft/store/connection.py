@@ -127,6 +127,18 @@ class Connection(ABC):
         """Close for good; harmless when repeated."""
 
 
+class Repository:
+    """The records of one kind in one database."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def _write(self, statement: str, values: Values) -> None:
+        """Execute a single statement, beside which others may write."""
+        with self._connection.writing_beside() as raw:
+            raw.execute(statement, values)
+
+
 class Checkpoints(ABC):
     """LangGraph's checkpoints of the runs of one database. The tables are its own; here they are only cut down."""
 

@@ -210,15 +210,9 @@ _OF_RUN = (
     "UPDATE runs SET draft = NULL WHERE id = :run",
     "UPDATE candidates SET run = NULL WHERE run = :run",
     "DELETE FROM candidates WHERE whole = :run",
-    "DELETE FROM rounds WHERE run = :run",
-    "DELETE FROM lookups WHERE run = :run",
-    "DELETE FROM final_comparisons WHERE run = :run",
-    "DELETE FROM opinions WHERE run = :run",
+    *(f"DELETE FROM {table} WHERE run = :run" for table in ("rounds", "lookups", "final_comparisons", "opinions")),  # noqa: S608
     "DELETE FROM evaluations WHERE draft IN (SELECT id FROM drafts WHERE run = :run)",
-    "DELETE FROM parents WHERE run = :run",
-    "DELETE FROM drafts WHERE run = :run",
-    "DELETE FROM pieces WHERE run = :run",
-    "DELETE FROM gaps WHERE run = :run",
+    *(f"DELETE FROM {table} WHERE run = :run" for table in ("parents", "drafts", "pieces", "gaps")),  # noqa: S608
     "DELETE FROM job_lines WHERE call IN (SELECT key FROM calls WHERE run = :run)",
     "DELETE FROM pots WHERE run = :run",
     "UPDATE chapters SET run = NULL WHERE run = :run",
@@ -239,11 +233,10 @@ _OF_DOCUMENT = (
     "DELETE FROM facts WHERE keyfacts IN (SELECT id FROM keyfacts WHERE document = :document)",
     "DELETE FROM trees WHERE keyfacts IN (SELECT id FROM keyfacts WHERE document = :document)",
     "DELETE FROM keyfacts WHERE document = :document",
-    "DELETE FROM chunks WHERE document = :document",
-    "DELETE FROM verdicts WHERE document = :document",
-    "DELETE FROM rulings WHERE document = :document",
-    "DELETE FROM embeddings WHERE document = :document",
-    "DELETE FROM items WHERE document = :document",
+    *(
+        f"DELETE FROM {table} WHERE document = :document"  # noqa: S608
+        for table in ("chunks", "verdicts", "rulings", "embeddings", "items")
+    ),
     "DELETE FROM documents WHERE id = :document",
 )
 # A user's own prompts may say what they were made for.
@@ -377,8 +370,7 @@ class Forgetting:
                     raw.execute(statement, {"document": document})
                 gone.documents.append(document)
                 gone.texts.add(document)
-        raw.execute(_UNUSED_PROMPTS)
-        for statement in (_EMPTY_JOBS, _EMPTY_BATCHES):
+        for statement in (_UNUSED_PROMPTS, _EMPTY_JOBS, _EMPTY_BATCHES):
             raw.execute(statement)
         unnamed = {row["id"] for row in raw.execute(_UNNAMED_TEXTS)}
         at_work = self._documents_at_work(raw)

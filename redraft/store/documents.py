@@ -12,8 +12,8 @@ from redraft.domain import Chunk, Document, DocumentSection, Parent, Piece, Span
 from redraft.errors import StoreError
 from redraft.marks import Mark
 from redraft.settings import Chunking
-from redraft.store.connection import Connection, Raw, Row, storable, upsert
-from redraft.store.records import json_text, record_in
+from redraft.store.connection import Raw, Repository, Row, storable, upsert
+from redraft.store.records import insert, json_text, record_in, values_of
 
 
 def now() -> str:
@@ -28,11 +28,8 @@ def put_text(raw: Raw, text: str) -> str:
     return key
 
 
-class Documents:
+class Documents(Repository):
     """Documents, their texts and their chunks."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def text(self, key: str) -> str:
         """The text with this id."""
@@ -61,24 +58,15 @@ class Documents:
         told = (
             storable(json.dumps(one, ensure_ascii=False)) for one in (sections, document.marks, list(document.notes))
         )
+        language = document.language if document.own_language is None else document.own_language
+        fixed, later = ("id", "encoding", "title", "source"), ("sections", "marks", "notes", "language")
+        changed = ", ".join(f"{name} = excluded.{name}" for name in ("title", "source", *later))
         with self._connection.writing_beside() as raw:
             put_text(raw, document.text)
+            statement = insert("documents", *fixed, *later, "characters", "added")
             raw.execute(
-                "INSERT INTO documents"
-                " (id, title, source, encoding, characters, sections, marks, notes, language, added)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
-                " title = excluded.title, source = excluded.source, sections = excluded.sections,"
-                " marks = excluded.marks, notes = excluded.notes, language = excluded.language",
-                (
-                    document.id,
-                    storable(document.title),
-                    storable(document.source),
-                    document.encoding,
-                    len(document.text),
-                    *told,
-                    storable(document.language if document.own_language is None else document.own_language),
-                    now(),
-                ),
+                f"{statement} ON CONFLICT (id) DO UPDATE SET {changed}",
+                (*values_of(document, fixed), *told, storable(language), len(document.text), now()),
             )
 
     def get(self, key: str) -> Document:
@@ -171,11 +159,8 @@ def drop_parents(raw: Raw, run: str, children: Sequence[str]) -> None:
     raw.executemany("DELETE FROM parents WHERE run = ? AND child = ?", [(run, child) for child in children])
 
 
-class Ancestry:
+class Ancestry(Repository):
     """The parents on record, and the links that were worked out between texts and what they were made from."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def of(self, run: str) -> dict[str, tuple[Parent, ...]]:
         """By piece or draft of a run what it was made from, in the order of its prompt."""
@@ -253,11 +238,8 @@ class ChapterRun:
     run: str = ""
 
 
-class ChapterRuns:
+class ChapterRuns(Repository):
     """The chapters of the runs of one database."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def add(self, whole: str, chapters: Sequence[ChapterRun]) -> None:
         """Store the chapters of a run."""
@@ -300,11 +282,8 @@ class DraftCandidate:
     reason: str = ""
 
 
-class DraftCandidates:
+class DraftCandidates(Repository):
     """The candidates of the runs of one database."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def add(self, whole: str, runs: Sequence[str]) -> None:
         """Store the candidates of a run: its own one, and those that these runs draft."""

@@ -9,7 +9,7 @@ from pydantic_core import to_jsonable_python
 
 from redraft.domain import Evaluation, Finding, Round
 from redraft.rulings import FinalComparison, Lookup, Ruling
-from redraft.store.connection import Connection, Row, storable, upsert
+from redraft.store.connection import Repository, Row, storable, upsert
 from redraft.store.documents import now
 from redraft.store.records import evidence_in, evidence_values, insert, record_in, values_of
 
@@ -22,11 +22,8 @@ _OF_FINDING = (
 _OF_A_ROUND = ("draft", "base", "aims", "findings", "accepted", "reason", "why", "instruction", "answers")
 
 
-class Judgments:
+class Judgments(Repository):
     """The judgments of one database."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def keep(self, draft: str, evaluation: Evaluation) -> None:
         """Store what a metric says of a draft, in place of what it said before."""
@@ -54,11 +51,10 @@ class Judgments:
 
     def keep_round(self, run: str, round_: Round) -> None:
         """Store a round, in place of what was known of it."""
-        with self._connection.writing_beside() as raw:
-            raw.execute(
-                upsert("rounds", ("run", "number"), *_OF_A_ROUND),
-                (run, round_.number, *values_of(round_, _OF_A_ROUND)),
-            )
+        self._write(
+            upsert("rounds", ("run", "number"), *_OF_A_ROUND),
+            (run, round_.number, *values_of(round_, _OF_A_ROUND)),
+        )
 
     def forget_rounds(self, run: str, after: int) -> bool:
         """Forget the rounds after this one, of a run that goes on from there in another way; whether there were any."""
@@ -125,11 +121,8 @@ class Judgments:
 _COLUMNS = {"end": '"end"', "by": "judge"}
 
 
-class Rulings:
+class Rulings(Repository):
     """The second looks of one database: on each finding about a document the latest ruling."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def keep(self, rulings: Iterable[Ruling]) -> None:
         """Store rulings, all of them or none, each in place of an earlier one on the same finding."""
@@ -207,11 +200,8 @@ class Agreement:
         return shown
 
 
-class Agreements:
+class Agreements(Repository):
     """The figures of one database."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def keep(self, agreement: Agreement) -> None:
         """Put a figure on record, in place of what was measured before of the same."""
@@ -255,11 +245,8 @@ class HumanOpinion:
     """When."""
 
 
-class HumanOpinions:
+class HumanOpinions(Repository):
     """The opinions of one database: on each finding of a run the latest word."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def keep(self, opinion: HumanOpinion) -> HumanOpinion:
         """Store an opinion, in place of what was said of the same finding before; returns it as it is stored."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from redraft.store.connection import Connection, storable
+from redraft.store.connection import Repository, storable
 from redraft.store.documents import now
 from redraft.store.records import record_in
 
@@ -21,11 +21,8 @@ class ModelCapabilities:
     """The most tokens that it has thought before an answer."""
 
 
-class CapabilityStore:
+class CapabilityStore(Repository):
     """What is known of the models that one database has met, each by its identity."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def known(self, identity: str) -> ModelCapabilities:
         """What has been learned of a model; of one that nobody has met, nothing."""
@@ -60,11 +57,8 @@ class PromptRecord:
     text: str
 
 
-class PromptShelf:
+class PromptShelf(Repository):
     """The prompts of one database."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def keep(self, records: Iterable[PromptRecord]) -> None:
         """Store those that are not there yet: a text never changes under its hash."""

@@ -16,9 +16,9 @@ from pydantic import ValidationError
 from redraft.domain import Draft, Gap, Parent, Piece
 from redraft.errors import RunError
 from redraft.settings import SUMMARIZE, DraftConfig, JudgeConfig, Limits, Purpose, RefineConfig, purpose_of
-from redraft.store.connection import Connection, Row, storable, upsert
+from redraft.store.connection import Connection, Repository, Row, storable, upsert
 from redraft.store.documents import drop_parents, now, piece_in, put_draft, put_parents, put_text
-from redraft.store.records import json_text, record_in
+from redraft.store.records import insert, json_text, record_in, values_of
 
 Status = Literal["running", "waiting", "done", "stopped", "failed", "interrupted"]
 """`stopped` runs used up their budget, `waiting` ones wait for a person; every status but `done` can be resumed."""
@@ -27,6 +27,8 @@ DAMAGE = (ValueError, TypeError, KeyError, AttributeError, IndexError)
 R = TypeVar("R")
 _DAMAGED = "`redraft runs` lists those that are not; `redraft forget` removes it"
 _PAGE = 100
+_COLUMNS = ("id", "identity", "document", "tokenizer", "version", "status", "kind", "experiment", "parent")
+_SETTINGS = ("settings", "limits", "judging", "refinement")
 _PIECES = "SELECT p.*, t.text AS body FROM pieces p JOIN texts t ON t.id = p.text"
 
 
@@ -87,11 +89,11 @@ def new_run_id() -> str:
     return secrets.token_hex(4)
 
 
-class Runs:
+class Runs(Repository):
     """The runs of one database."""
 
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self.damaged: dict[str, str] = {}
         """The runs that were left out of lists, since their rows cannot be read: what is wrong with each."""
 
@@ -113,29 +115,9 @@ class Runs:
         """Store a new run."""
         moment = now()
         with self._connection.writing_beside() as raw:
-            raw.execute(
-                "INSERT INTO runs (id, identity, document, settings, limits, prompt_hashes, tokenizer, version, status,"
-                " kind, judging, refinement, experiment, parent, created, updated)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    run.id,
-                    run.identity,
-                    run.document,
-                    run.settings.model_dump_json(),
-                    run.limits.model_dump_json(),
-                    json.dumps(run.prompt_hashes),
-                    run.tokenizer,
-                    run.version,
-                    run.status,
-                    run.kind,
-                    run.judging.model_dump_json() if run.judging else None,
-                    run.refinement.model_dump_json() if run.refinement else None,
-                    run.experiment,
-                    run.parent,
-                    moment,
-                    moment,
-                ),
-            )
+            settings = [one and one.model_dump_json() for one in (getattr(run, name) for name in _SETTINGS)]
+            values = (*values_of(run, _COLUMNS), *settings, json.dumps(run.prompt_hashes), moment, moment)
+            raw.execute(insert("runs", *_COLUMNS, *_SETTINGS, "prompt_hashes", "created", "updated"), values)
 
     def get(self, key: str) -> Run:
         """The run with this id, or with the only id that begins so."""
@@ -210,18 +192,15 @@ class Runs:
 
     def set_output(self, run: str, path: str) -> None:
         """Remember the file that the summary is to be written to."""
-        with self._connection.writing_beside() as raw:
-            raw.execute("UPDATE runs SET output = ? WHERE id = ?", (storable(path), run))
+        self._write("UPDATE runs SET output = ? WHERE id = ?", (storable(path), run))
 
     def set_limits(self, key: str, limits: Limits) -> None:
         """Record new limits for a run that goes on."""
-        with self._connection.writing_beside() as raw:
-            raw.execute("UPDATE runs SET limits = ? WHERE id = ?", (limits.model_dump_json(), key))
+        self._write("UPDATE runs SET limits = ? WHERE id = ?", (limits.model_dump_json(), key))
 
     def set_judging(self, key: str, judging: JudgeConfig) -> None:
         """Record what a run has built."""
-        with self._connection.writing_beside() as raw:
-            raw.execute("UPDATE runs SET judging = ? WHERE id = ?", (judging.model_dump_json(), key))
+        self._write("UPDATE runs SET judging = ? WHERE id = ?", (judging.model_dump_json(), key))
 
     def add_seconds(self, key: str, seconds: float) -> None:
         """Add to the time a run has taken, over all its resumptions."""
@@ -292,15 +271,8 @@ class Runs:
             raw.execute(
                 "INSERT INTO pieces VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    *place,
-                    piece.first_chunk,
-                    piece.last_chunk,
-                    text,
-                    piece.words,
-                    piece.tokens,
-                    piece.limit,
-                    piece.attempts,
-                    piece.flaw,
+                    *(*place, piece.first_chunk, piece.last_chunk, text),
+                    *(piece.words, piece.tokens, piece.limit, piece.attempts, piece.flaw),
                 ),
             )
 
@@ -334,8 +306,7 @@ class Runs:
 
     def close_gap(self, run: str, chunk: int) -> None:
         """A chunk has been summarized after all."""
-        with self._connection.writing_beside() as raw:
-            raw.execute("DELETE FROM gaps WHERE run = ? AND chunk = ?", (run, chunk))
+        self._write("DELETE FROM gaps WHERE run = ? AND chunk = ?", (run, chunk))
 
     def gaps(self, run: str) -> list[Gap]:
         """The chunks of a run that could not be summarized."""

@@ -12,7 +12,7 @@ from typing_extensions import override
 from redraft.domain import KeyFact, KeyFacts, Objection, Pack, PackQuestion, Span, Tree
 from redraft.errors import StoreError
 from redraft.questions import TypedQuestion, TypedQuestions
-from redraft.store.connection import Connection, Raw, Row, storable
+from redraft.store.connection import Raw, Repository, Row, storable
 from redraft.store.documents import now
 from redraft.store.records import (
     evidence_in,
@@ -34,7 +34,7 @@ class _Built(Protocol):
 Built = TypeVar("Built", bound=_Built)
 
 
-class Shelf(ABC, Generic[Built]):
+class Shelf(Repository, ABC, Generic[Built]):
     """What was built of one kind for the documents of one database. It never changes once it is stored."""
 
     table: ClassVar[str]
@@ -42,9 +42,6 @@ class Shelf(ABC, Generic[Built]):
     """Which field each column holds, besides those that every kind has."""
     what: ClassVar[str]
     """What is said of one with such an id."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def add(self, found: Built, key: str) -> None:
         """Store it under what it was made from; what is there already stays as it is, or it turns out to lack less."""

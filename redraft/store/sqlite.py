@@ -33,11 +33,9 @@ class SqliteResult:
         """How many rows it has changed."""
 
     def fetchone(self) -> Any:
-        """The next row; None where there is none."""
         return next(self._rows, None)
 
     def fetchall(self) -> list[Any]:
-        """All rows that are left."""
         return list(self._rows)
 
     def __iter__(self) -> Iterator[Any]:

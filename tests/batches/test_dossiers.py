@@ -17,8 +17,8 @@ from redraft import DraftConfig, Limits, RedraftError, Session, UsageError
 from redraft.batches.dossiers import wanted_in, write_page, write_pages
 from redraft.batches.folder import add_dossiers, folder_named, write_folder
 from redraft.batches.request import BatchRequest
-from redraft.batches.results import read_batch, results
-from redraft.batches.sources import check, file_name, put_in
+from redraft.batches.results import read_batch
+from redraft.batches.sources import check, file_name, items_of, put_in
 from redraft.batches.status import standing_of
 from redraft.batches.worker import BatchWorker
 from redraft.store.batches import Batch
@@ -75,7 +75,7 @@ def test_each_document_that_is_done_has_its_dossier_before_the_batch_is_over(sto
     report = (tmp_path / "out" / "report.md").read_text("utf-8")
     lines = [json.loads(line) for line in (tmp_path / "out" / "items.jsonl").read_text("utf-8").splitlines()]
     assert [line["dossier"] for line in lines] == ["dossiers/a.html", "dossiers/b.html", None]
-    assert [row["dossier"] for row in results(store, "b")] == ["dossiers/a.html", "dossiers/b.html", None]
+    assert [row.dossier for row in items_of(store, "b")] == ["dossiers/a.html", "dossiers/b.html", None]
     for line in lines[:2]:
         assert f"- [{line['file']}]({line['file']}): done, [dossier]({line['dossier']}), run `{line['run']}`" in report
         page = (tmp_path / "out" / line["dossier"]).read_text("utf-8")
@@ -95,8 +95,8 @@ def test_what_is_gone_or_not_true_any_more_is_written_again_and_nothing_else(sto
     moved = next(item.run for item in store.batches.items("b") if item.file == "b")
     assert moved is not None
     store.runs.add_seconds(moved, 1.0)
-    stale = next(row for row in results(store, "b") if row["file"] == "b.md")
-    assert stale["dossier"] is None, "what is not true any more is not linked"
+    stale = next(row for row in items_of(store, "b") if row.file == "b.md")
+    assert stale.dossier is None, "what is not true any more is not linked"
     told: list[int] = []
     write_pages(store, "b", tmp_path / "out", told.append)
     after = written(tmp_path)
@@ -104,11 +104,11 @@ def test_what_is_gone_or_not_true_any_more_is_written_again_and_nothing_else(sto
     assert after["c.html"] == before["c.html"]
     assert after["b.html"] != before["b.html"]
     assert len(after) == 3
-    assert {row["dossier"] for row in results(store, "b")} == {f"dossiers/{name}.html" for name in "abc"}
+    assert {row.dossier for row in items_of(store, "b")} == {f"dossiers/{name}.html" for name in "abc"}
     with store.connection.writing() as raw:
         raw.execute("UPDATE items SET state = 'failed' WHERE file = 'c'")
-    (last,) = (row for row in results(store, "b") if row["state"] == "failed")
-    assert last["dossier"] is None, "what has failed since has none that is true"
+    (last,) = (row for row in items_of(store, "b") if row.state == "failed")
+    assert last.dossier is None, "what has failed since has none that is true"
 
 
 @pytest.mark.slow
@@ -120,9 +120,9 @@ def test_names_are_safe_and_each_is_there_once(store: Store, tmp_path: Path) -> 
     (tmp_path / "in" / "corpus.jsonl").write_text("\n".join(lines), "utf-8")
     worked(store, opened(store, tmp_path))
     finish(store)
-    rows = list(results(store, "b"))
-    assert {row["state"] for row in rows} == {"done"}, [row["error"] for row in rows]
-    pages = [row["dossier"] for row in rows]
+    rows = list(items_of(store, "b"))
+    assert {row.state for row in rows} == {"done"}, [row.error for row in rows]
+    pages = [row.dossier or "" for row in rows]
     assert len({page.casefold() for page in pages}) == len(pages) == 14
     place = tmp_path / "out" / "dossiers"
     assert {f"dossiers/{page.name}" for page in place.iterdir()} == set(pages)
@@ -173,10 +173,10 @@ def test_without_the_wish_there_are_none_and_with_it_afterwards_there_are(store:
     finish(store)
     assert wanted_in(tmp_path / "out") is None
     assert "[dossier]" not in (tmp_path / "out" / "report.md").read_text("utf-8")
-    assert [row["dossier"] for row in results(store, "b")] == [None]
+    assert [row.dossier for row in items_of(store, "b")] == [None]
     assert add_dossiers(store, "b", None) == str(tmp_path / "out")
     assert "[dossier](dossiers/a.html)" in (tmp_path / "out" / "report.md").read_text("utf-8")
-    assert [row["dossier"] for row in results(store, "b")] == ["dossiers/a.html"]
+    assert [row.dossier for row in items_of(store, "b")] == ["dossiers/a.html"]
     (tmp_path / "out" / "dossiers" / "a.html").unlink()
     documents(tmp_path, "a.md", "b.md")
     worked(store, opened(store, tmp_path, dossiers=False))
@@ -189,7 +189,7 @@ def test_a_batch_without_a_folder_has_them_beside_a_file(store: Store, tmp_path:
     with pytest.raises(UsageError, match="dossiers need a folder"):
         add_dossiers(store, "b", None)
     folder = add_dossiers(store, "b", tmp_path / "told" / "results.csv")
-    assert [row["dossier"] for row in results(store, "b", folder)] == ["dossiers/a.html"]
+    assert [row.dossier for row in items_of(store, "b", folder)] == ["dossiers/a.html"]
     assert (tmp_path / "told" / "dossiers" / "a.html").exists()
     assert {path.name for path in (tmp_path / "told").iterdir()} == {"dossiers"}
 

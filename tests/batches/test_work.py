@@ -17,8 +17,7 @@ import pytest
 
 from redraft.batches.engine import Processes
 from redraft.batches.request import BatchRequest, pot_of
-from redraft.batches.results import results
-from redraft.batches.sources import put_in
+from redraft.batches.sources import items_of, put_in
 from redraft.batches.status import standing_of
 from redraft.batches.worker import BatchWorker, WorkerTerms
 from redraft.batches.worker_pool import WorkerPool
@@ -92,18 +91,18 @@ def test_each_document_becomes_a_file_and_a_broken_one_a_sentence(store: Store, 
     limits = opened(store, folder)
     assert put_in(store, "b", [str(folder / "corpus.jsonl")]) == 3, "one of the paths is known"
     worked(store, limits)
-    found = {Path(row["source"]).name: row for row in results(store, "b")}
+    found = {Path(row.source).name: row for row in items_of(store, "b")}
     assert states(store) == {"done": 4, "failed": 3}
-    assert {name: row["error"]["message"] for name, row in found.items() if row["error"]} == {
+    assert {name: row.error["message"] for name, row in found.items() if row.error} == {
         "empty.txt": "empty.txt: the document is empty",
         "gone.md": f"{folder / 'gone.md'}: no such file",
         "corpus.jsonl#void": "the document is empty",
     }
     assert {path.name for path in (folder / "out").iterdir()} == {"000.md", "001.md", "002.md", "a-..-b.md"}
     for row in found.values():
-        if row["state"] == "done":
-            assert (folder / "out" / row["file"]).read_text("utf-8") == row["summary"] + "\n"
-            assert store.runs.get(row["run"]).status == "done"
+        if row.state == "done":
+            assert (folder / "out" / str(row.file)).read_text("utf-8") == f"{row.summary}\n"
+            assert store.runs.get(str(row.run)).status == "done"
 
 
 @pytest.mark.slow

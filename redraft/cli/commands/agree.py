@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import delivery, judging, options
+from redraft.cli import delivery, options
 from redraft.cli import given as asked
 from redraft.cli.given import store_to_read
+from redraft.cli.output_files import put
 from redraft.cli.sections import LISTED, CommandGroup, command
-from redraft.cli.terminal import reading, say
+from redraft.cli.terminal import DONE, SHORT, reading, say
 from redraft.plugins import require_agreement
-from redraft.sources import write
 
 if TYPE_CHECKING:
     from redraft.lab.agreement.people import Dataset
@@ -99,7 +98,7 @@ def _formats() -> str:
     metavar="TEXT",
     help="What the annotations are called in the report and on record.  [default: the format and the file]",
 )
-@judging.judging_options
+@options.judging_options
 @options.model_options
 @delivery.run_options
 @options.dry_run
@@ -121,11 +120,9 @@ def with_(
     require_agreement("redraft agree")
     from redraft.lab.agreement.report import agree_report, saved
     from redraft.lab.agreement.trial import chosen, format_named, plan_table, tried
-    from redraft.llm.prices import price_table
-    from redraft.runs.experiment_runner import ExperimentRunner
     from redraft.store.store import Store
 
-    limits, table = asked.limits(given), price_table(given["prices"])
+    limits, table = asked.limits(given), asked.prices(given)
     dataset = chosen(format_named(format_).read(file, documents), items)
     dataset = replace(dataset, name=title or dataset.name)
     design = _design(dataset, given)
@@ -133,9 +130,7 @@ def with_(
         return delivery.show_plan(plan_table(dataset, design, table), as_json=as_json)
     folder = delivery.folder(given["output"])
     with Store(given["db"]) as store:
-        outcome = delivery.work(
-            lambda display: tried(dataset, design, ExperimentRunner(store, limits, table, display.observe)), quiet=quiet
-        )
+        outcome = delivery.work(lambda runner: tried(dataset, design, runner), store, limits, table, quiet=quiet)
         kept = saved(outcome, store) if save else []
     delivery.deliver(agree_report(outcome), folder, as_json=as_json, quiet=quiet)
     if save and not quiet:
@@ -218,10 +213,7 @@ def sheet(runs: tuple[str, ...], output: str | None, db: str | None, quiet: bool
         known = answers(store, runs, given["what"], everything)
     chosen = drawn(everything, given["size"], given["seed"])
     text = written(chosen, given["what"], given["people"], known)
-    if output:
-        write(Path(output).expanduser(), text, "name another file with -o")
-    else:
-        click.echo(text, nl=False)
+    put(text, output)
     if not quiet:
         margin = margin_of(len(chosen), len(everything)) or 0.0
         say(f"{len(chosen)} of {len(everything)} rows: a share of them is off by up to ±{margin:.1%}, 95 times in 100")
@@ -242,7 +234,7 @@ def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bo
     with store_to_read(db) as store:
         report = sheet_report(store, answers)
     delivery.deliver(report, folder, as_json=as_json, quiet=quiet)
-    return delivery.SHORT if answers.troubles else delivery.DONE
+    return SHORT if answers.troubles else DONE
 
 
 @command("list", short_help="How far judges were found to agree with people.")
@@ -256,19 +248,7 @@ def list_(db: str | None, as_json: bool) -> int:
     with store_to_read(db) as store:
         found = [*store.agreements.all(), *packaged()]
     if as_json:
-        echo_json(
-            [
-                {
-                    "judge": one.standing.judge,
-                    "metric": one.standing.metric,
-                    "version": one.standing.version,
-                    "prompts": one.standing.prompts or None,
-                    "terms": one.standing.terms,
-                    **one.to_json(),
-                }
-                for one in found
-            ]
-        )
+        echo_json([{**asdict(one.standing), "prompts": one.standing.prompts or None, **one.to_json()} for one in found])
     elif not found:
         click.echo("no judge has been checked against people: `redraft agree FILE --save` does so")
     else:

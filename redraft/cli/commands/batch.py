@@ -9,24 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import delivery, judging, options
+from redraft.cli import delivery, options
 from redraft.cli import given as asked_for
 from redraft.cli.given import store_to_read
-from redraft.cli.interrupts import told_of_termination
-from redraft.cli.output_files import check_output
+from redraft.cli.interrupts import on_termination
+from redraft.cli.output_files import check_output, put
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import LISTED, CommandGroup, command
 from redraft.cli.terminal import json_text, reading, say
 from redraft.errors import RedraftError, UsageError
 from redraft.settings import Limits
-from redraft.sources import allowed, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from redraft.batches.engine import Engine
     from redraft.batches.request import BatchRequest
-    from redraft.batches.results import Row
+    from redraft.store.batches import Status
     from redraft.store.store import Store
 
 
@@ -40,7 +39,6 @@ A SOURCE is a file, a folder, a pattern in quotes, - for stdin, or a .jsonl
 file: on each line an object with a text or a path, and perhaps an id, a
 title and a priority.
 """
-_DONE, _SHORT, _FAILED = 0, 3, 1
 _ABOUT_ONE = {"pack": "--pack", "keyfacts": "--keyfacts"}
 
 
@@ -94,7 +92,7 @@ metrics_option = options.option(
     epilog=_RUN_EPILOG,
     first=("words", "model", "refine", "goal", "max-cost", "dry-run", "workers", "output", "name", "json"),
 )
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@options.sources
 @options.drafting_options
 @options.option(
     "--refine",
@@ -102,9 +100,9 @@ metrics_option = options.option(
     is_flag=True,
     help="Judge the summaries, and refine them until they meet their goals.",
 )
-@judging.goal_options
-@judging.metric_option
-@judging.judging_options
+@options.goal_options
+@options.metric_option
+@options.judging_options
 @preset_option
 @options.model_options
 @options.part_options
@@ -141,12 +139,11 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
     from redraft.batches.folder import folder_named
     from redraft.batches.request import open_batch, plan_table
     from redraft.batches.sources import check
-    from redraft.llm.prices import price_table
     from redraft.store.store import Store
 
     asked, limits = _asked(given), asked_for.limits(given)
     if given["dry_run"]:
-        plan = plan_table(sources, asked, price_table(given["prices"]))
+        plan = plan_table(sources, asked, asked_for.prices(given))
         return delivery.show_plan(plan, as_json=given["as_json"])
     check(sources, given["output"])
     folder = folder_named(given["output"], dossiers=given["dossiers"])
@@ -202,27 +199,18 @@ def _engine(store: Store, given: Mapping[str, Any]) -> Engine:
 
 def _worked(store: Store, engine: Engine, name: str, limits: Limits, given: Mapping[str, Any]) -> int:
     """Work on an open batch to its end, and show what came of it; returns the exit code."""
-    from redraft.batches.request import BatchRequest
     from redraft.batches.status import drive
-    from redraft.batches.worker import WorkerTerms
+    from redraft.batches.worker import terms_of
     from redraft.cli.runner import StoppedError
     from redraft.cli.views.batches import finish, going_on, open_watch
     from redraft.cli.views.render import count
 
     try:
-        with told_of_termination(_interrupt), _metrics(store, name, given), engine:
-            terms = WorkerTerms(
-                db=store.address,
-                batch=name,
-                worker="",
-                number=0,
-                of=_workers(given["workers"], engine, limits, store.batches.counts(name).left),
-                prices=str(Path(given["prices"]).expanduser().absolute()) if given["prices"] else None,
-                max_source=allowed(),
-                traced=given["trace_to_langsmith"],
-                keys=BatchRequest.from_json(store.batches.get(name).asked).keys(),
-                spans=given["send_spans"],
-            )
+        with on_termination(_interrupt), _metrics(store, name, given), engine:
+            workers = _workers(given["workers"], engine, limits, store.batches.counts(name).left)
+            prices = str(Path(given["prices"]).expanduser().absolute()) if given["prices"] else None
+            sent = {"traced": given["trace_to_langsmith"], "spans": given["send_spans"]}
+            terms = terms_of(store, name, workers, prices=prices, **sent)
             if not given["quiet"]:
                 documents = count(store.batches.counts(name).all, "document")
                 say(f"batch {name}: {documents}, {count(terms.of, 'worker')}")
@@ -286,20 +274,15 @@ def status(name: str | None, db: str | None, as_json: bool) -> int:
     """Show how the batch NAME stands, with tables of what came of it so far; or without it, all batches."""
     from redraft.batches.status import standing_of
     from redraft.cli.views.batches import batch_lines, show
-    from redraft.cli.views.render import echo_json
+    from redraft.cli.views.render import show_list
 
     with store_to_read(db) as store:
         if name is not None:
             show(store, standing_of(store, name), as_json=as_json)
             return 0
         listed = [standing_of(store, one.name) for one in store.batches.all()]
-    if as_json:
-        echo_json({"batches": [one.to_json() for one in listed]})
-    elif not listed:
-        say("No batches yet. Make one: redraft batch FILES...")
-    else:
-        for line in batch_lines(listed):
-            click.echo(line)
+    content, lines = {"batches": [one.to_json() for one in listed]}, batch_lines(listed) if listed else []
+    show_list(content, lines, "No batches yet. Make one: redraft batch FILES...", as_json=as_json)
     return 0
 
 
@@ -324,22 +307,18 @@ def status(name: str | None, db: str | None, as_json: bool) -> int:
 @options.quiet
 def results(name: str, form: str, output: str | None, dossiers: bool, db: str | None, quiet: bool) -> int:
     """Print what came of each document of the batch NAME: its summary, its scores, its run, or why there is none."""
-    from redraft.batches.results import results as rows_of
+    from redraft.batches.sources import items_of
     from redraft.report.tables import items_csv
 
     check_output(output)
     with store_to_read(db) as store:
         store.batches.get(name)
         folder = _with_dossiers(store, name, output, quiet=quiet) if dossiers else None
-        rows = rows_of(store, name, folder)
+        rows = (one.to_json() for one in items_of(store, name, folder))
         if form == "parquet":
             _write_parquet(rows, output)
         elif form == "csv" or output:
-            text = items_csv(list(rows)) if form == "csv" else "".join(map(_line, rows))
-            if output is None:
-                click.echo(text, nl=False)
-            else:
-                write(Path(output).expanduser(), text, "name another file with -o")
+            put(items_csv(list(rows)) if form == "csv" else "".join(map(_line, rows)), output)
         else:
             for row in rows:
                 click.echo(_line(row), nl=False)
@@ -359,11 +338,11 @@ def _with_dossiers(store: Store, name: str, output: str | None, *, quiet: bool) 
     return folder
 
 
-def _line(row: Row) -> str:
+def _line(row: Mapping[str, Any]) -> str:
     return json_text(row, indent=None) + "\n"
 
 
-def _write_parquet(rows: Iterator[Row], output: str | None) -> None:
+def _write_parquet(rows: Iterator[Mapping[str, Any]], output: str | None) -> None:
     """Write a table of Parquet, by a library that is no part of redraft."""
     if output is None:
         raise UsageError("a Parquet file is nothing for stdout", hint="name a file with -o")
@@ -380,7 +359,7 @@ def _write_parquet(rows: Iterator[Row], output: str | None) -> None:
         raise RedraftError(f"it cannot be written: {error}", place=output, hint="name another file with -o") from error
 
 
-def _flat(row: Row) -> dict[str, object]:
+def _flat(row: Mapping[str, Any]) -> dict[str, object]:
     """A row whose columns are the same for every document: scores and goals by their names, an error by its parts."""
     flat = {name: value for name, value in row.items() if not isinstance(value, dict)}
     parts = {f"{name}.{key}": value for name in ("scores", "goals") for key, value in row[name].items()}
@@ -396,10 +375,7 @@ def pause(name: str, db: str | None, quiet: bool) -> int:
     """Begin no more documents of the batch NAME; those that workers are at are brought to their end."""
     from redraft.cli.views.batches import going_on
 
-    with store_to_read(db) as store:
-        store.batches.get(name)
-        store.batches.set_status(name, "paused")
-        leased = store.batches.counts(name).leased
+    leased = _set_status(name, db, "paused")
     if not quiet:
         at_work = f"; {leased} at work are brought to their end" if leased else ""
         say(f"batch {name} is paused{at_work}")
@@ -418,13 +394,19 @@ def cancel(name: str, db: str | None, quiet: bool) -> int:
     """
     from redraft.cli.views.batches import going_on
 
-    with store_to_read(db) as store:
-        store.batches.get(name)
-        store.batches.set_status(name, "cancelled")
+    _set_status(name, db, "cancelled")
     if not quiet:
         say(f"batch {name} is cancelled; what is done is kept")
         say(f"go on all the same with: {going_on(name)}")
     return 0
+
+
+def _set_status(name: str, db: str | None, status: Status) -> int:
+    """Set the status of a batch; returns how many of its items workers have."""
+    with store_to_read(db) as store:
+        store.batches.get(name)
+        store.batches.set_status(name, status)
+        return store.batches.counts(name).leased
 
 
 _EPILOG = """\b

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from redraft.cli import given as asked
-from redraft.cli import judging, options
+from redraft.cli import options
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 from redraft.errors import UsageError
@@ -36,8 +36,8 @@ in both orders, or the budget is used up.
 @options.sources
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
-@judging.panel_options
-@judging.repeat
+@options.panel_options
+@options.repeat
 @options.asking_options
 @options.store_options
 def compare(sources: tuple[str, ...], first: str, second: str, **given: Any) -> int:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
+from redraft.cli import given as asked
 from redraft.cli import options
-from redraft.cli.given import store_to_read
-from redraft.cli.output_files import Form, check_output, form_of, form_options, hand_over
+from redraft.cli.output_files import Form, check_output, form_of, form_options, hand_over, in_form
 from redraft.cli.sections import command
-
-if TYPE_CHECKING:
-    from redraft.report.dossier.comparison.contents import RunsBeside
 
 _EPILOG = """\b
 Examples:
@@ -40,25 +35,13 @@ def compare_runs(
     paired differences, score against cost, and where in the document they differ.
     """
     from redraft.report.dossier.comparison.build import read_beside
-    from redraft.text.vectors import load_encoder
+    from redraft.report.pages.comparison import comparison_page
+    from redraft.report.pages.markdown import comparison_markdown
 
     check_output(output)
     wanted = form_of(form, output, "add -o compare.html, or --format markdown")
-    encoder = load_encoder(embeddings) if embeddings else None
-    with store_to_read(db) as store:
+    encoder = asked.encoder(embeddings)
+    with asked.store_to_read(db) as store:
         beside = read_beside(store, runs, encoder=encoder)
-    hand_over(_written(beside, wanted), beside.holds, output, quiet=quiet)
+    hand_over(in_form(beside, wanted, comparison_markdown, comparison_page), beside.holds, output, quiet=quiet)
     return 0
-
-
-def _written(beside: RunsBeside, form: Form) -> str:
-    """The comparison in one of its forms."""
-    if form == "json":
-        return beside.model_dump_json(indent=2) + "\n"
-    if form == "markdown":
-        from redraft.report.pages.markdown import comparison_markdown
-
-        return comparison_markdown(beside)
-    from redraft.report.pages.comparison import comparison_page
-
-    return comparison_page(beside)

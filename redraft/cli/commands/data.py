@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +11,13 @@ import click
 from redraft.cli import delivery, options
 from redraft.cli.output_files import check_output
 from redraft.cli.sections import CommandGroup, command
-from redraft.cli.terminal import reading, say
+from redraft.cli.terminal import DONE, SHORT, reading, say
 from redraft.errors import UsageError
 from redraft.sources import write
 
 if TYPE_CHECKING:
     from redraft.lab.experiments.data.sets import Contents
+    from redraft.report.tables import Report
 
 _EPILOG = """\b
 Examples:
@@ -81,9 +83,7 @@ def check(files: tuple[str, ...], output: str | None, as_json: bool, quiet: bool
     """
     from redraft.lab.experiments.data.describe import check as checked
 
-    folder, found = delivery.folder(output), _read(files, quiet=quiet)
-    delivery.deliver(checked(found), folder, as_json=as_json, quiet=quiet)
-    return delivery.SHORT if any(one.troubles or not one.examples for one in found) else delivery.DONE
+    return _report(files, checked, output, as_json=as_json, quiet=quiet)
 
 
 @command("describe", short_help="Statistics of sets: lengths, compression, copying.")
@@ -103,9 +103,7 @@ def describe(files: tuple[str, ...], sample: int | None, output: str | None, as_
     """Measure the summaries of FILEs beside their documents, as the thesis does in its table 4.1."""
     from redraft.lab.experiments.data.describe import description
 
-    folder, found = delivery.folder(output), _read(files, quiet=quiet)
-    delivery.deliver(description(found, sample), folder, as_json=as_json, quiet=quiet)
-    return delivery.SHORT if any(one.troubles or not one.examples for one in found) else delivery.DONE
+    return _report(files, lambda found: description(found, sample), output, as_json=as_json, quiet=quiet)
 
 
 @command("convert", short_help="Write the documents of a set as lines of JSON.")
@@ -147,14 +145,25 @@ def convert(files: tuple[str, ...], join_tokens: int | None, output: str, quiet:
         say(f"{len(examples):,} documents written to {output}, made of {read:,}")
         if left_out:
             say(f"left out: {left_out:,} that cannot be read; `redraft data check` names them")
-    return delivery.SHORT if left_out else delivery.DONE
+    return SHORT if left_out else DONE
 
 
-def _read(files: tuple[str, ...], *, quiet: bool) -> list[Contents]:
+def _report(
+    files: Sequence[str],
+    describe: Callable[[list[Contents]], Report],
+    output: str | None,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Read files, and deliver a report on them; returns the exit code."""
     from redraft.lab.experiments.data.read import read_contents
 
+    folder = delivery.folder(output)
     reading(*files, quiet=quiet)
-    return [read_contents(file) for file in files]
+    found = [read_contents(file) for file in files]
+    delivery.deliver(describe(found), folder, as_json=as_json, quiet=quiet)
+    return SHORT if any(one.troubles or not one.examples for one in found) else DONE
 
 
 for each in (list_, fetch_help, check, describe, convert):

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from redraft.cli import delivery, judging, options
+from redraft.cli import delivery, options
 from redraft.cli import given as asked
 from redraft.cli.sections import command
-from redraft.cli.terminal import reading
+from redraft.cli.terminal import DONE, SHORT, reading
 from redraft.errors import UsageError
-from redraft.settings import EXTRACTIVE, is_entailment
+from redraft.settings import EXTRACTIVE, JudgeConfig, is_entailment
 
 if TYPE_CHECKING:
     from redraft.lab.doctor.checkup import Patient
@@ -45,14 +43,12 @@ the budget is used up. Repeat the command, with a higher limit, to go on.
         "quiet",
     ),
 )
-@options.option(
-    "--judge",
-    section="judging",
-    multiple=True,
-    metavar="NAME",
+@options.of_field(
+    JudgeConfig,
+    "judges",
     help="Judge to examine: extractive, openai:NAME, or PROVIDER:NAME; may be repeated.  [default: extractive]",
 )
-@judging.judge_base_url
+@options.judge_base_url
 @options.typed_option(
     "--metric",
     section="judging",
@@ -60,13 +56,7 @@ the budget is used up. Repeat the command, with a higher limit, to go on.
     metavar="NAME",
     help="Metric to examine it by; may be repeated.  [default: those of redraft's with a score that the judge serves]",
 )
-@options.option(
-    "--context-tokens",
-    section="model",
-    type=click.IntRange(min=64),
-    metavar="N",
-    help="Most tokens of a prompt with its reply.  [default: the judge's own window where that is known, else 8192]",
-)
+@options.window("the judge's own window where that is known, else 8192")
 @options.prompt_set
 @options.replies
 @options.limit_options
@@ -83,22 +73,17 @@ def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
     from redraft.cli.views.plans import show
     from redraft.lab.doctor.checkup import examine_all
     from redraft.lab.doctor.plan import plan_table
-    from redraft.llm.prices import price_table
-    from redraft.runs.experiment_runner import ExperimentRunner
     from redraft.store.store import Store
 
-    patients, limits, table = _patients(given), asked.limits(given), price_table(given["prices"])
+    patients, limits, table = _patients(given), asked.limits(given), asked.prices(given)
     if given["dry_run"]:
         return delivery.show_plan(plan_table(patients, table), as_json=as_json)
     with Store(given["db"]) as store:
-        found = delivery.work(
-            lambda display: examine_all(patients, ExperimentRunner(store, limits, table, display.observe)), quiet=quiet
-        )
+        found = delivery.work(lambda runner: examine_all(patients, runner), store, limits, table, quiet=quiet)
     show(found, as_json=as_json)
-    failed = any(one.count("fail") for one in found.judges)
     if found.stopped is not None:
         return delivery.closed(False, found.stopped, done=True, quiet=quiet)
-    return delivery.SHORT if failed else delivery.DONE
+    return SHORT if any(one.count("fail") for one in found.judges) else DONE
 
 
 def _patients(given: Mapping[str, Any]) -> list[Patient]:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from redraft.cli import given as asked
-from redraft.cli import judging, options
+from redraft.cli import options
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
@@ -35,10 +35,10 @@ The exit code is 3 when a metric could not be judged, or the budget is used up.
 )
 @options.sources
 @click.argument("summary")
-@judging.metric_option
+@options.metric_option
 @options.query
-@judging.judging_options
-@judging.reference
+@options.judging_options
+@options.reference
 @preset_option
 @options.asking_options
 @options.show_all

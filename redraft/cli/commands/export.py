@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
+from redraft.cli import given as asked
 from redraft.cli import options
-from redraft.cli.given import store_to_read
-from redraft.cli.output_files import Form, check_output, form_of, form_options, hand_over
+from redraft.cli.output_files import Form, check_output, form_of, form_options, hand_over, in_form
 from redraft.cli.sections import command
-
-if TYPE_CHECKING:
-    from redraft.report.dossier.contents import Dossier
 
 _EPILOG = """\b
 Examples:
@@ -51,25 +46,13 @@ def export(
     of them, rounds, key facts, partial summaries, calls, settings and prompts.
     """
     from redraft.report.dossier.build import read_dossier
-    from redraft.text.vectors import load_encoder
+    from redraft.report.pages.dossier import dossier_page
+    from redraft.report.pages.markdown import dossier_markdown
 
     check_output(output)
     wanted = form_of(form, output, f"redraft export {run_id} -o dossier.html")
-    encoder = load_encoder(embeddings) if embeddings else None
-    with store_to_read(db) as store:
+    encoder = asked.encoder(embeddings)
+    with asked.store_to_read(db) as store:
         dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder)
-    hand_over(_written(dossier, wanted), dossier.holds, output, quiet=quiet)
+    hand_over(in_form(dossier, wanted, dossier_markdown, dossier_page), dossier.holds, output, quiet=quiet)
     return 0
-
-
-def _written(dossier: Dossier, form: Form) -> str:
-    """The dossier in one of its forms."""
-    if form == "json":
-        return dossier.model_dump_json(indent=2) + "\n"
-    if form == "markdown":
-        from redraft.report.pages.markdown import dossier_markdown
-
-        return dossier_markdown(dossier)
-    from redraft.report.pages.dossier import dossier_page
-
-    return dossier_page(dossier)

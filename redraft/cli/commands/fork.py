@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import given as asked
-from redraft.cli import judging, options
+from redraft.cli import options
 from redraft.cli.output_files import target
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
@@ -39,8 +39,8 @@ Examples:
     metavar="N",
     help="The round whose draft to begin with.",
 )
-@judging.findings
-@judging.refining_options
+@options.findings
+@options.refining_options
 @options.limit_options
 @options.prices
 @options.summary_output
@@ -62,10 +62,9 @@ def fork(
     reading(f"run {run_id}", quiet=quiet)
     from redraft.cli.runner import work
     from redraft.cli.views.outcome import finish
-    from redraft.llm.prices import price_table
 
     to = target(output, form, as_json=given["as_json"])
-    table = price_table(given["prices"])
+    table = asked.prices(given)
     with asked.store_to_read(given["db"]) as store:
         before = store.runs.get(run_id)
         # What a settings file says is meant for new runs; this one has its settings from the other.

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import click
 
-from redraft.cli.sections import Command, Section, command, write_sections
+from redraft.cli.sections import Command, command, write_sections
+from redraft.fields import Section
 
 _OPTIONS = "options"
 # An option of more commands than this has no need of their names.

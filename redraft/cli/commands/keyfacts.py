@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from redraft.cli import given as asked
-from redraft.cli import judging, options
+from redraft.cli import options
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
@@ -29,9 +29,9 @@ Examples:
     first=("model", "judge", "validator", "perspective", "max-cost", "dry-run", "pruned", "db", "json", "quiet"),
 )
 @options.sources
-@judging.keyfact_options
+@options.keyfact_options
 @options.typed_option("--pruned", section="output", is_flag=True, help="Show the facts that were pruned too, and why.")
-@judging.judge_options
+@options.judge_options
 @preset_option
 @options.asking_options
 @options.store_options

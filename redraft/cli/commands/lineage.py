@@ -8,7 +8,6 @@ import click
 
 from redraft.cli import given as asked
 from redraft.cli import options
-from redraft.cli.given import store_to_read
 from redraft.cli.sections import command
 from redraft.errors import UsageError
 from redraft.settings import JudgeConfig
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from redraft.report.history.lineage import Lineage
     from redraft.report.history.lost import Losses
     from redraft.runs.session import Session
-    from redraft.text.vectors import Encoder
 
 _EPILOG = """\b
 Examples:
@@ -72,17 +70,11 @@ def lineage(
         raise UsageError("without --trace nothing is asked", hint="leave --dry-run out, or name a model with --trace")
     if trace_by:
         return _traced(run_id, trace_by, lost=lost, dry_run=dry_run, db=db, as_json=as_json, **given)
-    with store_to_read(db) as store:
+    with asked.store_to_read(db) as store:
         read = read_losses if lost else read_lineage
-        found: Lineage | Losses = read(store, run_id, encoder=_encoder(given["embeddings"]))
+        found: Lineage | Losses = read(store, run_id, encoder=asked.encoder(given["embeddings"]))
     show(found.to_json(), lineages.lines(found), as_json=as_json)
     return 0
-
-
-def _encoder(name: str | None) -> Encoder | None:
-    from redraft.text.vectors import load_encoder
-
-    return load_encoder(name) if name else None
 
 
 def _traced(run_id: str, model: str, *, lost: bool, dry_run: bool, db: str | None, as_json: bool, **given: Any) -> int:
@@ -90,7 +82,6 @@ def _traced(run_id: str, model: str, *, lost: bool, dry_run: bool, db: str | Non
     from redraft.cli.runner import work
     from redraft.cli.views import lineages
     from redraft.cli.views.render import show
-    from redraft.llm.prices import price_table
     from redraft.runs.lineage import foreseen, to_trace
     from redraft.runs.prepare import prepare
 
@@ -98,7 +89,7 @@ def _traced(run_id: str, model: str, *, lost: bool, dry_run: bool, db: str | Non
         run = store.runs.get(run_id)
         chunks = {"chunk_tokens": run.settings.chunk_tokens, "language": run.settings.language}
         settings = asked.settings({**given, **chunks, "model": model})
-        limits, prices = asked.limits(given), price_table(given["prices"])
+        limits, prices = asked.limits(given), asked.prices(given)
         document, order = to_trace(store, run_id, settings, JudgeConfig(), given["embeddings"])
         if dry_run:
             prepared = prepare(document, order.settled(settings), given=order.given)

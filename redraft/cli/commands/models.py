@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import given as asked
-from redraft.cli import judging, options
+from redraft.cli import options
 from redraft.cli.sections import command
 from redraft.cli.settings_file import model_tables
+from redraft.cli.terminal import DONE, FAILED
 from redraft.errors import UsageError
 from redraft.settings import EXTRACTIVE, JudgeConfig
 
@@ -38,7 +39,6 @@ Servers are asked for the windows of their models, and --check asks a model two
 short questions: the one that is named, or else everybody who has a role.
 Exit code 1: what was checked does not work.
 """
-DONE, FAILED = 0, 1
 # A question that takes longer is no short one.
 _PATIENCE = 60.0
 # No model has such a name.
@@ -68,26 +68,25 @@ _EVERYBODY = "*"
     flag_value=_EVERYBODY,
     help="Ask this model whether it works, and how it is best asked; without a NAME, the model of every role.",
 )
-@judging.judge_options
-@judging.validator
-@judging.decider
+@options.judge_options
+@options.validator
+@options.decider
 @options.model_options
 @options.timeout
 @options.prices
 @options.db
 @options.as_json
-def models(check: str | None, db: str | None, prices: str | None, as_json: bool, **given: Any) -> int:
+def models(check: str | None, db: str | None, as_json: bool, **given: Any) -> int:
     """Show who writes, judges, validates and decides: their windows, their prices, and what is known of their replies;
     and which servers of language models answer on this machine.
     """
-    from redraft.cli.views.plans import nearby_lines, seat_lines
+    from redraft.cli.views.plans import nearby_lines, roster_lines
     from redraft.cli.views.render import show
     from redraft.llm import servers
-    from redraft.llm.prices import price_table
     from redraft.runs.roster import roster
     from redraft.store.store import Store
 
-    tables, table = model_tables(), price_table(prices)
+    tables, table = model_tables(), asked.prices(given)
     if check and check not in (_EVERYBODY, EXTRACTIVE) and ":" not in check and check not in tables:
         there = f"there are: {', '.join(tables)}" if tables else "there are none"
         raise UsageError(f"there is no model {check!r}", hint=f"name a table [models.NAME] ({there}), or PROVIDER:NAME")
@@ -104,7 +103,7 @@ def models(check: str | None, db: str | None, prices: str | None, as_json: bool,
     found = servers.nearby(servers.USUAL)
     here = [{"kind": one.port.kind, "base_url": one.port.url, "models": one.models} for one in found]
     content = {"models": [seat.to_json() for seat in seats], "nearby": here}
-    show(content, (*seat_lines(seats), "", *nearby_lines(found)), as_json=as_json)
+    show(content, (*roster_lines(seats), "", *nearby_lines(found)), as_json=as_json)
     return DONE
 
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from redraft.cli import given as asked
-from redraft.cli import judging, options
-from redraft.cli.output_files import check_output
+from redraft.cli import options
+from redraft.cli.output_files import check_output, put
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import CommandGroup
 from redraft.cli.terminal import json_text, reading, say
 from redraft.errors import UsageError
 from redraft.settings import BuildQuestions
-from redraft.sources import write
 from redraft.text.cleaning import one_line
 
 if TYPE_CHECKING:
@@ -58,8 +56,8 @@ Examples:
     first=("model", "base-url", "context-tokens", "judge", "questions", "max-cost", "dry-run", "db", "json", "quiet"),
 )
 @options.sources
-@judging.judge_options
-@judging.questions
+@options.judge_options
+@options.questions
 @preset_option
 @options.asking_options
 @options.store_options
@@ -122,11 +120,7 @@ def export_pack(
     document = asked.document(sources, quiet=quiet)
     with asked.store_to_read(db) as store:
         chosen = choose(store, document, pack_id, keyfacts_id)
-    text = json_text(chosen.to_json())
-    if output:
-        write(Path(output).expanduser(), text + "\n", "name another place with -o")
-    else:
-        click.echo(text)
+    put(json_text(chosen.to_json()) + "\n", output, "name another place with -o")
     if not quiet:
         for line in _contents(chosen):
             say(line)
@@ -202,17 +196,12 @@ def _holes(part: Pack | KeyFacts | TypedQuestions) -> str:
 def list_packs(db: str | None, as_json: bool) -> int:
     """List all questions, key facts and typed questions, newest first."""
     from redraft.cli.views.lists import pack_lines
-    from redraft.cli.views.render import echo_json
+    from redraft.cli.views.render import show_list
 
     with asked.store_to_read(db) as store:
         listed = _listed(store)
-    if as_json:
-        echo_json({"packs": listed})
-    elif not listed:
-        say("No packs yet. Make one: redraft pack build FILE")
-    else:
-        for line in pack_lines(listed, datetime.now(UTC)):
-            click.echo(line)
+    lines = pack_lines(listed, datetime.now(UTC))
+    show_list({"packs": listed}, lines, "No packs yet. Make one: redraft pack build FILE", as_json=as_json)
     return 0
 
 

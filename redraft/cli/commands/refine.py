@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import given as asked
-from redraft.cli import judging, options
+from redraft.cli import options
 from redraft.cli.output_files import target
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
@@ -40,10 +40,10 @@ a goal is missed; the best draft is printed all the same.
 )
 @options.sources
 @click.argument("summary")
-@judging.findings
-@judging.refining_options
+@options.findings
+@options.refining_options
 @options.length_options
-@judging.judging_options
+@options.judging_options
 @preset_option
 @options.asking_options
 @options.summary_output

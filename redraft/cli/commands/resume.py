@@ -39,9 +39,8 @@ def resume(run_id: str, output: str | None, form: Format | None, quiet: bool, **
     reading(f"run {run_id}", quiet=quiet)
     from redraft.cli.runner import work
     from redraft.cli.views.outcome import finish
-    from redraft.llm.prices import price_table
 
-    table = price_table(given["prices"])
+    table = asked.prices(given)
     with asked.store_to_read(given["db"]) as store:
         run = store.runs.get(run_id)
         if form not in (None, "json") and run.kind not in ("summarize", "refine"):

@@ -57,7 +57,7 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
     """List the latest runs; those of experiments and of chapters with --all, or where --kind names them."""
 
     from redraft.cli.views.lists import run_lines
-    from redraft.cli.views.render import echo_json
+    from redraft.cli.views.render import show
     from redraft.report.history.summaries import summary_of
 
     _check_status(filters["status"])
@@ -67,11 +67,9 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
         listed = [one for one in all_of_them if one is not None]
         damaged = dict(store.runs.damaged)
         any_at_all = bool(listed or store.runs.latest(1))
-    if as_json:
-        echo_json({"runs": [one.model_dump(mode="json") for one in listed], "damaged": damaged})
-    elif listed:
-        for line in run_lines(listed, datetime.now(UTC)):
-            click.echo(line)
+    if listed or as_json:
+        content = {"runs": [one.model_dump(mode="json") for one in listed], "damaged": damaged}
+        show(content, run_lines(listed, datetime.now(UTC)), as_json=as_json)
     elif any_at_all:
         say("No such runs. All there are: redraft runs --all")
     elif not damaged:

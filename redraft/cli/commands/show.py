@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from redraft.cli import given as asked
 from redraft.cli import hints, options, terminal
-from redraft.cli.given import store_to_read
 from redraft.cli.output_files import target
 from redraft.cli.sections import command
 from redraft.errors import UsageError
@@ -75,12 +75,11 @@ def show(
     from redraft.cli.views.outcome import finish, hand_over
     from redraft.report.history.results import read_result
     from redraft.report.history.trace import at_round
-    from redraft.text.vectors import load_encoder
 
     _check(cite, link, output, form)
     to = target(output, form, as_json=as_json)
-    encoder = load_encoder(embeddings) if embeddings else None
-    with store_to_read(db) as store:
+    encoder = asked.encoder(embeddings)
+    with asked.store_to_read(db) as store:
         result = read_result(store, run_id)
         if number is not None:
             result = at_round(store, result, number)

@@ -65,7 +65,6 @@ def studio(
     no_token: bool,
     read_only: bool,
     experiments: str | None,
-    prices: str | None,
     db: str | None,
     quiet: bool,
     **given: Any,
@@ -73,7 +72,6 @@ def studio(
     """Serve pages on the database: look at runs, compare, begin and review them. What is limited is each run."""
     require("the studio", "studio", "starlette", "uvicorn", "python_multipart")
     from redraft.llm.langsmith import tracing
-    from redraft.llm.prices import price_table
     from redraft.store.sqlite import IN_MEMORY
     from redraft.studio.context import StudioConfig
     from redraft.studio.server import serve
@@ -89,7 +87,7 @@ def studio(
         read_only=read_only,
         guarded=not no_token,
         models=model_tables(),
-        prices=price_table(prices),
+        prices=asked.prices(given),
         limits=asked.limits(given),
         experiments=folder,
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import given as asked
-from redraft.cli import judging, options
+from redraft.cli import options
 from redraft.cli.output_files import target
 from redraft.cli.presets import about_judging_alone, preset_option
 from redraft.cli.sections import command
@@ -45,8 +45,8 @@ The options on goals and judges go with --refine, which is explained by
 @options.option(
     "--refine", section="summary", is_flag=True, help="Judge the summary, and refine it until it meets its goals."
 )
-@judging.refining_options
-@judging.judging_options
+@options.refining_options
+@options.judging_options
 @preset_option
 @options.asking_options
 @options.summary_output

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+from rich.progress import BarColumn
 
 from redraft.batches.folder import write_folder
 from redraft.batches.status import BatchStanding, Pace, Watcher
 from redraft.batches.tables import report_on
 from redraft.cli import hints, terminal
-from redraft.cli.terminal import say
+from redraft.cli.terminal import DONE, FAILED, SHORT, say
+from redraft.cli.views.progress import Interval, first_notes, live_line
 from redraft.cli.views.render import aligned, count, echo_json, over
 from redraft.errors import BudgetError
 from redraft.report.pages.formatting import lasting
 from redraft.report.tables import Report
 from redraft.store.store import Store
-from redraft.text.cleaning import clean, one_line
-
-_DONE, _FAILED, _SHORT = 0, 1, 3
-_PLAIN_SECONDS = 10.0
-_NOTES_SHOWN = 20
+from redraft.text.cleaning import one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +36,7 @@ def open_watch(*, quiet: bool) -> Iterator[BatchProgressView]:
     """The display that suits where stderr goes."""
     if quiet:
         yield BatchProgressView(_unseen, _unseen)
-    elif terminal.is_lively():
+    elif terminal.is_interactive():
         with _live() as watch:
             yield watch
     else:
@@ -54,53 +49,35 @@ def _unseen(*_: object) -> None:
 
 @contextmanager
 def _live() -> Iterator[BatchProgressView]:
-    console = Console(file=terminal.bare_stderr(), highlight=False)
-    columns = (SpinnerColumn(), BarColumn(bar_width=24), TextColumn("{task.fields[line]}", markup=False))
-    with Progress(
-        *columns, console=console, transient=True, refresh_per_second=4, redirect_stdout=False, redirect_stderr=False
-    ) as bar:
-        task, notes = bar.add_task("", total=None, line="starting the workers"), 0
+    with live_line(BarColumn(bar_width=24), refreshes=4) as (bar, note):
+        task = bar.add_task("", total=None, line="starting the workers")
 
         def see(standing: BatchStanding, pace: Pace) -> None:
             counts = standing.counts
             bar.update(task, completed=counts.ended, total=counts.all, line=one_line(line(standing, pace)))
 
-        def tell(note: str) -> None:
-            nonlocal notes
-            notes += 1
-            if notes <= _NOTES_SHOWN:
-                bar.console.print(f"note: {clean(note)}", markup=False)
-
-        yield BatchProgressView(see, tell)
+        yield BatchProgressView(see, note)
 
 
 def _plain() -> BatchProgressView:
-    last, shown, notes = time.monotonic(), "", 0
+    interval, shown = Interval(), ""
 
     def see(standing: BatchStanding, pace: Pace) -> None:
-        nonlocal last, shown
+        nonlocal shown
         now = line(standing, pace)
-        if now != shown and time.monotonic() - last >= _PLAIN_SECONDS:
-            last, shown = time.monotonic(), now
+        if now != shown and interval.is_over():
+            shown = now
             say(now)
 
-    def tell(note: str) -> None:
-        nonlocal notes
-        notes += 1
-        if notes <= _NOTES_SHOWN:
-            say(f"note: {note}")
-
-    return BatchProgressView(see, tell)
+    return BatchProgressView(see, first_notes(say))
 
 
 def counting(what: str, *, quiet: bool) -> Callable[[int], None]:
     """Says now and then how many of something are written, where that takes a while."""
-    last = time.monotonic()
+    interval = Interval()
 
     def tell(written: int) -> None:
-        nonlocal last
-        if not quiet and time.monotonic() - last >= _PLAIN_SECONDS:
-            last = time.monotonic()
+        if not quiet and interval.is_over():
             say(f"{written:,} {what} written")
 
     return tell
@@ -158,8 +135,8 @@ def _close(standing: BatchStanding) -> None:
 
 def _code(standing: BatchStanding) -> int:
     if standing.complete:
-        return _DONE
-    return _SHORT if standing.counts.done or standing.stage in ("paused", "cancelled", "stopped") else _FAILED
+        return DONE
+    return SHORT if standing.counts.done or standing.stage in ("paused", "cancelled", "stopped") else FAILED
 
 
 def going_on(name: str) -> str:

@@ -129,16 +129,16 @@ def _position(one: Evaluation) -> Iterator[str]:
     yield f"  {'curve':<{_LABEL}}{_curve(details['density'])}"
     if beside:
         yield f"  {'':<{_LABEL}}{_curve(beside['density'])} (reference)"
-    by_chance = _number_of_figures(details["spread_by_chance"])
-    yield f"  {'spread':<{_LABEL}}{_number_of_figures(details['spread'])}, by chance {by_chance}" + (
-        f", of the reference {_number_of_figures(beside['spread'])}" if beside else ""
+    by_chance = _decimal(details["spread_by_chance"])
+    yield f"  {'spread':<{_LABEL}}{_decimal(details['spread'])}, by chance {by_chance}" + (
+        f", of the reference {_decimal(beside['spread'])}" if beside else ""
     )
 
 
 def _brief_position(one: Evaluation) -> str:
     details: Mapping[str, Any] = one.details
     thirds = ", ".join(_percent(share) for share in details["thirds"])
-    return f"{one.metric}: thirds {thirds}, spread {_number_of_figures(details['spread'])}, {_traced(details)}"
+    return f"{one.metric}: thirds {thirds}, spread {_decimal(details['spread'])}, {_traced(details)}"
 
 
 def _traced(details: Mapping[str, Any]) -> str:
@@ -154,20 +154,20 @@ def _curve(heights: Sequence[float]) -> str:
 def _statistics(one: Evaluation) -> Iterator[str]:
     details: Mapping[str, Any] = one.details
     copied = details["extractive"]
-    by_tokens, by_sentences = (_number_of_figures(details["compression"][unit], 1) for unit in ("tokens", "sentences"))
+    by_tokens, by_sentences = (_decimal(details["compression"][unit], 1) for unit in ("tokens", "sentences"))
     yield f"{one.metric}: {_lengths(details['summary'])}"
     rows = [
         ("source", _lengths(details["source"])),
         ("compression", f"{by_tokens} by tokens, {by_sentences} by sentences"),
         (
             "copied",
-            f"coverage {_number_of_figures(copied['coverage'])}, density {_number_of_figures(copied['density'])}",
+            f"coverage {_decimal(copied['coverage'])}, density {_decimal(copied['density'])}",
         ),
         ("new n-grams", _by_size(details["novel_ngrams"])),
         ("repeated", _by_size(details["repeated_ngrams"])),
         (
             "redundancy",
-            f"{_number_of_figures(details['redundancy'])}, uniformity {_number_of_figures(details['uniformity'])}",
+            f"{_decimal(details['redundancy'])}, uniformity {_decimal(details['uniformity'])}",
         ),
     ]
     yield from (f"  {label:<{_LABEL}}{figures}" for label, figures in rows)
@@ -177,8 +177,8 @@ def _brief_statistics(one: Evaluation) -> str:
     details: Mapping[str, Any] = one.details
     parts = [
         count(details["summary"]["sentences"], "sentence"),
-        f"compression {_number_of_figures(details['compression']['tokens'], 1)}",
-        f"density {_number_of_figures(details['extractive']['density'])}",
+        f"compression {_decimal(details['compression']['tokens'], 1)}",
+        f"density {_decimal(details['extractive']['density'])}",
         f"new trigrams {_percent(details['novel_ngrams']['3'])}",
         f"repeated trigrams {_percent(details['repeated_ngrams']['3'])}",
     ]
@@ -197,5 +197,5 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.1%}"
 
 
-def _number_of_figures(value: float | None, decimals: int = 2) -> str:
+def _decimal(value: float | None, decimals: int = 2) -> str:
     return "-" if value is None else f"{value:,.{decimals}f}"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from redraft.cli.terminal import wrapped as _wrapped
+from redraft.cli.terminal import wrapped
 from redraft.cli.views import figures
 from redraft.cli.views.figures import breakdown
 from redraft.cli.views.render import count, score, spaced
@@ -48,17 +48,17 @@ def evaluation(
         yield f"{one.metric} {score(one.score)}{itself}: {judged}, {count(len(one.findings), 'finding')}"
     else:
         says = "has no score" if one.outcome == "failed" and not is_unheard(one) else spaced(one.outcome)
-        yield from _wrapped(f"{one.metric} {says}: {one_line(one.reason, 300)}", "", "  ")
+        yield from wrapped(f"{one.metric} {says}: {one_line(one.reason, 300)}", "", "  ")
     yield from breakdown(one)
     yield from _panel(one)
     if certificate is not None:
-        yield from _wrapped(certificate.line(), "  judged by: ", "    ")
+        yield from wrapped(certificate.line(), "  judged by: ", "    ")
     for number, finding in enumerate(one.findings[:shown], 1):
         yield from numbered(number, finding, document)
     for gone in withdrawn(one):
         about = one_line(str(gone.get("question") or gone.get("sentence")), _QUOTE)
         said = f"{about} · the document says so: “{one_line(str(gone.get('quote')), _QUOTE)}”"
-        yield from _wrapped(said, "  withdrawn: ", "    ")
+        yield from wrapped(said, "  withdrawn: ", "    ")
     if shown is not None and len(one.findings) > shown:
         yield f"  ... and {len(one.findings) - shown:,} more ({rest})"
 
@@ -76,13 +76,13 @@ def _panel(one: Evaluation) -> Iterator[str]:
     for each in judges if isinstance(judges, list) else []:
         yield f"    {one_line(str(each['judge']), 50)} {score(each['score'])}, {each['judged']} judged"
     if isinstance(trouble := one.details.get("trouble"), str):
-        yield from _wrapped(f"not all was judged: {one_line(trouble, 300)}", "  ", "    ")
+        yield from wrapped(f"not all was judged: {one_line(trouble, 300)}", "  ", "    ")
 
 
 def numbered(number: int, finding: Finding, document: Document) -> Iterator[str]:
     """A finding in lines, under a number."""
     about = one_line(_about(finding), _QUOTE)
-    yield from _wrapped(f"{_kind(finding)}: {about}", f"{number:>4}  ", " " * 6)
+    yield from wrapped(f"{_kind(finding)}: {about}", f"{number:>4}  ")
     quoted = f"“{one_line(finding.sentence, _QUOTE)}”" if finding.sentence else ""
     rows = [
         ("sentence", quoted),
@@ -92,7 +92,7 @@ def numbered(number: int, finding: Finding, document: Document) -> Iterator[str]
     ]
     for label, text in rows:
         if text:
-            yield from _wrapped(text, f"      {label:<{_LABEL}}", " " * (6 + _LABEL))
+            yield from wrapped(text, f"      {label:<{_LABEL}}")
 
 
 def brief(finding: Finding) -> str:
@@ -137,9 +137,3 @@ def _evidence(finding: Finding, document: Document) -> str:
         return ""
     place = f" ({place_of(document, evidence.span)})" if evidence.span else ""
     return f"“{one_line(evidence.text, _QUOTE)}”{place}"
-
-
-def wrapped(texts: Sequence[str], mark: str) -> Iterator[str]:
-    """Texts as wrapped paragraphs, each behind a mark."""
-    for text in texts:
-        yield from _wrapped(text, mark, " " * len(mark))

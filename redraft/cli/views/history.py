@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from redraft.cli import hints, terminal
 from redraft.cli.views import figures, findings, render
@@ -18,10 +17,6 @@ from redraft.report.history.trace import RunTrace, Turn
 from redraft.rulings import Lookup
 from redraft.text.cleaning import one_line
 from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_said
-
-if TYPE_CHECKING:
-    pass
-
 
 _MARKS = {"added": "+ ", "removed": "- ", "changed": "~ "}
 _OPEN, _CLOSE = {"=": "", "-": "[-", "+": "{+"}, {"=": "", "-": "-]", "+": "+}"}
@@ -38,11 +33,11 @@ def trace_lines(trace: RunTrace, document: Document, *, show_all: bool) -> Itera
         goals = ", ".join(f"{metric} {least:g}" for metric, least in run.refinement.goals.items())
         yield f"goals {goals} · policy {run.refinement.policy} · at most {render.count(run.refinement.rounds, 'round')}"
     for line in render.drafting(result):
-        yield from findings.wrapped([line], "")
+        yield from terminal.wrapped(line)
     by_draft = {turn.draft.id: turn for turn in trace.turns}
     for turn in trace.turns:
         yield ""
-        yield from findings.wrapped([_heading(turn, by_draft)], "")
+        yield from terminal.wrapped(_heading(turn, by_draft))
         yield from _round(turn, by_draft.get(turn.made.base or ""), document, result, show_all=show_all)
     yield ""
     yield from _end(trace)
@@ -97,7 +92,7 @@ def _answered(turn: Turn) -> Iterator[str]:
             continue
         said = f"“{one.said}”" if one.became == "kept" else one.said or "no reason was given"
         about = f"{one.became}: {findings.brief(known[one.finding])} · {one_line(said, _LONGEST)}"
-        yield from findings.wrapped([about], "    ")
+        yield from terminal.wrapped(about, "    ")
 
 
 def _withdrawn(turn: Turn) -> Iterator[str]:
@@ -106,13 +101,13 @@ def _withdrawn(turn: Turn) -> Iterator[str]:
         for gone in withdrawn(one):
             about = one_line(str(gone.get("question") or gone.get("sentence")), 120)
             quote = one_line(str(gone.get("quote")), _LONGEST)
-            yield from findings.wrapped([f"{name}: {about} · the document says so: “{quote}”"], "  withdrawn: ")
+            yield from terminal.wrapped(f"{name}: {about} · the document says so: “{quote}”", "  withdrawn: ")
 
 
 def _compared(result: Result) -> Iterator[str]:
     """How the first draft and the best one compare."""
     if result.compared is not None:
-        yield from findings.wrapped([one_line(result.compared.said, _LONGEST)], "  ")
+        yield from terminal.wrapped(one_line(result.compared.said, _LONGEST), "  ")
 
 
 def _looked_up(lookups: Sequence[Lookup]) -> Iterator[str]:
@@ -121,14 +116,14 @@ def _looked_up(lookups: Sequence[Lookup]) -> Iterator[str]:
         yield "  looked up first:"
     for one in lookups:
         became = one_line(one.said) or render.count(one.found, "passage")
-        yield from findings.wrapped([f"{one_line(one.asked)} -> {became}"], "    · ")
+        yield from terminal.wrapped(f"{one_line(one.asked)} -> {became}", "    · ")
 
 
 def _reasons(made: Round) -> Iterator[str]:
     """Why a model has decided on this round, and what it told the reviser."""
     for name, text in (("why", made.why), ("told the reviser", made.instruction)):
         if text:
-            yield from findings.wrapped([one_line(text)], f"  {name}: ")
+            yield from terminal.wrapped(one_line(text), f"  {name}: ")
 
 
 def _found(turn: Turn) -> Iterator[str]:
@@ -152,14 +147,15 @@ def _found(turn: Turn) -> Iterator[str]:
 def _listed(title: str, those: Sequence[Finding], few: int | None) -> Iterator[str]:
     if those:
         yield f"  {title}:"
-        yield from findings.wrapped([findings.brief(finding) for finding in those[:few]], "    · ")
+        for finding in those[:few]:
+            yield from terminal.wrapped(findings.brief(finding), "    · ")
         yield from _rest(len(those), few)
 
 
 def _changes(found: DraftDiff, few: int | None) -> Iterator[str]:
     yield f"  changed: {_numbers(found)}"
     for change in found.changes[:few]:
-        yield from findings.wrapped([_text(change)], f"    {_MARKS[change.kind]}")
+        yield from terminal.wrapped(_text(change), f"    {_MARKS[change.kind]}")
     yield from _rest(len(found.changes), few)
 
 
@@ -198,7 +194,7 @@ def _end(trace: RunTrace) -> Iterator[str]:
         yield from _compared(result)
         yield from _looked_up(trace.lookups)
         if run.why:
-            yield from findings.wrapped([one_line(run.why)], "  why: ")
+            yield from terminal.wrapped(one_line(run.why), "  why: ")
     elif result.status != "done":
         yield render.why_stopped(result)
     yield from render.besides(result.usage)
@@ -216,8 +212,9 @@ def diff_lines(found: DraftDiff, before: Turn, after: Turn, document: Document) 
     yield f"  {_numbers(found)}" if found.changes or found.moved else "  the drafts are the same"
     for change in found.changes:
         yield ""
-        yield from findings.wrapped([_text(change)], _MARKS[change.kind])
-        yield from findings.wrapped([findings.brief(finding) for finding in change.answers], "    mends · ")
+        yield from terminal.wrapped(_text(change), _MARKS[change.kind])
+        for finding in change.answers:
+            yield from terminal.wrapped(findings.brief(finding), "    mends · ")
     yield from _apart(f"mended by no single change since round {one}", found.answered, document)
     yield from _apart(f"found in round {other}, and not in round {one}", found.new, document)
 
@@ -230,7 +227,6 @@ def _apart(title: str, those: Sequence[Finding], document: Document) -> Iterator
 
 
 _TWIG, _LAST_TWIG, _TRUNK, _AIR = "├─ ", "└─ ", "│  ", "   "
-_LONGEST_OF_TREES = 400
 _TITLE = 60
 
 
@@ -246,7 +242,7 @@ def keyfacts_lines(keyfacts: KeyFacts, document: Document, *, pruned: bool) -> I
     if not pruned and any(not fact.kept for tree in keyfacts.trees for fact in tree.facts):
         yield "--pruned shows what was pruned, and why"
     for trouble in keyfacts.missing:
-        yield from terminal.wrapped(f"missing: {one_line(trouble, _LONGEST_OF_TREES)}", "", "  ")
+        yield from terminal.wrapped(f"missing: {one_line(trouble, _LONGEST)}", "", "  ")
 
 
 def _stretch(span: Span, document: Document) -> str:
@@ -261,7 +257,7 @@ def _stretch(span: Span, document: Document) -> str:
 
 
 def _tree(tree: Tree, document: Document, *, pruned: bool) -> Iterator[str]:
-    query = one_line(tree.query, _LONGEST_OF_TREES) or "(no query)"
+    query = one_line(tree.query, _LONGEST) or "(no query)"
     yield from terminal.wrapped(f"{tree.perspective}: {query}", "  ", "    ")
     below: dict[int | None, list[KeyFact]] = defaultdict(list)
     for fact in tree.facts:
@@ -283,7 +279,7 @@ def _facts(
         yield from terminal.wrapped(_said(fact, document), indent + (_LAST_TWIG if last else _TWIG), under)
         for objection in fact.objections:
             yield from terminal.wrapped(
-                f"× {objection.dimension}: {one_line(objection.reason, _LONGEST_OF_TREES)}", under, under
+                f"× {objection.dimension}: {one_line(objection.reason, _LONGEST)}", under, under
             )
         yield from _facts(below[fact.id], below, document, further)
 
@@ -291,7 +287,7 @@ def _facts(
 def _said(fact: KeyFact, document: Document) -> str:
     span = fact.evidence.span
     place = f" ({_where(document, span)})" if span else ""
-    return f"{'' if fact.kept else '× '}{one_line(fact.text, _LONGEST_OF_TREES)}{place}"
+    return f"{'' if fact.kept else '× '}{one_line(fact.text, _LONGEST)}{place}"
 
 
 def _pruning(trees: Sequence[Tree]) -> Iterator[str]:

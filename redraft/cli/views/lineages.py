@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from redraft.cli.terminal import wrapped
-from redraft.cli.views.render import count, show
+from redraft.cli.views.render import aligned, count, show
 from redraft.report.history.lineage import DRIFTS, Lineage, Origin, Stop, TracedSentence, came_up
 from redraft.report.history.lost import Loss, Losses, step_said
 from redraft.report.history.trace import GIVEN_SAID
@@ -43,7 +43,7 @@ def _traced(lineage: Lineage) -> Iterator[str]:
     yield from _notes(lineage, OTHERWISE_SAID)
     for sentence in lineage.sentences:
         yield ""
-        yield from wrapped(one_line(sentence.text, 2 * _QUOTE), f"{sentence.number:>4}  ", _MARGIN)
+        yield from wrapped(one_line(sentence.text, 2 * _QUOTE), f"{sentence.number:>4}  ")
         yield from _origins(sentence)
 
 
@@ -114,7 +114,7 @@ def _lost(losses: Losses) -> Iterator[str]:
         yield from _table("first third of the summary", losses.invented_by_step)
     for number, loss in enumerate(lost, 1):
         yield ""
-        yield from wrapped(one_line(loss.fact.text, _QUOTE), f"{number:>4}  ", _MARGIN)
+        yield from wrapped(one_line(loss.fact.text, _QUOTE), f"{number:>4}  ")
         step = step_said(loss)
         yield from wrapped(step if loss.said == GIVEN_SAID else f"{step}: {loss.said}", _MARGIN, _LATER)
         if losses.judged and loss.fact.text not in losses.judged:
@@ -140,11 +140,7 @@ def _who_says(judged: int, known: int) -> str:
 def _table(first: str, by_step: Mapping[str, Sequence[int]]) -> Iterator[str]:
     """How much got lost or came up at which step, by thirds."""
     rows = [(said, *map(str, thirds), str(sum(thirds))) for said, thirds in by_step.items()]
-    head = ("", first, "second", "last", "all")
-    widths = [max(len(row[at]) for row in (head, *rows)) for at in range(len(head))]
-    for row in (head, *rows):
-        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
-        yield "  ".join(cells).rstrip()
+    yield from aligned([("", first, "second", "last", "all"), *rows], right=True)
 
 
 def show_plan(plan: TracingPlan, *, as_json: bool) -> None:

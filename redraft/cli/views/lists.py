@@ -69,6 +69,8 @@ def _when(created: str, now: datetime) -> str:
 
 def _lines(rows: Sequence[Mapping[str, str]]) -> list[str]:
     """The rows under their heads, without empty columns, and with as many columns as there is room for."""
+    if not rows:
+        return []
     columns = {head: [one_line(row[head], _LONGEST.get(head, 0)) for row in rows] for head in rows[0]}
     columns = {head: cells for head, cells in columns.items() if any(cells)}
     kept = [head for head in columns if head not in _SPARE]

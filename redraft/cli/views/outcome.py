@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,10 +10,11 @@ import click
 
 from redraft.cli import hints
 from redraft.cli.output_files import Target, citing
-from redraft.cli.terminal import json_text, prose, say
+from redraft.cli.terminal import DONE, SHORT, json_text, prose, say, wrapped
 from redraft.cli.views import findings, history, render
 from redraft.cli.views.preferences import comparison_lines
 from redraft.domain import Document, Pack
+from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.evaluators.reference.pack_file import keyfacts_json, pack_json
 from redraft.report.history.results import Result, built, built_keyfacts, compared, document_read
 from redraft.report.outputs.formats import WITH_NOTES, Format, written
@@ -25,6 +26,9 @@ from redraft.text.cleaning import one_line
 from redraft.text.places import place_of
 
 if TYPE_CHECKING:
+    from redraft.report.outputs.formats import Template
+    from redraft.runs.forecast import Spending
+    from redraft.runs.forms import FilledForm, FilledSection
     from redraft.text.vectors import Encoder
 
 
@@ -63,8 +67,7 @@ def deliver(paper: Callable[[bool], Paper], content: object, target: Target, hin
         click.echo(prose(said), nl=False)
 
 
-_DONE, _SHORT = 0, 3
-_LONGEST = 400
+_LONGEST, _TITLE = 400, 60
 
 
 def finish(
@@ -88,7 +91,7 @@ def finish(
         return _keyfacts(store, result, as_json=as_json, quiet=quiet, pruned=pruned)
     else:
         _summary(store, result, target or Target(None, "text", as_json), quiet=quiet)
-    return _DONE if result.complete else _SHORT
+    return DONE if result.complete else SHORT
 
 
 def _summary(store: Store, result: Result, target: Target, *, quiet: bool) -> None:
@@ -129,7 +132,7 @@ def _questions(store: Store, result: Result, *, as_json: bool, quiet: bool) -> i
     if not quiet:
         render.closing(result, None)
         say(f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {render.origin(pack)}")
-    return _SHORT if pack.missing else _DONE
+    return SHORT if pack.missing else DONE
 
 
 def _keyfacts(store: Store, result: Result, *, as_json: bool, quiet: bool, pruned: bool) -> int:
@@ -139,7 +142,7 @@ def _keyfacts(store: Store, result: Result, *, as_json: bool, quiet: bool, prune
     if not quiet:
         render.closing(result, None)
         say(f"key facts {keyfacts.id}: {history.measure(keyfacts)}, {history.by_whom(keyfacts)}")
-    return _SHORT if keyfacts.missing else _DONE
+    return SHORT if keyfacts.missing else DONE
 
 
 def pack_lines(pack: Pack, document: Document) -> list[str]:
@@ -148,8 +151,59 @@ def pack_lines(pack: Pack, document: Document) -> list[str]:
     for question in pack.questions:
         span = question.evidence.span
         place = f"({place_of(document, span)})" if span else ""
-        lines += findings.wrapped([one_line(question.text)], f"{question.id:>4}  ")
-        lines += findings.wrapped([f"{one_line(question.answer)} {place}".strip()], f"{'':>6}-> ")
+        lines += wrapped(one_line(question.text), f"{question.id:>4}  ")
+        lines += wrapped(f"{one_line(question.answer)} {place}".strip(), f"{'':>6}-> ")
     for trouble in pack.missing:
-        lines += findings.wrapped([one_line(trouble, _LONGEST)], "missing: ")
+        lines += wrapped(one_line(trouble, _LONGEST), "missing: ")
     return lines
+
+
+def close_form(form: FilledForm, output: str | None) -> None:
+    """Say on stderr how each section stands, and what all of them took."""
+    say("")
+    if output:
+        say(f"written to {output}")
+    for one in form.filled:
+        say(f"{one_line(one.section.title, _TITLE)}: {_section_line(one)}")
+    sections, title = render.count(len(form.filled), "section"), one_line(form.document.title, _TITLE)
+    say(f"{sections} of {title} · {render.usage(form.usage)}")
+
+
+def _section_line(one: FilledSection) -> str:
+    run = f", run {one.run}" if one.run else ""
+    if one.result is not None and one.result.draft is not None:
+        scores = "".join(f", {metric} {render.score(value)}" for metric, value in one.result.scores.items())
+        scores += f" ({SELF_CHECK})" if scores and one.result.self_checked else ""
+        words = f"{one.result.draft.words} of at most {one.section.words} words{scores}{run}"
+        if one.result.complete:
+            return words
+        return f"{words}, not all that was asked for: {hints.about('show', one.result.run.id)}"
+    if one.silent:
+        return f"the document says nothing about it{run}"
+    return f"failed{run}: {one.failure.message}" if one.failure else "not drafted"
+
+
+def show_form_plan(template: Template, each: Sequence[Spending], *, as_json: bool) -> int:
+    """Print to stdout what filling the form would come to at most."""
+    costs = [one.cost(with_reasoning=True) for one in each]
+    cost = None if None in costs else sum(one or 0.0 for one in costs)
+    calls, tokens = sum(one.calls for one in each), sum(one.prompt_tokens for one in each)
+    written = sum(one.completion_tokens for one in each)
+    sections = list(zip(template.drafted, each, strict=True))
+    if as_json:
+        named = [{"title": section.title, "query": section.query, **one.to_json()} for section, one in sections]
+        totals = {"calls": calls, "prompt_tokens": tokens, "completion_tokens": written, "cost_usd": cost}
+        render.echo_json({"template": template.name, "sections": named, **totals})
+        return DONE
+    first = each[0].prepared.plan
+    title = one_line(each[0].prepared.document.title, _TITLE)
+    click.echo(f"{title}: {first.document_words:,} words, {render.count(first.chunks, 'chunk')}, read for each section")
+    for section, one in sections:
+        click.echo(
+            f"{one_line(section.title, _TITLE)}: at most {section.words} words, {render.count(one.calls, 'call')},"
+            f" {one.prompt_tokens:,} tokens in, {one.completion_tokens:,} out"
+        )
+    price = "cost unknown (give the model's price with --prices)" if cost is None else f"${cost:.4f}"
+    click.echo(f"at most {render.count(calls, 'call')}, {tokens:,} tokens in, {written:,} out, {price}")
+    click.echo("\nReplies that must be asked for again come on top.")
+    return DONE

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from redraft.cli.terminal import indented, say, wrapped
+from redraft.cli.terminal import DONE, indented, say, wrapped
 from redraft.cli.views.render import aligned, count, echo_json, in_words, usage
 from redraft.domain import Document
 from redraft.lab.doctor.checkup import Check, CheckUp, Examined
@@ -25,7 +25,7 @@ from redraft.text.cleaning import one_line
 _SHOWN_MODELS, _SAID = 12, 120
 
 
-def seat_lines(seats: Sequence[RosterEntry]) -> Iterator[str]:
+def roster_lines(seats: Sequence[RosterEntry]) -> Iterator[str]:
     """Each model with its role, and what is known of it."""
     for seat in seats:
         yield f"{seat.role or 'no role'}: {_named(seat)}"
@@ -127,7 +127,6 @@ def _answered(one: CheckResult) -> str:
     return f"works, {one.seconds:.1f} s ({one_line(one.said, _SAID)})"
 
 
-_DONE = 0
 _TIDIED = ("hierarchical", "incremental")
 
 
@@ -144,7 +143,7 @@ def show_plan(
     spending = spending_of(source, settings, order, prices.for_jobs() if limits.provider_batch else prices)
     if as_json:
         echo_json(spending.to_json())
-        return _DONE
+        return DONE
     for note in spending.notes:
         say(f"note: {note}")
     rows = [*_what(spending), *_how_much(spending, limits)]
@@ -152,7 +151,7 @@ def show_plan(
     for name, value in rows:
         click.echo(f"{name:<{width}} {value}")
     click.echo("\nReplies that must be asked for again come on top.")
-    return _DONE
+    return DONE
 
 
 def _what(spending: Spending) -> list[tuple[str, str]]:
@@ -257,7 +256,7 @@ def _levels(prepared: Prepared) -> list[tuple[str, str]]:
     ] + tidying
 
 
-_SAID_OF_CHECKUP = 100
+_HEARD = 100
 
 
 def show(examined: Examined, *, as_json: bool) -> None:
@@ -291,4 +290,4 @@ def _lines(judge: CheckUp) -> Iterator[str]:
 def _said(check: Check) -> str:
     """What was said, and where to see more of it."""
     runs = f" ({', '.join(check.runs[:2])})" if check.runs else ""
-    return f"said: {one_line(check.heard.said, _SAID_OF_CHECKUP)}{runs}"
+    return f"said: {one_line(check.heard.said, _HEARD)}{runs}"

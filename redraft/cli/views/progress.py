@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TextColumn
 
 from redraft.cli import terminal
 from redraft.domain import Usage
@@ -30,6 +30,51 @@ _PLAIN_SECONDS = 10.0
 _NOTES_SHOWN = 20
 
 
+class Interval:
+    """Says when a line is due, where lines cannot be rewritten."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def is_over(self) -> bool:
+        """Whether enough time has passed since it last was; if so, it begins again."""
+        if time.monotonic() - self._last < _PLAIN_SECONDS:
+            return False
+        self._last = time.monotonic()
+        return True
+
+
+def first_notes(echo: Callable[[str], object]) -> Callable[[str], None]:
+    """Return a function that prints the first notes it is called with, and drops the rest."""
+    left = _NOTES_SHOWN
+
+    def show(note: str) -> None:
+        nonlocal left
+        left -= 1
+        if left >= 0:
+            echo(f"note: {note}")
+
+    return show
+
+
+@contextmanager
+def live_line(*columns: ProgressColumn, refreshes: float) -> Iterator[tuple[Progress, Callable[[str], None]]]:
+    """Show a line on stderr that is rewritten; with it comes a function that prints notes above it."""
+    console = Console(file=terminal.bare_stderr(), highlight=False)
+    # What others print meanwhile goes through the streams, which clean it, and not through rich, which does not.
+    with Progress(
+        SpinnerColumn(),
+        *columns,
+        TextColumn("{task.fields[line]}", markup=False),
+        console=console,
+        transient=True,
+        refresh_per_second=refreshes,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    ) as bar:
+        yield bar, first_notes(lambda line: bar.console.print(clean(line), markup=False))
+
+
 @dataclass
 class ProgressTotals:
     """What has happened so far."""
@@ -43,7 +88,6 @@ class ProgressTotals:
     latest: str = ""
     tokens: int = 0
     cost: float | None = 0.0
-    notes: int = 0
     waiting: str = ""
     began: float = field(default_factory=time.monotonic)
 
@@ -62,8 +106,6 @@ class ProgressTotals:
             case CallFailed(_, reason, again_in):
                 self.under_way -= 1
                 self.waiting = f"{reason}, again in {again_in:.0f} s" if again_in else reason
-            case Noted():
-                self.notes += 1
             case PartDone(name, number, of):
                 self.stage, self.latest = f"{number}/{of}", name
 
@@ -120,7 +162,7 @@ def open_progress(*, quiet: bool) -> Iterator[Display]:
     """The display that suits where stderr goes."""
     if quiet:
         yield Display(unobserved)
-    elif terminal.is_lively():
+    elif terminal.is_interactive():
         with _live() as display:
             yield display
     else:
@@ -130,28 +172,14 @@ def open_progress(*, quiet: bool) -> Iterator[Display]:
 @contextmanager
 def _live() -> Iterator[Display]:
     tally = ProgressTotals()
-    console = Console(file=terminal.bare_stderr(), highlight=False)
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=24),
-        TextColumn("{task.fields[line]}", markup=False),
-    )
-    # What others print meanwhile goes through the streams, which clean it, and not through rich, which does not.
-    with Progress(
-        *columns,
-        console=console,
-        transient=True,
-        refresh_per_second=8,
-        redirect_stdout=False,
-        redirect_stderr=False,
-    ) as bar:
+    columns = TextColumn("{task.description}", markup=False), BarColumn(bar_width=24)
+    with live_line(*columns, refreshes=8) as (bar, note):
         task = bar.add_task("reading", total=None, line="")
 
         def observe(event: Event) -> None:
             tally.take(event)
-            if isinstance(event, Noted) and tally.notes <= _NOTES_SHOWN:
-                bar.console.print(f"note: {clean(event.message)}", markup=False)
+            if isinstance(event, Noted):
+                note(event.message)
             line = f"{tally.line()}  ({tally.waiting})" if tally.waiting else tally.line()
             total = max(tally.planned, tally.done) or None
             bar.update(
@@ -170,11 +198,9 @@ def _live() -> Iterator[Display]:
 
 
 def _plain() -> Observer:
-    tally = ProgressTotals()
-    last = time.monotonic()
+    tally, interval, note = ProgressTotals(), Interval(), first_notes(terminal.say)
 
     def observe(event: Event) -> None:
-        nonlocal last
         tally.take(event)
         if isinstance(event, StageStarted):
             calls = "1 call" if event.planned == 1 else f"{event.planned:,} calls"
@@ -182,10 +208,9 @@ def _plain() -> Observer:
             terminal.say(f"{event.name}{planned}{f' (run {tally.run})' if tally.run else ''}")
         elif isinstance(event, PartDone):
             terminal.say(f"{event.number}/{event.of} {event.name}")
-        elif isinstance(event, Noted) and tally.notes <= _NOTES_SHOWN:
-            terminal.say(f"note: {event.message}")
-        elif isinstance(event, (CallAnswered, CallFailed)) and time.monotonic() - last >= _PLAIN_SECONDS:
-            last = time.monotonic()
+        elif isinstance(event, Noted):
+            note(event.message)
+        elif isinstance(event, (CallAnswered, CallFailed)) and interval.is_over():
             terminal.say(f"{tally.where()} · {tally.line()}{f' ({tally.waiting})' if tally.waiting else ''}")
 
     return observe

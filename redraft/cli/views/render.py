@@ -46,6 +46,14 @@ def show(content: object, lines: Iterable[str], *, as_json: bool) -> None:
         click.echo(line)
 
 
+def show_list(content: object, lines: Sequence[str], empty: str, *, as_json: bool) -> None:
+    """Print a list, as JSON or in lines; where there is none, `empty` goes to stderr."""
+    if lines or as_json:
+        show(content, lines, as_json=as_json)
+    else:
+        say(empty)
+
+
 def closing(result: Result, output: str | None, *, scores: bool = True) -> None:
     """Say on stderr what was done, by whom, for how much, how good it is, and what is missing."""
     say("")
@@ -120,26 +128,25 @@ def _missing(result: Result, scores: bool) -> Iterator[str]:
         # Each was named when it was written.
         where = f"`{hints.about('show', result.run.id, '--pieces')}` tells of each"
         yield f"{count(flawed, 'partial summary')} kept with a flaw: {where}"
+    resume = f"`{hints.about('resume', result.run.id)}`"
     if result.gaps:
         chunks = ", ".join(str(gap.chunk + 1) for gap in result.gaps)
-        again = f"`{hints.about('resume', result.run.id)}` tries again"
-        yield f"left out: {result.unit} {chunks} of {result.chunks}; {again}"
+        yield f"left out: {result.unit} {chunks} of {result.chunks}; {resume} tries again"
     if result.run.status == "done" and result.lost:
         rounds = ", ".join(map(str, result.lost))
-        yield f"no revision came back in round {rounds}; `{hints.about('resume', result.run.id)}` tries again"
+        yield f"no revision came back in round {rounds}; {resume} tries again"
     for metric, reason in result.unscored.items() if scores else ():
         yield f"no score of {metric}: {one_line(reason, 300)}"
     if result.run.status == "done" and result.unsure:
-        again = f"`{hints.about('resume', result.run.id)}` asks again for what has no verdict"
-        yield f"not sure of {' and '.join(result.unsure)}: {again}; another --judge may say more"
+        unsure = " and ".join(result.unsure)
+        yield f"not sure of {unsure}: {resume} asks again for what has no verdict; another --judge may say more"
     elif result.run.status == "done" and result.unjudged and scores:
         items = " and ".join(f"{count(number, 'item')} of {metric}" for metric, number in result.unjudged.items())
-        yield f"without a verdict: {items}; `{hints.about('resume', result.run.id)}` asks again"
+        yield f"without a verdict: {items}; {resume} asks again"
     for what in dict.fromkeys(map(tuple, result.missing.values())):
         metrics = " and ".join(metric for metric, found in result.missing.items() if tuple(found) == what)
         more = f" (and {len(what) - 1:,} more)" if len(what) > 1 else ""
-        again = f"`{hints.about('resume', result.run.id)}` tries again"
-        yield f"missing in what {metrics} rests on: {one_line(what[0], 200)}{more}; {again}"
+        yield f"missing in what {metrics} rests on: {one_line(what[0], 200)}{more}; {resume} tries again"
     if result.run.status == "stopped":
         for note in result.draft.notes if result.draft else ():
             yield f"note: {note}"
@@ -244,10 +251,14 @@ def over(usd: float) -> str:
     return f"${usd:.4f} more than --max-cost: replies were longer than they were allowed to be"
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows in aligned columns."""
+def aligned(rows: Sequence[Sequence[str]], *, right: bool = False) -> list[str]:
+    """Return rows in aligned columns, all but the first one at the `right` where they are numbers."""
     widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(map(padded, row, widths)).rstrip() for row in rows]
+    lines = []
+    for row in rows:
+        cells = enumerate(zip(row, widths, strict=True))
+        lines.append("  ".join(padded(*cell, right=right and at > 0) for at, cell in cells).rstrip())
+    return lines
 
 
 def piece_text(piece: Piece) -> str:

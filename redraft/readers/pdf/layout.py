@@ -32,27 +32,22 @@ class PdfLine:
 
     @property
     def text(self) -> str:
-        """Its words."""
         return " ".join(cell.text for cell in self.cells)
 
     @property
     def left(self) -> float:
-        """Where it begins."""
         return self.cells[0].left
 
     @property
     def right(self) -> float:
-        """Where it ends."""
         return self.cells[-1].right
 
     @property
     def bottom(self) -> float:
-        """Its lower edge."""
         return self.cells[0].bottom
 
     @property
     def top(self) -> float:
-        """Its upper edge."""
         return self.cells[0].top
 
     @property
@@ -301,7 +296,6 @@ class Paragraph:
 
     @property
     def text(self) -> str:
-        """All of it."""
         return "".join(text for _, text in self.parts)
 
 

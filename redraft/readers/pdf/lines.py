@@ -37,7 +37,6 @@ class Letter(NamedTuple):
 
     @property
     def middle(self) -> float:
-        """Where its middle is."""
         return (self.left + self.right) / 2
 
 
@@ -207,13 +206,8 @@ class LinePiece:
         return (self.top + self.bottom) / 2
 
 
-@dataclass(slots=True)
-class _Word:
-    text: str
-    left: float
-    right: float
-    bottom: float
-    top: float
+def _piece(text: str, left: float, right: float, bottom: float, top: float) -> LinePiece:
+    return LinePiece(text.translate(_AS_HYPHEN), left, right, bottom, top, right - left)
 
 
 class PageText:
@@ -247,7 +241,7 @@ class PageText:
             if last is not None and (joint := _joint(last, one, spaced=spaced, new_line=new_line)) is not None:
                 _append(last, one, joint)
                 continue
-            last = LinePiece(one.text, one.left, one.right, one.bottom, one.top, one.right - one.left)
+            last = one
             found.append(last)
         return found
 
@@ -256,13 +250,13 @@ class PageText:
         for row in rows([*self._stretches()]):
             piece: LinePiece | None = None
             for one in joined(row):
-                said = _Word(word(one.letters).translate(_AS_HYPHEN), -one.right, -one.left, one.bottom, one.top)
+                said = _piece(word(one.letters), -one.right, -one.left, one.bottom, one.top)
                 if piece is not None and said.left - piece.right < _GAP * one.height:
                     _append(piece, said, " ")
                 else:
                     if piece is not None:
                         yield piece
-                    piece = LinePiece(said.text, said.left, said.right, said.bottom, said.top, said.right - said.left)
+                    piece = said
             if piece is not None:
                 yield piece
 
@@ -289,11 +283,11 @@ class PageText:
         codes = (pdfium.FPDFText_GetUnicode(self._raw, at) for at in range(self.count))
         return "".join(chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd" for code in codes)
 
-    def _word(self, match: re.Match[str]) -> _Word:
+    def _word(self, match: re.Match[str]) -> LinePiece:
         text = match[0]
         left, right, bottom, top = self._box_of(match.start())
         if match.end() - match.start() == 1:
-            return _Word(text.translate(_AS_HYPHEN), left, right, bottom, top)
+            return _piece(text, left, right, bottom, top)
         of_last = self._box_of(match.end() - 1)
         if (
             of_last[3] - of_last[2] < _SMALL * (top - bottom)
@@ -301,7 +295,7 @@ class PageText:
             and (note := _NUMBER_OF_NOTE.search(text))
         ):
             text = f"{text[: note.start()]}{RAISED}{note[0]}{LOWERED}"
-        return _Word(text.translate(_AS_HYPHEN), min(left, of_last[0]), max(right, of_last[1]), bottom, top)
+        return _piece(text, min(left, of_last[0]), max(right, of_last[1]), bottom, top)
 
     def _box_of(self, at: int) -> tuple[float, float, float, float]:
         pdfium.FPDFText_GetLooseCharBox(self._raw, at, self._reference)
@@ -329,7 +323,7 @@ class PageText:
 _AS_HYPHEN = {ord(sign): SOFT_HYPHEN for sign in _HYPHENS}
 
 
-def _joint(last: LinePiece, word: _Word, *, spaced: bool, new_line: bool) -> str | None:
+def _joint(last: LinePiece, word: LinePiece, *, spaced: bool, new_line: bool) -> str | None:
     """What goes between a piece and the word after it; None where that begins another piece."""
     height = max(last.top - last.bottom, 0.1)
     overlap = min(last.top, word.top) - max(last.bottom, word.bottom)
@@ -343,7 +337,7 @@ def _joint(last: LinePiece, word: _Word, *, spaced: bool, new_line: bool) -> str
     return " " if spaced else ""
 
 
-def _append(piece: LinePiece, word: _Word, joint: str) -> None:
+def _append(piece: LinePiece, word: LinePiece, joint: str) -> None:
     piece.text += joint + word.text
     piece.left = min(piece.left, word.left)
     piece.right = max(piece.right, word.right)

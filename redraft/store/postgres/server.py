@@ -108,7 +108,6 @@ class PostgresResult:
 
     @property
     def rowcount(self) -> int:
-        """How many rows it has changed."""
         if self._session.under_way is not None:
             # To ask for the answers alone would not do: psycopg then waits for those to what it has not sent, where
             # that is more than the socket takes at once. To read one sends all.
@@ -116,11 +115,9 @@ class PostgresResult:
         return self._cursor.rowcount
 
     def fetchone(self) -> PostgresRow | None:
-        """The next row; None where there is none."""
         return self._cursor.fetchone()
 
     def fetchall(self) -> list[PostgresRow]:
-        """All rows that are left."""
         return self._cursor.fetchall()
 
     def __iter__(self) -> Iterator[PostgresRow]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
-from redraft.cli import delivery, judging, options
+from redraft.cli import delivery, options
 from redraft.cli.commands.experiment import contestants as common
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 from redraft.plugins import require_agreement
+from redraft.settings import JudgeConfig
 
 _EPILOG = """\b
 Examples:
@@ -43,31 +42,18 @@ budget is used up. Repeat the command, with a higher limit, to go on.
     metavar="FILE",
     help="JSON file that says which of their sentences confuse, and how.",
 )
-@options.option(
-    "--judge",
-    section="judging",
-    multiple=True,
-    metavar="NAME",
+@options.of_field(
+    JudgeConfig,
+    "judges",
     help="Model that says so, in place of FILE or beside it: extractive, openai:NAME, PROVIDER:NAME, or the NAME of a"
     " [models.NAME] in redraft.toml. Beside FILE only where it is named in the command.  [default: extractive, without"
     " FILE]",
 )
-@judging.judge_base_url
-@options.option(
-    "--batch",
-    section="judging",
-    type=click.IntRange(1, 100),
-    metavar="N",
-    default=10,
-    help="Sentences that a judge has before it at once; 1 is the paper's way.",
+@options.judge_base_url
+@options.of_field(
+    JudgeConfig, "batch", default=10, help="Sentences that a judge has before it at once; 1 is the paper's way."
 )
-@options.option(
-    "--context-tokens",
-    section="model",
-    type=click.IntRange(min=64),
-    metavar="N",
-    help="Most tokens of a prompt with its reply.  [default: what the longest summary needs]",
-)
+@options.window("what the longest summary needs")
 @options.temperature
 @options.prompt_set
 @options.replies

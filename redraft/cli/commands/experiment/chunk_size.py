@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
-from redraft.cli import delivery, judging, options
+from redraft.cli import delivery, options
 from redraft.cli.commands.experiment import contestants as common
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
@@ -15,12 +13,14 @@ from redraft.errors import UsageError
 _LEAST_SIZE = 64
 
 
-_EPILOG = f"""\b
+_EPILOG = """\b
 Examples:
   redraft experiment chunk-size book.txt --judge openai:a --judge openai:b
   redraft experiment chunk-size *.txt --judge openai:a --sizes 1024,2048
 
-{common.GO_ON}"""
+The exit code is 3 when something is missing: items failed, or the budget is
+used up. Repeat the command, with a higher limit, to go on.
+"""
 
 
 @command(
@@ -28,9 +28,9 @@ Examples:
     epilog=_EPILOG,
     first=("sizes", "sample", "judge", "context-tokens", "dry-run", "max-calls", "max-cost", "output", "json", "quiet"),
 )
-@common.sources
-@judging.required_judges
-@judging.judge_base_url
+@options.sources
+@options.required_judges
+@options.judge_base_url
 @options.typed_option(
     "--sizes", section="summary", default="1024,2048,4096,8192", metavar="N,N...", help="Tokens of a chunk."
 )
@@ -38,13 +38,7 @@ Examples:
 @options.typed_option(
     "--seed", section="summary", type=int, default=0, metavar="N", help="Another number, other chunks."
 )
-@options.option(
-    "--context-tokens",
-    section="model",
-    type=click.IntRange(min=64),
-    metavar="N",
-    help="Most tokens of a prompt with its reply.  [default: what the largest size needs]",
-)
+@options.window("what the largest size needs")
 @options.temperature
 @options.prompt_set
 @options.replies

@@ -4,49 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import delivery
-from redraft.cli.options import F, dry_run, grouped, option, setup_options, typed_option
-from redraft.cli.presets import preset_option
-from redraft.cli.sections import Section
+from redraft.cli.options import F, of_field, option, typed_option
 from redraft.errors import UsageError
+from redraft.fields import Section
+from redraft.settings import DraftConfig, JudgeConfig
 
 if TYPE_CHECKING:
-    from redraft.domain import Document
-    from redraft.lab.experiments.experiment import Experiment, ExperimentOutcome
     from redraft.lab.experiments.plan import NamedModel
-    from redraft.settings import JudgeConfig
 
-GO_ON = """\
-The exit code is 3 when something is missing: items failed, or the budget is
-used up. Repeat the command, with a higher limit, to go on.
-"""
-"""The end of the help of an experiment."""
 _DIFFERENT = ("strategy", "chunk_tokens", "words")
 """What a grid's contestants differ in besides their models."""
-
-
-sources = click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
-run_options = grouped(preset_option, setup_options, dry_run, delivery.run_options)
-"""The options of a run of an experiment whose models write."""
-D = TypeVar("D")
-O = TypeVar("O", bound="ExperimentOutcome")  # noqa: E741
-
-
-def carry_out(
-    experiment: Experiment[D, O],
-    sources: Sequence[str],
-    given: Mapping[str, Any],
-    design: Callable[[Mapping[str, Any], Sequence[Document]], D],
-) -> int:
-    """Run an experiment of some design on the documents of its sources; returns the exit code."""
-    from redraft.lab.experiments.sources import documents_of
-
-    documents = documents_of(sources)
-    return delivery.carry_out(experiment, documents, design(given, documents), given)
 
 
 def models_that(does: str, *, required: bool = False) -> Callable[[F], F]:
@@ -73,11 +44,9 @@ def count(
     return typed_option(*names, section=section, type=kind, default=default, metavar="N", help=text, **more)
 
 
-judges = option(
-    "--judge",
-    section="judging",
-    multiple=True,
-    metavar="NAME",
+judges = of_field(
+    JudgeConfig,
+    "judges",
     help="Model that judges, each by itself; the first also asks the questions and finds the key facts.  [default: the"
     " first --model]",
 )
@@ -89,23 +58,11 @@ strategies = option(
     default=("hierarchical",),
     help="How summaries are drafted: hierarchical, incremental, direct; may be repeated.",
 )
-chunks = option(
-    "--chunk-tokens",
-    section="summary",
-    multiple=True,
-    type=click.IntRange(min=16),
-    metavar="N",
-    default=(2048,),
-    help="Most tokens of a chunk; may be repeated.",
+chunks = of_field(
+    DraftConfig, "chunk_tokens", multiple=True, default=(2048,), help="Most tokens of a chunk; may be repeated."
 )
-words = option(
-    "--words",
-    "-w",
-    section="summary",
-    multiple=True,
-    type=click.IntRange(min=10),
-    metavar="N",
-    help="Limit of a summary; may be repeated.  [default: one that fits]",
+words = of_field(
+    DraftConfig, "words", multiple=True, help="Limit of a summary; may be repeated.  [default: one that fits]"
 )
 summaries = typed_option(
     "--summaries",

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import judging, options
+from redraft.cli import delivery, options
 from redraft.cli.commands.experiment import contestants as common
+from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading, say
 from redraft.errors import UsageError
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from redraft.domain import Document
     from redraft.lab.experiments.context.records import ContextDesign
 
-_EPILOG = f"""\b
+_EPILOG = """\b
 Examples:
   redraft experiment context book.txt -m openai:a -m openai:b \\
       --judge openai:c --until 10000:128000:10000 --max-cost 20 -o results
@@ -25,7 +26,9 @@ Examples:
       --strategy incremental --no-facts
 
 The thesis gives models all that is read at once, which is --strategy direct.
-{common.GO_ON}"""
+The exit code is 3 when something is missing: items failed, or the budget is
+used up. Repeat the command, with a higher limit, to go on.
+"""
 
 
 @command(
@@ -33,7 +36,7 @@ The thesis gives models all that is read at once, which is --strategy direct.
     epilog=_EPILOG,
     first=("until", "strategy", "words", "reference", "model", "judge", "max-cost", "dry-run", "output", "quiet"),
 )
-@common.sources
+@options.sources
 @common.models_that("summarizes", required=True)
 @options.typed_option(
     "--until",
@@ -64,7 +67,7 @@ The thesis gives models all that is read at once, which is --strategy direct.
     metavar="NAME",
     help="Model that takes summaries apart into facts, and compares these.  [default: the first --model]",
 )
-@judging.judge_base_url
+@options.judge_base_url
 @options.typed_option(
     "--facts/--no-facts", section="judging", default=True, help="Whether facts are looked at, besides positions."
 )
@@ -78,7 +81,8 @@ The thesis gives models all that is read at once, which is --strategy direct.
 @options.embeddings
 @options.words
 @options.chunk_tokens
-@common.run_options
+@preset_option
+@delivery.writer_options
 def context(sources: tuple[str, ...], **given: Any) -> int:
     """Let models summarize SOURCEs as they read on: the first 10,000 tokens, the first 20,000, and so on.
 
@@ -88,7 +92,7 @@ def context(sources: tuple[str, ...], **given: Any) -> int:
     reading(*sources, quiet=given["quiet"])
     from redraft.lab.experiments.context.tables import EXPERIMENT
 
-    return common.carry_out(EXPERIMENT, sources, given, _design)
+    return delivery.compare_writers(EXPERIMENT, sources, _design, given)
 
 
 def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> ContextDesign:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from redraft.cli import judging, options
+from redraft.cli import delivery, options
 from redraft.cli.commands.experiment import contestants as common
+from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 from redraft.errors import UsageError
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from redraft.domain import Document
     from redraft.lab.experiments.grid.records import GridDesign
 
-_EPILOG = f"""\b
+_EPILOG = """\b
 Examples:
   redraft experiment grid books/*.txt -m openai:a -m openai:b \\
       --judge openai:c --metric coverage --metric booookscore -o results
@@ -27,7 +28,9 @@ Examples:
 
 Contestants are all combinations of models, strategies, sizes of chunks and
 limits, and whoever has summaries in --summaries. Each judge judges by itself.
-{common.GO_ON}"""
+The exit code is 3 when something is missing: items failed, or the budget is
+used up. Repeat the command, with a higher limit, to go on.
+"""
 
 
 @command(
@@ -35,7 +38,7 @@ limits, and whoever has summaries in --summaries. Each judge judges by itself.
     epilog=_EPILOG,
     first=("model", "strategy", "words", "summaries", "metric", "judge", "max-cost", "dry-run", "output", "quiet"),
 )
-@common.sources
+@options.sources
 @common.models_that("summarizes")
 @common.strategies
 @common.words
@@ -46,8 +49,8 @@ limits, and whoever has summaries in --summaries. Each judge judges by itself.
 @options.typed_option(
     "--refine", section="refining", is_flag=True, help="Let each model take part once more, with its drafts refined."
 )
-@judging.goal_options
-@judging.metric_option
+@options.goal_options
+@options.metric_option
 @options.typed_option(
     "--prefer",
     section="judging",
@@ -61,11 +64,12 @@ limits, and whoever has summaries in --summaries. Each judge judges by itself.
     help="Hold all others against this one alone.  [default: each against each]",
 )
 @common.judges
-@judging.judge_base_url
-@judging.questions
-@judging.keyfact_options
-@judging.verdict_options
-@common.run_options
+@options.judge_base_url
+@options.questions
+@options.keyfact_options
+@options.verdict_options
+@preset_option
+@delivery.writer_options
 def grid(sources: tuple[str, ...], **given: Any) -> int:
     """Let models, strategies, settings and ready-made summaries compete on SOURCEs, judged by any metrics.
 
@@ -75,7 +79,7 @@ def grid(sources: tuple[str, ...], **given: Any) -> int:
     require_agreement("redraft experiment grid")
     from redraft.lab.experiments.grid.tables import EXPERIMENT
 
-    return common.carry_out(EXPERIMENT, sources, given, _design)
+    return delivery.compare_writers(EXPERIMENT, sources, _design, given)
 
 
 def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> GridDesign:

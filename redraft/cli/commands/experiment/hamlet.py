@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import judging, options
+from redraft.cli import delivery, options
 from redraft.cli.commands.experiment import contestants as common
+from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 
 if TYPE_CHECKING:
-    from redraft.domain import Document
     from redraft.lab.experiments.hamlet.experiment import HamletDesign
 
 
 _seed = "Choose other queries: a random one of each stretch, in place of that in its middle."
 
-_EPILOG = f"""\b
+_EPILOG = """\b
 Examples:
   redraft experiment hamlet book.txt --model openai:a -m openai:b \\
       --judge openai:c --queries 10 --max-cost 5 -o results
@@ -28,7 +28,9 @@ Examples:
 
 The paper gives models the whole document at once, which is --strategy direct.
 Written to DIR: report.md, tables.json, items.json, and each table as CSV.
-{common.GO_ON}"""
+The exit code is 3 when something is missing: items failed, or the budget is
+used up. Repeat the command, with a higher limit, to go on.
+"""
 
 
 @command(
@@ -47,11 +49,11 @@ Written to DIR: report.md, tables.json, items.json, and each table as CSV.
         "quiet",
     ),
 )
-@common.sources
+@options.sources
 @common.models_that("summarizes", required=True)
-@judging.required_judges
-@judging.judge_base_url
-@judging.keyfact_options
+@options.required_judges
+@options.judge_base_url
+@options.keyfact_options
 @options.option(
     "--queries",
     section="summary",
@@ -63,7 +65,8 @@ Written to DIR: report.md, tables.json, items.json, and each table as CSV.
 @options.strategy
 @options.words
 @options.chunk_tokens
-@common.run_options
+@preset_option
+@delivery.writer_options
 def hamlet(sources: tuple[str, ...], **given: Any) -> int:
     """Let models answer the queries of SOURCEs' key-fact trees, and judge the answers by those trees.
 
@@ -73,10 +76,10 @@ def hamlet(sources: tuple[str, ...], **given: Any) -> int:
     reading(*sources, quiet=given["quiet"])
     from redraft.lab.experiments.hamlet.tables import EXPERIMENT
 
-    return common.carry_out(EXPERIMENT, sources, given, _design)
+    return delivery.compare_writers(EXPERIMENT, sources, lambda given, _: _design(given), given)
 
 
-def _design(given: Mapping[str, Any], _: Sequence[Document]) -> HamletDesign:
+def _design(given: Mapping[str, Any]) -> HamletDesign:
     from redraft.cli import given as asked
     from redraft.lab.experiments.hamlet.experiment import HamletDesign
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from redraft.cli import delivery, judging, options
+from redraft.cli import delivery, options
 from redraft.cli.commands.experiment import contestants as common
 from redraft.cli.presets import usual_preset
 from redraft.cli.sections import command
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from redraft.domain import Document
     from redraft.lab.experiments.longsumeval.experiment import LongSumEvalDesign
 
-_EPILOG = f"""\b
+_EPILOG = """\b
 Examples:
   redraft experiment longsumeval books/*.txt -m openai:a -o results
   redraft experiment longsumeval books/*.txt -m openai:a \\
@@ -29,7 +29,9 @@ Examples:
 
 Without more it is done as in the paper (--preset longsumeval): coverage first,
 as in its algorithm, and consistency first, as in its conclusion (--order).
-{common.GO_ON}"""
+The exit code is 3 when something is missing: items failed, or the budget is
+used up. Repeat the command, with a higher limit, to go on.
+"""
 
 
 @command(
@@ -37,10 +39,10 @@ as in its algorithm, and consistency first, as in its conclusion (--order).
     epilog=_EPILOG,
     first=("model", "summaries", "judge", "thresholds", "order", "rounds", "max-cost", "dry-run", "output", "quiet"),
 )
-@common.sources
+@options.sources
 @common.models_that("summarizes")
 @common.judges
-@judging.judge_base_url
+@options.judge_base_url
 @common.summaries
 @options.typed_option(
     "--thresholds",
@@ -59,7 +61,7 @@ as in its algorithm, and consistency first, as in its conclusion (--order).
     default=("paper", "consistency-first"),
     help="What is mended first, as --policy of `redraft refine` has it; may be repeated, to compare orders.",
 )
-@judging.rounds
+@options.rounds
 @options.typed_option(
     "--low",
     section="refining",
@@ -69,13 +71,11 @@ as in its algorithm, and consistency first, as in its conclusion (--order).
 @options.strategy
 @options.words
 @options.chunk_tokens
-@judging.questions
-@judging.keyfact_options
-@judging.verdict_options
+@options.questions
+@options.keyfact_options
+@options.verdict_options
 @usual_preset("longsumeval")
-@options.setup_options
-@options.dry_run
-@delivery.run_options
+@delivery.writer_options
 def longsumeval(sources: tuple[str, ...], **given: Any) -> int:
     """Refine summaries of SOURCEs by questions and answers, and tell what that gains (LongSumEval).
 
@@ -85,7 +85,7 @@ def longsumeval(sources: tuple[str, ...], **given: Any) -> int:
     reading(*sources, quiet=given["quiet"])
     from redraft.lab.experiments.longsumeval.tables import EXPERIMENT
 
-    return common.carry_out(EXPERIMENT, sources, given, _design)
+    return delivery.compare_writers(EXPERIMENT, sources, _design, given)
 
 
 def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> LongSumEvalDesign:

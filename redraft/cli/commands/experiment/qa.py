@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import judging, options
+from redraft.cli import delivery, options
 from redraft.cli.commands.experiment import contestants as common
+from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
+from redraft.settings import JudgeConfig
 
 if TYPE_CHECKING:
-    from redraft.domain import Document
     from redraft.lab.experiments.qa.records import QaDesign
 
 _EPILOG = """\b
@@ -35,16 +36,12 @@ command, with a higher limit, to go on.
     epilog=_EPILOG,
     first=("model", "judge", "until", "strategy", "per-third", "at-once", "max-cost", "dry-run", "output", "quiet"),
 )
-@common.sources
+@options.sources
 @common.models_that("answers", required=True)
-@options.option(
-    "--judge",
-    section="judging",
-    multiple=True,
-    metavar="NAME",
-    help="Model that asks the questions and judges the answers.  [default: the first --model]",
+@options.of_field(
+    JudgeConfig, "judges", help="Model that asks the questions and judges the answers.  [default: the first --model]"
 )
-@judging.judge_base_url
+@options.judge_base_url
 @options.typed_option(
     "--until",
     "steps",
@@ -71,23 +68,18 @@ command, with a higher limit, to go on.
     1,
     most=100,
 )
-@options.option(
-    "--similarity",
-    section="judging",
+@options.of_field(
+    JudgeConfig,
+    "similarity",
     type=click.Choice(["exact", "rouge1", "cosine"]),
     help="How answers are compared with their references; cosine needs --embeddings.  [default: rouge1]",
 )
-@options.option(
-    "--threshold",
-    section="judging",
-    type=click.FloatRange(0, 1, max_open=True),
-    metavar="X",
-    help="Answers no more alike than this differ.  [default: 0.6]",
-)
+@options.of_field(JudgeConfig, "threshold")
 @options.embeddings
 @options.words
 @options.chunk_tokens
-@common.run_options
+@preset_option
+@delivery.writer_options
 def qa(sources: tuple[str, ...], **given: Any) -> int:
     """Let models answer questions of four types about SOURCEs, of which they read more and more.
 
@@ -97,10 +89,10 @@ def qa(sources: tuple[str, ...], **given: Any) -> int:
     reading(*sources, quiet=given["quiet"])
     from redraft.lab.experiments.qa.tables import EXPERIMENT
 
-    return common.carry_out(EXPERIMENT, sources, given, _design)
+    return delivery.compare_writers(EXPERIMENT, sources, lambda given, _: _design(given), given)
 
 
-def _design(given: Mapping[str, Any], _: Sequence[Document]) -> QaDesign:
+def _design(given: Mapping[str, Any]) -> QaDesign:
     from redraft.lab.experiments.context.records import read_steps
     from redraft.lab.experiments.qa.records import QaDesign
 
