@@ -11,7 +11,7 @@ from redraft.cli.terminal import say
 from redraft.cli.views.render import count, echo_json, score, usage
 from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.report.outputs.formats import Template
-from redraft.runs.forecast import Spending
+from redraft.runs.dry_run import Spending
 from redraft.runs.forms import FilledForm, FilledSection
 from redraft.text.cleaning import one_line
 
@@ -43,7 +43,7 @@ def _standing(one: FilledSection) -> str:
 
 
 def show_spendings(template: Template, each: Sequence[Spending], as_json: bool) -> None:
-    """Print to stdout what filling the form would come to at most."""
+    """Print to stdout about what filling the form would come to."""
     costs = [one.cost(with_reasoning=True) for one in each]
     cost = None if None in costs else sum(one or 0.0 for one in costs)
     calls, tokens = sum(one.calls for one in each), sum(one.prompt_tokens for one in each)
@@ -59,9 +59,9 @@ def show_spendings(template: Template, each: Sequence[Spending], as_json: bool) 
     click.echo(f"{title}: {first.document_words:,} words, {count(first.chunks, 'chunk')}, read for each section")
     for section, one in sections:
         click.echo(
-            f"{one_line(section.title, _TITLE)}: at most {section.words} words, {count(one.calls, 'call')},"
+            f"{one_line(section.title, _TITLE)}: at most {section.words} words, about {count(one.calls, 'call')},"
             f" {one.prompt_tokens:,} tokens in, {one.completion_tokens:,} out"
         )
     price = "cost unknown (give the model's price with --prices)" if cost is None else f"${cost:.4f}"
-    click.echo(f"at most {count(calls, 'call')}, {tokens:,} tokens in, {written:,} out, {price}")
+    click.echo(f"about {count(calls, 'call')}, {tokens:,} tokens in, {written:,} out, {price}")
     click.echo("\nReplies that must be asked for again come on top.")

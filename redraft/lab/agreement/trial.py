@@ -27,8 +27,8 @@ from redraft.lab.agreement.people import Dataset, HumanItem
 from redraft.llm.prices import PriceTable
 from redraft.readers.documents import parse
 from redraft.report.tables import Table
+from redraft.runs.dry_run import dry_run
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
-from redraft.runs.forecast import forecast
 from redraft.runs.model_pool import hire, located, under_settings
 from redraft.runs.models import price_of, reasoning_reserve, resolve
 from redraft.runs.prepare import RunSpec, prepare
@@ -490,6 +490,6 @@ def _asked(dataset: Dataset, way: JudgeSetting, documents: Mapping[str, Document
     calls, prompt, reply = 0, 0, 0
     for item in dataset.items:
         prepared = prepare(documents[item.document], way.settings, given=item.text)
-        found = forecast(prepared, way.order(item))
+        found = dry_run(prepared, way.order(item))
         calls, prompt, reply = calls + found.calls, prompt + found.prompt_tokens, reply + found.completion_tokens
     return calls, Usage(prompt, reply)

@@ -6,13 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from redraft.domain import Usage
-from redraft.evaluators.forecast import Stage
 from redraft.lab.doctor.checkup import Patient, ProbeRun, check_aims, sittings
 from redraft.lab.doctor.probes import texts
 from redraft.lab.experiments.plan import PlanStep, table_of
 from redraft.llm.prices import PriceTable
 from redraft.report.tables import Table
-from redraft.runs.forecast import forecast
+from redraft.runs.dry_run import Stage, dry_run
 from redraft.runs.model_pool import hire, under_settings
 from redraft.runs.models import price_of
 from redraft.runs.prepare import prepare
@@ -84,7 +83,7 @@ def _forecast(patient: Patient, sitting: ProbeRun) -> tuple[DraftConfig, Sequenc
     settings, order, _ = with_windows(order.settled(patient.settings), order, known_window, patient.objects)
     prepared = prepare(sitting.document, settings, given=order.given)
     pool = under_settings(hire(prepared.settings, order.judging, Limits(), None, objects=patient.objects))
-    return pool["judge"], forecast(prepared, order).stages
+    return pool["judge"], dry_run(prepared, order).stages
 
 
 def _sums(stages: Iterable[Stage]) -> tuple[int, int, int]:

@@ -8,10 +8,10 @@ from math import ceil
 from typing import Any
 
 from redraft.domain import Document, Usage
-from redraft.evaluators.forecast import Stage
 from redraft.llm.addresses import OPENAI, base_url, home_of_the_key, provider_of, server_at
 from redraft.llm.prices import PriceTable
 from redraft.report.tables import Cell, Table
+from redraft.runs.dry_run import Stage
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.model_pool import hire
 from redraft.runs.models import price_of, reasoning_reserve, resolve

@@ -48,8 +48,8 @@ from redraft.lab.experiments.runner import JudgingPack, RunBatch, refuse_if_none
 from redraft.llm.prices import PriceTable
 from redraft.prompts.coherence import ASPECTS
 from redraft.report.tables import Table
+from redraft.runs.dry_run import dry_run
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.forecast import forecast
 from redraft.runs.prepare import RunSpec, check_judging, prepare
 from redraft.settings import STATISTICS, DraftConfig, Evaluate, Refine
 from redraft.store.store import Store
@@ -279,7 +279,7 @@ def plan_table(documents: Sequence[Document], design: GridDesign, prices: PriceT
 def _steps(document: Document, design: GridDesign) -> Iterator[PlanStep]:
     first = design.builder
     for part in design.needs:
-        stages = forecast(prepare(document, first), design.building(part)).stages
+        stages = dry_run(prepare(document, first), design.building(part)).stages
         yield step_of(document, f"building {part}", first, 1, told(stages))
     words: dict[str, int] = {}
     for one in design.contestants:
@@ -307,7 +307,7 @@ def _refining(document: Document, one: GridSystem, design: GridDesign, words: in
         stages, likely = (
             told(
                 stage
-                for stage in forecast(prepared, order).stages
+                for stage in dry_run(prepared, order).stages
                 if (stage.by == "writer") is (by == "writer") and stage.name not in BUILT
             )
             for order in (most, usual)
@@ -325,7 +325,7 @@ def _verdicts(document: Document, design: GridDesign, words: dict[str, int]) -> 
             for text in texts:
                 order = design.verdict(seat, text, Yardsticks(), design.metrics)
                 assert isinstance(order.purpose, Evaluate)
-                found = forecast(prepare(document, settings, given=text), order).stages
+                found = dry_run(prepare(document, settings, given=text), order).stages
                 stages += told(it for it in found if it.name not in BUILT)
             yield step_of(document, f"{JUDGING} {one.name} by {seat.name}", settings, len(texts), stages)
         if design.prefers:
@@ -342,7 +342,7 @@ def _preferences(
         if all(texts):
             # Two texts that are not written yet are as long as one another, and yet not the same.
             order = design.comparing(seat, texts[0], f"{texts[1]} -")
-            stages += told(forecast(prepare(document, settings, given=texts[0]), order).stages)
+            stages += told(dry_run(prepare(document, settings, given=texts[0]), order).stages)
     return step_of(document, f"preferences by {seat.name}", settings, len(design.pairs), stages)
 
 

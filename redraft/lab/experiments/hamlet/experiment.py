@@ -34,8 +34,8 @@ from redraft.lab.experiments.runner import MadeRun, RunBatch, json_of, refuse_if
 from redraft.llm.prices import PriceTable
 from redraft.report.history.certificates import Certificate, certificate
 from redraft.report.tables import Table
+from redraft.runs.dry_run import dry_run
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.forecast import forecast
 from redraft.runs.model_pool import hire, located, under_settings
 from redraft.runs.models import resolve, tokenizer_of
 from redraft.runs.prepare import RunSpec, prepare
@@ -416,7 +416,7 @@ def plan_table(documents: Sequence[Document], design: HamletDesign, prices: Pric
 
 def _steps(document: Document, design: HamletDesign) -> Iterator[PlanStep]:
     order = design.building()
-    grown = forecast(prepare(document, design.judging()), order)
+    grown = dry_run(prepare(document, design.judging()), order)
     trees = next(stage.calls for stage in grown.stages if stage.name == _TREES)
     pool = under_settings(hire(resolve(design.judging()), order.judging, Limits(), None))
     judge = pool["judge"]
@@ -436,6 +436,6 @@ def _steps(document: Document, design: HamletDesign) -> Iterator[PlanStep]:
             times,
             times * [(it.calls, it.prompt_tokens, it.completion_tokens)],
         )
-        stages = forecast(prepared, RunSpec(verdict)).stages
+        stages = dry_run(prepared, RunSpec(verdict)).stages
         verdicts = told(stage for stage in stages if stage.name in _VERDICTS)
         yield step_of(document, f"{JUDGING} {one.name}", judge, times, times * verdicts)

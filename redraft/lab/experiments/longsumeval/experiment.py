@@ -31,8 +31,8 @@ from redraft.lab.experiments.sources import Ready
 from redraft.llm.prices import PriceTable
 from redraft.report.history.results import Result
 from redraft.report.tables import Table
+from redraft.runs.dry_run import dry_run
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.forecast import forecast
 from redraft.runs.model_pool import located
 from redraft.runs.prepare import RunSpec, prepare
 from redraft.settings import (
@@ -358,7 +358,7 @@ def plan_table(documents: Sequence[Document], design: LongSumEvalDesign, prices:
 
 def _steps(document: Document, design: LongSumEvalDesign) -> Iterator[PlanStep]:
     for part in design.needs:
-        found = forecast(prepare(document, design.seated()), design.building(part))
+        found = dry_run(prepare(document, design.seated()), design.building(part))
         yield step_of(document, f"building {part}", design.seated(), 1, told(found.stages))
     for writer in design.writers:
         texts = [text for of_one in design.ready.systems.values() for text in of_one.get(document.id, ())]
@@ -388,7 +388,7 @@ def _refining(
             fewer = asked.model_copy(update={"rounds": min(USUAL_ROUNDS, asked.rounds)})
             likely = replace(order, purpose=order.purpose.model_copy(update={"refinement": fewer}))
             for some, one in ((most, order), (usual, likely)):
-                stages = [it for it in forecast(prepared, one).stages if it.name not in BUILT]
+                stages = [it for it in dry_run(prepared, one).stages if it.name not in BUILT]
                 some += told([it for it in stages if (it.by == "writer") is (role == "writer")])
         name = f"{writer.name} to {way.thresholds}, {way.policy}: {role}"
         yield step_of(document, name, model, len(texts), most, usual)
