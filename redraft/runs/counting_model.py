@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle, pairwise
@@ -25,6 +26,7 @@ from redraft.text.words import WORD, count_words, is_unspaced
 
 _LONG = 2_000
 """From so many characters on, a text is counted apart from its prompt, once for all prompts that show it."""
+_FIRST_WORD = re.compile(r"(?:^|(?<=[.。] ))\w+")
 _WORDS_A_SENTENCE, _KEPT_OF = 18, 6
 _QUOTED = 90
 """About how many characters a quotation has."""
@@ -104,6 +106,9 @@ class CountingModel:
             return factual.Query(query=self.query)
         if handler := HANDLERS.get(prompt.name):
             reply = handler(given)
+            if isinstance(reply, str) and prompt != revising.REVISE and request.sampling.sample:
+                # Another draw has other sentences.
+                return _FIRST_WORD.sub(rf"\g<0>{request.sampling.sample}", reply)
             return _objecting(reply, METRIC.get()) if self.objects(METRIC.get()) else reply
         if not issubclass(prompt.returns, BaseModel):
             return prose(list(_texts(given)), getattr(given, "words", 100))
@@ -348,9 +353,10 @@ def _rank(given: judging.RankGiven) -> judging.Ranking:
     return judging.Ranking(order=[one.id for one in given.candidates])
 
 
-def _tree(given: factual.GrowGiven) -> factual.FactTree:
+def _tree(given: factual.GrowGiven, skipped: int = 0) -> factual.FactTree:
+    """A tree of facts that begins so many characters after the excerpt does."""
     roots = max(2, min(_MOST_ROOTS, 1 + round(len(given.excerpt) / _CHARACTERS_A_ROOT)))
-    facts = iter([_sentence(_beginning(one, 14)) for one in _quotes([given.excerpt], 7 * roots)])
+    facts = iter([_sentence(_beginning(one, 14)) for one in _quotes([given.excerpt[skipped:]], 7 * roots)])
     return factual.FactTree(
         roots=[
             factual.Root(
@@ -523,7 +529,7 @@ HANDLERS: Mapping[str, Callable[[Any], Any]] = dict(
         _handled(judging.ANSWER_QUESTIONS, _answer_questions),
         _handled(judging.JUDGE_ANSWERS, _judge_answers),
         _handled(factual.KEYFACTS_ANALYTICAL, _tree),
-        _handled(factual.KEYFACTS_NARRATIVE, _tree),
+        _handled(factual.KEYFACTS_NARRATIVE, lambda given: _tree(given, min(_QUOTED, len(given.excerpt) // 4))),
         _handled(factual.FACTS_FAITHFUL, _supports),
         _handled(factual.FACTS_OBJECTIVE, _opinions),
         _handled(factual.FACTS_SIGNIFICANT, _opinions),
