@@ -425,7 +425,8 @@ def _steps(document: Document, design: HamletDesign) -> Iterator[PlanStep]:
         name = KEYFACTS if by == "judge" else f"{KEYFACTS}: validation"
         yield step_of(document, name, settings, 1, found)
     queries = min(design.queries or trees, trees)
-    verdict = Evaluate(judging=JudgeConfig(metrics=_VERDICTS, perspective=design.perspective, evidence="whole"))
+    how = JudgeConfig(metrics=_VERDICTS, perspective=design.perspective, evidence="whole", keyfacts="any")
+    verdict = Evaluate(judging=how)
     for one in design.models:
         prepared = prepare(document, design.drafting(one.name, QUERY))
         it, times = prepared.plan, queries
