@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from math import log
 from typing import Any
 
 from redraft.batches.sources import documents_in, put_in
@@ -17,7 +16,7 @@ from redraft.llm.prices import PriceTable
 from redraft.readers.documents import load
 from redraft.readers.parts import Choice
 from redraft.report.tables import Cell, Table
-from redraft.runs.dry_run import Spending, dry_run, planned
+from redraft.runs.dry_run import SampledDryRuns, Spending, planned
 from redraft.runs.prepare import Prepared, RunSpec
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig, with_draft
 from redraft.store.batches import Batch, NewItem
@@ -26,7 +25,6 @@ from redraft.store.store import Store
 BATCH = "batch"
 """What the runs of a batch are on record as made for."""
 _NAME_LENGTH = 8
-_ALIKE = 1.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,23 +141,20 @@ def plan_table(sources: Sequence[str], asked: BatchRequest, prices: PriceTable) 
     """
     sums: Counter[str] = Counter()
     dollars: float | None = 0.0
-    alike: dict[tuple[str, int, int], Spending] = {}
+    sampled = SampledDryRuns(prices)
     troubles: Counter[str] = Counter()
     for _, source in documents_in(sources):
         try:
             document = load(source, wanted=asked.reading) if isinstance(source, str) else source
-            prepared, order, notes = planned(document, asked.settings, asked.order)
-            size = _size(prepared)
-            if size not in alike:
-                alike[size] = dry_run(prepared, order, prices, notes)
+            prepared, order, _ = planned(document, asked.settings, asked.order)
+            like, share = sampled.of(prepared, order)
         except UsageError:
             raise
         except RedraftError as error:
             troubles[error.message] += 1
             continue
-        share = prepared.plan.document_tokens / alike[size].prepared.plan.document_tokens
-        sums.update(_numbers(prepared, alike[size], share))
-        cost = alike[size].cost(with_reasoning=True)
+        sums.update(_numbers(prepared, like, share))
+        cost = like.cost(with_reasoning=True)
         dollars = None if dollars is None or cost is None else dollars + share * cost
     rows: list[tuple[Cell, ...]] = [*sums.items(), ("USD", dollars)]
     rows += [(f"cannot be read: {message}", n) for message, n in troubles.most_common()]
@@ -171,12 +166,6 @@ def plan_table(sources: Sequence[str], asked: BatchRequest, prices: PriceTable) 
         ("what", "all documents"),
         tuple(rows),
     )
-
-
-def _size(prepared: Prepared) -> tuple[str, int, int]:
-    """The same for documents that are drafted alike and differ in length by a fifth or less."""
-    plan = prepared.plan
-    return plan.strategy, len(prepared.chapters), int(log(plan.document_tokens, _ALIKE))
 
 
 def _numbers(prepared: Prepared, like: Spending, share: float) -> dict[str, int]:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from itertools import islice
+from math import log
 from typing import Any
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -434,6 +435,28 @@ def dry_run(
     """The same of what is prepared."""
     refuse_self_check(prepared.settings, order.judging, order.refinement)
     return asyncio.run(_counted(prepared, order, prices or builtin_prices(), notes))
+
+
+class SampledDryRuns:
+    """Dry runs of many documents: one for all that are of about one size and drafted alike."""
+
+    def __init__(self, prices: PriceTable | None = None) -> None:
+        self._prices = prices
+        self._known: dict[tuple[object, ...], Spending] = {}
+
+    def of(self, prepared: Prepared, order: RunSpec) -> tuple[Spending, float]:
+        """What a document of about that size comes to, and how many times as many tokens this one has."""
+        plan = prepared.plan
+        sizes = (plan.document_tokens, count_words(order.given or "") + 1)
+        key = (plan.strategy, len(prepared.chapters), *(int(log(size, _ALIKE)) for size in sizes))
+        if key not in self._known:
+            self._known[key] = dry_run(prepared, order, self._prices)
+        like = self._known[key]
+        return like, plan.document_tokens / like.prepared.plan.document_tokens
+
+
+_ALIKE = 1.2
+"""How much longer one document may be than another of about its size."""
 
 
 async def _counted(prepared: Prepared, order: RunSpec, prices: PriceTable, notes: Sequence[str]) -> Spending:
