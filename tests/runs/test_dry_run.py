@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import pytest
 
-from redraft import Session, Store
+from redraft import Case, Evaluation, Evaluator, Fence, GivenModel, Prompt, ReplyModel, Session, Store
 from redraft.domain import Document
 from redraft.llm import structured_output
 from redraft.llm.base import Request
@@ -17,8 +19,8 @@ from redraft.llm.testing import FunctionModel, Line
 from redraft.prompts.book import PromptBook
 from redraft.prompts.revising import REVISE
 from redraft.readers.documents import parse
-from redraft.runs.dry_run import Spending, spending_of
-from redraft.runs.prepare import RunSpec
+from redraft.runs.dry_run import SampledDryRuns, Spending, dry_run, spending_of
+from redraft.runs.prepare import RunSpec, prepare
 from redraft.settings import (
     BuildKeyfacts,
     BuildQuestions,
@@ -51,6 +53,12 @@ BOOK, TOKENIZER = PromptBook(), EstimatingTokenizer()
 SUMMARY = told(*range(1, 61))
 # More are wrong than two revisions mend, as there are several findings on each.
 POOR = told(*range(1, 41), wrong={n: f"Bob{n}" for n in range(1, 41, 5)})
+
+
+class SummaryGiven(GivenModel):
+    """A summary to be marked."""
+
+    summary: Annotated[str, Fence("summary")]
 
 
 class Obedient(Keepers):
@@ -355,3 +363,52 @@ def test_refining_takes_about_what_was_said_where_every_round_is_gone_through(na
     sent = sent_of(island(100), purpose, given, settings)
     assert sent.calls.count("revise") == 2
     check(said, sent)
+
+
+def test_a_tenth_is_less_than_what_another_document_makes_of_a_difference() -> None:
+    settings = {**WIDE, **DRAFTS["hierarchical"]}
+    with pytest.raises(AssertionError):
+        check(said_of(chapters(2), None, None, settings), sent_of(chapters(4), None, None, settings), least=0)
+
+
+def test_documents_of_about_one_size_are_counted_by_one_dry_run() -> None:
+    sampled, settings = SampledDryRuns(), DraftConfig(model="openai:m", **WIDE)
+    some = [prepare(chapters(4, keepers), settings) for keepers in (40, 41, 80)]
+    (one, share), (other, more), (third, _) = (sampled.of(prepared, RunSpec()) for prepared in some)
+    assert one is other
+    assert one is not third
+    assert (share, round(more, 1)) == (1, 1.0)
+    assert more > 1
+
+
+def test_a_prompt_that_is_not_known_is_counted_and_answered_by_its_schema() -> None:
+    class Mark(ReplyModel):
+        likes: int
+        why: str
+        kinds: list[str]
+        tone: Literal["warm", "cold"] | None = None
+
+    prompt = Prompt("marked", SummaryGiven, Mark, "how it is liked", template="{{ summary }}\n\nDo you like it?")
+
+    class Marked(Evaluator):
+        name = "marked"
+        prompts = (prompt,)
+
+        async def evaluate(self, case: Case) -> Evaluation:
+            said = await case.panel[0].ask(prompt, SummaryGiven(summary=case.text), 50, "marked")
+            return self.scored(said.value.likes / 10)
+
+    purpose = Evaluate(judging=JudgeConfig(metrics=("marked",)))
+    prepared = prepare(island(20), DraftConfig(model="openai:m", strategy="given"), given=SUMMARY)
+    said = dry_run(prepared, RunSpec(purpose, given=SUMMARY, own=(Marked(),)))
+    assert [(stage.name, stage.calls, stage.by) for stage in said.stages] == [("marked", 1, "judge")]
+    assert said.prompt_tokens > TOKENIZER.count(SUMMARY)
+
+
+def test_nothing_is_written_and_no_address_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("REDRAFT_DB", str(tmp_path / "own.db"))
+    monkeypatch.setattr(socket.socket, "connect", lambda *_: pytest.fail("somebody is asked"))
+    said = said_of(island(20), with_draft(JudgeConfig(metrics=METRICS)), None, {**WIDE, "words": 60})
+    assert said.calls > 10
+    assert list(tmp_path.iterdir()) == []

@@ -96,7 +96,7 @@ USUAL_REPLY = 0.6
 USUAL_ROUNDS = 1
 """How many revisions a draft goes through as a rule."""
 BUILT = ("asking about the document", "finding key facts", "validating key facts", "asking what the trees answer")
-"""The stages of a forecast that build what a document's summaries are judged by, which is done once."""
+"""The stages of a dry run that build what a document's summaries are judged by, which is done once."""
 _WORDS_A_SENTENCE = 15
 
 Told = tuple[int, int, int]
@@ -174,7 +174,7 @@ def _total(costs: Sequence[float | None]) -> float | None:
 
 
 def told(stages: Iterable[Stage]) -> list[Told]:
-    """What stages of a forecast come to."""
+    """What stages of a dry run come to."""
     return [(one.calls, one.prompt_tokens, one.completion_tokens) for one in stages]
 
 
