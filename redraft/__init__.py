@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     )
     from redraft.errors import BudgetError, ModelError, RedraftError, RunError, UsageError
     from redraft.evaluators.base import Case, Evaluator
-    from redraft.evaluators.forecast import Ahead, Stage
     from redraft.events import (
         BatchProgress,
         CallAnswered,
@@ -85,6 +84,7 @@ if TYPE_CHECKING:
     from redraft.report.history.trace import RunTrace, Turn, read_trace
     from redraft.rulings import Lookup
     from redraft.runs.driver import Reviewer
+    from redraft.runs.dry_run import Stage
     from redraft.runs.session import Session
     from redraft.runs.tools import tools
     from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings, Price, RefineConfig
@@ -92,7 +92,6 @@ if TYPE_CHECKING:
     from redraft.store.store import Store
 
 _HOMES = {
-    "Ahead": "redraft.evaluators.forecast",
     "BatchItem": "redraft.batches.sources",
     "BatchProgress": "redraft.events",
     "BatchResult": "redraft.batches.results",
@@ -165,7 +164,7 @@ _HOMES = {
     "ScriptedModel": "redraft.llm.testing",
     "DraftConfig": "redraft.settings",
     "Span": "redraft.domain",
-    "Stage": "redraft.evaluators.forecast",
+    "Stage": "redraft.runs.dry_run",
     "StageStarted": "redraft.events",
     "Store": "redraft.store.store",
     "Totals": "redraft.domain",
@@ -200,7 +199,6 @@ _HOMES = {
 
 __all__ = [
     "PROMPTS",
-    "Ahead",
     "BatchItem",
     "BatchProgress",
     "BatchResult",

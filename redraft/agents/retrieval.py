@@ -7,13 +7,12 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from math import ceil
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 from redraft.agents.accounts import Account, Attempt, Entries, account, together
 from redraft.agents.evidence import CitedPlace, EvidenceQuery, EvidenceReader, Scope, has_room
 from redraft.domain import Span
-from redraft.settings import EvidenceName
-from redraft.text.retrieval import OVERLAP, WINDOW
+from redraft.text.retrieval import WINDOW
 from redraft.text.words import words_key
 
 NEAR = 4
@@ -185,71 +184,6 @@ def _equal(numbers: Sequence[int], size: int) -> list[tuple[int, ...]]:
     count = ceil(len(numbers) / size) if numbers else 0
     bounds = [at * len(numbers) // count for at in range(count + 1)] if count else []
     return [tuple(numbers[one:other]) for one, other in pairwise(bounds)]
-
-
-class Reads(NamedTuple):
-    """The calls, the tokens of the document in them, and how often each item is asked about, at most."""
-
-    calls: int
-    tokens: int
-    times: int
-
-    def and_then(self, other: Reads) -> Reads:
-        """These, and others after them."""
-        return Reads(self.calls + other.calls, self.tokens + other.tokens, self.times + other.times)
-
-
-@dataclass(frozen=True, slots=True)
-class Most:
-    """How much is read at most, before anything is known but how much there is to read, and how many items there are.
-
-    An item counts as `each` tokens, with its share of the reply.
-    """
-
-    window: int
-    document: int
-    items: int
-    each: int
-    near: int
-    far: int
-
-    @property
-    def _room(self) -> int:
-        return max(WINDOW, self.window - _FRAME_TOKENS - _AROUND)
-
-    def looks(self, reading: EvidenceName) -> Reads:
-        """When every item takes all that there is to read."""
-        if reading == "retrieved":
-            return self._found(NEAR, self.near).and_then(self._found(FAR, self.far))
-        return self.whole() or self._found(NEAR, self.near).and_then(self.parts())
-
-    def whole(self) -> Reads | None:
-        """When all is read at once; None where it does not fit."""
-        size = min(self.far, max(0, self._room - self.document) // self.each)
-        if not size or not has_room(self.window, self.document):
-            return None
-        calls = ceil(self.items / size)
-        return Reads(calls, calls * self.document, 1)
-
-    def parts(self) -> Reads:
-        """When it is read part by part, each once for each batch, and places of two parts once more."""
-        size = max(1, min(self.far, self.items, int(_SHARE_OF_ITEMS * self._room) // self.each))
-        batches, part = ceil(self.items / size), self._room - size * self.each
-        # Parts end between sentences, and so are not quite full.
-        parts = ceil(self.document / max(1, part - 2 * OVERLAP, part // 2))
-        read = self.document + parts * OVERLAP
-        return Reads(parts * batches + 1, batches * read + min(self._room, self.document), parts + 1)
-
-    def closer(self) -> Reads:
-        """When windows are read for items whose answers are doubted."""
-        return self._found(closer_windows(self.document, self.items), self.far)
-
-    def _found(self, windows: int, at_once: int) -> Reads:
-        read = self.items * windows * WINDOW
-        size = max(1, min(at_once, self._room // self.each))
-        # Whoever has no room for one item more has read as much as there is room for, or asked as much.
-        calls = min(self.items, ceil(self.items / size) + ceil(2 * (read + self.items * self.each) / self._room))
-        return Reads(calls, min(read, calls * min(self._room, self.document)), 1)
 
 
 Verdict = TypeVar("Verdict", bound=CitedPlace)

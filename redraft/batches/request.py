@@ -1,4 +1,4 @@
-"""What all items of a batch are made under, as it is stored; opening a batch, and what it costs at most."""
+"""What all items of a batch are made under, as it is stored; opening a batch, and about what it costs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from redraft.llm.prices import PriceTable
 from redraft.readers.documents import load
 from redraft.readers.parts import Choice
 from redraft.report.tables import Cell, Table
-from redraft.runs.forecast import Spending, spending_of
-from redraft.runs.prepare import RunSpec
+from redraft.runs.dry_run import SampledDryRuns, Spending, planned
+from redraft.runs.prepare import Prepared, RunSpec
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig, with_draft
 from redraft.store.batches import Batch, NewItem
 from redraft.store.store import Store
@@ -135,42 +135,47 @@ def _called(source: str | NewItem) -> str:
 
 
 def plan_table(sources: Sequence[str], asked: BatchRequest, prices: PriceTable) -> Table:
-    """All documents added up: each is read, one after the other, and forgotten again."""
+    """All documents added up: each is read and planned, one after the other, and forgotten again.
+
+    Of the documents of about one size, one is taken for a dry run; the others count as much for each of their tokens.
+    """
     sums: Counter[str] = Counter()
     dollars: float | None = 0.0
+    sampled = SampledDryRuns(prices)
     troubles: Counter[str] = Counter()
     for _, source in documents_in(sources):
         try:
             document = load(source, wanted=asked.reading) if isinstance(source, str) else source
-            one = spending_of(document, asked.settings, asked.order, prices)
+            prepared, order, _ = planned(document, asked.settings, asked.order)
+            like, share = sampled.of(prepared, order)
         except UsageError:
             raise
         except RedraftError as error:
             troubles[error.message] += 1
             continue
-        sums.update(_numbers(one))
-        cost = one.cost(with_reasoning=True)
-        dollars = None if dollars is None or cost is None else dollars + cost
+        sums.update(_numbers(prepared, like, share))
+        cost = like.cost(with_reasoning=True)
+        dollars = None if dollars is None or cost is None else dollars + share * cost
     rows: list[tuple[Cell, ...]] = [*sums.items(), ("USD", dollars)]
     rows += [(f"cannot be read: {message}", n) for message, n in troubles.most_common()]
     return Table(
         "plan",
         "What it comes to",
-        "At most, where the same was never asked before.",
+        "About so much, where the same was never asked before.",
         "Nothing was asked and nothing stored. Replies that must be asked for again come on top.",
         ("what", "all documents"),
         tuple(rows),
     )
 
 
-def _numbers(one: Spending) -> dict[str, int]:
-    plan = one.prepared.plan
+def _numbers(prepared: Prepared, like: Spending, share: float) -> dict[str, int]:
+    """The figures of a document that takes a share of what another one of about its size does."""
     return {
         "documents": 1,
-        "words": plan.document_words,
-        "chunks": plan.chunks,
-        "calls": one.calls,
-        "prompt tokens": one.prompt_tokens,
-        "reply tokens": one.completion_tokens,
-        "tokens to think": one.reasoning,
+        "words": prepared.plan.document_words,
+        "chunks": prepared.plan.chunks,
+        "calls": round(share * like.calls),
+        "prompt tokens": round(share * like.prompt_tokens),
+        "reply tokens": round(share * like.completion_tokens),
+        "tokens to think": round(share * like.reasoning),
     }

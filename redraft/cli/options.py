@@ -174,7 +174,7 @@ dry_run = typed_option(
     "--dry-run",
     section="limits",
     is_flag=True,
-    help="Show the plan: calls, tokens, money, at most, or about. Nothing is asked and nothing stored.",
+    help="Show the plan: about how many calls and tokens, and how much money. Nothing is asked and nothing stored.",
 )
 prices = option(
     "--prices",

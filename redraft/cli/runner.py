@@ -26,9 +26,9 @@ from redraft.errors import RedraftError, UsageError
 from redraft.events import Event, RunStarted
 from redraft.llm.langsmith import tracing
 from redraft.llm.prices import PriceTable
-from redraft.runs.forecast import with_places
 from redraft.runs.model_pool import ModelLike
 from redraft.runs.prepare import RunSpec
+from redraft.runs.request import with_places
 from redraft.runs.session import Session
 from redraft.settings import DraftConfig, Limits
 from redraft.store.store import Store

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -12,7 +13,6 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.domain import Document, Evaluation, Finding, KeyFacts, Pack, Perspective, Span, Tree
 from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, agreement, mean, spread
-from redraft.evaluators.forecast import Ahead, Stage
 from redraft.evaluators.metric_info import MetricAim
 from redraft.evaluators.reference.keyfacts import trees_for
 from redraft.evaluators.reference.questions import cited_for
@@ -26,6 +26,8 @@ from redraft.text.sentences import worded
 from redraft.text.tokens import Tokenizer
 from redraft.text.vectors import Encoder
 
+METRIC: ContextVar[str] = ContextVar("metric", default="")
+"""The metric that is judging."""
 PackPart = Literal["questions", "keyfacts"]
 """What a document's pack has: questions, and trees of key facts."""
 
@@ -108,10 +110,6 @@ class Evaluator(ABC):
         An exception makes a failed metric of it, with the exception as the reason, and the run goes on. What ends a run
         is a budget that is used up, a database that cannot be written, and a provider that is not to be had.
         """
-
-    def forecast(self, ahead: Ahead) -> Iterable[Stage]:  # noqa: ARG002  (nobody is asked)
-        """What it will ask at most, over all drafts that are judged; nothing where nobody is asked."""
-        return ()
 
     def configured(self, judging: JudgeConfig, encoder: Encoder | None) -> Evaluator:  # noqa: ARG002  (as it is)
         """The same metric as a run's settings want it."""

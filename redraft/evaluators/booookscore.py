@@ -5,21 +5,19 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil
 
 from typing_extensions import override
 
 from redraft.agents.accounts import together
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.judge import Judge, batch_size
-from redraft.agents.proofreader import CONFUSION, Confused, Proofreader, least_window
+from redraft.agents.judge import Judge
+from redraft.agents.proofreader import Confused, Proofreader, least_window
 from redraft.domain import Evaluation, Evidence, Finding, Span, Task
 from redraft.errors import UsageError
 from redraft.evaluators.base import Case, Evaluator, concluded
 from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, aggregate, objected
-from redraft.evaluators.forecast import A_NUMBER, Ahead, Stage
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION, ErrorType
 from redraft.prompts.judging import Statement
@@ -89,17 +87,6 @@ class Booookscore(Evaluator):
                 f"the prompt of booookscore does not fit into a window of {window:,} tokens",
                 hint=f"use --context-tokens {least} or more, or --prompts simple, which has a short one",
             )
-
-    def forecast(self, ahead: Ahead) -> Iterator[Stage]:
-        """Every draft is another text, beside which each of its sentences is judged."""
-        if not ahead.sentences:
-            return
-        calls = ceil(ahead.sentences / min(self.batch, batch_size(ahead.reply_room, ahead.needs(CONFUSION))))
-        prompt = calls * (ahead.overhead(FIND_CONFUSION) + ahead.summary + A_NUMBER)
-        prompt += ahead.summary + ahead.sentences * A_NUMBER
-        completion = ahead.sentences * ahead.needs(CONFUSION)
-        times = ahead.judgings
-        yield Stage(self.name, times * calls, times * prompt, times * completion, about=not ahead.counted)
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Score, and find each confusing sentence, with the questions and the place that may answer them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -10,12 +10,11 @@ from typing_extensions import override
 
 from redraft.agents.accounts import Account, together
 from redraft.agents.evidence import EvidenceQuery
-from redraft.agents.examiner import ANSWER, CLAIM, QUESTIONS_NEAR, Examiner, RememberedAnswer, compared
+from redraft.agents.examiner import Examiner, RememberedAnswer, compared
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import Case, Evaluator, concluded
 from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, aggregate, objected
-from redraft.evaluators.forecast import A_QUESTION, Ahead, Stage
 from redraft.evaluators.metric_info import UNSUPPORTED
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, similarity
 from redraft.prompts.book import PromptBook
@@ -113,34 +112,6 @@ class Consistency(Evaluator):
     def check(self, book: PromptBook, tokenizer: Tokenizer, window: int | None) -> None:
         """Refuse a likeness that takes a model of embeddings where there is none."""
         similarity(self.likeness, self.encoder)
-
-    def forecast(self, ahead: Ahead) -> Iterator[Stage]:
-        """Every draft may be new from end to end, and every answer take all of the document to be found."""
-        if not ahead.sentences:
-            return
-        asked = A_SENTENCE
-        claims = min(ahead.sentences * claims_each(ahead.sentences, self.claims), self.claims)
-        asking = ahead.batches(ahead.sentences, asked * ahead.needs(CLAIM))
-        reading, evidence, times = ahead.searching(claims, ahead.needs(ANSWER), QUESTIONS_NEAR)
-        answered = min(claims, self.top_k or claims)
-        comparing = (0, 0, 0)
-        if self.second_look or self.likeness == "judge":
-            comparing = ahead.comparing(answered, self.second_look)
-        prompt = (
-            evidence + reading * ahead.overhead(ANSWER_FROM_DOCUMENT) + times * answered * A_QUESTION + comparing[1]
-        )
-        parts, part = ahead.parts()
-        asking += parts - 1
-        asked_of = asking * (ahead.overhead(ASK_SUMMARY) + part) + 2 * ahead.summary
-        completion = times * answered * ahead.needs(ANSWER) + comparing[2]
-        drafts, seats = ahead.drafts, ahead.seats
-        yield Stage(
-            self.name,
-            drafts * (asking + seats * (reading + comparing[0])),
-            drafts * (asked_of + seats * prompt),
-            drafts * (ahead.sentences * asked * ahead.needs(CLAIM) + seats * completion),
-            about=not ahead.counted,
-        )
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Score, and find each claim that the document contradicts or does not make."""

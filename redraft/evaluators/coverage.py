@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -12,12 +12,11 @@ from typing_extensions import override
 
 from redraft.agents.accounts import together
 from redraft.agents.evidence import EvidenceQuery
-from redraft.agents.examiner import ANSWER, AnswerComparison, Examiner, compared
+from redraft.agents.examiner import AnswerComparison, Examiner, compared
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import Case, Evaluator, concluded
 from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, aggregate, mean, objected
-from redraft.evaluators.forecast import A_QUESTION, Ahead, Stage
 from redraft.evaluators.reference.keyfacts import bin_of
 from redraft.evaluators.similarity import is_same
 from redraft.prompts.judging import (
@@ -70,19 +69,6 @@ class Coverage(Evaluator):
     def configured(self, judging: JudgeConfig, encoder: Encoder | None) -> Coverage:
         """With as many questions as are wanted."""
         return replace(self, top_k=judging.top_k, second_look=judging.second_look)
-
-    def forecast(self, ahead: Ahead) -> Iterator[Stage]:
-        """Every draft is asked all questions, and every answer may differ from the document's."""
-        if not ahead.sentences:
-            return
-        questions = min(ahead.questions, self.top_k or ahead.questions)
-        parts, part = ahead.parts()
-        answering = parts * ahead.batches(questions, ahead.needs(ANSWER))
-        comparing, compared, replies = ahead.comparing(parts * questions, self.second_look)
-        prompt = answering * (part + ahead.overhead(ANSWER_FROM_SUMMARY)) + parts * questions * A_QUESTION + compared
-        completion = questions * parts * ahead.needs(ANSWER) + replies
-        times = ahead.judgings
-        yield Stage(self.name, times * (answering + comparing), times * prompt, times * completion)
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Score, and find what is not answered and what is answered otherwise than by the document."""

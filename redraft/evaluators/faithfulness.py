@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from redraft.agents.accounts import together
-from redraft.agents.fact_checker import SENTENCES_NEAR, SUPPORTED, VERIFICATION, FactChecker, Verified
+from redraft.agents.fact_checker import SUPPORTED, FactChecker, Verified
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, Span
 from redraft.evaluators.base import Case, Evaluator, concluded
 from redraft.evaluators.consensus import DISPUTED, UNJUDGED, ItemVotes, JudgeVerdicts, aggregate, mean, objected, total
-from redraft.evaluators.forecast import A_NUMBER, Ahead, Stage
 from redraft.evaluators.keyfact_recall import align
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
-from redraft.prompts.factual import FACTUAL, VERIFY_SENTENCES
+from redraft.prompts.factual import FACTUAL
 from redraft.prompts.judging import Statement
 
 _NOT_SAID = "out_of_article"
@@ -51,27 +50,6 @@ class Faithfulness(Evaluator):
     aim = "truth"
     uses = "keyfacts"
     heeds_query = True
-
-    def forecast(self, ahead: Ahead) -> Iterator[Stage]:
-        """Every draft may be new from end to end, and more have to be read for every sentence.
-
-        Key facts are there where they are named, or where a query has come from them; what keyfact_recall aligns is
-        asked once for both.
-        """
-        if not ahead.sentences:
-            return
-        calls, evidence, reads = ahead.searching(
-            ahead.sentences, ahead.needs(VERIFICATION), SENTENCES_NEAR, ahead.query
-        )
-        sentences = reads * (2 * ahead.summary + ahead.sentences * A_NUMBER)  # each of them with the one before it
-        prompt = evidence + calls * ahead.overhead(VERIFY_SENTENCES) + sentences
-        completion = reads * ahead.sentences * ahead.needs(VERIFICATION)
-        times = ahead.judgings
-        yield Stage(self.name, times * calls, times * prompt, times * completion, about=not ahead.counted)
-        named = ahead.judging.keyfacts is not None or ahead.query is not None
-        if named and "keyfact_recall" not in ahead.judging.metrics:
-            calls, prompt, completion = ahead.aligning(ahead.facts)
-            yield Stage("aligning key facts", times * calls, times * prompt, times * completion, about=True)
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Score, and find each sentence that is not borne out, with the evidence that comes closest."""

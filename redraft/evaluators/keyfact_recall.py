@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from redraft.agents.accounts import together
@@ -11,7 +11,6 @@ from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding
 from redraft.evaluators.base import Case, Evaluator, concluded
 from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, aggregate, mean, objected, total
-from redraft.evaluators.forecast import Ahead, Stage
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
 from redraft.prompts.factual import FACTUAL
 from redraft.text.words import words_key
@@ -73,14 +72,6 @@ class KeyfactRecall(Evaluator):
     aim = "content"
     needs = uses = "keyfacts"
     heeds_query = True
-
-    def forecast(self, ahead: Ahead) -> Iterator[Stage]:
-        """Every draft is held against all facts, or against those of the tree whose query it answers."""
-        if not ahead.sentences:
-            return
-        times = ahead.judgings
-        calls, prompt, completion = ahead.aligning(ahead.facts)
-        yield Stage(self.name, times * calls, times * prompt, times * completion, about=True)
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Score, and find the facts that are missing: roots first, then branches, then leaves."""

@@ -15,7 +15,7 @@ from redraft.agents.outliner import Outliner
 from redraft.builtin.facade import IDENTITY
 from redraft.domain import Evaluation, Finding, KeyFacts, Pack, Perspective
 from redraft.errors import BudgetError, JudgingError, ProviderError, RateLimited, StoreError, TransientError
-from redraft.evaluators.base import Case, DocumentPack, Evaluator, PackPart, statements_of
+from redraft.evaluators.base import METRIC, Case, DocumentPack, Evaluator, PackPart, statements_of
 from redraft.evaluators.metric_info import WITHDRAWN, MetricAim, founded
 from redraft.evaluators.reference.keyfact_builder import Gardener
 from redraft.evaluators.reference.questions import Quantity, build_pack, pack_key, shows_outline
@@ -226,6 +226,7 @@ class Panel:
         """
         evaluator = next(one for one in self.evaluators if one.name == metric)
         text = (await off_loop(self.store.runs.draft, draft)).text
+        judging = METRIC.set(metric)
         try:
             evaluation = await self._judged(evaluator, text)
         except _ENDS_THE_RUN:
@@ -235,6 +236,8 @@ class Panel:
             hint = f"; {error.hint}" if isinstance(error, JudgingError) and error.hint else ""
             self.observer(Noted(f"{evaluator.name} failed: {reason}{hint}"))
             evaluation = evaluator.failed(reason)
+        finally:
+            METRIC.reset(judging)
         rulings = await off_loop(self.store.rulings.of, self.desk.document.id)
         evaluation = without_overruled(evaluation, rulings)
         await off_loop(self.store.judgments.keep, draft, evaluation)

@@ -19,7 +19,7 @@ from redraft.agents.reviser import Reviser
 from redraft.agents.structured_writer import StructuredWriter
 from redraft.agents.tracer import SentenceTracer
 from redraft.agents.writer import Writer
-from redraft.domain import REVIEW, Evaluation, Round
+from redraft.domain import REVIEW, Evaluation, Round, TextKind
 from redraft.errors import RunError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import evaluators
@@ -66,8 +66,7 @@ class JobFactory:
 
     async def job(self) -> Job:
         """The run at work, as the nodes of a graph have it."""
-        run, prepared, structured_writer = self.run, self.prepared, self._structured_writer()
-        query = run.settings.query
+        run, prepared, structured_writer = self.run, self.prepared, self.structured_writer()
         panel = await off_loop(self.panel, run.judging) if run.judging else None
         return Job(
             run=run,
@@ -77,14 +76,18 @@ class JobFactory:
             plan=prepared.plan,
             tokenizer=prepared.tokenizer,
             observe=self.observe,
-            writer=Writer(structured_writer, query=query, kind=await off_loop(kind_by_form, prepared.document.text)),
-            reviser=Reviser(structured_writer, panel.desk if panel else self.desk(judged=False), query),
+            writer=self.writer(structured_writer, await off_loop(kind_by_form, prepared.document.text)),
+            reviser=Reviser(structured_writer, panel.desk if panel else self.desk(judged=False), run.settings.query),
             outliner=self.outliner(self.pool.writer, run.settings.sample),
             panel=panel,
             decider=self._decider(panel),
             arbiter=self._arbiter(panel),
             referees=tuple(self.referees(run.judging or JudgeConfig(), in_words=True)) if self._compares else (),
         )
+
+    def writer(self, structured_writer: StructuredWriter, kind: TextKind) -> Writer:
+        """Who drafts a document of this kind."""
+        return Writer(structured_writer, query=self.run.settings.query, kind=kind)
 
     @property
     def _compares(self) -> bool:
@@ -199,7 +202,7 @@ class JobFactory:
         desk = replace(panel.desk, window=decider.settings.context_tokens)
         return Decider(self._judge(decider, settings.sample), desk, decider.window is not None)
 
-    def _structured_writer(self) -> StructuredWriter:
+    def structured_writer(self) -> StructuredWriter:
         """Who writes. The extractive model has no window."""
         settings, prepared = self.run.settings, self.prepared
 

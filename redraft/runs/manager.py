@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
@@ -23,8 +23,8 @@ from redraft.llm.prices import PriceTable
 from redraft.runs.inputs import Sources, document_of
 from redraft.runs.job import JobFactory
 from redraft.runs.model_names import judging_under
-from redraft.runs.model_pool import ModelRoles, hire
-from redraft.runs.model_pool import at_work as staffed
+from redraft.runs.model_pool import ModelPool, ModelRole, ModelRoles, hire
+from redraft.runs.model_pool import at_work as open_models
 from redraft.runs.models import load_openai
 from redraft.runs.prepare import Prepared, RunSpec, check_judging, prepare, recall, record
 from redraft.runs.roster import told_window, with_windows
@@ -131,6 +131,7 @@ class RunManager:
     """The limits of runs that were resumed with some of their own."""
     prepared: dict[str, Prepared] = field(default_factory=dict)
     """What was prepared for runs that have not been opened yet."""
+    factory: type[JobFactory] = JobFactory
     _open: dict[str, _Open] = field(default_factory=dict)
     _opening: dict[str, asyncio.Lock] = field(default_factory=dict)
 
@@ -268,15 +269,19 @@ class RunManager:
             objects=self.people.objects,
         )
         observe = of_run(run.id, self.observe)
-        pool = await stack.enter_async_context(
-            staffed(hired, run, prepared, self.store, observe, self.budget or self.shared.get(run.id))
-        )
+        pool = await stack.enter_async_context(self.models(hired, run, prepared, observe))
         # Who goes on with a run that is done asks anew for what was left open, and not for the reply that left it so.
         attempt = (await off_loop(self.store.calls.totals, run.id)).calls if run.status == "done" else 0
-        job_factory = JobFactory(self.store, run, prepared, pool, observe, own, attempt)
+        job_factory = self.factory(self.store, run, prepared, pool, observe, own, attempt)
         with reading(prepared.document):
             job = await job_factory.job()
         return _Open(job_factory, job, stack.pop_all())
+
+    def models(
+        self, hired: Sequence[ModelRole], run: Run, prepared: Prepared, observe: Observer
+    ) -> AbstractAsyncContextManager[ModelPool]:
+        """The models of a run, open as long as the context lasts."""
+        return open_models(hired, run, prepared, self.store, observe, self.budget or self.shared.get(run.id))
 
     async def _drive(self, opened: _Open) -> None:
         """Put on record that the run is being worked on, once."""

@@ -254,7 +254,7 @@ async def at_work(
                     language="" if reads_prompts(one.settings.model) else language,
                 )
             workers.append(WorkingModel(asked[one.asked_as], one.settings, its))
-        yield _team([one.role for one in hired], workers)
+        yield team([one.role for one in hired], workers)
 
 
 def _limiter(address: str | None, identity: str, limits: Limits, store: Store, budget: Budget) -> Limiter:
@@ -307,7 +307,7 @@ def _counting(one: ModelRole, limits: Limits) -> Tokenizer | None:
     return exact_tokenizer(one.settings) if limits.max_cost is not None and one.model is None else None
 
 
-def _team(roles: Sequence[Role], workers: Sequence[WorkingModel]) -> ModelPool:
+def team(roles: Sequence[Role], workers: Sequence[WorkingModel]) -> ModelPool:
     """Everybody in the role that they have; one for whom nobody is named is filled by somebody else, last of all by the
     writer, aside from writing."""
 

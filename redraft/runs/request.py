@@ -17,7 +17,7 @@ from redraft.graphs.plan import DIRECT, chapter_words
 from redraft.graphs.state import Scope, Task
 from redraft.llm.base import Model
 from redraft.readers.parts import only
-from redraft.runs.model_pool import ModelRoles
+from redraft.runs.model_pool import ModelRoles, located
 from redraft.runs.prepare import Prepared, RunSpec, prepare
 from redraft.settings import (
     DEFAULT_GOALS,
@@ -154,6 +154,14 @@ def order_of(order: RunSpec) -> RunSpec:
         return order
     own = order.judging.model_copy(update={"pack": None, "keyfacts": None, "reference": None})
     return replace(order, purpose=with_draft(own, order.refinement))
+
+
+def with_places(order: RunSpec, settings: DraftConfig) -> RunSpec:
+    """The order with the addresses of those who judge and decide, where they are only named."""
+    if order.judging is None:
+        return order
+    there = located(order.judging, settings, order.refinement)
+    return replace(order, purpose=order.purpose.model_copy(update={"judging": there}))
 
 
 # The candidate that is drafted another way than the first, where nobody has said how to draft.

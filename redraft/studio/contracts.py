@@ -8,11 +8,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from redraft.batches.status import Stage as BatchStage
 from redraft.domain import Piece
-from redraft.evaluators.forecast import Stage
 from redraft.graphs.review import ReviewQuestion
 from redraft.report.dossier.contents import FindingEntry, SentenceEntry
 from redraft.report.entry import Entry, Line
 from redraft.report.history.summaries import RunSummary
+from redraft.runs.dry_run import Stage
 from redraft.store.batches import ItemStates, State
 from redraft.store.judgments import HumanOpinion
 from redraft.studio.orders import RunBody
@@ -40,7 +40,7 @@ class Started(BaseModel):
 
 
 class PlanTotals(BaseModel):
-    """What a run would come to at most."""
+    """About what a run would come to."""
 
     model_config = ConfigDict(extra="allow")
 

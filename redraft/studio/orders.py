@@ -16,8 +16,8 @@ from redraft.evaluators.catalog import check_goals, metrics, names
 from redraft.evaluators.metric_info import refuse_self_check
 from redraft.fields import checked, same
 from redraft.graphs.strategies import STRATEGIES
-from redraft.runs.forecast import with_places
 from redraft.runs.prepare import RunSpec
+from redraft.runs.request import with_places
 from redraft.settings import (
     DEFAULT_GOALS,
     EXTRACTIVE,

@@ -15,7 +15,7 @@ from redraft.errors import UsageError
 from redraft.evaluators.catalog import names
 from redraft.fields import checked
 from redraft.readers.documents import finished, load_bytes
-from redraft.runs.forecast import Spending, spending_of
+from redraft.runs.dry_run import Spending, spending_of
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.store.store import Store

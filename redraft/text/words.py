@@ -10,7 +10,7 @@ from redraft.text.cleaning import one_line
 
 UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Chinese, Japanese and Thai write no spaces: there every letter counts as a word, as word processors count them."""
-_WORD = pattern(rf"[{UNSPACED}]|[^\W{UNSPACED}]+(?:['’\-.,][^\W{UNSPACED}]+)*")
+WORD = pattern(rf"[{UNSPACED}]|[^\W{UNSPACED}]+(?:['’\-.,][^\W{UNSPACED}]+)*")
 _UNSPACED_LETTER = pattern(f"[{UNSPACED}]")
 _BEGINNING = 20_000
 _STEMMERS = {
@@ -51,12 +51,12 @@ _STEMMERS = {
 
 def count_words(text: str) -> int:
     """The number of words in `text`: "the ship's 3.5-ton anchor" has four."""
-    return sum(1 for _ in _WORD.finditer(text))
+    return sum(1 for _ in WORD.finditer(text))
 
 
 def word_ends(text: str) -> list[int]:
     """Where the words of `text` end."""
-    return [word.end() for word in _WORD.finditer(text)]
+    return [word.end() for word in WORD.finditer(text)]
 
 
 def is_unspaced(text: str) -> bool:
@@ -67,12 +67,12 @@ def is_unspaced(text: str) -> bool:
 
 def has_words(text: str) -> bool:
     """Whether there is a word in `text`."""
-    return bool(_WORD.search(text))
+    return bool(WORD.search(text))
 
 
 def words_key(text: str) -> str:
     """The same for texts that differ in nothing but capitals, punctuation and spaces."""
-    return " ".join(word.casefold() for word in _WORD.findall(text))
+    return " ".join(word.casefold() for word in WORD.findall(text))
 
 
 def same_words(one: str, other: str) -> bool:

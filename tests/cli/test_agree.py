@@ -217,13 +217,13 @@ def test_a_judge_beside_itself(inside: tuple[Inside, ChatServer]) -> None:
 
 
 @pytest.mark.slow
-def test_the_plan_asks_nothing_and_bounds_what_is_asked(inside: tuple[Inside, ChatServer]) -> None:
+def test_the_plan_asks_nothing_and_says_about_what_is_asked(inside: tuple[Inside, ChatServer]) -> None:
     command, server = inside
     done = command.run(*JUDGED, "--dry-run", "--json")
     [row] = json.loads(done.out)["rows"]
     assert (done.code, server.answered) == (0, [])
     assert command.run(*JUDGED).code == 0
-    assert 0 < len(server.answered) <= row["calls"]
+    assert abs(len(server.answered) - row["calls"]) <= 0.1 * len(server.answered)
 
 
 @pytest.mark.parametrize(

@@ -42,9 +42,9 @@ def test_each_chapter_has_a_summary_of_its_own_and_all_have_one(command: Inside)
         assert one["words"] <= 30
         assert one["source"]["title"] == f"All about the alder: Chapter {number}: The alder"
     assert made["words"] <= 60
-    # A draft of each chapter and one of them all; a plan counts the call that tidies each of them, too.
-    assert made["usage"]["calls"] + made["usage"]["cached"] == plan["calls"] - 3 > 3
-    assert sum(one["calls"] for one in plan["chapters"]) + 2 == plan["calls"]
+    # A draft of each chapter and one of them all, which happens to be tidied.
+    assert made["usage"]["calls"] + made["usage"]["cached"] == plan["calls"] + 1 > 3
+    assert sum(one["calls"] for one in plan["chapters"]) + 1 == plan["calls"]
     assert len(plan["chapters"]) == 3
 
 

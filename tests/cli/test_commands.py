@@ -145,22 +145,23 @@ def test_a_dry_run_shows_the_plan_and_stores_nothing(command: Command) -> None:
         assert word in done.out
 
     planned = command.run(*asked, "--json").json
-    outlining, tidying = 1, 1
-    assert planned["calls"] == sum(level["pieces"] for level in planned["levels"]) + outlining + tidying
+    outlining = 1
+    assert planned["calls"] == sum(level["pieces"] for level in planned["levels"]) + outlining
     assert planned["cost_usd"] > 0
     assert not command.database.exists()
 
 
-def test_a_dry_run_is_an_upper_bound_on_what_is_used(command: Command) -> None:
+def test_a_dry_run_says_about_what_is_used(command: Command) -> None:
     options = ("book.md", "--chunk-tokens", "200", "--context-tokens", "1024", "--words", "100", "--json")
     with ChatServer() as server:
         served = Inside(command.folder, server.base_url)
         planned = served.run("summarize", *options, "--model", "openai:gpt-4o-mini", "--dry-run").json
         used = served.run("summarize", *options, "--model", "openai:gpt-4o-mini").json
 
-    assert used["usage"]["calls"] <= planned["calls"]
-    assert used["usage"]["prompt_tokens"] <= planned["prompt_tokens"]
-    assert used["usage"]["completion_tokens"] <= planned["completion_tokens"]
+    assert planned["calls"] == used["usage"]["calls"]
+    for name in ("prompt_tokens", "completion_tokens"):
+        # Tokens are estimated where the vocabulary is not at hand, with a margin of 15 %.
+        assert 0.9 * used["usage"][name] <= planned[name] <= 1.1 * 1.15 * used["usage"][name], name
     assert used["source"]["chunks"] == planned["chunks"]
 
 

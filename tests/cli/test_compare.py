@@ -151,7 +151,7 @@ def test_one_text_twice_is_a_tie_for_which_no_key_is_needed(command: Inside) -> 
 
 
 @pytest.mark.slow
-def test_a_dry_run_bounds_what_a_comparison_comes_to(command: Inside, tmp_path: Path) -> None:
+def test_a_dry_run_says_what_a_comparison_comes_to(command: Inside, tmp_path: Path) -> None:
     own = Inside(command.folder, **{**command.environment, "REDRAFT_DB": str(tmp_path / "own.db")})
     arguments = ("compare", "book.md", "poor.md", "good.md", "--judge", MODEL, "--judge", "openai:n", "--repeat", "2")
     planned = own.run(*arguments, "--dry-run", "--json").json
@@ -162,7 +162,8 @@ def test_a_dry_run_bounds_what_a_comparison_comes_to(command: Inside, tmp_path: 
     assert [stage["name"] for stage in planned["stages"]] == ["preference"]
     long = ("compare", str(SAMPLE), "poor.md", "good.md", "--dry-run", "--json")
     read, left_out = own.run(*long, "--judge", "extractive").json, own.run(*long, "--judge", MODEL).json
-    assert read["prompt_tokens"] - left_out["prompt_tokens"] == 2 * read["source"]["tokens"]
+    document = 2 * read["source"]["tokens"]
+    assert document < read["prompt_tokens"] - left_out["prompt_tokens"] < 1.1 * document
     assert own.run(*long, "--judge", MODEL, "--context-tokens", "64").json["calls"] == 0
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from redraft.lab.doctor.plan import TOOK
 from redraft.lab.doctor.probes import SHUFFLED
 from tests.chatserver import ChatServer, Seen
 from tests.cli.inside import MODEL, Inside
@@ -93,22 +91,9 @@ def test_the_plan_asks_nobody_and_holds(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_plan_says_what_it_takes_as_a_rule_and_what_that_costs(tmp_path: Path) -> None:
-    asked = ("doctor", "--judge", "openai:gpt-5-mini")
-    whole = Inside(tmp_path).run(*asked, "--dry-run")
-    said = re.search(r"the built-in judge took (\d+) calls, ([\d,]+) tokens in and ([\d,]+) out", whole.out)
-    cost = re.search(r"which is about (0\.\d\d) USD by openai:gpt-5-mini if it does not think", whole.out)
-    assert said, whole.out
-    assert cost, whole.out
-    assert 0 < float(cost[1]) <= 0.25, "an examination is to be had for cents"
-    # What is said is what it comes to, whatever becomes of the texts and of the built-in judge.
-    one = Inside(tmp_path).run("doctor", "--metric", "booookscore", "--json").json["judges"][0]["usage"]
-    calls, prompt, completion = TOOK["booookscore"]
-    assert (one["calls"], one["prompt_tokens"], one["completion_tokens"]) == (
-        pytest.approx(calls, rel=0.25),
-        pytest.approx(prompt, rel=0.25),
-        pytest.approx(completion, rel=0.25),
-    )
+def test_the_plan_says_what_an_examination_costs(tmp_path: Path) -> None:
+    rows = Inside(tmp_path).run("doctor", "--judge", "openai:gpt-4o-mini", "--dry-run", "--json").json["rows"]
+    assert 0 < rows[-1]["USD"] <= 0.25, "an examination is to be had for cents"
 
 
 @pytest.mark.slow

@@ -306,7 +306,7 @@ def plan(command: Inside, *arguments: str) -> Any:
 
 
 @pytest.mark.slow
-def test_a_dry_run_bounds_what_key_facts_cost(command: Inside, tmp_path: Path) -> None:
+def test_a_dry_run_says_what_key_facts_cost(command: Inside, tmp_path: Path) -> None:
     own = fresh(command, tmp_path)
     for arguments in (("keyfacts", "book.md"), ("evaluate", "book.md", "poor.md", *BOTH)):
         planned = plan(own, *arguments)

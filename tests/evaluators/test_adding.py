@@ -31,16 +31,12 @@ MOOD = Prompt("mood", MoodGiven, Mood, "mood: is it cheerful?", 0.0)
     "prompts/templates/simple/mood.md": "{{ summary }}\n\nCheerful?\n",
     "evaluators/mood.py": """
 from redraft.evaluators.base import Evaluator
-from redraft.evaluators.forecast import Stage
 from redraft.prompts.mood import MOOD, MoodGiven
 
 class Mood(Evaluator):
     name = "mood"
     aim = "form"
     prompts = (MOOD,)
-
-    def forecast(self, ahead):
-        yield Stage(self.name, ahead.judgings, ahead.overhead(MOOD), 10)
 
     async def evaluate(self, case):
         said = await case.panel[0].ask(MOOD, MoodGiven(summary=case.text), 10, self.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,7 +18,7 @@ from redraft.prompts.coherence import ERROR_TYPES
 from redraft.prompts.contract import UNSURE
 from redraft.readers.documents import parse
 from redraft.report.history.results import Result
-from redraft.runs.forecast import forecast
+from redraft.runs.dry_run import dry_run
 from redraft.runs.prepare import RunSpec, prepare
 from redraft.settings import Evaluate, JudgeConfig
 from tests.agents.test_holes import FREE, Holey, spoiled
@@ -369,16 +370,16 @@ async def test_a_window_without_room_for_the_prompt_is_refused_before_anything_i
 
 @pytest.mark.slow
 @pytest.mark.parametrize("batch", [1, 7, 10])
-async def test_no_more_is_asked_than_was_foreseen(tmp_path: Path, batch: int) -> None:
+def test_as_much_is_asked_as_a_dry_run_says(tmp_path: Path, batch: int) -> None:
     summary = told(*range(1, 61))
     court = Court(tmp_path, Reader())
     judging = JudgeConfig(metrics=METRICS, batch=batch)
     prepared = prepare(court.document, court.settings({"strategy": "given"}), court.model, summary)
-    (stage,) = forecast(prepared, RunSpec(Evaluate(judging=judging), given=summary)).stages
-    await court.evaluate(summary, **judging.model_dump())
+    (stage,) = dry_run(prepared, RunSpec(Evaluate(judging=judging), given=summary)).stages
+    asyncio.run(court.evaluate(summary, **judging.model_dump()))
 
     assert stage.name == "booookscore"
     assert len(court.sheets) == stage.calls == -(-60 // batch)
     tokens = sum(prepared.tokenizer.count(sheet.text) for sheet in court.sheets)
-    assert tokens <= stage.prompt_tokens <= 1.1 * tokens
+    assert tokens <= stage.prompt_tokens <= 1.1 * tokens  # with the schema of the replies
     court.store.close()

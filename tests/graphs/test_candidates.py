@@ -19,7 +19,7 @@ from redraft.llm.prices import PriceTable
 from redraft.llm.testing import Line
 from redraft.prompts.coherence import Preferred
 from redraft.report.history.trace import read_trace
-from redraft.runs.forecast import spending_of
+from redraft.runs.dry_run import spending_of
 from redraft.runs.prepare import RunSpec
 from redraft.settings import Evaluate
 from tests.judges import Court, Keepers, Said, Sheet, told
@@ -149,7 +149,7 @@ async def test_an_evaluation_judges_all_and_goes_on_with_the_best(tmp_path: Path
 
 
 @pytest.mark.slow
-def test_a_forecast_counts_all_drafts_their_judging_and_their_comparison() -> None:
+def test_a_dry_run_counts_all_drafts_their_judging_and_their_comparison() -> None:
     settings = DraftConfig(model="openai:gpt-5-mini", strategy="direct", words=100, context_tokens=16_000)
     three = settings.model_copy(update={"drafts": 3})
     document = story(200)
@@ -157,12 +157,8 @@ def test_a_forecast_counts_all_drafts_their_judging_and_their_comparison() -> No
     several = spending_of(document, three, RunSpec(), PriceTable({}, {}))
     assert (one.calls, several.calls) == (1, 3 + 2 * 2)
     judged = RunSpec(Evaluate(judging=JudgeConfig(metrics=("coverage",))))
-    stages = {
-        stage.name: stage.calls for stage in spending_of(document, settings, judged, PriceTable({}, {})).forecast.stages
-    }
-    more = {
-        stage.name: stage.calls for stage in spending_of(document, three, judged, PriceTable({}, {})).forecast.stages
-    }
+    stages = {stage.name: stage.calls for stage in spending_of(document, settings, judged, PriceTable({}, {})).stages}
+    more = {stage.name: stage.calls for stage in spending_of(document, three, judged, PriceTable({}, {})).stages}
     assert more["coverage"] == 3 * stages["coverage"]
 
 

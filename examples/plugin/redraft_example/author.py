@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Annotated
 
-from redraft import Ahead, Case, Evaluation, Evaluator, Fence, Finding, GivenModel, Prompt, ReplyModel, Stage
+from redraft import Case, Evaluation, Evaluator, Fence, Finding, GivenModel, Prompt, ReplyModel
 
 REPLY_TOKENS = 80
 _BEGINNING = 2000
@@ -51,11 +50,6 @@ class NamesTheAuthor(Evaluator):
     name = "names_the_author"
     aim = "content"
     prompts = (NAMES_THE_AUTHOR,)
-
-    def forecast(self, ahead: Ahead) -> Iterator[Stage]:
-        """One call for each judge and draft."""
-        prompt = ahead.overhead(NAMES_THE_AUTHOR) + ahead.summary + _BEGINNING // 4
-        yield Stage(self.name, ahead.judgings, ahead.judgings * prompt, ahead.judgings * REPLY_TOKENS)
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Ask every judge. What is quoted has to stand in the summary."""

@@ -27,7 +27,7 @@ from redraft.text.places import place_of
 
 if TYPE_CHECKING:
     from redraft.report.outputs.formats import Template
-    from redraft.runs.forecast import Spending
+    from redraft.runs.dry_run import Spending
     from redraft.runs.forms import FilledForm, FilledSection
     from redraft.text.vectors import Encoder
 
@@ -184,7 +184,7 @@ def _section_line(one: FilledSection) -> str:
 
 
 def show_form_plan(template: Template, each: Sequence[Spending], *, as_json: bool) -> int:
-    """Print to stdout what filling the form would come to at most."""
+    """Print to stdout about what filling the form would come to."""
     costs = [one.cost(with_reasoning=True) for one in each]
     cost = None if None in costs else sum(one or 0.0 for one in costs)
     calls, tokens = sum(one.calls for one in each), sum(one.prompt_tokens for one in each)
@@ -200,10 +200,10 @@ def show_form_plan(template: Template, each: Sequence[Spending], *, as_json: boo
     click.echo(f"{title}: {first.document_words:,} words, {render.count(first.chunks, 'chunk')}, read for each section")
     for section, one in sections:
         click.echo(
-            f"{one_line(section.title, _TITLE)}: at most {section.words} words, {render.count(one.calls, 'call')},"
+            f"{one_line(section.title, _TITLE)}: at most {section.words} words, about {render.count(one.calls, 'call')},"
             f" {one.prompt_tokens:,} tokens in, {one.completion_tokens:,} out"
         )
     price = "cost unknown (give the model's price with --prices)" if cost is None else f"${cost:.4f}"
-    click.echo(f"at most {render.count(calls, 'call')}, {tokens:,} tokens in, {written:,} out, {price}")
+    click.echo(f"about {render.count(calls, 'call')}, {tokens:,} tokens in, {written:,} out, {price}")
     click.echo("\nReplies that must be asked for again come on top.")
     return DONE

@@ -14,7 +14,7 @@ from redraft.lab.doctor.controls import controls
 from redraft.llm.addresses import DEFAULT_BASE_URL
 from redraft.llm.prices import PriceTable
 from redraft.llm.servers import Nearby
-from redraft.runs.forecast import Spending, spending_of
+from redraft.runs.dry_run import Spending, spending_of
 from redraft.runs.model_check import Checked, CheckResult
 from redraft.runs.model_names import under_name
 from redraft.runs.prepare import Prepared, RunSpec
@@ -190,9 +190,9 @@ def _what(spending: Spending) -> list[tuple[str, str]]:
     return rows + [
         (
             one.name,
-            f"{_bound(one.about)} {count(one.calls, 'call')}, {one.prompt_tokens:,} in, {one.completion_tokens:,} out",
+            f"about {count(one.calls, 'call')}, {one.prompt_tokens:,} in, {one.completion_tokens:,} out",
         )
-        for one in spending.forecast.stages
+        for one in spending.stages
     ]
 
 
@@ -214,19 +214,13 @@ def _roomy(name: str, judging: JudgeConfig, settings: DraftConfig) -> str:
 
 def _how_much(spending: Spending, limits: Limits) -> list[tuple[str, str]]:
     reasoning = spending.reasoning
-    bound = _bound(spending.forecast.about)
-    at_most = f"{bound} " if spending.forecast.calls or spending.prepared.plan.compressions else ""
-    tokens = f"{bound} {spending.prompt_tokens:,} in, {spending.completion_tokens:,} out"
+    tokens = f"about {spending.prompt_tokens:,} in, {spending.completion_tokens:,} out"
     how = "in jobs of the provider's" if limits.provider_batch else f"up to {limits.concurrency} at once"
     return [
-        ("calls", f"{at_most}{spending.calls:,}, {how}"),
+        ("calls", f"about {spending.calls:,}, {how}"),
         ("tokens", f"{tokens}, and {reasoning:,} to reason" if reasoning else tokens),
         ("cost", _cost_line(spending)),
     ]
-
-
-def _bound(about: bool) -> str:
-    return "about" if about else "at most"
 
 
 def _cost_line(spending: Spending) -> str:
@@ -236,7 +230,7 @@ def _cost_line(spending: Spending) -> str:
     if not most:
         return "none"
     thinking = f", of which ${plain:.4f} without any reasoning" if spending.reasoning else ""
-    return f"{_bound(spending.forecast.about)} ${most:.4f}{thinking}"
+    return f"about ${most:.4f}{thinking}"
 
 
 def _levels(prepared: Prepared) -> list[tuple[str, str]]:

@@ -29,8 +29,8 @@ from redraft.lab.experiments.runner import RunBatch
 from redraft.llm.prices import PriceTable
 from redraft.readers.documents import parse
 from redraft.report.tables import Table
+from redraft.runs.dry_run import SampledDryRuns
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.forecast import forecast
 from redraft.runs.model_pool import hire, located, under_settings
 from redraft.runs.models import price_of, reasoning_reserve, resolve
 from redraft.runs.prepare import RunSpec, prepare
@@ -473,10 +473,10 @@ def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) ->
         rows.append((way.judge, setting, calls, used.prompt_tokens, used.completion_tokens, cost))
     return Table(
         "plan",
-        "What it comes to at most",
+        "What it comes to",
         "Every item is judged once by every judge under every setting that asks otherwise; similarity and threshold ask"
-        " nothing. A pack of questions and key facts are built once for each document and counted for each item:"
-        " mostly it comes to less. Prices are in USD.",
+        " nothing. It comes to about so much; a pack of questions and key facts are built once for each document and"
+        " counted for each item. Prices are in USD.",
         "Nothing was asked and nothing stored; what is known already costs nothing.",
         ("judge", "setting", "calls", "prompt tokens", "reply tokens", "USD"),
         tuple(rows),
@@ -484,9 +484,12 @@ def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) ->
 
 
 def _asked(dataset: Dataset, way: JudgeSetting, documents: Mapping[str, Document]) -> tuple[int, Usage]:
-    calls, prompt, reply = 0, 0, 0
+    """About as much as judging all items takes, by dry runs of items of different sizes."""
+    calls, prompt, reply = 0.0, 0.0, 0.0
+    sampled = SampledDryRuns()
     for item in dataset.items:
-        prepared = prepare(documents[item.document], way.settings, given=item.text)
-        found = forecast(prepared, way.order(item))
-        calls, prompt, reply = calls + found.calls, prompt + found.prompt_tokens, reply + found.completion_tokens
-    return calls, Usage(prompt, reply)
+        like, share = sampled.of(prepare(documents[item.document], way.settings, given=item.text), way.order(item))
+        calls += share * like.calls
+        prompt += share * like.prompt_tokens
+        reply += share * like.completion_tokens
+    return round(calls), Usage(round(prompt), round(reply))

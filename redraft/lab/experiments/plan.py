@@ -8,12 +8,11 @@ from math import ceil
 from typing import Any
 
 from redraft.domain import Document, Usage
-from redraft.evaluators.forecast import Stage
 from redraft.llm.addresses import OPENAI, base_url, home_of_the_key, provider_of, server_at
 from redraft.llm.prices import PriceTable
 from redraft.report.tables import Cell, Table
+from redraft.runs.dry_run import Stage, dry_run
 from redraft.runs.experiment_runner import ExperimentRunner
-from redraft.runs.forecast import forecast
 from redraft.runs.model_pool import hire
 from redraft.runs.models import price_of, reasoning_reserve, resolve
 from redraft.runs.prepare import Prepared, RunSpec, prepare
@@ -117,7 +116,7 @@ USUAL_REPLY = 0.6
 USUAL_ROUNDS = 1
 """How many revisions a draft goes through as a rule."""
 BUILT = ("asking about the document", "finding key facts", "validating key facts", "asking what the trees answer")
-"""The stages of a forecast that build what a document's summaries are judged by, which is done once."""
+"""The stages of a dry run that build what a document's summaries are judged by, which is done once."""
 _WORDS_A_SENTENCE = 15
 
 Told = tuple[int, int, int]
@@ -195,7 +194,7 @@ def _total(costs: Sequence[float | None]) -> float | None:
 
 
 def told(stages: Iterable[Stage]) -> list[Told]:
-    """What stages of a forecast come to."""
+    """What stages of a dry run come to."""
     return [(one.calls, one.prompt_tokens, one.completion_tokens) for one in stages]
 
 
@@ -224,7 +223,7 @@ def building_steps(
 ) -> Iterator[PlanStep]:
     """What a judge does to build what a document's summaries are judged by."""
     for part in parts:
-        stages = forecast(prepare(document, judge), building(part)).stages
+        stages = dry_run(prepare(document, judge), building(part)).stages
         yield step_of(document, f"building {part}", judge, 1, told(stages))
 
 
@@ -249,7 +248,7 @@ def refining_steps(
             told(
                 stage
                 for prepared, *orders in work
-                for stage in forecast(prepared, orders[at]).stages
+                for stage in dry_run(prepared, orders[at]).stages
                 if (stage.by == "writer") is (by == "writer") and stage.name not in BUILT
             )
             for at in (0, 1)

@@ -15,7 +15,6 @@ from redraft.domain import Document, Totals, content_id
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import Booookscore, sentences_of
-from redraft.evaluators.forecast import A_NUMBER
 from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.events import StageStarted
 from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, place
@@ -349,6 +348,8 @@ def _verdict(one: Confused) -> ConfusionVerdict:
     return ConfusionVerdict(bool(one.confusing), one.types, questions=one.questions)
 
 
+_NUMBERING = 16
+"""What is said around a sentence to number it, in tokens."""
 _ABOUT = (
     "Each time is one summary before one judge. The first figures are what it comes to at most. The expected ones are a"
     " rule of thumb: replies of 60 % of their room."
@@ -372,7 +373,7 @@ def _told(seat: AnnotationJudge, summary: Summary, batch: int) -> Told:
     prepared, sentences = seat.prepared, len(summary.sentences)
     window, each = prepared.settings.context_tokens, CONFUSION.tokens(wording(prepared))
     calls = ceil(sentences / min(batch, batch_size(reply_tokens(window), each)))
-    overhead = prepared.tokenizer.count(prepared.book.template(FIND_CONFUSION)) + A_NUMBER
+    overhead = prepared.tokenizer.count(prepared.book.template(FIND_CONFUSION)) + _NUMBERING
     text = prepared.tokenizer.count(summary.text)
-    prompt = calls * (overhead + min(text, window)) + text + sentences * A_NUMBER
+    prompt = calls * (overhead + min(text, window)) + text + sentences * _NUMBERING
     return calls, prompt, sentences * each

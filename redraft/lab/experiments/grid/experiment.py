@@ -50,8 +50,8 @@ from redraft.lab.experiments.runner import JudgingPack, RunBatch, refuse_if_none
 from redraft.llm.prices import PriceTable
 from redraft.prompts.coherence import ASPECTS
 from redraft.report.tables import Table
+from redraft.runs.dry_run import dry_run
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.forecast import forecast
 from redraft.runs.prepare import RunSpec, check_judging, prepare
 from redraft.settings import STATISTICS, DraftConfig, Evaluate
 from redraft.store.store import Store
@@ -306,7 +306,7 @@ def _verdicts(document: Document, design: GridDesign, words: dict[str, int]) -> 
             for text in texts:
                 order = design.verdict(seat, text, Yardsticks(), design.metrics)
                 assert isinstance(order.purpose, Evaluate)
-                found = forecast(prepare(document, settings, given=text), order).stages
+                found = dry_run(prepare(document, settings, given=text), order).stages
                 stages += told(it for it in found if it.name not in BUILT)
             yield step_of(document, f"{JUDGING} {one.name} by {seat.name}", settings, len(texts), stages)
         if design.prefers:
@@ -323,7 +323,7 @@ def _preferences(
         if all(texts):
             # Two texts that are not written yet are as long as one another, and yet not the same.
             order = design.comparing(seat, texts[0], f"{texts[1]} -")
-            stages += told(forecast(prepare(document, settings, given=texts[0]), order).stages)
+            stages += told(dry_run(prepare(document, settings, given=texts[0]), order).stages)
     return step_of(document, f"preferences by {seat.name}", settings, len(design.pairs), stages)
 
 

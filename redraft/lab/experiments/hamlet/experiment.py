@@ -41,8 +41,8 @@ from redraft.lab.experiments.runner import (
 from redraft.llm.prices import PriceTable
 from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table
+from redraft.runs.dry_run import dry_run
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.forecast import forecast
 from redraft.runs.model_pool import hire, located, under_settings
 from redraft.runs.models import resolve, tokenizer_of
 from redraft.runs.prepare import RunSpec, prepare
@@ -403,7 +403,7 @@ def plan_table(documents: Sequence[Document], design: HamletDesign, prices: Pric
 
 def _steps(document: Document, design: HamletDesign) -> Iterator[PlanStep]:
     order = design.building()
-    grown = forecast(prepare(document, design.judging(query=None)), order)
+    grown = dry_run(prepare(document, design.judging(query=None)), order)
     trees = next(stage.calls for stage in grown.stages if stage.name == _TREES)
     pool = under_settings(hire(resolve(design.judging(query=None)), order.judging, Limits(), None))
     judge = pool["judge"]
@@ -412,10 +412,11 @@ def _steps(document: Document, design: HamletDesign) -> Iterator[PlanStep]:
         name = KEYFACTS if by == "judge" else f"{KEYFACTS}: validation"
         yield step_of(document, name, settings, 1, found)
     queries = min(design.queries or trees, trees)
-    verdict = Evaluate(judging=JudgeConfig(metrics=_VERDICTS, perspective=design.perspective, evidence="whole"))
+    how = JudgeConfig(metrics=_VERDICTS, perspective=design.perspective, evidence="whole", keyfacts="any")
+    verdict = Evaluate(judging=how)
     for one in design.models:
         prepared = prepare(document, design.drafting(one.name, QUERY))
         yield step_of(document, DRAFTING, prepared.settings, queries, queries * [planned(prepared)])
-        stages = forecast(prepared, RunSpec(verdict)).stages
+        stages = dry_run(prepared, RunSpec(verdict)).stages
         verdicts = told(stage for stage in stages if stage.name in _VERDICTS)
         yield step_of(document, f"{JUDGING} {one.name}", judge, queries, queries * verdicts)

@@ -1,0 +1,549 @@
+"""A model that counts: it answers each prompt at once with an ordinary valid reply, and counts the tokens of both."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import cycle, pairwise
+from math import ceil
+from types import UnionType
+from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
+
+from pydantic import BaseModel
+
+from redraft.domain import Usage
+from redraft.errors import UnreadableReply
+from redraft.evaluators.base import METRIC
+from redraft.llm import structured_output
+from redraft.llm.base import Reply, Request, Sampling
+from redraft.prompts import coherence, deciding, drafting, factual, judging, origins, revising, ruling
+from redraft.prompts.book import PromptBook
+from redraft.prompts.contract import Given_, Prompt, Value_
+from redraft.prompts.tags import Tags, Wire, asked_about
+from redraft.text.tokens import Tokenizer
+from redraft.text.words import WORD, count_words, is_unspaced
+
+_LONG = 2_000
+"""From so many characters on, a text is counted apart from its prompt, once for all prompts that show it."""
+_FIRST_WORD = re.compile(r"(?:^|(?<=[.。] ))\w+")
+_WORDS_A_SENTENCE, _KEPT_OF = 18, 6
+_QUOTED = 90
+"""About how many characters a quotation has."""
+_QUESTIONS_A_SENTENCE = 3
+_FACTS_A_SENTENCE = 3
+_CHARACTERS_A_ROOT = 5_000
+"""For about so many characters of an excerpt a tree has one more root, which comes with six more facts."""
+_MOST_ROOTS = 8
+_POINTS, _NAMES = 8, 10
+"""The turning points and the names of an outline."""
+_REASON = "The text says so in the sentence that is quoted, and nothing else in it speaks against that."
+
+Entry = TypeVar("Entry", bound=BaseModel)
+Count = Callable[[Request[Any, Any], Usage], None]
+"""Takes note of a request that was counted."""
+
+
+class TokenCounts:
+    """Counts tokens, and remembers those of long texts."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        self._known: dict[str, int] = {}
+
+    def of(self, text: str) -> int:
+        """The tokens of a text."""
+        if len(text) < _LONG:
+            return self._tokenizer.count(text)
+        if text not in self._known:
+            self._known[text] = self._tokenizer.count(text)
+        return self._known[text]
+
+    def learn(self, text: str, tokens: int) -> None:
+        """Take note of a text that was counted elsewhere."""
+        self._known[text] = tokens
+
+
+@dataclass(slots=True)
+class CountingModel:
+    """A `Model` in place of another, under its identity. Equal requests are counted once."""
+
+    identity: str
+    book: PromptBook
+    tokens: TokenCounts
+    count: Count
+    query: str | None = None
+    """The question that its trees of key facts answer, where that is given."""
+    objects: Callable[[str], bool] = lambda _: False
+    """Whether it objects to some of what a metric asks about."""
+    _counted: set[tuple[object, ...]] = field(default_factory=set)
+
+    def most_tokens(self, sampling: Sampling) -> int:
+        """The limit that the request sets."""
+        return sampling.max_tokens or 0
+
+    async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
+        """Answer a request. Raises `UnreadableReply` for a prompt whose reply takes more than its schema says."""
+        short, long = _apart(request.given)
+        text = self.book.render(request.prompt, short)
+        value = self._answer(request)
+        said = value if isinstance(value, str) else _sent(cast(BaseModel, value), request.given)
+        usage = Usage(
+            self.tokens.of(text) + sum(map(self.tokens.of, long)) + self.tokens.of(structured_output.said(request)),
+            self.tokens.of(said),
+        )
+        key = (request.prompt.name, text, tuple(map(hash, long)), request.sampling)
+        if key not in self._counted:
+            self._counted.add(key)
+            self.count(request, usage)
+        if not isinstance(value, request.prompt.returns):
+            raise UnreadableReply("no ordinary reply is known", text=said, usage=usage)
+        return Reply(value, said, usage)
+
+    def _answer(self, request: Request[Any, Any]) -> object:
+        prompt, given = request.prompt, request.given
+        if self.query and prompt.returns is factual.Query:
+            return factual.Query(query=self.query)
+        if handler := HANDLERS.get(prompt.name):
+            reply = handler(given)
+            if isinstance(reply, str) and prompt != revising.REVISE and request.sampling.sample:
+                # Another draw has other sentences.
+                return _FIRST_WORD.sub(rf"\g<0>{request.sampling.sample}", reply)
+            return _objecting(reply, METRIC.get()) if self.objects(METRIC.get()) else reply
+        if not issubclass(prompt.returns, BaseModel):
+            return prose(list(_texts(given)), getattr(given, "words", 100))
+        try:
+            return prompt.returns.model_validate(_plain(prompt.returns), context=Wire(Tags(given)))
+        except ValueError as error:
+            return str(error)
+
+
+def _objecting(reply: object, metric: str) -> object:
+    """The reply with an objection to every fifth item, by which a metric finds something to mend."""
+    match reply:
+        case judging.SummaryAnswers(answers=some):
+            silent = {"answered": False, "answer": "", "sentences": []}
+            return judging.SummaryAnswers(answers=_objected(some, silent))
+        case judging.Comparisons(comparisons=some) if metric == "consistency":
+            together = {"verdict": "contradicts"}, _QUESTIONS_A_SENTENCE
+            return judging.Comparisons(comparisons=_objected(some, *together))
+        case factual.Verifications(sentences=some):
+            return factual.Verifications(sentences=_objected(some, {"category": "entity"}))
+    return reply
+
+
+def _objected(items: Sequence[Entry], update: dict[str, Any], together: int = 1) -> list[Entry]:
+    return [one.model_copy(update=update) if at // together % 5 == 0 else one for at, one in enumerate(items)]
+
+
+def _sent(value: BaseModel, given: BaseModel) -> str:
+    """A structured reply as it would be sent."""
+    return value.model_dump_json(by_alias=True, context=Wire(Tags(given)))
+
+
+def _apart(given: BaseModel) -> tuple[BaseModel, list[str]]:
+    """What a prompt is given with its long texts left out, and these."""
+    long: list[str] = []
+
+    def short(value: Any) -> Any:
+        if isinstance(value, str) and len(value) >= _LONG:
+            long.append(value)
+            return "."
+        return value
+
+    short_ones: dict[str, Any] = {}
+    for name in type(given).model_fields:
+        value = getattr(given, name)
+        made = [short(one) for one in value] if isinstance(value, list) else short(value)
+        if made is not value and made != value:
+            short_ones[name] = made
+    return (given.model_copy(update=short_ones), long) if long else (given, long)
+
+
+def _texts(value: object) -> Iterator[str]:
+    """All texts within what a prompt is given."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            yield from _texts(getattr(value, name))
+    elif isinstance(value, list):
+        for one in value:
+            yield from _texts(one)
+
+
+def _plain(shape: Any) -> Any:
+    """The simplest value of a type that a reply may hold."""
+    origin, inner = get_origin(shape), get_args(shape)
+    if isinstance(shape, type) and issubclass(shape, BaseModel):
+        return {name: _plain(one.annotation) for name, one in shape.model_fields.items()}
+    if origin is Literal:
+        return inner[0]
+    if origin in (Union, UnionType):
+        return None if type(None) in inner else _plain(inner[0])
+    if origin is None and shape in (bool, int, float):
+        return shape(1)
+    if origin in (list, tuple) or shape in (list, tuple):
+        return []
+    return {} if origin is dict or shape is dict else "so it is said"
+
+
+# Texts.
+
+
+def prose(sources: Sequence[str], words: int) -> str:
+    """A text of so many words, or of as many as there are, made of the beginnings of its sources."""
+    share = ceil(words / max(1, len(sources)))
+    taken = [word for source in sources for word in _shortened(source, share)][:words]
+    between = "" if is_unspaced("".join(taken[:100])) else " "
+    seen: set[tuple[str, ...]] = set()
+    made: list[str] = []
+    for at in range(0, len(taken), _WORDS_A_SENTENCE):
+        some = tuple(taken[at : at + _WORDS_A_SENTENCE])
+        # Nothing may look like a loop: a sentence that was there gets another first word.
+        sentence = some if some not in seen else (str(at), *some[1:])
+        seen.add(sentence)
+        made.append(_sentence(sentence, between))
+    return between.join(made)
+
+
+def _shortened(text: str, words: int) -> list[str]:
+    """So many words of a text, with some left out in between: a summary is no quotation."""
+    found = _beginning(text, words * _KEPT_OF // (_KEPT_OF - 1) + 1)
+    return [word for at, word in enumerate(found, 1) if at % _KEPT_OF][:words]
+
+
+def _beginning(text: str, words: int) -> list[str]:
+    found: list[str] = []
+    for match in WORD.finditer(text):
+        if len(found) == words:
+            break
+        found.append(match.group())
+    return found
+
+
+def _sentence(words: Sequence[str], between: str = " ") -> str:
+    """Some words as a sentence, in which none follows itself."""
+    text = between.join(word for before, word in pairwise(["", *words]) if word.casefold() != before.casefold())
+    return f"{text[:1].upper()}{text[1:]}." if between else f"{text}。"
+
+
+def _words(text: str, count: int, skipped: int = 0) -> str:
+    """Some words of a text; of a short one, whatever there is."""
+    found = _beginning(text, skipped + count)
+    return " ".join(found[skipped:] or found) or "this"
+
+
+def _quotes(texts: Sequence[str], count: int) -> list[str]:
+    """So many stretches of some texts, to the letter, from all over them."""
+    length = sum(map(len, texts))
+    if not length:
+        return ["this"] * count
+    found: list[str] = []
+    for number in range(count):
+        at = number * length // count
+        for text in texts:
+            if at < len(text):
+                found.append(_quoted(text, at))
+                break
+            at -= len(text)
+    return found
+
+
+def _quoted(text: str, at: int) -> str:
+    """Whole words of a text from about a place on."""
+    at = min(at, max(0, len(text) - _QUOTED))
+    part = text[at : at + _QUOTED]
+    words = [word.span() for word in WORD.finditer(part)]
+    if len(words) < 4:
+        return part.strip() or text[:_QUOTED].strip() or "this"
+    first = words[1 if at else 0][0]
+    return part[first : words[-2][1]]
+
+
+# Replies, by prompt.
+
+
+def _outline(given: drafting.OutlineGiven) -> drafting.Outline:
+    quotes = _quotes(given.summaries, _POINTS + _NAMES + 1)
+    return drafting.Outline(
+        kind="other",
+        line=_sentence(quotes[0].split() + quotes[1].split()),
+        turning_points=[_words(one, 12) for one in quotes[: min(given.points, _POINTS)]],
+        cast=[drafting.Term(name=_words(one, 2), phrase=_words(one, 6)) for one in quotes[: min(given.names, _NAMES)]],
+    )
+
+
+def _ask_document(given: judging.AskDocumentGiven) -> judging.DocumentQuestions:
+    quotes = _quotes([given.excerpt], given.count)
+    return judging.DocumentQuestions(
+        questions=[
+            judging.DocumentQuestion(
+                question=f"What does it say about {_words(quote, 7, 2)}, and what follows {number}?",
+                kind="what",
+                answer=_words(quote, 6, 4),
+                quote=quote,
+            )
+            for number, quote in enumerate(quotes, 1)
+        ]
+    )
+
+
+def _told(given: judging.AnswerFromSummaryGiven | judging.AskSummaryGiven) -> dict[int, str]:
+    """The sentences of a summary by their numbers."""
+    return {one.id: one.sentence for one in given.sentences if not isinstance(one, str)}
+
+
+def _answer_from_summary(given: judging.AnswerFromSummaryGiven) -> judging.SummaryAnswers:
+    numbers = list(_told(given))
+    # What was answered from the first part of a summary is not answered from the others.
+    is_later = numbers[0] > 1 and numbers[-1] - numbers[0] == len(numbers) - 1
+    told = cycle([(0, "")] if is_later else _told(given).items())
+    return judging.SummaryAnswers(
+        answers=[
+            judging.SummaryAnswer(
+                id=one.id,
+                sentences=[number] if sentence else [],
+                answered=bool(sentence),
+                answer=_words(sentence, 7, one.id % 5) if sentence else "",
+            )
+            for one, (number, sentence) in zip(given.questions, told, strict=False)
+        ]
+    )
+
+
+def _ask_summary(given: judging.AskSummaryGiven) -> judging.SummaryQuestions:
+    told, asked = _told(given), asked_about(given, "sentences")
+    return judging.SummaryQuestions(
+        sentences=[
+            judging.SentenceQuestions(
+                id=number,
+                questions=[
+                    judging.SummaryQuestion(
+                        question=f"What does it say of {_words(told[number], 8, 2 * at)}?",
+                        answer=_words(told[number], 4, 3 * at),
+                        search=_words(told[number], 5, 2 * at),
+                        importance=3,
+                    )
+                    for at in range(min(_QUESTIONS_A_SENTENCE, given.at_most))
+                ],
+            )
+            for number in asked
+        ]
+    )
+
+
+def _answer_from_document(given: judging.AnswerFromDocumentGiven) -> judging.DocumentAnswers:
+    quotes = _quotes(given.texts, len(given.questions))
+    return judging.DocumentAnswers(
+        answers=[
+            judging.DocumentAnswer(id=one.id, quote=quote, answered=True, answer=_words(quote, 6, 1))
+            for one, quote in zip(given.questions, quotes, strict=True)
+        ]
+    )
+
+
+def _compare_answers(given: judging.CompareGiven) -> judging.Comparisons:
+    return judging.Comparisons(
+        comparisons=[judging.Comparison(id=one.id, reason=_REASON, verdict="agrees") for one in given.pairs]
+    )
+
+
+def _rank(given: judging.RankGiven) -> judging.Ranking:
+    return judging.Ranking(order=[one.id for one in given.candidates])
+
+
+def _tree(given: factual.GrowGiven, skipped: int = 0) -> factual.FactTree:
+    """A tree of facts that begins so many characters after the excerpt does."""
+    roots = max(2, min(_MOST_ROOTS, 1 + round(len(given.excerpt) / _CHARACTERS_A_ROOT)))
+    facts = iter([_sentence(_beginning(one, 14)) for one in _quotes([given.excerpt[skipped:]], 7 * roots)])
+    return factual.FactTree(
+        roots=[
+            factual.Root(
+                fact=next(facts),
+                branches=[
+                    factual.Branch(fact=next(facts), leaves=[next(facts), next(facts)]),
+                    factual.Branch(fact=next(facts), leaves=[next(facts), next(facts)]),
+                ],
+            )
+            for _ in range(roots)
+        ]
+    )
+
+
+def _supports(given: factual.VetGiven) -> factual.Supports:
+    quotes = _quotes([given.excerpt], len(given.facts))
+    return factual.Supports(
+        facts=[
+            factual.Support(id=one.id, reason=_REASON, quote=quote, verdict="pass")
+            for one, quote in zip(given.facts, quotes, strict=True)
+        ]
+    )
+
+
+def _opinions(given: factual.VetGiven) -> factual.Opinions:
+    return factual.Opinions(facts=[factual.Opinion(id=one.id, reason=_REASON, verdict="pass") for one in given.facts])
+
+
+def _query(_: factual.QueryGiven) -> factual.Query:
+    return factual.Query(query="What happens here, to whom, and why does it matter for all that comes after it?")
+
+
+def _align(given: factual.AlignGiven) -> factual.Alignments:
+    numbers = cycle(one.id for one in given.sentences)
+    return factual.Alignments(
+        facts=[
+            factual.Alignment(id=one.id, stated="yes", sentences=[number])
+            for one, number in zip(given.facts, numbers, strict=False)
+        ]
+    )
+
+
+def _verify(given: factual.VerifyGiven) -> factual.Verifications:
+    quotes = _quotes(given.texts, len(given.sentences))
+    return factual.Verifications(
+        sentences=[
+            factual.Verification(id=one.id, quote=quote, reason=_REASON, category="none")
+            for one, quote in zip(given.sentences, quotes, strict=True)
+        ]
+    )
+
+
+def _mark(_: factual.ChunkGiven) -> factual.ChunkMarks:
+    return factual.ChunkMarks(
+        major_facts=5, connections=3, explanation=_REASON, validity=4, coherence=4, cross_content=4
+    )
+
+
+def _split(given: factual.FactsGiven) -> factual.AllFacts:
+    return factual.AllFacts(
+        sentences=[
+            factual.SentenceFacts(id=one.id, facts=[_words(one.sentence, 8, 2 * at) for at in range(_FACTS_A_SENTENCE)])
+            for one in given.sentences
+        ]
+    )
+
+
+def _confusion(given: coherence.ConfusionGiven) -> coherence.Confusions:
+    return coherence.Confusions(
+        sentences=[
+            coherence.Confusion(id=one.id, questions=[], types=[coherence.NO_CONFUSION]) for one in given.sentences
+        ]
+    )
+
+
+def _prefer(_: coherence.PreferGiven) -> coherence.Preferred:
+    return coherence.Preferred(reason=f"{_REASON} {_REASON}", detail="tie", structure="tie", logic="tie", overall="tie")
+
+
+def _decide(given: deciding.DecideGiven) -> deciding.Decision:
+    """Look up as much as may be, then mend as much as may be."""
+    if given.looks:
+        searches = [_words(one.problem + one.sentence, 5) for one in given.findings[: given.requests]]
+        return deciding.Decision(why=_REASON, look_up=[f"{one} {given.looks}" for one in searches])
+    return deciding.Decision(
+        why=_REASON, mend=[one.id for one in given.findings[: given.at_most]], instruction="Change as little as needed."
+    )
+
+
+def _rule(given: ruling.RuleGiven) -> ruling.RuledPoints:
+    quotes = _quotes(given.texts, len(given.points))
+    return ruling.RuledPoints(
+        points=[
+            ruling.RuledPoint(id=one.id, reason=_REASON, quote=quote, verdict="contradicted")
+            for one, quote in zip(given.points, quotes, strict=True)
+        ]
+    )
+
+
+def _revise(given: revising.ReviseGiven) -> str:
+    """The summary with each point mended: a sentence is told in other words, and what is missing is added."""
+    text = given.summary
+    for point in given.points:
+        words = _beginning(point.sentence or f"{point.answer} {point.question}", _WORDS_A_SENTENCE)
+        if not point.sentence or point.sentence not in text:
+            text = f"{text} {_sentence(words)}"
+        elif point.task not in ("remove", "drop"):
+            text = text.replace(point.sentence, _sentence([*words[1:], *words[:1]]), 1)
+        elif len(left := text.replace(point.sentence, "", 1).strip()) > len(text) // 2:
+            text = left
+    if (surplus := count_words(text) - given.words) > 0:
+        text = text[list(WORD.finditer(text))[surplus].start() :]
+    tags = Tags(given)
+    lines = "\n".join(f"{tags.tag('points', point.id)}: mended" for point in given.points)
+    return f"<points>\n{lines}\n</points>\n<revision>\n{text}\n</revision>"
+
+
+def _trace(given: origins.TraceGiven) -> origins.AllSources:
+    places = [one.id for one in given.places[:1]]
+    return origins.AllSources(sentences=[origins.Sources(id=one.id, places=places) for one in given.sentences])
+
+
+def _ask_typed(given: judging.AskTypedGiven) -> judging.TypedReply:
+    return judging.TypedReply(
+        question=f"What does it say of {_words(given.excerpt, 9, 3)}?",
+        answer=_words(given.excerpt, 6, 5),
+        reason=_REASON,
+    )
+
+
+def _answer_questions(given: judging.AnswerQuestionsGiven) -> judging.GivenAnswers:
+    quotes = _quotes([given.document], len(given.questions))
+    return judging.GivenAnswers(
+        answers=[
+            judging.GivenAnswer(id=one.id, answered=True, answer=_words(quote, 8), reason=_REASON)
+            for one, quote in zip(given.questions, quotes, strict=True)
+        ]
+    )
+
+
+def _judge_answers(given: judging.JudgeAnswersGiven) -> judging.AnswerVerdicts:
+    return judging.AnswerVerdicts(
+        answers=[judging.AnswerVerdict(id=one.id, reason=_REASON, verdict="right") for one in given.answers]
+    )
+
+
+def _handled(prompt: Prompt[Given_, Value_], handler: Callable[[Given_], Value_]) -> tuple[str, Callable[[Any], Any]]:
+    return prompt.name, handler
+
+
+HANDLERS: Mapping[str, Callable[[Any], Any]] = dict(
+    (
+        _handled(drafting.BEGIN, lambda given: prose([given.excerpt], given.words)),
+        _handled(drafting.SUMMARIZE_CHUNK, lambda given: prose([given.excerpt], given.words)),
+        _handled(drafting.SUMMARIZE_WHOLE, lambda given: prose([given.document], given.words)),
+        _handled(drafting.MERGE, lambda given: prose(given.summaries, given.words)),
+        _handled(drafting.MERGE_ONWARD, lambda given: prose(given.summaries, given.words)),
+        _handled(drafting.UPDATE, lambda given: prose([given.summary, given.excerpt], given.words)),
+        _handled(drafting.COMPRESS, lambda given: prose([given.summary], given.words)),
+        _handled(drafting.TIDY, lambda given: given.summary),
+        _handled(drafting.OUTLINE, _outline),
+        _handled(revising.REVISE, _revise),
+        _handled(judging.ASK_DOCUMENT, _ask_document),
+        _handled(judging.RANK_QUESTIONS, _rank),
+        _handled(judging.ASK_SUMMARY, _ask_summary),
+        _handled(judging.ANSWER_FROM_SUMMARY, _answer_from_summary),
+        _handled(judging.ANSWER_FROM_DOCUMENT, _answer_from_document),
+        _handled(judging.COMPARE_ANSWERS, _compare_answers),
+        _handled(judging.ASK_TYPED, _ask_typed),
+        _handled(judging.ANSWER_QUESTIONS, _answer_questions),
+        _handled(judging.JUDGE_ANSWERS, _judge_answers),
+        _handled(factual.KEYFACTS_ANALYTICAL, _tree),
+        _handled(factual.KEYFACTS_NARRATIVE, lambda given: _tree(given, min(_QUOTED, len(given.excerpt) // 4))),
+        _handled(factual.FACTS_FAITHFUL, _supports),
+        _handled(factual.FACTS_OBJECTIVE, _opinions),
+        _handled(factual.FACTS_SIGNIFICANT, _opinions),
+        _handled(factual.QUERY_ANALYTICAL, _query),
+        _handled(factual.QUERY_NARRATIVE, _query),
+        _handled(factual.ALIGN_FACTS, _align),
+        _handled(factual.VERIFY_SENTENCES, _verify),
+        _handled(factual.JUDGE_CHUNK, _mark),
+        _handled(factual.SPLIT_FACTS, _split),
+        _handled(coherence.FIND_CONFUSION, _confusion),
+        _handled(coherence.PREFER_SUMMARY, _prefer),
+        _handled(deciding.DECIDE, _decide),
+        _handled(ruling.RULE_ON_FINDINGS, _rule),
+        _handled(origins.TRACE_SENTENCES, _trace),
+    )
+)
+"""The replies by the names of the prompts."""

@@ -1,0 +1,508 @@
+"""What a run comes to: the run itself, on a store in memory, with models that count in place of those that answer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import partial
+from itertools import islice
+from math import log
+from typing import Any
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
+
+from redraft.agents.evidence import EvidenceReader
+from redraft.agents.structured_writer import Completion, Flaw, StructuredWriter
+from redraft.agents.writer import Writer
+from redraft.domain import Document, Evaluation, Finding, Span, TextKind, Usage
+from redraft.evaluators.base import METRIC, Case, Evaluator
+from redraft.evaluators.catalog import names
+from redraft.evaluators.metric_info import refuse_self_check
+from redraft.evaluators.panel import Panel
+from redraft.events import Observer, unobserved
+from redraft.graphs.policy import FINDINGS_AT_ONCE
+from redraft.llm.base import Request
+from redraft.llm.prices import PriceTable, builtin_prices
+from redraft.prompts import coherence, deciding, drafting, factual, judging, revising, ruling
+from redraft.prompts.contract import Prompt
+from redraft.runs.counting_model import CountingModel, TokenCounts
+from redraft.runs.driver import Driver
+from redraft.runs.even_passages import EvenPassages
+from redraft.runs.execute import carry_out
+from redraft.runs.job import JobFactory
+from redraft.runs.manager import RunManager
+from redraft.runs.model_names import as_judge
+from redraft.runs.model_pool import ModelPool, ModelRole, WorkingModel, books, hire, people, team, under_settings
+from redraft.runs.models import price_of, reasoning_reserve
+from redraft.runs.prepare import Prepared, RunSpec, prepare, record
+from redraft.runs.request import order_of, with_places
+from redraft.runs.roster import known_window, with_windows
+from redraft.runs.session import Session
+from redraft.settings import FIGURES, BuildKeyfacts, BuildQuestions, DraftConfig, JudgeConfig, Limits, Role
+from redraft.store.runs import Run
+from redraft.store.store import Store
+from redraft.text.vectors import Encoder
+from redraft.text.words import count_words
+
+DRAFTING = "drafting"
+FACTS_ALIGNED = "aligning key facts"
+_BUILDING_QUESTIONS = "asking about the document"
+_BUILDING_FACTS = ("finding key facts", "validating key facts", "asking what the trees answer")
+_COMPARING = "comparing drafts"
+_REFINING = ("deciding", "second looks", "revising", "comparing first and best")
+_STAGES: Mapping[str, tuple[str, Role]] = {
+    **{
+        one.name: (DRAFTING, "writer")
+        for one in (
+            drafting.SUMMARIZE_CHUNK,
+            drafting.SUMMARIZE_WHOLE,
+            drafting.MERGE,
+            drafting.MERGE_ONWARD,
+            drafting.BEGIN,
+            drafting.UPDATE,
+            drafting.COMPRESS,
+            drafting.TIDY,
+            drafting.OUTLINE,
+        )
+    },
+    **{one.name: (_BUILDING_QUESTIONS, "judge") for one in (judging.ASK_DOCUMENT, judging.RANK_QUESTIONS)},
+    **{one.name: (_BUILDING_FACTS[0], "judge") for one in factual.GROWING.values()},
+    **{
+        one.name: (_BUILDING_FACTS[1], "validator")
+        for one in (factual.FACTS_FAITHFUL, factual.FACTS_OBJECTIVE, factual.FACTS_SIGNIFICANT)
+    },
+    **{one.name: (_BUILDING_FACTS[2], "judge") for one in factual.QUERYING.values()},
+    deciding.DECIDE.name: ("deciding", "decider"),
+    ruling.RULE_ON_FINDINGS.name: ("second looks", "judge"),
+    revising.REVISE.name: ("revising", "writer"),
+}
+"""The stage of each prompt that no metric asks by itself, and who does it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One kind of work, over all rounds: about how many calls, and tokens, it takes, and who does it."""
+
+    name: str
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    by: Role = "judge"
+    about: bool = True
+
+
+@dataclass(slots=True)
+class Work:
+    """What was counted of one model in one stage."""
+
+    name: str
+    by: Role
+    settings: DraftConfig
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was counted in one run."""
+
+    prepared: Prepared
+    run: Run
+    work: dict[tuple[object, ...], Work] = field(default_factory=dict)
+
+    def note(self, one: ModelRole, request: Request[Any, Any], usage: Usage) -> None:
+        """Count a request to a model."""
+        name, by = self._stage(request.prompt)
+        key = (name, by, *one.asked_as)
+        work = self.work.setdefault(key, Work(name, by, one.settings))
+        work.calls += 1
+        work.prompt_tokens += usage.prompt_tokens
+        work.completion_tokens += usage.completion_tokens
+
+    def objects(self, metric: str) -> bool:
+        """Whether judges object to some of a draft that is refined: all of it that is told is right once it is mended,
+        but something is always left out."""
+        return self.run.refinement is not None and (metric == "coverage" or not self._is_revised)
+
+    @property
+    def _is_revised(self) -> bool:
+        return any(one.name == "revising" for one in self.work.values())
+
+    def _stage(self, prompt: Prompt[Any, Any]) -> tuple[str, Role]:
+        if prompt.name in _STAGES:
+            return _STAGES[prompt.name]
+        judged = self.run.judging
+        if prompt.name == coherence.PREFER_SUMMARY.name:
+            if self.run.kind == "compare":
+                return "preference", "judge"
+            return (_REFINING[-1], "judge") if self._is_revised else (_COMPARING, "judge" if judged else "writer")
+        if prompt.name == factual.ALIGN_FACTS.name:
+            recalled = judged is not None and "keyfact_recall" in judged.metrics
+            return ("keyfact_recall" if recalled else FACTS_ALIGNED), "judge"
+        return (METRIC.get(), "judge") if METRIC.get() else (DRAFTING, "writer")
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """About what drafting and judging come to. `pool` are the settings of each role, of several judges the first."""
+
+    prepared: Prepared
+    order: RunSpec
+    work: tuple[Work, ...]
+    pool: Mapping[Role, DraftConfig]
+    prices: PriceTable
+    notes: tuple[str, ...] = ()
+    """What a user should know of it, in sentences."""
+    chapters: tuple[Spending, ...] = ()
+    """What each chapter comes to, where they are drafted by themselves. All figures are with theirs."""
+    others: tuple[Spending, ...] = ()
+    """What each draft beside the first one comes to, where there are several. All figures are with theirs, too."""
+
+    @property
+    def drafting(self) -> Stage:
+        """What the draft comes to, without chapters and other drafts."""
+        none = Stage(DRAFTING, 0, 0, 0, "writer")
+        return next((one for one in self._summed() if one.name == DRAFTING), none)
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """What comes after the draft: what is built, then each metric, then refining."""
+        listed = names(self.order.own)
+        ahead = {"coverage": (_BUILDING_QUESTIONS,), "keyfact_recall": _BUILDING_FACTS}
+        order = [stage for name in listed for stage in (*ahead.get(name, ()), name)]
+        order += [FACTS_ALIGNED, "preference", _COMPARING, *_REFINING]
+        found = [one for one in self._summed() if one.name != DRAFTING]
+        return tuple(sorted(found, key=lambda one: order.index(one.name)))
+
+    def _summed(self) -> Iterator[Stage]:
+        """The work of all models in each stage."""
+        for name, by in dict.fromkeys((one.name, one.by) for one in self.work):
+            some = [one for one in self.work if (one.name, one.by) == (name, by)]
+            calls = sum(one.calls for one in some)
+            prompt, completion = sum(one.prompt_tokens for one in some), sum(one.completion_tokens for one in some)
+            yield Stage(name, calls, prompt, completion, by)
+
+    @property
+    def calls(self) -> int:
+        """Of drafting and judging."""
+        return sum(one.calls for one in self._all_work())
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Of drafting and judging."""
+        return sum(one.prompt_tokens for one in self._all_work())
+
+    @property
+    def completion_tokens(self) -> int:
+        """Of drafting and judging."""
+        return sum(one.completion_tokens for one in self._all_work())
+
+    @property
+    def reasoning(self) -> int:
+        """The tokens that models may use besides, to think."""
+        return sum(one.calls * reasoning_reserve(one.settings) for one in self._all_work())
+
+    def cost(self, *, with_reasoning: bool) -> float | None:
+        """In US dollars; None where nobody knows a price."""
+        total = 0.0
+        for one in self._all_work():
+            price = price_of(one.settings, self.prices)
+            if price is None:
+                return None
+            thinking = one.calls * reasoning_reserve(one.settings) if with_reasoning else 0
+            total += price.of(Usage(one.prompt_tokens, one.completion_tokens + thinking))
+        return total
+
+    def _all_work(self) -> Iterator[Work]:
+        yield from self.work
+        for part in (*self.chapters, *self.others):
+            yield from part._all_work()
+
+    def to_json(self) -> dict[str, object]:
+        """The contract of `--dry-run --json`."""
+        prepared, it, order = self.prepared, self.prepared.plan, self.order
+        return {
+            "source": {
+                "id": prepared.document.id,
+                "title": prepared.document.title,
+                "tokens": it.document_tokens,
+                "words": it.document_words,
+                "chunks": it.chunks,
+            },
+            "model": prepared.settings.model,
+            "judges": list(order.judging.judges or (prepared.settings.model,)) if order.judging else [],
+            "validator": self.pool["validator"].model if order.judging else None,
+            "tokenizer": prepared.tokenizer.name,
+            **{name: value for name, value in asdict(it).items() if not name.startswith("document_")},
+            "stages": [asdict(stage) for stage in self.stages],
+            "calls": self.calls,
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": self.completion_tokens,
+            "reasoning_tokens": self.reasoning,
+            "cost_usd": self.cost(with_reasoning=True),
+            "warnings": list(prepared.warnings),
+        } | ({"chapters": [one.to_json() for one in self.chapters]} if self.chapters else {})
+
+
+class _Unsatisfied(Evaluator):
+    """A metric whose goal is never met: each draft gains on the one before it, and has findings to mend."""
+
+    def __init__(self, metric: Evaluator, goal: float, drafts: int, judged: dict[str, int]) -> None:
+        """`judged` counts the drafts of at most so many that were judged, by metric."""
+        self.name, self.version, self.prompts = metric.name, metric.version, metric.prompts
+        self.aim, self.needs, self.uses, self.heeds_query = metric.aim, metric.needs, metric.uses, metric.heeds_query
+        self._metric, self._goal, self._drafts, self._judged = metric, goal, drafts, judged
+
+    async def evaluate(self, case: Case) -> Evaluation:
+        """Judge a draft, and find it wanting."""
+        found = await self._metric.evaluate(case)
+        number = self._judged[self.name] = self._judged.get(self.name, 0) + 1
+        wanting = FINDINGS_AT_ONCE - len(found.findings) if case.statements else 0
+        findings = (*found.findings, *islice(self._findings(case, number), max(0, wanting)))
+        score = self._goal * number / (max(number, self._drafts) + 1)
+        return replace(
+            found, outcome="scored", score=score, judged=max(1, found.judged), unjudged=0, findings=findings, reason=""
+        )
+
+    def _findings(self, case: Case, number: int) -> Iterator[Finding]:
+        """As many as a revision deals with, from all over the draft and the document."""
+        length = len(case.document.text)
+        for at in range(FINDINGS_AT_ONCE):
+            one = case.statements[at * len(case.statements) // FINDINGS_AT_ONCE]
+            start = at * length // FINDINGS_AT_ONCE
+            evidence = case.desk.place(Span(start, min(length, start + _EVIDENCE)))
+            asked = f"What does the document say in place {number}.{at}?"
+            told = " ".join(evidence.text.split()[:_ANSWER])
+            match self.aim:
+                case "content":
+                    yield Finding(self.name, "missing", "add", _ADD, question=asked, expected=told, evidence=evidence)
+                case "truth":
+                    yield Finding(self.name, "wrong", "correct", _CORRECT, one.sentence, asked, told, told, evidence)
+                case _:
+                    yield Finding(self.name, "unclear", "clarify", _CLARIFY, one.sentence, asked, evidence=evidence)
+
+
+_SEARCHED = 50_000
+"""The tokens of a document up to which it is searched as in a run."""
+_EVIDENCE, _ANSWER = 160, 8
+"""The characters of the evidence of a finding, and the words of an answer."""
+_ADD = "The summary does not answer this question, and the document does."
+_CORRECT = "The document says something else."
+_CLARIFY = "A reader is left with this question, and nothing in the summary answers it."
+
+
+class _TrustingWriter(StructuredWriter):
+    """Holds no text against its source: those of a counting model come from nowhere else."""
+
+    def foreign(self, text: str, source: str, words: int) -> Flaw | None:  # noqa: ARG002
+        """Find nothing wrong."""
+        return None
+
+
+class _TrustingDrafter(Writer):
+    """Finds nothing to tidy."""
+
+    async def tidy(self, summary: str, label: str) -> Completion:  # noqa: ARG002
+        """Return the summary."""
+        return Completion(summary, count_words(summary), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _DryJobFactory(JobFactory):
+    """Has a panel that is never satisfied, where the draft is refined."""
+
+    judged: dict[str, int] = field(default_factory=dict)
+
+    def desk(self, encoder: Encoder | None = None, *, judged: bool = True) -> EvidenceReader:
+        """Where the judges look things up; a long document is not searched for it."""
+        desk = super(_DryJobFactory, self).desk(encoder, judged=judged)
+        if desk.document_tokens <= _SEARCHED:
+            return desk
+        return replace(desk, passages=EvenPassages(desk.document, desk.tokenizer, desk.document_tokens))
+
+    def writer(self, structured_writer: StructuredWriter, kind: TextKind) -> Writer:
+        """Who drafts."""
+        return _TrustingDrafter(structured_writer, query=self.run.settings.query, kind=kind)
+
+    def structured_writer(self) -> StructuredWriter:
+        """Who writes."""
+        writer = super(_DryJobFactory, self).structured_writer()
+        known = {one.name: getattr(writer, one.name) for one in fields(writer)}
+        return _TrustingWriter(**known | {"instructions": None})
+
+    def panel(self, judging: JudgeConfig) -> Panel:
+        """The judges of the run, without the figures for which nobody is asked."""
+        panel, wanted = super(_DryJobFactory, self).panel(judging), self.run.refinement
+        known = [one for one in panel.evaluators if one.name not in FIGURES]
+        if wanted is not None:
+            drafts = wanted.rounds + self.run.settings.drafts
+            known = [
+                _Unsatisfied(one, wanted.goals[one.name], drafts, self.judged) if one.name in wanted.goals else one
+                for one in known
+            ]
+        return replace(panel, evaluators=tuple(known))
+
+
+@dataclass(slots=True)
+class _DryManager(RunManager):
+    """Opens models that count."""
+
+    factory: type[JobFactory] = _DryJobFactory
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    counts: dict[str, TokenCounts] = field(default_factory=dict)
+    """By the name of the tokenizer."""
+
+    @asynccontextmanager
+    async def models(
+        self,
+        hired: Sequence[ModelRole],
+        run: Run,
+        prepared: Prepared,
+        observe: Observer,  # noqa: ARG002
+    ) -> AsyncIterator[ModelPool]:
+        """A counting model in place of each model."""
+        tally = self.tallies.setdefault(run.id, Tally(prepared, run))
+        tokens = self.counts.setdefault(prepared.tokenizer.name, TokenCounts(prepared.tokenizer))
+        for chunk in prepared.chunks:
+            tokens.learn(prepared.document.text[slice(*chunk.span)], chunk.tokens)
+        everybody = [*hired, replace(hired[0], settings=as_judge(hired[0].settings))]
+        made: dict[tuple[object, ...], CountingModel] = {}
+        working: list[WorkingModel] = []
+        for one, book in zip(everybody, books(everybody, prepared.book), strict=True):
+            if one.asked_as not in made:
+                identity = one.settings.model if one.model is None else one.model.identity
+                if any(other.identity == identity for other in made.values()):
+                    identity = f"{identity} {len(made)}"
+                count = partial(tally.note, one)
+                made[one.asked_as] = CountingModel(identity, book, tokens, count, run.settings.query, tally.objects)
+            working.append(WorkingModel(made[one.asked_as], one.settings, book))
+        yield team([one.role for one in hired], working)
+
+
+class _DryDriver(Driver):
+    """Keeps checkpoints in memory."""
+
+    async def saver(self) -> BaseCheckpointSaver[Any]:
+        """A new saver for each driver."""
+        if self._saver is None:
+            self._saver = InMemorySaver()
+        return self._saver
+
+
+class _DrySession(Session):
+    """A session in memory, whose models count."""
+
+    def __init__(self, prices: PriceTable | None, own: Sequence[Evaluator]) -> None:
+        super().__init__(Store(":memory:"), prices=prices)
+        self._owned = True
+        known = {one.name: one for one in own}
+        self._manager = self.dry = _DryManager(self.store, people(None, (), None, None), known, prices, unobserved)
+        self._driver = _DryDriver(self.store, self, None, self.dry)
+
+    async def run(self, prepared: Prepared, order: RunSpec) -> Run:
+        """Make a run of what is prepared."""
+        run = record(prepared, order, Limits(), self.store)
+        self.dry.prepared[run.id] = prepared
+        await carry_out(self.dry, self._driver, run)
+        return self.store.runs.get(run.id)
+
+
+def spending_of(
+    source: str | Sequence[str] | Document, settings: DraftConfig, order: RunSpec, prices: PriceTable
+) -> Spending:
+    """About what a run of this order would come to where nothing is known yet. Nobody is asked, and nothing stored."""
+    prepared, order, notes = planned(source, settings, order)
+    return dry_run(prepared, order, prices, notes)
+
+
+def planned(
+    source: str | Sequence[str] | Document, settings: DraftConfig, order: RunSpec
+) -> tuple[Prepared, RunSpec, list[str]]:
+    """What a run of this order would be prepared with, the order itself, and notes. A server is not asked for its
+    window."""
+    settings, order = order.settled(settings), with_places(order, settings)
+    settings, order, notes = with_windows(settings, order, known_window)
+    return prepare(source, settings, given=order.given), order, notes
+
+
+def dry_run(
+    prepared: Prepared, order: RunSpec, prices: PriceTable | None = None, notes: Sequence[str] = ()
+) -> Spending:
+    """The same of what is prepared."""
+    refuse_self_check(prepared.settings, order.judging, order.refinement)
+    return asyncio.run(_counted(prepared, order, prices or builtin_prices(), notes))
+
+
+class SampledDryRuns:
+    """Dry runs of many documents: one for all that are of about one size and drafted alike."""
+
+    def __init__(self, prices: PriceTable | None = None) -> None:
+        self._prices = prices
+        self._known: dict[tuple[object, ...], Spending] = {}
+
+    def of(self, prepared: Prepared, order: RunSpec) -> tuple[Spending, float]:
+        """What a document of about that size comes to, and how many times as many tokens this one has."""
+        plan = prepared.plan
+        sizes = (plan.document_tokens, count_words(order.given or "") + 1)
+        key = (plan.strategy, len(prepared.chapters), *(int(log(size, _ALIKE)) for size in sizes))
+        if key not in self._known:
+            self._known[key] = dry_run(prepared, order, self._prices)
+        like = self._known[key]
+        return like, plan.document_tokens / like.prepared.plan.document_tokens
+
+
+_ALIKE = 1.2
+"""How much longer one document may be than another of about its size."""
+
+
+async def _counted(prepared: Prepared, order: RunSpec, prices: PriceTable, notes: Sequence[str]) -> Spending:
+    async with _DrySession(prices, order.own) as session:
+        run = await session.run(prepared, await _dry(session, prepared, order))
+        return _spending(session, run.id, order, prices, notes)
+
+
+async def _dry(session: _DrySession, prepared: Prepared, order: RunSpec) -> RunSpec:
+    """The order as it can be carried out without a person, an encoder, and what is in the user's store: key facts and
+    questions that it names are made first, and not counted."""
+    if (judged := order.judging) is None:
+        return order
+    update: dict[str, Any] = {"embeddings": None}
+    if judged.similarity == "cosine":
+        update["similarity"] = "rouge1"
+    builds: tuple[tuple[str, type[BuildQuestions | BuildKeyfacts]], ...]
+    builds = (("pack", BuildQuestions), ("keyfacts", BuildKeyfacts))
+    for name, build in builds:
+        if getattr(judged, name):
+            bare = judged.model_copy(update={**update, "pack": None, "keyfacts": None, "metrics": ()})
+            built = await session.run(prepared, RunSpec(build(judging=bare)))
+            update[name] = getattr(built.judging, name)
+    changes: dict[str, Any] = {"judging": judged.model_copy(update=update)}
+    if order.refinement is not None:
+        changes["refinement"] = order.refinement.model_copy(update={"review": False})
+    return replace(order, purpose=order.purpose.model_copy(update=changes))
+
+
+def _spending(
+    session: _DrySession, run: str, order: RunSpec, prices: PriceTable, notes: Sequence[str] = ()
+) -> Spending:
+    """What was counted of a run, of its chapters and of its other drafts."""
+    tally, store = session.dry.tallies.get(run), session.store
+    assert tally is not None
+    prepared = tally.prepared
+    chapters = [one.run for one in store.chapters.of(run) if one.run]
+    others = [one.run for one in store.candidates.of(run) if one.number > 1 and one.run]
+    hired = hire(prepared.settings, order.judging, Limits(), prices, refinement=order.refinement)
+    return Spending(
+        prepared,
+        order,
+        tuple(tally.work.values()),
+        under_settings(hired),
+        prices,
+        (*prepared.warnings, *notes),
+        tuple(_spending(session, one, order_of(order), prices) for one in chapters),
+        tuple(_spending(session, one, RunSpec(), prices) for one in others),
+    )

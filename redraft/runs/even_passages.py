@@ -1,0 +1,80 @@
+"""Passages of a document without a search: for counting what is read, it is no matter which of them are found."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from math import ceil
+from zlib import crc32
+
+from redraft.domain import Document, Span
+from redraft.text import passages, retrieval
+from redraft.text.passages import Passage, Passages
+from redraft.text.retrieval import OVERLAP, Windows
+from redraft.text.tokens import Tokenizer
+
+# Passages and windows end between sentences, and so are not quite full.
+_FILLED = 0.85
+
+
+class EvenPassages(Passages):
+    """Passages of equal length; which of them are found is decided by the query, and not by what they say."""
+
+    def __init__(self, document: Document, tokenizer: Tokenizer, tokens: int) -> None:
+        """`tokens` are those of the document."""
+        super().__init__(document, tokenizer)
+        self._tokens = tokens
+
+    def nearest(self, query: str, count: int, within: Span | None = None) -> list[Passage]:
+        """So many passages, all of them `within` a place where one is given."""
+        found = self.holding(within) if within else self._passages
+        return [found[at] for at in _drawn(query, count, len(found))]
+
+    @cached_property
+    def windows(self) -> Windows:
+        """The larger windows of the same document."""
+        return _EvenWindows(self._document, self._tokenizer, self._tokens)
+
+    @cached_property
+    def _passages(self) -> list[Passage]:
+        length = len(self._document.text)
+        count = max(1, round(self._tokens / (_FILLED * passages.WINDOW)))
+        tokens = self._tokens // count
+        return [Passage(at, Span(at * length // count, (at + 1) * length // count), tokens) for at in range(count)]
+
+
+class _EvenWindows(Windows):
+    """Windows of equal length that overlap by half."""
+
+    def __init__(self, document: Document, tokenizer: Tokenizer, tokens: int) -> None:
+        super().__init__(document, tokenizer)
+        self._tokens = tokens
+
+    @cached_property
+    def spans(self) -> list[Span]:
+        """All windows, in the document's order."""
+        return self._cut(Span(0, len(self._document.text)), int(_FILLED * retrieval.WINDOW), OVERLAP)
+
+    def nearest(self, query: str, count: int) -> list[Span]:
+        """So many windows."""
+        return [self.spans[at] for at in _drawn(query, count, len(self.spans))]
+
+    def parts(self, room: int, within: Span | None = None) -> list[Span]:
+        """A document, or a place in it, in parts of at most `room` tokens that overlap by half a window."""
+        return self._cut(within or Span(0, len(self._document.text)), room, min(OVERLAP, room // 4))
+
+    def _cut(self, place: Span, room: int, overlap: int) -> list[Span]:
+        length = place.end - place.start
+        tokens = max(1, self._tokens * length // len(self._document.text))
+        if tokens <= room:
+            return [place]
+        count = ceil((tokens - overlap) / (room - overlap))
+        step, size = (length - length * overlap // tokens) / count, length * overlap // tokens
+        starts = [place.start + int(at * step) for at in range(count)]
+        return [Span(start, min(place.end, int(start + step) + size)) for start in starts]
+
+
+def _drawn(query: str, count: int, of: int) -> list[int]:
+    """So many places of a list: two side by side, as a rule, at equal distances, the first of them by the query."""
+    count = min(count, of)
+    first = crc32(query.encode("utf-8", "replace"))
+    return list(dict.fromkeys((first + at // 2 * 2 * of // count + at % 2) % of for at in range(count)))
