@@ -200,7 +200,8 @@ def show_form_plan(template: Template, each: Sequence[Spending], *, as_json: boo
     click.echo(f"{title}: {first.document_words:,} words, {render.count(first.chunks, 'chunk')}, read for each section")
     for section, one in sections:
         click.echo(
-            f"{one_line(section.title, _TITLE)}: at most {section.words} words, about {render.count(one.calls, 'call')},"
+            f"{one_line(section.title, _TITLE)}: at most {section.words} words,"
+            f" about {render.count(one.calls, 'call')},"
             f" {one.prompt_tokens:,} tokens in, {one.completion_tokens:,} out"
         )
     price = "cost unknown (give the model's price with --prices)" if cost is None else f"${cost:.4f}"
