@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from redraft.agents.judge import Judge
 from redraft.errors import RejectedRequest, ReplyError
-from redraft.prompts.drafting import MOST_NAMES, MOST_POINTS, OUTLINE, Outline, OutlineGiven
+from redraft.prompts.summarization import MOST_NAMES, MOST_POINTS, OUTLINE, Outline, OutlineGiven
 from redraft.store.connection import off_loop
 from redraft.text.sentences import sentences
 from redraft.text.tokens import Tokenizer

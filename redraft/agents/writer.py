@@ -17,9 +17,9 @@ from redraft.agents.structured_writer import (
 )
 from redraft.domain import TextKind
 from redraft.errors import RefusedReply
-from redraft.prompts import drafting
-from redraft.prompts.drafting import Outline, outline_text
+from redraft.prompts import summarization
 from redraft.prompts.silence import after_sign, is_answer, is_sign
+from redraft.prompts.summarization import Outline, outline_text
 from redraft.text.sentences import sentences
 from redraft.text.summary_checks import needs_tidying
 from redraft.text.words import count_words
@@ -65,8 +65,10 @@ class Writer:
         `place` says where it stands in the document, and `before` are the last lines before it.
         """
         return await self._structured_writer.within(
-            drafting.SUMMARIZE_CHUNK,
-            lambda limit: drafting.ChunkGiven(excerpt=excerpt, words=limit, place=place, before=before, **self._asked),
+            summarization.SUMMARIZE_CHUNK,
+            lambda limit: summarization.ChunkGiven(
+                excerpt=excerpt, words=limit, place=place, before=before, **self._asked
+            ),
             words,
             label,
             most,
@@ -77,8 +79,8 @@ class Writer:
     async def summarize_whole(self, document: str, words: int, label: str) -> Completion:
         """Summarize a whole document within `words`."""
         return await self._structured_writer.within(
-            drafting.SUMMARIZE_WHOLE,
-            lambda limit: drafting.WholeGiven(document=document, words=limit, **self._asked),
+            summarization.SUMMARIZE_WHOLE,
+            lambda limit: summarization.WholeGiven(document=document, words=limit, **self._asked),
             words,
             label,
             sign=self._sign,
@@ -107,8 +109,8 @@ class Writer:
             given |= {"outline": outline_text(outline), "kind": outline.kind}
         if not context:
             return await self._structured_writer.within(
-                drafting.MERGE,
-                lambda limit: drafting.MergeGiven(words=limit, **given),
+                summarization.MERGE,
+                lambda limit: summarization.MergeGiven(words=limit, **given),
                 words,
                 label,
                 most,
@@ -116,8 +118,8 @@ class Writer:
                 source=source,
             )
         return await self._structured_writer.within(
-            drafting.MERGE_ONWARD,
-            lambda limit: drafting.MergeOnwardGiven(context=context, words=limit, **given),
+            summarization.MERGE_ONWARD,
+            lambda limit: summarization.MergeOnwardGiven(context=context, words=limit, **given),
             words,
             label,
             most,
@@ -128,8 +130,8 @@ class Writer:
     async def begin(self, excerpt: str, words: int, room: int, label: str, *, place: str = "") -> Completion:
         """Begin a running summary. `words` is what to aim at; up to `room` the reply is heard to its end."""
         return await self._structured_writer.complete(
-            drafting.BEGIN,
-            lambda target: drafting.BeginGiven(excerpt=excerpt, words=target, place=place, **self._asked),
+            summarization.BEGIN,
+            lambda target: summarization.BeginGiven(excerpt=excerpt, words=target, place=place, **self._asked),
             words,
             room,
             label,
@@ -142,8 +144,8 @@ class Writer:
     ) -> Completion:
         """Work a chunk into a running summary."""
         return await self._structured_writer.complete(
-            drafting.UPDATE,
-            lambda target: drafting.UpdateGiven(
+            summarization.UPDATE,
+            lambda target: summarization.UpdateGiven(
                 excerpt=excerpt, summary=summary, words=target, place=place, **self._asked
             ),
             words,
@@ -172,8 +174,8 @@ class Writer:
 
         try:
             written = await self._structured_writer.tries(
-                drafting.COMPRESS,
-                lambda asked: drafting.CompressGiven(
+                summarization.COMPRESS,
+                lambda asked: summarization.CompressGiven(
                     summary=summary, current_words=current, words=asked, **self._asked
                 ),
                 [max(MIN_WORDS, int(target * (1 - _SHRINK_COMPRESSION * n))) for n in range(MAX_TRIES)],
@@ -207,8 +209,8 @@ class Writer:
 
         try:
             written = await self._structured_writer.tries(
-                drafting.TIDY,
-                lambda _: drafting.TidyGiven(summary=summary),
+                summarization.TIDY,
+                lambda _: summarization.TidyGiven(summary=summary),
                 [words] * _TIDY_TRIES,
                 examine,
                 words,

@@ -17,9 +17,9 @@ from redraft.prompts.coherence import (
 )
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.deciding import DecideGiven, Decision, Standing
-from redraft.prompts.drafting import Outline, OutlineGiven
 from redraft.prompts.origins import AllSources, Sources, TraceGiven
 from redraft.prompts.ruling import RuledPoint, RuledPoints, RuleGiven
+from redraft.prompts.summarization import Outline, OutlineGiven
 from redraft.text.cleaning import one_line
 from redraft.text.languages import language_of
 from redraft.text.sentences import worded

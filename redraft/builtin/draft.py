@@ -10,7 +10,7 @@ import numpy as np
 
 from redraft.builtin.prose import LAST_RESORT, ProseSentence, cut, matter_around, read
 from redraft.builtin.references import NamedPeople, points_out
-from redraft.prompts.drafting import (
+from redraft.prompts.summarization import (
     BeginGiven,
     ChunkGiven,
     CompressGiven,

@@ -15,8 +15,8 @@ from redraft.domain import Usage
 from redraft.errors import ModelError
 from redraft.llm.base import Reply, Request, Sampling
 from redraft.prompts import coherence as reading
-from redraft.prompts import deciding, drafting, factual, judging, origins, ruling
-from redraft.prompts import drafting as writing
+from redraft.prompts import deciding, factual, judging, origins, ruling, summarization
+from redraft.prompts import summarization as writing
 from redraft.prompts.contract import Given_, Prompt, Value_
 from redraft.prompts.factual import SPLIT_FACTS
 from redraft.prompts.revising import REVISE
@@ -39,7 +39,7 @@ HANDLERS: Mapping[str, Handler] = dict(
         _bound(writing.UPDATE, draft.update),
         _bound(writing.COMPRESS, draft.compress),
         _bound(writing.TIDY, draft.tidy),
-        _bound(drafting.OUTLINE, decisions.outline),
+        _bound(summarization.OUTLINE, decisions.outline),
         _bound(REVISE, revise.revise),
         _bound(judging.ASK_DOCUMENT, questions.ask_document),
         _bound(judging.RANK_QUESTIONS, questions.rank_questions),

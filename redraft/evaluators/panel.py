@@ -22,7 +22,7 @@ from redraft.evaluators.reference.questions import Quantity, build_pack, pack_ke
 from redraft.evaluators.similarity import is_same
 from redraft.events import Noted, Observer
 from redraft.llm.testing import ScriptError
-from redraft.prompts.drafting import Outline
+from redraft.prompts.summarization import Outline
 from redraft.rulings import Ruling
 from redraft.settings import YARDSTICKS, JudgeConfig
 from redraft.store.connection import off_loop

@@ -23,7 +23,7 @@ from redraft.graphs.job import Job
 from redraft.graphs.nodes import SessionProtocol, node
 from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
 from redraft.graphs.state import Drafting, Update
-from redraft.prompts.drafting import Outline, outline_text
+from redraft.prompts.summarization import Outline, outline_text
 from redraft.settings import LEVEL_RATIO
 from redraft.store.connection import off_loop
 from redraft.text.languages import tongues_of

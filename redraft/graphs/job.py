@@ -32,7 +32,7 @@ from redraft.errors import CutThought, IncompleteError, NothingSaidError, Redraf
 from redraft.evaluators.panel import Panel
 from redraft.events import Noted, Observer, PieceDone
 from redraft.graphs.plan import LINES_BEFORE, Plan
-from redraft.prompts.drafting import Outline
+from redraft.prompts.summarization import Outline
 from redraft.settings import RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run

@@ -15,10 +15,10 @@ from redraft.agents.outliner import LEAST_WINDOW, REPLY_TOKENS
 from redraft.agents.structured_writer import tolerated
 from redraft.domain import Chunk, Document, Span
 from redraft.errors import PlanError
-from redraft.prompts import drafting
+from redraft.prompts import summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
-from redraft.prompts.drafting import OUTLINE
+from redraft.prompts.summarization import OUTLINE
 from redraft.settings import AUTO, GIVEN_STRATEGY, LEVEL_RATIO, MERGING, DraftConfig, reads_prompts
 from redraft.text.document_form import DocumentBody, body_of, kind_by_form
 from redraft.text.places import part_of
@@ -152,20 +152,20 @@ class Planner:
     def direct(self) -> Plan:
         """The plan of one prompt."""
         reply = self.reply(self.words)
-        prompt = self.tokens + self.overhead(drafting.SUMMARIZE_WHOLE)
+        prompt = self.tokens + self.overhead(summarization.SUMMARIZE_WHOLE)
         self.fits(prompt + reply + MARGIN, "the whole document in one prompt")
         return self.made((Level(self.words, reply, self.tokens, 1),), 1, prompt, reply)
 
     def incremental(self) -> Plan:
         """The plan of a running summary."""
         room = self.reply(int(self.words * OVERFLOW))
-        update = self.overhead(drafting.UPDATE)
+        update = self.overhead(summarization.UPDATE)
         largest = max(chunk.tokens for chunk in self.chunks)
         self.fits(largest + update + 2 * room + MARGIN, "a chunk with the running summary")
         count, whole = len(self.chunks), self.reply(self.words)
         # What has no more words than the result may have is taken as it is, whatever was asked for.
-        prompt = self.tokens + count * update + (count - 1) * whole + self.overhead(drafting.TIDY) + whole
-        prompt += count * (self.overhead(drafting.COMPRESS) + room)
+        prompt = self.tokens + count * update + (count - 1) * whole + self.overhead(summarization.TIDY) + whole
+        prompt += count * (self.overhead(summarization.COMPRESS) + room)
         level = Level(self.words, room, largest, count)
         made = self.made((level,), 2 * count + 1, prompt, 2 * count * room + whole)
         return replace(made, compressions=count)
@@ -179,7 +179,7 @@ class Planner:
                 f" {self.settings.context_tokens:,} tokens: too few fit into one prompt",
                 hint="use a larger --context-tokens, if the model has it, or fewer --words",
             )
-        chunk_overhead = self.overhead(drafting.SUMMARIZE_CHUNK)
+        chunk_overhead = self.overhead(summarization.SUMMARIZE_CHUNK)
         lead = 0
         if not self.settings.by_chapter:
             largest = max(chunk.tokens for chunk in self.chunks)
@@ -187,7 +187,7 @@ class Planner:
             self.fits(needed, "a chunk with its summary")
             lead = min(self.reply(LINES_BEFORE), self.settings.context_tokens - needed)
         top = self.reply(self.words)
-        tidy = top + self.overhead(drafting.TIDY)
+        tidy = top + self.overhead(summarization.TIDY)
         self.fits(tidy + top + MARGIN, "the summary with its tidied form")
         # Chapters are summarized by runs of their own.
         asked = levels[1:] if self.settings.by_chapter else levels
@@ -275,26 +275,26 @@ class _Overheads:
         seen: dict[str, Any] = {"sources": [_TEXT] if settings.merge == "source" else []}
         samples: tuple[tuple[Prompt[Any, str], BaseModel], ...] = (
             (
-                drafting.SUMMARIZE_CHUNK,
-                drafting.ChunkGiven(excerpt=_TEXT, words=600, place=place, before=_TEXT, **asked),
+                summarization.SUMMARIZE_CHUNK,
+                summarization.ChunkGiven(excerpt=_TEXT, words=600, place=place, before=_TEXT, **asked),
             ),
-            (drafting.MERGE, drafting.MergeGiven(summaries=[_TEXT], words=600, **asked, **seen)),
+            (summarization.MERGE, summarization.MergeGiven(summaries=[_TEXT], words=600, **asked, **seen)),
             (
-                drafting.MERGE_ONWARD,
-                drafting.MergeOnwardGiven(context=_TEXT, summaries=[_TEXT], words=600, **asked, **seen),
+                summarization.MERGE_ONWARD,
+                summarization.MergeOnwardGiven(context=_TEXT, summaries=[_TEXT], words=600, **asked, **seen),
             ),
             (
-                drafting.UPDATE,
-                drafting.UpdateGiven(excerpt=_TEXT, summary=_TEXT, words=600, place=place, **asked),
+                summarization.UPDATE,
+                summarization.UpdateGiven(excerpt=_TEXT, summary=_TEXT, words=600, place=place, **asked),
             ),
-            (drafting.COMPRESS, drafting.CompressGiven(summary=_TEXT, current_words=600, words=600, **asked)),
-            (drafting.TIDY, drafting.TidyGiven(summary=_TEXT)),
-            (drafting.SUMMARIZE_WHOLE, drafting.WholeGiven(document=_TEXT, words=600, **asked)),
+            (summarization.COMPRESS, summarization.CompressGiven(summary=_TEXT, current_words=600, words=600, **asked)),
+            (summarization.TIDY, summarization.TidyGiven(summary=_TEXT)),
+            (summarization.SUMMARIZE_WHOLE, summarization.WholeGiven(document=_TEXT, words=600, **asked)),
         )
         self._counts = {prompt.name: tokenizer.count(book.render(prompt, given)) for prompt, given in samples}
-        two = drafting.MergeGiven(summaries=[_TEXT, _TEXT], words=600, **asked, **seen)
-        self.label = tokenizer.count(book.render(drafting.MERGE, two)) - self._counts[drafting.MERGE.name]
-        self.merge = max(self._counts[drafting.MERGE.name], self._counts[drafting.MERGE_ONWARD.name])
+        two = summarization.MergeGiven(summaries=[_TEXT, _TEXT], words=600, **asked, **seen)
+        self.label = tokenizer.count(book.render(summarization.MERGE, two)) - self._counts[summarization.MERGE.name]
+        self.merge = max(self._counts[summarization.MERGE.name], self._counts[summarization.MERGE_ONWARD.name])
 
     def of(self, prompt: Prompt[Any, Any]) -> int | None:
         """Of a prompt that is filled in for it."""

@@ -42,7 +42,7 @@ from redraft.graphs.policy import (
 )
 from redraft.graphs.review import ReviewAnswer, ReviewQuestion, answered, question, requests, reviewed
 from redraft.graphs.state import State, Update
-from redraft.prompts.drafting import outline_text
+from redraft.prompts.summarization import outline_text
 from redraft.rulings import PointAnswer
 from redraft.store.connection import off_loop
 from redraft.text.sentences import worded

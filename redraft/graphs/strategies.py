@@ -18,9 +18,9 @@ from redraft.graphs.job import Job
 from redraft.graphs.nodes import SessionProtocol, node
 from redraft.graphs.plan import OVERFLOW, Plan, Planner, running_target
 from redraft.graphs.state import Drafting, State, Update
-from redraft.prompts import drafting
+from redraft.prompts import summarization
 from redraft.prompts.contract import Prompt
-from redraft.prompts.drafting import OUTLINE
+from redraft.prompts.summarization import OUTLINE
 from redraft.settings import AUTO, GIVEN_STRATEGY
 from redraft.store.runs import Run
 from redraft.text.words import count_words
@@ -158,15 +158,15 @@ _OWN = (
         "hierarchical",
         hierarchical_graph,
         Planner.hierarchical,
-        (drafting.SUMMARIZE_CHUNK, drafting.MERGE, drafting.MERGE_ONWARD, OUTLINE, drafting.TIDY),
+        (summarization.SUMMARIZE_CHUNK, summarization.MERGE, summarization.MERGE_ONWARD, OUTLINE, summarization.TIDY),
     ),
     Strategy(
         "incremental",
         incremental_graph,
         Planner.incremental,
-        (drafting.BEGIN, drafting.UPDATE, drafting.COMPRESS, drafting.TIDY),
+        (summarization.BEGIN, summarization.UPDATE, summarization.COMPRESS, summarization.TIDY),
     ),
-    Strategy("direct", direct_graph, Planner.direct, (drafting.SUMMARIZE_WHOLE,)),
+    Strategy("direct", direct_graph, Planner.direct, (summarization.SUMMARIZE_WHOLE,)),
 )
 STRATEGIES: dict[str, Strategy] = {one.name: one for one in _OWN}
 """The strategies of redraft by name."""

@@ -11,7 +11,7 @@ import re
 import unicodedata
 
 from redraft.patterns import pattern
-from redraft.prompts.drafting import NOTHING
+from redraft.prompts.summarization import NOTHING
 
 _LONGEST = 400
 _MARKS = " \t\r\n.,:;!?\"'`*_#()[]{}<>«»„“”‘’‚‹›…-–—。．，、！？：；「」『』（）【】·"

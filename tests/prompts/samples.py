@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from redraft.domain import Task
-from redraft.prompts import coherence, deciding, drafting, factual, judging, origins, revising, ruling
+from redraft.prompts import coherence, deciding, factual, judging, origins, revising, ruling, summarization
 from redraft.prompts.book import SETS, PromptBook
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Lines
@@ -30,27 +30,27 @@ _ASKED = factual.QueryGiven(
     ],
 )
 GIVEN: dict[str, BaseModel] = {
-    "summarize_chunk": drafting.ChunkGiven(
+    "summarize_chunk": summarization.ChunkGiven(
         excerpt="The lamp went out.", words=120, place="The Keeper\npart 2 of 3", before="It was 1924."
     ),
-    "merge": drafting.MergeGiven(
+    "merge": summarization.MergeGiven(
         summaries=["Hester came.", "Hester left."], words=120, outline="Line: she came.", sources=["She came in."]
     ),
-    "merge_onward": drafting.MergeOnwardGiven(
+    "merge_onward": summarization.MergeOnwardGiven(
         context="It was 1924.",
         summaries=["Hester came.", "She left."],
         words=120,
         outline="Line: she came.",
         sources=["She came in."],
     ),
-    "begin": drafting.BeginGiven(excerpt="The lamp went out.", words=120, place="The Keeper\npart 1 of 3"),
-    "update": drafting.UpdateGiven(
+    "begin": summarization.BeginGiven(excerpt="The lamp went out.", words=120, place="The Keeper\npart 1 of 3"),
+    "update": summarization.UpdateGiven(
         excerpt="The lamp went out.", summary="It was 1924.", words=120, place="The Keeper\npart 2 of 3"
     ),
-    "compress": drafting.CompressGiven(summary="It was 1924.", current_words=180, words=120),
-    "tidy": drafting.TidyGiven(summary="In this excerpt it was 1924."),
-    "summarize_whole": drafting.WholeGiven(document="The lamp went out.", words=120),
-    "outline": drafting.OutlineGiven(summaries=["Hester came.", "Hester left."]),
+    "compress": summarization.CompressGiven(summary="It was 1924.", current_words=180, words=120),
+    "tidy": summarization.TidyGiven(summary="In this excerpt it was 1924."),
+    "summarize_whole": summarization.WholeGiven(document="The lamp went out.", words=120),
+    "outline": summarization.OutlineGiven(summaries=["Hester came.", "Hester left."]),
     "ask_document": judging.AskDocumentGiven(excerpt="The lamp went out.", count=6, outline="Line: she came."),
     "rank_questions": judging.RankGiven(
         candidates=[

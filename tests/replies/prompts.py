@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from redraft.domain import Level
-from redraft.prompts import coherence, deciding, drafting, factual, judging, origins, ruling
+from redraft.prompts import coherence, deciding, factual, judging, origins, ruling, summarization
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import FactsGiven
@@ -249,7 +249,7 @@ def _cases() -> dict[str, Case]:
             ),
         ),
         "outline": (
-            drafting.OutlineGiven(summaries=("They lit it.",)),
+            summarization.OutlineGiven(summaries=("They lit it.",)),
             {
                 "kind": "narrative",
                 "line": "Ann lights the lamp, and Ben puts it out.",
