@@ -32,9 +32,9 @@ from redraft.agents.retrieval import NEAR
 from redraft.domain import Document, content_id
 from redraft.llm.base import Request
 from redraft.llm.testing import FunctionModel, Line
-from redraft.prompts import factual, judging
+from redraft.prompts import factual, qa
 from redraft.prompts.book import PromptBook
-from redraft.prompts.judging import Statement
+from redraft.prompts.qa import Statement
 from redraft.store.store import Store
 from redraft.text.passages import Passages
 from redraft.text.tokens import Tokenizer, tokenizer_named
@@ -93,15 +93,15 @@ class Oracle:
         passages = request.given.texts
         self.sent += self.tokenizer.count(self.book.render(request.prompt, request.given))
         self.read += sum(map(self.tokenizer.count, passages))
-        if isinstance(request.given, judging.AnswerFromDocumentGiven):
-            return judging.DocumentAnswers(answers=[self._answer(one, passages) for one in request.given.questions])
+        if isinstance(request.given, qa.AnswerFromDocumentGiven):
+            return qa.DocumentAnswers(answers=[self._answer(one, passages) for one in request.given.questions])
         return factual.Verifications(sentences=[self._verified(one, passages) for one in request.given.sentences])
 
-    def _answer(self, asked: judging.Asked, passages: Sequence[str]) -> judging.DocumentAnswer:
+    def _answer(self, asked: qa.Asked, passages: Sequence[str]) -> qa.DocumentAnswer:
         claim = self._by_question[asked.question]
         quote = claim.quoted_in(passages)
         answer = claim.true[0] if quote else ""
-        return judging.DocumentAnswer(id=asked.id, quote=quote, answered=bool(quote), answer=answer)
+        return qa.DocumentAnswer(id=asked.id, quote=quote, answered=bool(quote), answer=answer)
 
     def _verified(self, asked: Statement, passages: Sequence[str]) -> factual.Verification:
         quote = self._by_question[asked.sentence].quoted_in(passages)

@@ -18,7 +18,7 @@ from redraft.agents.judge import Judge
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.llm.reply_reader import declines
 from redraft.prompts.contract import UNSURE, Unsure
-from redraft.prompts.judging import ANSWER_FROM_SUMMARY, DocumentAnswer, Statement, SummaryAnswer, yes_or_no
+from redraft.prompts.qa import ANSWER_FROM_SUMMARY, DocumentAnswer, Statement, SummaryAnswer, yes_or_no
 from redraft.prompts.silence import is_answer
 from redraft.store.connection import off_loop
 from redraft.text.languages import language_of

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from redraft.domain import WHOLE, Document, Evidence, Span
-from redraft.prompts.judging import Statement
+from redraft.prompts.qa import Statement
 from redraft.settings import LEVEL_RATIO, EvidenceName
 from redraft.text.passages import Passages, joined
 from redraft.text.quotes import locate

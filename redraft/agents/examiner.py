@@ -13,9 +13,9 @@ from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, Looks
 from redraft.domain import Evidence, Span
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.llm.base import Reply
-from redraft.prompts import judging
+from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE, Unsure
-from redraft.prompts.judging import Asked, Candidate, Comparison, Pair, Statement, Told, Verdict
+from redraft.prompts.qa import Asked, Candidate, Comparison, Pair, Statement, Told, Verdict
 from redraft.prompts.silence import is_answer
 from redraft.text.cleaning import one_line
 from redraft.text.words import same_words
@@ -56,28 +56,26 @@ class Examiner:
         label: str,
         attempt: Attempt | None = None,
         outline: str | None = None,
-    ) -> tuple[list[judging.DocumentQuestion], bool]:
+    ) -> tuple[list[qa.DocumentQuestion], bool]:
         """Questions about a stretch of the document, from so many to so many, the most important first, each once; and
         whether the reply was cut, and would have had more of them.
 
         Who says which attempt it is asks about less where the reply is cut.
         """
         least, most = count
-        given = judging.AskDocumentGiven(
+        given = qa.AskDocumentGiven(
             excerpt=excerpt, at_least=least if least < most else None, count=most, outline=outline
         )
-        reply = await self.judge.ask(judging.ASK_DOCUMENT, given, most * self.judge.needs(QUESTION), label, attempt)
+        reply = await self.judge.ask(qa.ASK_DOCUMENT, given, most * self.judge.needs(QUESTION), label, attempt)
         asked = [one for one in reply.value.questions if one.question.strip() and is_answer(one.answer)][:most]
         once = {one_line(one.question).casefold(): one for one in reversed(asked)}
         return [one for one in asked if once[one_line(one.question).casefold()] is one], reply.broken_off
 
     async def rank(self, candidates: Sequence[Candidate], label: str, outline: str | None = None) -> list[int]:
         """The numbers of the candidates, the most important first. Those that are passed over follow as they came."""
-        given = judging.RankGiven(candidates=list(candidates), outline=outline)
+        given = qa.RankGiven(candidates=list(candidates), outline=outline)
         try:
-            reply = await self.judge.ask(
-                judging.RANK_QUESTIONS, given, len(candidates) * self.judge.needs(NUMBER), label
-            )
+            reply = await self.judge.ask(qa.RANK_QUESTIONS, given, len(candidates) * self.judge.needs(NUMBER), label)
             order = reply.value.order
         except (ReplyError, RejectedRequest):
             order = []
@@ -86,7 +84,7 @@ class Examiner:
 
     async def questions_about(
         self, statements: Sequence[Statement], among: Sequence[Statement], at_most: int, desk: EvidenceReader
-    ) -> Account[judging.SentenceQuestions]:
+    ) -> Account[qa.SentenceQuestions]:
         """What some sentences of a summary claim, as questions with the answers that they give.
 
         The summary is in view, all of it where it fits, or that part of it which a sentence stands in. Remembered are
@@ -98,17 +96,17 @@ class Examiner:
         each = at_most * self.judge.needs(CLAIM)
         rooms = [self.judge.room_beside(_FRAME_TOKENS + desk.tokens_of(part), desk.window) for part in parts]
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[judging.SentenceQuestions]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.SentenceQuestions]:
             part = parts[part_of[statements[numbers[0]].id]]
             only = [] if len(numbers) == len(part) else [statements[n].id for n in numbers]
-            given = judging.AskSummaryGiven(sentences=_told(part), only=only, at_most=at_most)
+            given = qa.AskSummaryGiven(sentences=_told(part), only=only, at_most=at_most)
             room = min(len(numbers) * each, rooms[part_of[statements[numbers[0]].id]])
             label = labelled("questions about", numbers)
-            reply = await self.judge.ask(judging.ASK_SUMMARY, given, room, label, attempt)
+            reply = await self.judge.ask(qa.ASK_SUMMARY, given, room, label, attempt)
             found = [(place[one.id], one) for one in reply.value.sentences if one.id in place]
             return Entries(found, reply.repaired, reply.broken_off)
 
-        async def judged(numbers: Sequence[int]) -> Account[judging.SentenceQuestions]:
+        async def judged(numbers: Sequence[int]) -> Account[qa.SentenceQuestions]:
             batches: list[Sequence[int]] = []
             for at in range(len(parts)):
                 group = [n for n in numbers if part_of[statements[n].id] == at]
@@ -117,15 +115,15 @@ class Examiner:
 
         meant = _pointed_back_to(among)
         return await self.judge.remembered(
-            judging.ASK_SUMMARY,
-            judging.SentenceQuestions,
+            qa.ASK_SUMMARY,
+            qa.SentenceQuestions,
             [[desk.document.id, at_most, *meant[one.id], one.sentence] for one in statements],
             judged,
         )
 
     async def answers_from_summary(
         self, statements: Sequence[Statement], questions: Sequence[str], desk: EvidenceReader
-    ) -> Account[list[judging.SummaryAnswer]]:
+    ) -> Account[list[qa.SummaryAnswer]]:
         """The answers that a summary gives to each question; none where it is silent.
 
         A summary too long for one prompt is read in parts, and more than one of them may have an answer.
@@ -137,7 +135,7 @@ class Examiner:
             )
             for part in desk.parts(statements)
         )
-        verdicts: dict[int, list[judging.SummaryAnswer]] = {}
+        verdicts: dict[int, list[qa.SummaryAnswer]] = {}
         for n in range(len(questions)):
             said = [one.verdicts[n] for one in accounts if n in one.verdicts]
             told = [answer for answer in said if answer.answered != UNSURE]
@@ -149,27 +147,27 @@ class Examiner:
 
     async def _answers_from(
         self, statements: Sequence[Statement], wanted: Sequence[int], questions: Sequence[str], desk: EvidenceReader
-    ) -> Account[judging.SummaryAnswer]:
+    ) -> Account[qa.SummaryAnswer]:
         each = self.judge.needs(ANSWER)
         asking = sum(desk.tokenizer.count(questions[n]) + _AROUND for n in wanted)
         limit = self.judge.room_beside(_FRAME_TOKENS + desk.tokens_of(statements) + asking, desk.window)
 
         sentences = _told(statements)
         known = {one.id for one in statements}
-        answers: ReplyAnswers[judging.SummaryAnswer] = ReplyAnswers(
+        answers: ReplyAnswers[qa.SummaryAnswer] = ReplyAnswers(
             lambda: "\n".join(f"{one.before} {one.sentence}" for one in statements),
             lambda one: not known.isdisjoint(one.sentences),
         )
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[judging.SummaryAnswer]:
-            async def asked(some: Sequence[int], *, again: bool) -> Reply[judging.SummaryAnswers]:
-                given = judging.AnswerFromSummaryGiven(
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.SummaryAnswer]:
+            async def asked(some: Sequence[int], *, again: bool) -> Reply[qa.SummaryAnswers]:
+                given = qa.AnswerFromSummaryGiven(
                     sentences=sentences, questions=[Asked(id=n + 1, question=questions[n]) for n in some], again=again
                 )
                 room, label = min(len(some) * each, limit), labelled("doubted" if again else "answers", some)
-                return await self.judge.ask(judging.ANSWER_FROM_SUMMARY, given, room, label, attempt)
+                return await self.judge.ask(qa.ANSWER_FROM_SUMMARY, given, room, label, attempt)
 
-            async def doubted(some: Sequence[int]) -> Sequence[judging.SummaryAnswer]:
+            async def doubted(some: Sequence[int]) -> Sequence[qa.SummaryAnswer]:
                 return (await asked([number - 1 for number in some], again=True)).value.answers
 
             reply = await asked(numbers, again=False)
@@ -178,19 +176,19 @@ class Examiner:
 
         return await account(in_batches(wanted, entries_at_once(limit, each)), ask)
 
-    async def compare_answers(self, pairs: Sequence[Pair]) -> Account[judging.Comparison]:
+    async def compare_answers(self, pairs: Sequence[Pair]) -> Account[qa.Comparison]:
         """Whether the answers of each pair contradict each other; nothing of those of which nobody can tell."""
         each = self.judge.needs(COMPARISON)
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[judging.Comparison]:
-            given = judging.CompareGiven(pairs=[pairs[n].model_copy(update={"id": n + 1}) for n in numbers])
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.Comparison]:
+            given = qa.CompareGiven(pairs=[pairs[n].model_copy(update={"id": n + 1}) for n in numbers])
             room = len(numbers) * each
-            reply = await self.judge.ask(judging.COMPARE_ANSWERS, given, room, labelled("compared", numbers), attempt)
+            reply = await self.judge.ask(qa.COMPARE_ANSWERS, given, room, labelled("compared", numbers), attempt)
             return Entries([(one.id - 1, one) for one in reply.value.comparisons], reply.repaired, reply.broken_off)
 
         found = await self.judge.remembered(
-            judging.COMPARE_ANSWERS,
-            judging.Comparison,
+            qa.COMPARE_ANSWERS,
+            qa.Comparison,
             [[pair.question, pair.document, pair.summary] for pair in pairs],
             lambda numbers: account(in_batches(numbers, batch_size(self.judge.reply_tokens, each)), ask),
         )
@@ -215,7 +213,7 @@ class Examiner:
             looks, ask, lambda one: one.answered is not True, unsure=lambda one: one.answered == UNSURE
         )
         found = await self.judge.remembered(
-            judging.ANSWER_FROM_DOCUMENT,
+            qa.ANSWER_FROM_DOCUMENT,
             RememberedAnswer,
             [[*desk.key(one, wide=wide), *(["wide"] if wide else [])] for one in wanted],
             search.closer if wide else search.verdicts,
@@ -229,18 +227,18 @@ class Examiner:
         each, spans = self.judge.needs(ANSWER), reading.spans
         # A second look at the same pages is a further draw: the first reply would only be repeated.
         attempt = replace(reading.attempt, again=reading.attempt.again != reading.wide)
-        answers: ReplyAnswers[judging.DocumentAnswer] = ReplyAnswers(
+        answers: ReplyAnswers[qa.DocumentAnswer] = ReplyAnswers(
             lambda: "\n".join(map(desk.text, spans)), lambda one: desk.quoted(one.quote, spans).span is not None
         )
 
-        async def asked(some: Sequence[int], label: str, *, again: bool) -> Reply[judging.DocumentAnswers]:
-            given = judging.AnswerFromDocumentGiven(
+        async def asked(some: Sequence[int], label: str, *, again: bool) -> Reply[qa.DocumentAnswers]:
+            given = qa.AnswerFromDocumentGiven(
                 **shown(desk, spans), questions=[Asked(id=n + 1, question=wanted[n].text) for n in some], again=again
             )
             room = min(len(some) * each, self.judge.longest_reply)
-            return await self.judge.ask(judging.ANSWER_FROM_DOCUMENT, given, room, labelled(label, some), attempt)
+            return await self.judge.ask(qa.ANSWER_FROM_DOCUMENT, given, room, labelled(label, some), attempt)
 
-        async def doubted(some: Sequence[int]) -> Sequence[judging.DocumentAnswer]:
+        async def doubted(some: Sequence[int]) -> Sequence[qa.DocumentAnswer]:
             return (await asked([number - 1 for number in some], "doubted", again=True)).value.answers
 
         reply = await asked(reading.numbers, "read more for" if reading.wide else "looked up", again=False)
@@ -274,7 +272,7 @@ def _pointed_back_to(statements: Sequence[Statement]) -> dict[int, list[str]]:
     return meant
 
 
-def _remembered(answer: judging.DocumentAnswer, desk: EvidenceReader, spans: Sequence[Span]) -> RememberedAnswer:
+def _remembered(answer: qa.DocumentAnswer, desk: EvidenceReader, spans: Sequence[Span]) -> RememberedAnswer:
     if answer.answered is not True:
         return RememberedAnswer(answered=UNSURE if answer.answered == UNSURE else False, answer="")
     words = one_line(answer.answer, _LONGEST_ANSWER)

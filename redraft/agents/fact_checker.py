@@ -15,7 +15,7 @@ from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, Looks
 from redraft.domain import KeyFact, Level, Perspective, Span
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE, Prompt, Unsure
-from redraft.prompts.judging import Statement
+from redraft.prompts.qa import Statement
 from redraft.text.cleaning import one_line
 from redraft.text.tokens import Tokenizer
 

@@ -13,7 +13,7 @@ from redraft.agents.judge import Judge, batch_size, labelled
 from redraft.domain import content_id
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import FIND_CONFUSION, Confusion, ConfusionGiven, ErrorType, SummarySentence
-from redraft.prompts.judging import Statement
+from redraft.prompts.qa import Statement
 from redraft.prompts.tags import NOBODY
 from redraft.text.cleaning import one_line
 from redraft.text.tokens import Tokenizer

@@ -12,9 +12,9 @@ from redraft.agents.answers import is_answered
 from redraft.agents.evidence import EntryBudget
 from redraft.agents.judge import Judge, batch_size, in_batches, labelled
 from redraft.domain import Document
-from redraft.prompts import judging
+from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE
-from redraft.prompts.judging import Asked
+from redraft.prompts.qa import Asked
 from redraft.questions import QuestionType
 from redraft.text.cleaning import one_line
 
@@ -48,10 +48,10 @@ class Questioner:
 
     judge: Judge
 
-    async def ask(self, context: str, paragraph: str, of_type: QuestionType, label: str) -> judging.TypedReply:
+    async def ask(self, context: str, paragraph: str, of_type: QuestionType, label: str) -> qa.TypedReply:
         """One question of a type about a paragraph."""
-        given = judging.AskTypedGiven(context=context, excerpt=paragraph, type=of_type)
-        return (await self.judge.ask(judging.ASK_TYPED, given, self.judge.needs(QUESTION), label)).value
+        given = qa.AskTypedGiven(context=context, excerpt=paragraph, type=of_type)
+        return (await self.judge.ask(qa.ASK_TYPED, given, self.judge.needs(QUESTION), label)).value
 
     async def answer(self, text: str, questions: Sequence[str], at_once: int, label: str) -> Account[Response]:
         """What the model answers to each question when this is all that it can read."""
@@ -59,30 +59,28 @@ class Questioner:
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Response]:
             asked = [Asked(id=n + 1, question=questions[n]) for n in numbers]
-            given = judging.AnswerQuestionsGiven(document=text, questions=asked)
+            given = qa.AnswerQuestionsGiven(document=text, questions=asked)
             room, where = len(numbers) * each, f"{labelled('questions', numbers)} {label}"
-            reply = await self.judge.ask(judging.ANSWER_QUESTIONS, given, room, where, attempt)
+            reply = await self.judge.ask(qa.ANSWER_QUESTIONS, given, room, where, attempt)
             found = [(one.id - 1, _response(one)) for one in reply.value.answers]
             return Entries(found, reply.repaired, reply.broken_off)
 
         said = await account(in_batches(range(len(questions)), at_once), ask)
         return said.decided(lambda one: not one.unsure)
 
-    async def verdicts(self, pairs: Sequence[judging.AnswerPair], document: Document) -> Account[JudgedAnswer]:
+    async def verdicts(self, pairs: Sequence[qa.AnswerPair], document: Document) -> Account[JudgedAnswer]:
         """Whether each answer is right. The same answer to a question is judged once, whoever gave it."""
         each = self.judge.needs(VERDICT)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[JudgedAnswer]:
             some = [pairs[n].model_copy(update={"id": n + 1}) for n in numbers]
-            given, room = judging.JudgeAnswersGiven(answers=some), len(numbers) * each
-            reply = await self.judge.ask(
-                judging.JUDGE_ANSWERS, given, room, labelled("answers judged", numbers), attempt
-            )
+            given, room = qa.JudgeAnswersGiven(answers=some), len(numbers) * each
+            reply = await self.judge.ask(qa.JUDGE_ANSWERS, given, room, labelled("answers judged", numbers), attempt)
             found = [(one.id - 1, _judged(one)) for one in reply.value.answers]
             return Entries(found, reply.repaired, reply.broken_off)
 
         said = await self.judge.remembered(
-            judging.JUDGE_ANSWERS,
+            qa.JUDGE_ANSWERS,
             JudgedAnswer,
             [[document.id, pair.question, pair.reference, pair.answer] for pair in pairs],
             lambda numbers: account(in_batches(numbers, batch_size(self.judge.reply_tokens, each)), ask),
@@ -90,7 +88,7 @@ class Questioner:
         return said.decided(lambda one: one.right is not None)
 
 
-def _response(one: judging.GivenAnswer) -> Response | None:
+def _response(one: qa.GivenAnswer) -> Response | None:
     """What was said; None where nothing was, or where somebody says that they will not answer."""
     answer, reason = one_line(one.answer, _LONGEST), one_line(one.reason, _LONGEST)
     answered = is_answered(one.answered, answer, placed=False)
@@ -101,6 +99,6 @@ def _response(one: judging.GivenAnswer) -> Response | None:
     return Response(answer=answer, reason=reason) if answered else Response(answer=answer, abstained=True)
 
 
-def _judged(one: judging.AnswerVerdict) -> JudgedAnswer:
+def _judged(one: qa.AnswerVerdict) -> JudgedAnswer:
     right = None if one.verdict == UNSURE else one.verdict == "right"
     return JudgedAnswer(right=right, reason=one_line(one.reason, _LONGEST))

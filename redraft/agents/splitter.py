@@ -15,7 +15,7 @@ from redraft.domain import Span
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.factual import SPLIT_FACTS, FactsGiven
-from redraft.prompts.judging import Statement
+from redraft.prompts.qa import Statement
 from redraft.text.cleaning import one_line
 from redraft.text.languages import read_as
 

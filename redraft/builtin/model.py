@@ -15,7 +15,7 @@ from redraft.domain import Usage
 from redraft.errors import ModelError
 from redraft.llm.base import Reply, Request, Sampling
 from redraft.prompts import coherence as reading
-from redraft.prompts import deciding, factual, judging, origins, ruling, summarization
+from redraft.prompts import deciding, factual, origins, qa, ruling, summarization
 from redraft.prompts import summarization as writing
 from redraft.prompts.contract import Given_, Prompt, Value_
 from redraft.prompts.factual import SPLIT_FACTS
@@ -41,15 +41,15 @@ HANDLERS: Mapping[str, Handler] = dict(
         _bound(writing.TIDY, draft.tidy),
         _bound(summarization.OUTLINE, decisions.outline),
         _bound(REVISE, revise.revise),
-        _bound(judging.ASK_DOCUMENT, questions.ask_document),
-        _bound(judging.RANK_QUESTIONS, questions.rank_questions),
-        _bound(judging.ASK_SUMMARY, questions.ask_summary),
-        _bound(judging.ANSWER_FROM_SUMMARY, answers.answer_from_summary),
-        _bound(judging.ANSWER_FROM_DOCUMENT, answers.answer_from_document),
-        _bound(judging.COMPARE_ANSWERS, answers.compare_answers),
-        _bound(judging.ASK_TYPED, questions.ask_typed),
-        _bound(judging.ANSWER_QUESTIONS, answers.answer_questions),
-        _bound(judging.JUDGE_ANSWERS, answers.judge_answers),
+        _bound(qa.ASK_DOCUMENT, questions.ask_document),
+        _bound(qa.RANK_QUESTIONS, questions.rank_questions),
+        _bound(qa.ASK_SUMMARY, questions.ask_summary),
+        _bound(qa.ANSWER_FROM_SUMMARY, answers.answer_from_summary),
+        _bound(qa.ANSWER_FROM_DOCUMENT, answers.answer_from_document),
+        _bound(qa.COMPARE_ANSWERS, answers.compare_answers),
+        _bound(qa.ASK_TYPED, questions.ask_typed),
+        _bound(qa.ANSWER_QUESTIONS, answers.answer_questions),
+        _bound(qa.JUDGE_ANSWERS, answers.judge_answers),
         _bound(factual.KEYFACTS_ANALYTICAL, facts.grow),
         _bound(factual.KEYFACTS_NARRATIVE, facts.grow),
         _bound(factual.FACTS_FAITHFUL, facts.facts_faithful),

@@ -18,7 +18,7 @@ from redraft.evaluators.reference.keyfacts import trees_for
 from redraft.evaluators.reference.questions import cited_for
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
-from redraft.prompts.judging import Statement
+from redraft.prompts.qa import Statement
 from redraft.settings import JudgeConfig
 from redraft.text.languages import language_of
 from redraft.text.quotes import points_back

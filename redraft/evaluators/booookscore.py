@@ -22,7 +22,7 @@ from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, agg
 from redraft.evaluators.forecast import A_NUMBER, Ahead, Stage
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION, ErrorType
-from redraft.prompts.judging import Statement
+from redraft.prompts.qa import Statement
 from redraft.settings import JudgeConfig
 from redraft.text.sentences import is_heading
 from redraft.text.tokens import Tokenizer

@@ -19,7 +19,7 @@ from redraft.evaluators.forecast import A_QUESTION, Ahead, Stage
 from redraft.evaluators.metric_info import UNSUPPORTED
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, similarity
 from redraft.prompts.book import PromptBook
-from redraft.prompts.judging import (
+from redraft.prompts.qa import (
     ANSWER_FROM_DOCUMENT,
     ASK_SUMMARY,
     COMPARE_ANSWERS,

@@ -20,7 +20,7 @@ from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, agg
 from redraft.evaluators.forecast import A_QUESTION, Ahead, Stage
 from redraft.evaluators.reference.keyfacts import bin_of
 from redraft.evaluators.similarity import is_same
-from redraft.prompts.judging import (
+from redraft.prompts.qa import (
     ANSWER_FROM_DOCUMENT,
     ANSWER_FROM_SUMMARY,
     ASK_DOCUMENT,

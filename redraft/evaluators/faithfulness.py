@@ -17,7 +17,7 @@ from redraft.evaluators.keyfact_recall import align
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
 from redraft.prompts.factual import FACTUAL, VERIFY_SENTENCES
-from redraft.prompts.judging import Statement
+from redraft.prompts.qa import Statement
 
 _NOT_SAID = "out_of_article"
 _WHAT_IS_WRONG = {

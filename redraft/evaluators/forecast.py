@@ -19,7 +19,7 @@ from redraft.evaluators.reference.questions import Quantity, questions_wanted
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import ALIGN_FACTS
-from redraft.prompts.judging import ANSWER_FROM_DOCUMENT, COMPARE_ANSWERS
+from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, COMPARE_ANSWERS
 from redraft.settings import JudgeConfig, Role
 from redraft.text.chunks import chunk
 

@@ -27,7 +27,7 @@ from redraft.prompts.factual import (
     Verifications,
     VerifyGiven,
 )
-from redraft.prompts.judging import (
+from redraft.prompts.qa import (
     ANSWER_FROM_DOCUMENT,
     ASK_SUMMARY,
     COMPARE_ANSWERS,

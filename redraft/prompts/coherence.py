@@ -23,7 +23,7 @@ from redraft.prompts.contract import (
     is_denied,
     lenient,
 )
-from redraft.prompts.judging import IDS, Reason
+from redraft.prompts.qa import IDS, Reason
 from redraft.prompts.tags import Names, TaggedItem
 
 ErrorType = Literal[

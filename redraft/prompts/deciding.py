@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field
 
 from redraft.domain import Task
 from redraft.prompts.contract import Also, AtMost, EachAlone, Fence, GivenModel, Prompt, ReplyModel, SummaryText
-from redraft.prompts.judging import Quote
+from redraft.prompts.qa import Quote
 from redraft.prompts.tags import ONLY_KNOWN, Names, TaggedItem
 
 _WORD = re.compile(r"\w+")

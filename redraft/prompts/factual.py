@@ -25,7 +25,7 @@ from redraft.prompts.contract import (
     is_denied,
     lenient,
 )
-from redraft.prompts.judging import IDS, LABELS, Quote, Reason, Shown, Statement
+from redraft.prompts.qa import IDS, LABELS, Quote, Reason, Shown, Statement
 from redraft.prompts.tags import LISTED, ONLY_KNOWN, Names, TaggedItem
 
 Pass = Literal["pass", "fail"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from redraft.prompts.contract import Also, Fence, GivenModel, Prompt, ReplyModel, Silent
-from redraft.prompts.judging import IDS, Statement
+from redraft.prompts.qa import IDS, Statement
 from redraft.prompts.tags import LISTED, ONLY_KNOWN, Names, TaggedItem
 
 

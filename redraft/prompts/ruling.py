@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BeforeValidator
 
 from redraft.prompts.contract import Also, Fence, Prompt, ReplyModel, lenient
-from redraft.prompts.judging import IDS, LABELS, Quote, Reason, Shown
+from redraft.prompts.qa import IDS, LABELS, Quote, Reason, Shown
 from redraft.prompts.tags import Names, TaggedItem
 from redraft.rulings import RulingVerdict
 

@@ -19,7 +19,7 @@ from redraft.evaluators.metric_info import refuse_self_check
 from redraft.evaluators.reference import questions as packs
 from redraft.graphs.policy import FINDINGS_AT_ONCE, POLICIES
 from redraft.llm.prices import PriceTable
-from redraft.prompts import factual, judging
+from redraft.prompts import factual, qa
 from redraft.prompts.contract import Prompt
 from redraft.prompts.deciding import DECIDE
 from redraft.prompts.revising import REVISE
@@ -136,11 +136,11 @@ def _questions(ahead: Ahead) -> Iterator[Stage]:
     parts = [len(packs.parts_of(ahead.desk, one, each)) for one in stretches]
     asked = sum(number * ceil(each / number) for number in parts)
     calls, completion = sum(parts), asked * ahead.needs(QUESTION)
-    prompt = ahead.desk.document_tokens + calls * ahead.overhead(judging.ASK_DOCUMENT)
+    prompt = ahead.desk.document_tokens + calls * ahead.overhead(qa.ASK_DOCUMENT)
     if len(stretches) > packs.UNRANKED:
         ranking = ceil(asked / packs.ranked_at_once(ahead.desk.window))
         calls += ranking
-        prompt += ranking * ahead.overhead(judging.RANK_QUESTIONS) + asked * 2 * A_QUESTION
+        prompt += ranking * ahead.overhead(qa.RANK_QUESTIONS) + asked * 2 * A_QUESTION
         completion += asked * ahead.needs(NUMBER)
     yield Stage("asking about the document", calls, prompt, completion)
 

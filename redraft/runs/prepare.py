@@ -25,8 +25,8 @@ from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import Prompt
 from redraft.prompts.deciding import DECIDE
 from redraft.prompts.factual import FACTUAL
-from redraft.prompts.judging import JUDGING
 from redraft.prompts.origins import TRACE_SENTENCES
+from redraft.prompts.qa import JUDGING
 from redraft.prompts.revising import REVISE
 from redraft.prompts.ruling import RULE_ON_FINDINGS
 from redraft.readers.documents import load_all

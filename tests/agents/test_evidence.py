@@ -14,7 +14,7 @@ from redraft.domain import Document
 from redraft.evaluators.base import statements_of
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.factual import FACTUAL
-from redraft.prompts.judging import JUDGING
+from redraft.prompts.qa import JUDGING
 from redraft.prompts.revising import REVISE
 from redraft.prompts.ruling import RULE_ON_FINDINGS
 from redraft.text.passages import Passages

@@ -9,7 +9,7 @@ from redraft.builtin.answers import answer_from_document, answer_from_summary, c
 from redraft.builtin.questions import ask_document, ask_summary
 from redraft.evaluators.similarity import is_same
 from redraft.prompts.contract import UNSURE
-from redraft.prompts.judging import (
+from redraft.prompts.qa import (
     AnswerFromDocumentGiven,
     AnswerFromSummaryGiven,
     AskDocumentGiven,

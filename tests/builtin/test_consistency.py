@@ -12,7 +12,7 @@ from benchmarks.common import stories
 from benchmarks.trust_swaps import swaps
 from redraft.builtin.answers import answer_from_document
 from redraft.builtin.questions import ask_summary, ask_whether, read_claim
-from redraft.prompts.judging import AnswerFromDocumentGiven, Asked, AskSummaryGiven, Told
+from redraft.prompts.qa import AnswerFromDocumentGiven, Asked, AskSummaryGiven, Told
 from redraft.text.words import count_words
 from tests.builtin.support import STORY, UNANSWERABLE, UNDECIDED, consistency, found_in, judge, said, sample, split
 from tests.text.hostile import raw_texts

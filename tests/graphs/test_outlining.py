@@ -11,7 +11,7 @@ from redraft.domain import Usage
 from redraft.errors import RefusedReply
 from redraft.llm.base import Request
 from redraft.llm.testing import Line
-from redraft.prompts.judging import (
+from redraft.prompts.qa import (
     DocumentQuestion,
     DocumentQuestions,
     Ranking,

@@ -25,7 +25,7 @@ from redraft.llm.structured_output import modes_for, whole
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import FactTree, GrowGiven
-from redraft.prompts.judging import (
+from redraft.prompts.qa import (
     ASK_DOCUMENT,
     COMPARE_ANSWERS,
     AnswerFromSummaryGiven,

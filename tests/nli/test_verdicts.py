@@ -25,7 +25,7 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import UNSURE as UNSURE_SAID
 from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES, AlignGiven, Fact, VerifyGiven
-from redraft.prompts.judging import ANSWER_FROM_DOCUMENT, AnswerFromDocumentGiven, Asked, Statement
+from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, AnswerFromDocumentGiven, Asked, Statement
 from redraft.runs.models import price_of, resolve
 from redraft.settings import DraftConfig
 from redraft.store.store import Store

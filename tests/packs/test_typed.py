@@ -25,7 +25,7 @@ from redraft.events import unobserved
 from redraft.llm.base import Request
 from redraft.llm.testing import FunctionModel
 from redraft.prompts.book import PromptBook
-from redraft.prompts.judging import (
+from redraft.prompts.qa import (
     AnswerFromDocumentGiven,
     AskTypedGiven,
     DocumentAnswer,

@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from redraft.domain import Task
-from redraft.prompts import coherence, deciding, factual, judging, origins, revising, ruling, summarization
+from redraft.prompts import coherence, deciding, factual, origins, qa, revising, ruling, summarization
 from redraft.prompts.book import SETS, PromptBook
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Lines
@@ -51,39 +51,39 @@ GIVEN: dict[str, BaseModel] = {
     "tidy": summarization.TidyGiven(summary="In this excerpt it was 1924."),
     "summarize_whole": summarization.WholeGiven(document="The lamp went out.", words=120),
     "outline": summarization.OutlineGiven(summaries=["Hester came.", "Hester left."]),
-    "ask_document": judging.AskDocumentGiven(excerpt="The lamp went out.", count=6, outline="Line: she came."),
-    "rank_questions": judging.RankGiven(
+    "ask_document": qa.AskDocumentGiven(excerpt="The lamp went out.", count=6, outline="Line: she came."),
+    "rank_questions": qa.RankGiven(
         candidates=[
-            judging.Candidate(id=7, question="Who came?", answer="Hester."),
-            judging.Candidate(id=3, question="Who left?", answer="Ann."),
+            qa.Candidate(id=7, question="Who came?", answer="Hester."),
+            qa.Candidate(id=3, question="Who left?", answer="Ann."),
         ],
         outline="Line: she came.",
     ),
-    "answer_from_summary": judging.AnswerFromSummaryGiven(
+    "answer_from_summary": qa.AnswerFromSummaryGiven(
         sentences=[
             "It was dark.",
-            judging.Told(id=1, sentence="Hester came."),
-            judging.Told(id=2, sentence="It rained."),
+            qa.Told(id=1, sentence="Hester came."),
+            qa.Told(id=2, sentence="It rained."),
         ],
-        questions=[judging.Asked(id=7, question="Who came?"), judging.Asked(id=3, question="Who left?")],
+        questions=[qa.Asked(id=7, question="Who came?"), qa.Asked(id=3, question="Who left?")],
     ),
-    "compare_answers": judging.CompareGiven(
+    "compare_answers": qa.CompareGiven(
         pairs=[
-            judging.Pair(id=7, question="Who came?", document="Hester.", summary="Ann."),
-            judging.Pair(id=3, question="Who left?", document="Nobody.", summary="No one."),
+            qa.Pair(id=7, question="Who came?", document="Hester.", summary="Ann."),
+            qa.Pair(id=3, question="Who left?", document="Nobody.", summary="No one."),
         ]
     ),
-    "ask_summary": judging.AskSummaryGiven(
+    "ask_summary": qa.AskSummaryGiven(
         sentences=[
             "Hester came.",
-            judging.Told(id=7, sentence="She sat down."),
-            judging.Told(id=3, sentence="Ann came."),
+            qa.Told(id=7, sentence="She sat down."),
+            qa.Told(id=3, sentence="Ann came."),
         ],
         at_most=4,
     ),
-    "answer_from_document": judging.AnswerFromDocumentGiven(
+    "answer_from_document": qa.AnswerFromDocumentGiven(
         passages=["The lamp went out.", "It was 1924."],
-        questions=[judging.Asked(id=7, question="Who came?"), judging.Asked(id=3, question="Who left?")],
+        questions=[qa.Asked(id=7, question="Who came?"), qa.Asked(id=3, question="Who left?")],
     ),
     "revise": revising.ReviseGiven(
         summary="Hester came.",
@@ -191,16 +191,16 @@ GIVEN: dict[str, BaseModel] = {
     "query_narrative": _ASKED,
     "align_facts": factual.AlignGiven(
         sentences=[
-            judging.Statement(id=7, before="Hester came.", sentence="She sat down."),
-            judging.Statement(id=3, before="Ann came.", sentence="She left."),
+            qa.Statement(id=7, before="Hester came.", sentence="She sat down."),
+            qa.Statement(id=3, before="Ann came.", sentence="She left."),
         ],
         facts=[factual.Fact(id=7, fact="Hester sat down."), factual.Fact(id=3, fact="Ann left.")],
     ),
     "verify_sentences": factual.VerifyGiven(
         passages=["The lamp went out.", "It was 1924."],
         sentences=[
-            judging.Statement(id=7, before="Hester came.", sentence="She sat down."),
-            judging.Statement(id=3, before="Ann came.", sentence="She left."),
+            qa.Statement(id=7, before="Hester came.", sentence="She sat down."),
+            qa.Statement(id=3, before="Ann came.", sentence="She left."),
         ],
     ),
     "judge_chunk": factual.ChunkGiven(excerpt="The lamp went out."),
@@ -217,25 +217,25 @@ GIVEN: dict[str, BaseModel] = {
             origins.Place(id=3, passage="It was 1924."),
         ],
         sentences=[
-            judging.Statement(id=7, before="Hester came.", sentence="She put it out."),
-            judging.Statement(id=3, before="Ann came.", sentence="Then she left."),
+            qa.Statement(id=7, before="Hester came.", sentence="She put it out."),
+            qa.Statement(id=3, before="Ann came.", sentence="Then she left."),
         ],
     ),
     "split_facts": factual.FactsGiven(
         sentences=[
-            judging.Statement(id=7, before="Hester came.", sentence="She put it out."),
-            judging.Statement(id=3, before="Ann came.", sentence="Then she left."),
+            qa.Statement(id=7, before="Hester came.", sentence="She put it out."),
+            qa.Statement(id=3, before="Ann came.", sentence="Then she left."),
         ]
     ),
-    "ask_typed": judging.AskTypedGiven(context="It was 1924.", excerpt="The lamp went out.", type="binary"),
-    "answer_questions": judging.AnswerQuestionsGiven(
+    "ask_typed": qa.AskTypedGiven(context="It was 1924.", excerpt="The lamp went out.", type="binary"),
+    "answer_questions": qa.AnswerQuestionsGiven(
         document="The lamp went out.",
-        questions=[judging.Asked(id=7, question="Who came?"), judging.Asked(id=3, question="Who left?")],
+        questions=[qa.Asked(id=7, question="Who came?"), qa.Asked(id=3, question="Who left?")],
     ),
-    "judge_answers": judging.JudgeAnswersGiven(
+    "judge_answers": qa.JudgeAnswersGiven(
         answers=[
-            judging.AnswerPair(id=7, question="Who came?", reference="Hester.", answer="Ann."),
-            judging.AnswerPair(id=3, question="Who left?", reference="Nobody.", answer="No one."),
+            qa.AnswerPair(id=7, question="Who came?", reference="Hester.", answer="Ann."),
+            qa.AnswerPair(id=3, question="Who left?", reference="Nobody.", answer="No one."),
         ]
     ),
     "prefer_summary": coherence.PreferGiven(

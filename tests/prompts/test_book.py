@@ -21,8 +21,8 @@ from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.coherence import FIND_CONFUSION, PREFER_SUMMARY
 from redraft.prompts.contract import GivenModel, Prompt, SummaryText
 from redraft.prompts.factual import FACTUAL, SPLIT_FACTS
-from redraft.prompts.judging import ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS, JUDGING
 from redraft.prompts.origins import TRACE_SENTENCES
+from redraft.prompts.qa import ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS, JUDGING
 from redraft.prompts.ruling import RULE_ON_FINDINGS
 from redraft.settings import DraftConfig
 from tests.prompts.samples import BOTH, EVERY, GIVEN, TAGS, rendered

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from redraft.domain import Task, TextKind
-from redraft.prompts import judging, revising
+from redraft.prompts import qa, revising
 from redraft.prompts.book import PromptBook, _fences, _tags
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.tags import Tags
@@ -210,7 +210,7 @@ def test_an_empty_text_is_left_out(book: PromptBook, empty: str) -> None:
 
 @BOTH
 def test_a_sentence_that_points_back_to_nothing_stands_alone(book: PromptBook) -> None:
-    text = rendered(book, "verify_sentences", sentences=[judging.Statement(id=7, sentence="Hester came.")])
+    text = rendered(book, "verify_sentences", sentences=[qa.Statement(id=7, sentence="Hester came.")])
     assert [lines for _, lines in blocks(text, "sentence")] == [["sentence: Hester came."]]
 
 

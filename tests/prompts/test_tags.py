@@ -16,14 +16,14 @@ from pydantic import BaseModel, ValidationError
 
 from redraft.errors import PromptError
 from redraft.llm.reply_reader import NoValueError, read_value
-from redraft.prompts import deciding, judging
+from redraft.prompts import deciding, qa
 from redraft.prompts.catalog import PROMPTS
-from redraft.prompts.judging import Asked, Comparison, Comparisons, Pair, Ranking, SummaryAnswers
+from redraft.prompts.qa import Asked, Comparison, Comparisons, Pair, Ranking, SummaryAnswers
 from redraft.prompts.tags import NOBODY, Names, TaggedItem, Tags, Wire, has_tag
 from tests.prompts.samples import BOTH, EVERY, GIVEN, named_in, rendered
 
 TEMPLATES = Path(__file__).parents[2] / "redraft" / "prompts" / "templates"
-PAIRS = judging.CompareGiven(
+PAIRS = qa.CompareGiven(
     pairs=[Pair(id=n, question=f"Who lit lamp {n}?", document="Ann", summary="Bob") for n in range(1, 41)]
 )
 TAGS = Tags(PAIRS)
@@ -62,7 +62,7 @@ def test_a_tag_that_is_miswritten_is_no_other() -> None:
 
 def test_a_thousand_items_have_a_thousand_tags() -> None:
     asked = [Asked(id=n, question="Who?") for n in range(1000)]
-    many = Tags(judging.AnswerFromDocumentGiven(passages=[], questions=asked))
+    many = Tags(qa.AnswerFromDocumentGiven(passages=[], questions=asked))
     assert len({many.tag("questions", n) for n in range(1000)}) == 1000
 
 

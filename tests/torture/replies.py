@@ -33,7 +33,7 @@ from redraft.llm.chat import ChatModel
 from redraft.llm.rate_limiter import Limiter
 from redraft.llm.recorded import RecordedModel
 from redraft.prompts.book import PromptBook
-from redraft.prompts.judging import Pair, Statement
+from redraft.prompts.qa import Pair, Statement
 from redraft.readers.documents import parse
 from redraft.store.store import Store
 from redraft.text.passages import Passages

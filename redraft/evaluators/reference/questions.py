@@ -20,7 +20,7 @@ from redraft.errors import RejectedRequest, ReplyError
 from redraft.evaluators.reference.keyfact_builder import Misses
 from redraft.evaluators.reference.pack_file import pack_id
 from redraft.events import Noted, Observer
-from redraft.prompts.judging import ASK_DOCUMENT, RANK_QUESTIONS, Candidate, DocumentQuestion
+from redraft.prompts.qa import ASK_DOCUMENT, RANK_QUESTIONS, Candidate, DocumentQuestion
 from redraft.prompts.summarization import Outline, outline_text
 from redraft.text.chunks import MIN_BUDGET, chunk
 from redraft.text.cleaning import one_line

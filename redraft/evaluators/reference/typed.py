@@ -16,7 +16,7 @@ from redraft.domain import Span, content_id
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.evaluators.reference.keyfact_builder import Misses
 from redraft.events import Noted, Observer
-from redraft.prompts.judging import ANSWER_FROM_DOCUMENT, ASK_TYPED, TypedReply, yes_or_no
+from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ASK_TYPED, TypedReply, yes_or_no
 from redraft.prompts.silence import is_answer
 from redraft.questions import THIRDS, TYPES, QuestionType, Third, TypedQuestion, TypedQuestions, third_of
 from redraft.text.cleaning import one_line

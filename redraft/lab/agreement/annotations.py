@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from redraft.errors import UsageError
 from redraft.evaluators.booookscore import sentences_of
 from redraft.prompts.coherence import NO_CONFUSION, Confusion, ErrorType, mark_of
-from redraft.prompts.judging import Statement
+from redraft.prompts.qa import Statement
 from redraft.sources import read_file
 from redraft.text.cleaning import clean, one_line
 from redraft.text.words import words_key

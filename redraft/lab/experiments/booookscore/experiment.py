@@ -24,7 +24,7 @@ from redraft.lab.experiments.runner import GuardedStage, RunBatch, part_at_work
 from redraft.llm.base import Model
 from redraft.llm.prices import PriceTable
 from redraft.prompts.coherence import FIND_CONFUSION
-from redraft.prompts.judging import Statement
+from redraft.prompts.qa import Statement
 from redraft.report.history.certificates import Certificate, certificate
 from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner, Failure

@@ -27,7 +27,7 @@ from redraft.lab.experiments.context.records import (
     series,
 )
 from redraft.lab.experiments.runner import GuardedStage, judge_of, part_at_work, used_by
-from redraft.prompts.judging import Statement
+from redraft.prompts.qa import Statement
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.job import desk_of
 from redraft.runs.prepare import prepare

@@ -35,7 +35,7 @@ from redraft.lab.experiments.qa.records import (
 from redraft.lab.experiments.runner import GuardedStage, RunBatch, judge_of, part_at_work, refuse_if_none_fits, used_by
 from redraft.llm.prices import PriceTable
 from redraft.prompts.contract import Prompt
-from redraft.prompts.judging import ANSWER_FROM_DOCUMENT, ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS, AnswerPair
+from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS, AnswerPair
 from redraft.questions import THIRDS, TYPES, TypedQuestions
 from redraft.report.tables import Cell, Table
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
