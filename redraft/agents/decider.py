@@ -15,7 +15,7 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.domain import Document, Finding, Round, Span
 from redraft.errors import RejectedRequest, ReplyError, UsageError
-from redraft.prompts.deciding import DECIDE, DecideGiven, Decision, Option, Read, Standing
+from redraft.prompts.decision import DECIDE, DecideGiven, Decision, Option, Read, Standing
 from redraft.prompts.tags import NOBODY, Tags
 from redraft.rulings import Lookup
 from redraft.text.cleaning import one_line

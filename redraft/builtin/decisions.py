@@ -16,7 +16,7 @@ from redraft.prompts.coherence import (
     Preferred,
 )
 from redraft.prompts.contract import UNSURE, Unsure
-from redraft.prompts.deciding import DecideGiven, Decision, Standing
+from redraft.prompts.decision import DecideGiven, Decision, Standing
 from redraft.prompts.origins import AllSources, Sources, TraceGiven
 from redraft.prompts.ruling import RuledPoint, RuledPoints, RuleGiven
 from redraft.prompts.summarization import Outline, OutlineGiven

@@ -21,7 +21,7 @@ from redraft.graphs.policy import FINDINGS_AT_ONCE, POLICIES
 from redraft.llm.prices import PriceTable
 from redraft.prompts import factual, qa
 from redraft.prompts.contract import Prompt
-from redraft.prompts.deciding import DECIDE
+from redraft.prompts.decision import DECIDE
 from redraft.prompts.revising import REVISE
 from redraft.prompts.ruling import RULE_ON_FINDINGS
 from redraft.runs.job import desk_of

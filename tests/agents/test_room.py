@@ -19,7 +19,7 @@ from redraft.errors import CutReply, CutThought, JudgingError
 from redraft.llm.base import Request
 from redraft.llm.testing import FunctionModel, Line
 from redraft.prompts.book import PromptBook
-from redraft.prompts.deciding import DECIDE, DecideGiven, Decision
+from redraft.prompts.decision import DECIDE, DecideGiven, Decision
 from redraft.report.history.results import built
 from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
 from tests.chatserver import Answer

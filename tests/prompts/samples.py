@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from redraft.domain import Task
-from redraft.prompts import coherence, deciding, factual, origins, qa, revising, ruling, summarization
+from redraft.prompts import coherence, decision, factual, origins, qa, revising, ruling, summarization
 from redraft.prompts.book import SETS, PromptBook
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Lines
@@ -141,14 +141,14 @@ GIVEN: dict[str, BaseModel] = {
         ],
         contested=True,
     ),
-    "decide": deciding.DecideGiven(
+    "decide": decision.DecideGiven(
         summary="Hester came.",
         scoreboard=[
-            deciding.Standing(id=7, metric="coverage", score="0.5000", goal="0.8", met="no"),
-            deciding.Standing(id=3, metric="names", score="1.0000", goal="1", met="yes"),
+            decision.Standing(id=7, metric="coverage", score="0.5000", goal="0.8", met="no"),
+            decision.Standing(id=3, metric="names", score="1.0000", goal="1", met="yes"),
         ],
         findings=[
-            deciding.Option(
+            decision.Option(
                 id=7,
                 metric="coverage",
                 task="correct",
@@ -159,7 +159,7 @@ GIVEN: dict[str, BaseModel] = {
                 why="It was Ann who came.",
                 evidence="Ann came in.",
             ),
-            deciding.Option(
+            decision.Option(
                 id=3,
                 metric="coverage",
                 task="add",
@@ -174,8 +174,8 @@ GIVEN: dict[str, BaseModel] = {
         tried=["Revision 1 was refused.", "Revision 2 was taken."],
         answers=["search: lamp: 1 passage", "read: 1924: that is no place"],
         passages=[
-            deciding.Read(place="characters 0-18, at 0 % of the document", text="The lamp went out."),
-            deciding.Read(place="characters 19-31, at 50 % of the document", text="It was 1924."),
+            decision.Read(place="characters 0-18, at 0 % of the document", text="The lamp went out."),
+            decision.Read(place="characters 19-31, at 50 % of the document", text="It was 1924."),
         ],
         rounds_left=2,
         at_most=6,

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from redraft.domain import Level
-from redraft.prompts import coherence, deciding, factual, origins, qa, ruling, summarization
+from redraft.prompts import coherence, decision, factual, origins, qa, ruling, summarization
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import FactsGiven
@@ -85,10 +85,10 @@ def _cases() -> dict[str, Case]:
     facts = [factual.LevelledFact(id=n, level=level, fact=f"{level} of it") for n, level in enumerate(levels, 1)]
     query = factual.QueryGiven(excerpt="They lit it.", facts=facts)
     options = [
-        deciding.Option(id=n, metric="coverage", task="add", problem=f"{one} is missing.")
+        decision.Option(id=n, metric="coverage", task="add", problem=f"{one} is missing.")
         for n, one in enumerate(NAMES, 1)
     ]
-    decide = deciding.DecideGiven(
+    decide = decision.DecideGiven(
         summary="x",
         scoreboard=[],
         findings=options,

@@ -34,7 +34,7 @@ from redraft.events import Event, Noted
 from redraft.graphs.review import ReviewQuestion
 from redraft.llm.chat import ChatModel
 from redraft.llm.reply_reader import read_value
-from redraft.prompts.deciding import DecideGiven, Decision, Option
+from redraft.prompts.decision import DecideGiven, Decision, Option
 from redraft.prompts.tags import Tags
 from redraft.report.history.trace import read_trace
 from redraft.runs.forecast import forecast
