@@ -17,7 +17,7 @@ from redraft.agents.retrieval import NEAR
 from redraft.agents.structured_writer import Completion, StructuredWriter, tolerated, tolerated_at_worst
 from redraft.domain import REVIEW, Finding, Span
 from redraft.llm.reply_reader import declines
-from redraft.prompts.revising import REVISE, Point, ReviseGiven
+from redraft.prompts.revision import REVISE, Point, ReviseGiven
 from redraft.prompts.tags import Tags
 from redraft.rulings import Became, PointAnswer
 from redraft.text.cleaning import one_line

@@ -19,7 +19,7 @@ from redraft.prompts import decision, factual, origins, qa, ruling, summarizatio
 from redraft.prompts import summarization as writing
 from redraft.prompts.contract import Given_, Prompt, Value_
 from redraft.prompts.factual import SPLIT_FACTS
-from redraft.prompts.revising import REVISE
+from redraft.prompts.revision import REVISE
 
 _CHARACTERS_PER_TOKEN = 4
 Handler = Callable[[Any], Any]

@@ -22,7 +22,7 @@ from redraft.llm.prices import PriceTable
 from redraft.prompts import factual, qa
 from redraft.prompts.contract import Prompt
 from redraft.prompts.decision import DECIDE
-from redraft.prompts.revising import REVISE
+from redraft.prompts.revision import REVISE
 from redraft.prompts.ruling import RULE_ON_FINDINGS
 from redraft.runs.job import desk_of
 from redraft.runs.model_names import judging_under

@@ -27,7 +27,7 @@ from redraft.prompts.decision import DECIDE
 from redraft.prompts.factual import FACTUAL
 from redraft.prompts.origins import TRACE_SENTENCES
 from redraft.prompts.qa import JUDGING
-from redraft.prompts.revising import REVISE
+from redraft.prompts.revision import REVISE
 from redraft.prompts.ruling import RULE_ON_FINDINGS
 from redraft.readers.documents import load_all
 from redraft.readers.parts import DocumentStretch, parted

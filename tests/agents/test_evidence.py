@@ -15,7 +15,7 @@ from redraft.evaluators.base import statements_of
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.factual import FACTUAL
 from redraft.prompts.qa import JUDGING
-from redraft.prompts.revising import REVISE
+from redraft.prompts.revision import REVISE
 from redraft.prompts.ruling import RULE_ON_FINDINGS
 from redraft.text.passages import Passages
 from redraft.text.tokens import EstimatingTokenizer, tokenizer_named

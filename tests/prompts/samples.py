@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from redraft.domain import Task
-from redraft.prompts import coherence, decision, factual, origins, qa, revising, ruling, summarization
+from redraft.prompts import coherence, decision, factual, origins, qa, revision, ruling, summarization
 from redraft.prompts.book import SETS, PromptBook
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Lines
@@ -85,10 +85,10 @@ GIVEN: dict[str, BaseModel] = {
         passages=["The lamp went out.", "It was 1924."],
         questions=[qa.Asked(id=7, question="Who came?"), qa.Asked(id=3, question="Who left?")],
     ),
-    "revise": revising.ReviseGiven(
+    "revise": revision.ReviseGiven(
         summary="Hester came.",
         points=[
-            revising.Point(
+            revision.Point(
                 id=7,
                 task="correct",
                 instruction="Say who came.",
@@ -99,7 +99,7 @@ GIVEN: dict[str, BaseModel] = {
                 why="It was not Hester.",
                 evidence="Ann came in.",
             ),
-            revising.Point(
+            revision.Point(
                 id=3,
                 task="add",
                 instruction="Say when.",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from redraft.domain import Task, TextKind
-from redraft.prompts import qa, revising
+from redraft.prompts import qa, revision
 from redraft.prompts.book import PromptBook, _fences, _tags
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.tags import Tags
@@ -201,10 +201,10 @@ def test_an_item_of_several_texts_names_them() -> None:
 @BOTH
 @pytest.mark.parametrize("empty", ["", " ", "\n\t \u2028"])
 def test_an_empty_text_is_left_out(book: PromptBook, empty: str) -> None:
-    one = revising.Point(id=7, task="add", instruction="Say it.", sentence=empty, answer="1924.", evidence=empty)
+    one = revision.Point(id=7, task="add", instruction="Say it.", sentence=empty, answer="1924.", evidence=empty)
     lines = ["task: add", "instruction: Say it.", "answer: 1924."]
     assert blocks(rendered(book, "revise", points=[one]), "point") == [
-        (named_in(revising.ReviseGiven(summary="x", points=[one], keep=[], words=9), "points")[0], lines)
+        (named_in(revision.ReviseGiven(summary="x", points=[one], keep=[], words=9), "points")[0], lines)
     ]
 
 
