@@ -15,7 +15,7 @@ from redraft.agents.accounts import Account, Attempt, Entries, account
 from redraft.agents.evidence import EntryBudget, EvidenceReader, shown
 from redraft.agents.judge import Judge, batch_size, in_batches, labelled
 from redraft.domain import Finding, Span
-from redraft.prompts.ruling import RULE_ON_FINDINGS, Accused, RuledPoint, RuleGiven
+from redraft.prompts.arbitration import RULE_ON_FINDINGS, Accused, RuledPoint, RuleGiven
 from redraft.rulings import Ruling
 from redraft.text.cleaning import one_line
 from redraft.text.languages import foreign_in

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from redraft.builtin.support import ground_of, reason
+from redraft.prompts.arbitration import RuledPoint, RuledPoints, RuleGiven
 from redraft.prompts.coherence import (
     Choice,
     Confusion,
@@ -18,7 +19,6 @@ from redraft.prompts.coherence import (
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.decision import DecideGiven, Decision, Standing
 from redraft.prompts.origins import AllSources, Sources, TraceGiven
-from redraft.prompts.ruling import RuledPoint, RuledPoints, RuleGiven
 from redraft.prompts.summarization import Outline, OutlineGiven
 from redraft.text.cleaning import one_line
 from redraft.text.languages import language_of

@@ -14,8 +14,8 @@ from redraft.builtin.identity import IDENTITY
 from redraft.domain import Usage
 from redraft.errors import ModelError
 from redraft.llm.base import Reply, Request, Sampling
+from redraft.prompts import arbitration, decision, factual, origins, qa, summarization
 from redraft.prompts import coherence as reading
-from redraft.prompts import decision, factual, origins, qa, ruling, summarization
 from redraft.prompts import summarization as writing
 from redraft.prompts.contract import Given_, Prompt, Value_
 from redraft.prompts.factual import SPLIT_FACTS
@@ -64,7 +64,7 @@ HANDLERS: Mapping[str, Handler] = dict(
         _bound(reading.FIND_CONFUSION, decisions.find_confusion),
         _bound(reading.PREFER_SUMMARY, decisions.prefer_summary),
         _bound(decision.DECIDE, decisions.decide),
-        _bound(ruling.RULE_ON_FINDINGS, decisions.rule_on_findings),
+        _bound(arbitration.RULE_ON_FINDINGS, decisions.rule_on_findings),
         _bound(origins.TRACE_SENTENCES, decisions.trace_sentences),
     )
 )

@@ -20,10 +20,10 @@ from redraft.evaluators.reference import questions as packs
 from redraft.graphs.policy import FINDINGS_AT_ONCE, POLICIES
 from redraft.llm.prices import PriceTable
 from redraft.prompts import factual, qa
+from redraft.prompts.arbitration import RULE_ON_FINDINGS
 from redraft.prompts.contract import Prompt
 from redraft.prompts.decision import DECIDE
 from redraft.prompts.revision import REVISE
-from redraft.prompts.ruling import RULE_ON_FINDINGS
 from redraft.runs.job import desk_of
 from redraft.runs.model_names import judging_under
 from redraft.runs.model_pool import hire, located, under_settings

@@ -20,6 +20,7 @@ from redraft.graphs.strategies import strategy_named, version_with
 from redraft.llm.addresses import name_of
 from redraft.llm.base import Model
 from redraft.llm.servers import window_of_family
+from redraft.prompts.arbitration import RULE_ON_FINDINGS
 from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import Prompt
@@ -28,7 +29,6 @@ from redraft.prompts.factual import FACTUAL
 from redraft.prompts.origins import TRACE_SENTENCES
 from redraft.prompts.qa import JUDGING
 from redraft.prompts.revision import REVISE
-from redraft.prompts.ruling import RULE_ON_FINDINGS
 from redraft.readers.documents import load_all
 from redraft.readers.parts import DocumentStretch, parted
 from redraft.report.history.results import document_read

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from types import ModuleType
 
 from redraft.errors import UsageError
-from redraft.prompts import coherence, decision, factual, origins, qa, revision, ruling, summarization
+from redraft.prompts import arbitration, coherence, decision, factual, origins, qa, revision, summarization
 from redraft.prompts.contract import Prompt
 
 _ADDRESSES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")

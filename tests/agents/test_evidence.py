@@ -12,11 +12,11 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.builtin.questions import ask_whether
 from redraft.domain import Document
 from redraft.evaluators.base import statements_of
+from redraft.prompts.arbitration import RULE_ON_FINDINGS
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.factual import FACTUAL
 from redraft.prompts.qa import JUDGING
 from redraft.prompts.revision import REVISE
-from redraft.prompts.ruling import RULE_ON_FINDINGS
 from redraft.text.passages import Passages
 from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
 from tests.judges import KEY, UNANSWERABLE, Court, Keepers, Said, Sheet, asked_of, island, told

@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from redraft.domain import Task
-from redraft.prompts import coherence, decision, factual, origins, qa, revision, ruling, summarization
+from redraft.prompts import arbitration, coherence, decision, factual, origins, qa, revision, summarization
 from redraft.prompts.book import SETS, PromptBook
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Lines
@@ -119,10 +119,10 @@ GIVEN: dict[str, BaseModel] = {
         words=120,
         query="Who is Ann?",
     ),
-    "rule_on_findings": ruling.RuleGiven(
+    "rule_on_findings": arbitration.RuleGiven(
         passages=["The lamp went out.", "It was 1924."],
         points=[
-            ruling.Accused(
+            arbitration.Accused(
                 id=7,
                 sentence="Hester came at noon.",
                 question="Who came?",
@@ -130,7 +130,7 @@ GIVEN: dict[str, BaseModel] = {
                 judged="Ann.",
                 against="Ann came in.",
             ),
-            ruling.Accused(
+            arbitration.Accused(
                 id=3,
                 sentence="It was late.",
                 question="When was it?",

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 from redraft.domain import Task, TextKind
 from redraft.errors import PromptError, UsageError
 from redraft.prompts import summarization
+from redraft.prompts.arbitration import RULE_ON_FINDINGS
 from redraft.prompts.book import PromptBook, neutralize
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.coherence import FIND_CONFUSION, PREFER_SUMMARY
@@ -23,7 +24,6 @@ from redraft.prompts.contract import GivenModel, Prompt, SummaryText
 from redraft.prompts.factual import FACTUAL, SPLIT_FACTS
 from redraft.prompts.origins import TRACE_SENTENCES
 from redraft.prompts.qa import ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS, JUDGING
-from redraft.prompts.ruling import RULE_ON_FINDINGS
 from redraft.settings import DraftConfig
 from tests.prompts.samples import BOTH, EVERY, GIVEN, TAGS, rendered
 
