@@ -17,9 +17,9 @@ from redraft.agents.judge import Judge, batch_size, in_batches, labelled
 from redraft.domain import Finding, Span
 from redraft.prompts.arbitration import RULE_ON_FINDINGS, Accused, RuledPoint, RuleGiven
 from redraft.rulings import Ruling
-from redraft.text.cleaning import one_line
 from redraft.text.languages import foreign_in
 from redraft.text.quotes import quoted_in
+from redraft.text.sanitizer import one_line
 
 RULED = EntryBudget(frame=40, words=35, sentences=1)
 """One entry of a reply: a reason and a quote."""

@@ -18,10 +18,10 @@ from redraft.errors import RejectedRequest, ReplyError, UsageError
 from redraft.prompts.decision import DECIDE, DecideGiven, Decision, Option, Read, Standing
 from redraft.prompts.tags import NOBODY, Tags
 from redraft.rulings import Lookup
-from redraft.text.cleaning import one_line
 from redraft.text.passages import Passages
 from redraft.text.places import place_of
 from redraft.text.quotes import quoted_in
+from redraft.text.sanitizer import one_line
 
 LONGEST_READ = 4000
 """So many characters are read at once, whoever asks for more."""

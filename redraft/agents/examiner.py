@@ -17,7 +17,7 @@ from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.qa import Asked, Candidate, Comparison, Pair, Statement, Told, Verdict
 from redraft.prompts.silence import is_answer
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 from redraft.text.words import same_words
 
 # What one entry of a reply may hold.

@@ -16,7 +16,7 @@ from redraft.domain import KeyFact, Level, Perspective, Span
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE, Prompt, Unsure
 from redraft.prompts.qa import Statement
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 from redraft.text.tokens import Tokenizer
 
 # What a fact may need in a prompt, and what one entry of a reply may hold.

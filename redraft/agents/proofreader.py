@@ -15,7 +15,7 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import FIND_CONFUSION, Confusion, ConfusionGiven, ErrorType, SummarySentence
 from redraft.prompts.qa import Statement
 from redraft.prompts.tags import NOBODY
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 from redraft.text.tokens import Tokenizer
 
 CONFUSION = EntryBudget(frame=50, words=26)

@@ -16,7 +16,7 @@ from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.qa import Asked
 from redraft.questions import QuestionType
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 # What one question, one answer and one verdict may need of a reply.
 QUESTION = EntryBudget(frame=40, words=90)

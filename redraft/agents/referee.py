@@ -10,8 +10,8 @@ from redraft.agents.judge import Judge
 from redraft.domain import Document, content_id
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import PREFER_SUMMARY, PreferGiven, Preferred
-from redraft.text.cleaning import one_line
 from redraft.text.languages import foreign_in
+from redraft.text.sanitizer import one_line
 from redraft.text.tokens import Tokenizer
 
 PREFERENCE_TOKENS = 400

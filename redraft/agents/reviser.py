@@ -20,8 +20,8 @@ from redraft.llm.reply_reader import declines
 from redraft.prompts.revision import REVISE, Point, ReviseGiven
 from redraft.prompts.tags import Tags
 from redraft.rulings import Became, PointAnswer
-from redraft.text.cleaning import one_line
 from redraft.text.quotes import carries, quoted_in
+from redraft.text.sanitizer import one_line
 from redraft.text.sentences import sentences
 from redraft.text.units import ngrams, words
 from redraft.text.words import count_words, is_unspaced

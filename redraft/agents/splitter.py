@@ -16,8 +16,8 @@ from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.factual import SPLIT_FACTS, FactsGiven
 from redraft.prompts.qa import Statement
-from redraft.text.cleaning import one_line
 from redraft.text.languages import read_as
+from redraft.text.sanitizer import one_line
 
 FACTS = EntryBudget(frame=60, words=20, sentences=2)
 """What the facts of one sentence may need in a reply: they say all that it says, with names for pronouns."""

@@ -20,8 +20,8 @@ from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.decision import DecideGiven, Decision, Standing
 from redraft.prompts.origins import AllSources, Sources, TraceGiven
 from redraft.prompts.summarization import Outline, OutlineGiven
-from redraft.text.cleaning import one_line
 from redraft.text.languages import language_of
+from redraft.text.sanitizer import one_line
 from redraft.text.sentences import worded
 from redraft.text.word_keys import telling
 from redraft.text.words import same_words, words_key

@@ -19,9 +19,9 @@ from redraft.builtin.prose import LAST_RESORT, finish, plain, read
 from redraft.builtin.references import NamedPeople
 from redraft.prompts import qa
 from redraft.prompts.qa import AskTypedGiven, TypedReply
-from redraft.text.cleaning import one_line
 from redraft.text.languages import ENGLISH
 from redraft.text.ranking import rank
+from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading, sentences
 from redraft.text.vectors import SentenceVectors
 from redraft.text.word_keys import carries, keys, listed

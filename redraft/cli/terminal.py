@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 import click
 
 from redraft.sources import STDIN, is_no_path
-from redraft.text.cleaning import clean
 from redraft.text.columns import columns, lines_of
+from redraft.text.sanitizer import clean
 
 if TYPE_CHECKING:
     pass

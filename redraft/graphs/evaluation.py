@@ -25,7 +25,7 @@ from redraft.graphs.state import MetricVerdict, State, Update
 from redraft.rulings import FinalComparison
 from redraft.store.connection import off_loop
 from redraft.store.documents import DraftCandidate
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 Then = Literal["settle", "finish"]
 """What follows when a draft has been judged: the refinement, or the end."""

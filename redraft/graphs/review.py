@@ -10,7 +10,7 @@ from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
 
 from redraft.domain import REVIEW, Draft, Evaluation, Finding
-from redraft.text.cleaning import clean, one_line
+from redraft.text.sanitizer import clean, one_line
 from redraft.text.words import has_words
 
 Id = TypeVar("Id", int, str)

@@ -38,8 +38,8 @@ from redraft.llm.secrets import LEAST_SECRET, check_key, header_secrets, message
 from redraft.llm.structured_output import Mode, Modes, modes_for
 from redraft.prompts.book import neutralize
 from redraft.prompts.contract import Given_, Value_
-from redraft.text.cleaning import clean
 from redraft.text.reply_cleanup import ends_in_loop
+from redraft.text.sanitizer import clean
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel

@@ -43,7 +43,7 @@ from redraft.prompts.qa import (
     SummaryQuestions,
     Told,
 )
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 from redraft.text.sentences import sentences
 from redraft.text.units import words
 from redraft.text.vectors import check_name, folder_of, load, not_loaded

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
 
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 _MOST_BYTES = 4 * 1024 * 1024
 _FEW_SECONDS = 3.0

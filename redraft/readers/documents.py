@@ -20,8 +20,8 @@ from redraft.readers.matter import check, recognised
 from redraft.readers.parts import Choice, chosen
 from redraft.readers.plain import headings, title_of
 from redraft.sources import STDIN, is_no_path, read_file, read_stdin
-from redraft.text.cleaning import cleaned, one_line
 from redraft.text.languages import own_language, primary, said_to_be, settled
+from redraft.text.sanitizer import cleaned, one_line
 
 _CHECK = "check the path"
 _ADVICE = {

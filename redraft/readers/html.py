@@ -11,7 +11,7 @@ from redraft.readers.builder import BREAK, Anchor, Builder, ReadText, Run
 from redraft.readers.markup import Element, local, page, tag, text_in
 from redraft.readers.matter import Extent
 from redraft.readers.tokens import size
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words
 
 _HEADINGS = {f"h{rank}": rank for rank in range(1, 7)}

@@ -11,7 +11,7 @@ from redraft.readers.builder import BREAK, Anchor, Builder, ReadText, Run
 from redraft.readers.markup import Element, local, part, tag, text_in, xml
 from redraft.readers.matter import Extent
 from redraft.readers.tokens import size
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 _CONTENT, _META, _MANIFEST = "content.xml", "meta.xml", "META-INF/manifest.xml"
 _LEFT_OUT = {

@@ -22,8 +22,8 @@ from redraft.runs.session import Session
 from redraft.settings import FIGURES, JudgeConfig, RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run as StoredRun
-from redraft.text.cleaning import one_line
 from redraft.text.passages import Passages as DocumentPassages
+from redraft.text.sanitizer import one_line
 from redraft.text.tokens import tokenizer_named
 
 _MOST_FINDINGS = 50

@@ -32,7 +32,7 @@ from redraft.studio.contracts import (
 )
 from redraft.studio.endpoints import NoSuchThing
 from redraft.studio.feeds import Told
-from redraft.text.cleaning import one_line, scrubbed
+from redraft.text.sanitizer import one_line, scrubbed
 
 _PAUSE = 1.0
 _USUAL = DraftConfig().model_dump(include={"model", "strategy", "words"})

@@ -13,7 +13,7 @@ from redraft.questions import TypedQuestions
 from redraft.store.store import Store
 from redraft.studio.contracts import PackLine, PackList
 from redraft.studio.endpoints import NoSuchThing
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 _STRUCK = "struck out of"
 

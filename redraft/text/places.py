@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redraft.document import Document, Span
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 _LONGEST_TITLE = 120
 

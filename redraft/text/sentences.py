@@ -14,8 +14,8 @@ from itertools import accumulate, pairwise
 from sentencex import segment
 
 from redraft.document import Span
-from redraft.text.cleaning import one_line
 from redraft.text.languages import ENGLISH, Tongue, is_foreign, tongues_in
+from redraft.text.sanitizer import one_line
 from redraft.text.words import UNSPACED, count_words
 
 # A blank line, and the start of a list item or heading, end a paragraph; so does the end of a heading line.

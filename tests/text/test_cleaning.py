@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft.text.cleaning import clean, cleaned, one_line
+from redraft.text.sanitizer import clean, cleaned, one_line
 from tests.text.hostile import raw_texts
 
 

@@ -21,7 +21,7 @@ from redraft.errors import BudgetError
 from redraft.report.pages.formatting import lasting
 from redraft.report.tables import Report
 from redraft.store.store import Store
-from redraft.text.cleaning import clean, one_line
+from redraft.text.sanitizer import clean, one_line
 
 _DONE, _FAILED, _SHORT = 0, 1, 3
 _PLAIN_SECONDS = 10.0

@@ -13,7 +13,7 @@ from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.report.outputs.formats import Template
 from redraft.runs.forecast import Spending
 from redraft.runs.forms import FilledForm, FilledSection
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 _TITLE = 60
 

@@ -20,7 +20,7 @@ from redraft.runs.model_names import under_name
 from redraft.runs.prepare import Prepared, RunSpec
 from redraft.runs.roster import RosterEntry
 from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, Limits, is_entailment, reads_prompts
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 _SHOWN_MODELS, _SAID = 12, 120
 

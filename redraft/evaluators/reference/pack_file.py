@@ -26,7 +26,7 @@ from redraft.prompts.qa import Kind
 from redraft.questions import QuestionType, Third, TypedQuestions
 from redraft.sources import STDIN, read_file, read_stdin
 from redraft.store.store import Store
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words
 
 FORMAT = "redraft-pack"

@@ -23,10 +23,10 @@ from redraft.events import Noted, Observer
 from redraft.prompts.qa import ASK_DOCUMENT, RANK_QUESTIONS, Candidate, DocumentQuestion
 from redraft.prompts.summarization import Outline, outline_text
 from redraft.text.chunks import MIN_BUDGET, chunk
-from redraft.text.cleaning import one_line
 from redraft.text.document_form import body_of
 from redraft.text.languages import language_of
 from redraft.text.retrieval import Ranker
+from redraft.text.sanitizer import one_line
 from redraft.text.sentences import halves
 from redraft.text.words import count_words
 

@@ -19,7 +19,7 @@ from redraft.events import Noted, Observer
 from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ASK_TYPED, TypedReply, yes_or_no
 from redraft.prompts.silence import is_answer
 from redraft.questions import THIRDS, TYPES, QuestionType, Third, TypedQuestion, TypedQuestions, third_of
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 from redraft.text.sentences import paragraph_seams, sentences
 from redraft.text.words import count_words, words_key
 

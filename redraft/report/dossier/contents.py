@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict
 from redraft.domain import Document, Span
 from redraft.report.history.lineage import Stop
 from redraft.rulings import Lookup
-from redraft.text.cleaning import one_line
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
+from redraft.text.sanitizer import one_line
 
 FORMAT = 1
 State = Literal["open", "mended", "set aside"]

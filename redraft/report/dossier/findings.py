@@ -19,8 +19,8 @@ from redraft.report.history.changes import DraftDiff, SentenceChange, difference
 from redraft.report.history.lineage import DRIFTS, By, Lineage, Origin
 from redraft.report.history.trace import RunTrace, Turn
 from redraft.rulings import PointAnswer
-from redraft.text.cleaning import one_line
 from redraft.text.positions import Mass, bins, density, shares, spread
+from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading
 
 _ORDER: tuple[State, ...] = ("open", "mended", "set aside")

@@ -21,7 +21,7 @@ from redraft.report.dossier.contents import (
 from redraft.report.history.results import Result
 from redraft.report.history.trace import piece_said
 from redraft.store.store import Store
-from redraft.text.cleaning import clean, one_line, scrubbed, scrubbed_all
+from redraft.text.sanitizer import clean, one_line, scrubbed, scrubbed_all
 
 Details = Mapping[str, Any]
 

@@ -20,9 +20,9 @@ from redraft.domain import Span
 from redraft.errors import UsageError
 from redraft.report.history.lineage import By, Lineage, Origin, TracedSentence, read_lineage
 from redraft.store.store import Store
-from redraft.text.cleaning import clean, one_line
 from redraft.text.languages import tongues_of
 from redraft.text.places import on_pages
+from redraft.text.sanitizer import clean, one_line
 from redraft.text.sentences import is_heading
 from redraft.text.vectors import Encoder
 from redraft.text.words import is_unspaced

@@ -25,11 +25,11 @@ from redraft.report.history.results import document_read
 from redraft.report.history.trace import GIVEN_SAID, Family, Member
 from redraft.store.documents import Ancestry
 from redraft.store.store import Store
-from redraft.text.cleaning import one_line
 from redraft.text.languages import is_foreign, reading, tongues_of
 from redraft.text.origin_chains import Composed, DerivedText, Drift, Excerpt, Known, OriginPlace, compose, drift
 from redraft.text.origins import Link, Method, Origins, Traced, links_read, links_written
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
+from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading
 from redraft.text.vectors import Embeddings, Encoder
 from redraft.text.words import has_words

@@ -10,7 +10,7 @@ from redraft.report.history.trace import scores_of
 from redraft.settings import GIVEN_STRATEGY, ExperimentPart
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 
 class RunSummary(BaseModel):

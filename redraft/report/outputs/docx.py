@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from redraft.report.outputs.paper import Block, Note, Paper, Words, is_rtl
-from redraft.text.cleaning import clean, one_line
+from redraft.text.sanitizer import clean, one_line
 
 _MAIN = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from redraft.report.history.citations import Cited
 from redraft.report.outputs.paper import Block, Note, Paper, Words
-from redraft.text.cleaning import clean, one_line
+from redraft.text.sanitizer import clean, one_line
 
 _STYLE = """
 :root { color-scheme: light dark; --quiet: #5b6470; --line: #d5dae0; --link: #1a5fb4; --ground: #fff; --ink: #1c2127; }

@@ -19,7 +19,7 @@ from redraft.report.dossier.contents import (
     SourceEntry,
 )
 from redraft.report.history.lineage import came_up
-from redraft.text.cleaning import clean, one_line
+from redraft.text.sanitizer import clean, one_line
 
 _QUOTE, _OPENING = 320, 70
 _HALF = 0.5

@@ -32,9 +32,9 @@ from redraft.runs.job import wording
 from redraft.runs.model_pool import located
 from redraft.runs.prepare import Prepared, RunSpec, prepare
 from redraft.settings import EXTRACTIVE, DraftConfig, ExperimentPart, JudgeConfig
-from redraft.text.cleaning import one_line
 from redraft.text.languages import language_of, reading
 from redraft.text.overlap import repeated
+from redraft.text.sanitizer import one_line
 from redraft.text.tokens import Tokenizer, tokenizer_named
 from redraft.text.units import units
 from redraft.text.words import count_words

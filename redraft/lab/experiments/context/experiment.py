@@ -40,11 +40,11 @@ from redraft.runs.experiment_runner import ExperimentRunner, failure
 from redraft.runs.prepare import Prepared, RunSpec, prepare
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.text.cleaning import one_line
 from redraft.text.languages import language_of, reading
 from redraft.text.origins import Origins
 from redraft.text.passages import WINDOW
 from redraft.text.quotes import points_back
+from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading
 from redraft.text.vectors import Encoder
 from redraft.text.words import count_words

@@ -40,7 +40,7 @@ from redraft.runs.model_pool import hire, located, under_settings
 from redraft.runs.models import resolve, tokenizer_of
 from redraft.runs.prepare import RunSpec, prepare
 from redraft.settings import BuildKeyfacts, DraftConfig, Evaluate, JudgeConfig, Limits, ModelSettings, PerspectiveName
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 KEYFACTS = "key facts"
 WHOLE = "whole"
