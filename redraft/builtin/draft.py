@@ -21,7 +21,7 @@ from redraft.prompts.summarization import (
     WholeGiven,
 )
 from redraft.text.languages import is_foreign, language_of, tongues_beside
-from redraft.text.ranking import RankedSentences, choose, rank, rank_towards
+from redraft.text.pagerank import RankedSentences, choose, rank, rank_towards
 from redraft.text.sentences import sentences
 from redraft.text.vectors import SentenceVectors, Weights
 from redraft.text.words import count_words

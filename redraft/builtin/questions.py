@@ -20,7 +20,7 @@ from redraft.builtin.references import NamedPeople
 from redraft.prompts import qa
 from redraft.prompts.qa import AskTypedGiven, TypedReply
 from redraft.text.languages import ENGLISH
-from redraft.text.ranking import rank
+from redraft.text.pagerank import rank
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading, sentences
 from redraft.text.vectors import SentenceVectors

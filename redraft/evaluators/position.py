@@ -14,8 +14,8 @@ from redraft.evaluators.base import Case, Evaluator
 from redraft.settings import JudgeConfig
 from redraft.text.languages import Tongue, tongues_in
 from redraft.text.origins import Origins, Traced
+from redraft.text.pagerank import rank
 from redraft.text.positions import bins, density, masses, parts_of, shares, spread, spread_by_chance
-from redraft.text.ranking import rank
 from redraft.text.sentences import paragraphs, sentences
 from redraft.text.vectors import Encoder, SentenceVectors, Weights
 from redraft.text.words import count_words, has_words
