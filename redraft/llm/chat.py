@@ -32,7 +32,7 @@ from redraft.llm.addresses import is_openais, plain_address
 from redraft.llm.base import BROKEN_OFF, Model, Reply, Request, Sampling
 from redraft.llm.envelope import as_reply, finish_of, oddities, text_of, usage_of
 from redraft.llm.failures import status_of, translate
-from redraft.llm.reasoning import ThinkingRoom, refuses_drawing, thought_tokens, usual_room
+from redraft.llm.reasoning_budget import ThinkingRoom, refuses_drawing, thought_tokens, usual_room
 from redraft.llm.reply_reader import NoValueError, declines, is_exact, read_value, whole_entries, without_thoughts
 from redraft.llm.secrets import LEAST_SECRET, check_key, header_secrets, message_without
 from redraft.llm.structured_output import Mode, Modes, modes_for

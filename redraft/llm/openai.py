@@ -19,7 +19,7 @@ from redraft.llm.chat import ChatModel
 from redraft.llm.envelope import ODD, mended
 from redraft.llm.http_client import bound
 from redraft.llm.provider_batch import JobTransport, Office, shared_office
-from redraft.llm.reasoning import THOUGHTS
+from redraft.llm.reasoning_budget import THOUGHTS
 from redraft.llm.structured_output import modes_for
 from redraft.settings import ReplyForm
 from redraft.store.batches import ByJob

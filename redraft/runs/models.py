@@ -15,7 +15,7 @@ from redraft.llm.base import LateModel, Model
 from redraft.llm.nli import SERVES
 from redraft.llm.nli import opened as open_entailment
 from redraft.llm.prices import FREE, PriceTable
-from redraft.llm.reasoning import usual_room
+from redraft.llm.reasoning_budget import usual_room
 from redraft.runs.model_names import judging_under, named_in, under_name
 from redraft.settings import (
     EXTRACTIVE,
