@@ -31,7 +31,7 @@ from redraft.agents.judge import Judge, reply_tokens
 from redraft.agents.retrieval import NEAR
 from redraft.domain import Document, content_id
 from redraft.llm.base import Request
-from redraft.llm.testing import FunctionModel, Line
+from redraft.llm.fakes import FunctionModel, Line
 from redraft.prompts import factual, qa
 from redraft.prompts.book import PromptBook
 from redraft.prompts.qa import Statement

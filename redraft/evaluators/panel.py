@@ -21,7 +21,7 @@ from redraft.evaluators.reference.keyfact_builder import Gardener
 from redraft.evaluators.reference.questions import Quantity, build_pack, pack_key, shows_outline
 from redraft.evaluators.similarity import is_same
 from redraft.events import Noted, Observer
-from redraft.llm.testing import ScriptError
+from redraft.llm.fakes import ScriptError
 from redraft.prompts.summarization import Outline
 from redraft.rulings import Ruling
 from redraft.settings import YARDSTICKS, JudgeConfig

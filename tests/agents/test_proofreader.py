@@ -17,7 +17,7 @@ from redraft.agents.proofreader import CONFUSION, Confused, Proofreader, least_w
 from redraft.domain import Usage
 from redraft.evaluators.base import statements_of
 from redraft.llm.base import Reply, Request, Sampling
-from redraft.llm.testing import FunctionModel, Line
+from redraft.llm.fakes import FunctionModel, Line
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import FIND_CONFUSION, ConfusionGiven, Confusions
 from redraft.store.store import Store

@@ -8,7 +8,7 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.agents.reviser import Reviser, RevisionRequest, _point
 from redraft.agents.structured_writer import Completion, StructuredWriter
 from redraft.domain import Document, Evidence, Finding
-from redraft.llm.testing import FunctionModel
+from redraft.llm.fakes import FunctionModel
 from redraft.text.passages import Passages
 from redraft.text.tokens import EstimatingTokenizer
 from tests.agents.translations import EXCUSES, SUMMARY, TRANSLATIONS

@@ -23,7 +23,7 @@ from redraft.evaluators.metric_info import MetricAim, aim_of
 from redraft.evaluators.panel import Panel
 from redraft.events import Event, Noted
 from redraft.graphs.review import REVIEW
-from redraft.llm.testing import FunctionModel, ScriptError
+from redraft.llm.fakes import FunctionModel, ScriptError
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel
 from redraft.report.history.trace import read_trace

@@ -10,7 +10,7 @@ import pytest
 from redraft.domain import Usage
 from redraft.errors import RefusedReply
 from redraft.llm.base import Request
-from redraft.llm.testing import Line
+from redraft.llm.fakes import Line
 from redraft.prompts.qa import (
     DocumentQuestion,
     DocumentQuestions,

@@ -17,8 +17,8 @@ from pydantic import SecretStr
 
 from redraft.errors import ProviderError, RedraftError, RefusedReply, UsageError
 from redraft.llm.chat import ChatModel
+from redraft.llm.fakes import ScriptedModel
 from redraft.llm.secrets import without
-from redraft.llm.testing import ScriptedModel
 from redraft.runs.models import open_model
 from redraft.settings import DraftConfig
 from tests.chatserver import Answer, ChatServer, Fault

@@ -13,8 +13,8 @@ from redraft.errors import CutReply, CutThought, RejectedRequest, UnreadableRepl
 from redraft.llm.addresses import base_url
 from redraft.llm.base import LateModel
 from redraft.llm.chat import ChatModel
+from redraft.llm.fakes import FunctionModel
 from redraft.llm.reasoning_budget import MOST, START, refuses_drawing, usual_room
-from redraft.llm.testing import FunctionModel
 from redraft.runs.models import open_model, reasoning_reserve
 from redraft.settings import DraftConfig
 from tests.chatserver import Answer, ChatServer, Fault, Reply, Seen

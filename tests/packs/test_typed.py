@@ -23,7 +23,7 @@ from redraft.evaluators.reference.pack_file import Packed, choose, pack_id, pack
 from redraft.evaluators.reference.typed import TypedBuilder, flaw_of, in_order, paragraphs, slots, typed_id
 from redraft.events import unobserved
 from redraft.llm.base import Request
-from redraft.llm.testing import FunctionModel
+from redraft.llm.fakes import FunctionModel
 from redraft.prompts.book import PromptBook
 from redraft.prompts.qa import (
     AnswerFromDocumentGiven,
