@@ -97,7 +97,7 @@ class Oracle:
             return qa.DocumentAnswers(answers=[self._answer(one, passages) for one in request.given.questions])
         return factual.Verifications(sentences=[self._verified(one, passages) for one in request.given.sentences])
 
-    def _answer(self, asked: qa.Asked, passages: Sequence[str]) -> qa.DocumentAnswer:
+    def _answer(self, asked: qa.QuestionItem, passages: Sequence[str]) -> qa.DocumentAnswer:
         claim = self._by_question[asked.question]
         quote = claim.quoted_in(passages)
         answer = claim.true[0] if quote else ""

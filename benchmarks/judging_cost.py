@@ -126,7 +126,7 @@ class Reader:
     def ask_summary(self, given: qa.AskSummaryGiven) -> qa.SummaryQuestions:
         found = []
         for one in given.sentences:
-            if not isinstance(one, qa.Told) or (given.only and one.id not in given.only):
+            if not isinstance(one, qa.SummaryLine) or (given.only and one.id not in given.only):
                 continue
             asked = [
                 self._asked(one.sentence, at)
@@ -143,7 +143,7 @@ class Reader:
         there = " ".join(" ".join(given.texts).split())
         return qa.DocumentAnswers(answers=[self._found(one, there) for one in given.questions])
 
-    def _found(self, one: qa.Asked, there: str) -> qa.DocumentAnswer:
+    def _found(self, one: qa.QuestionItem, there: str) -> qa.DocumentAnswer:
         answer, sentence = self.known[one.question]
         kind = _kind(one.question)
         if sentence not in there or kind == 2:
@@ -175,7 +175,7 @@ def _first_ten(sentence: str) -> str:
 
 
 def _ids(given: qa.AnswerFromSummaryGiven) -> list[int]:
-    return [one.id for one in given.sentences if isinstance(one, qa.Told)]
+    return [one.id for one in given.sentences if isinstance(one, qa.SummaryLine)]
 
 
 def _kind(question: str) -> int:

@@ -24,7 +24,7 @@ async def together(tasks: Iterable[Coroutine[Any, Any, Result_]]) -> list[Result
     return [result for result in results if not isinstance(result, BaseException)]
 
 
-class Once:
+class TaskCache:
     """Makes a thing once, whoever asks first, side by side with whatever else is going on.
 
     Who asks while it is made waits for it; where that fails, they fail alike, and who asks later has it tried again.

@@ -68,7 +68,7 @@ def sentence_names(statements: Sequence[Statement], meant: Mapping[int, Sequence
 
 
 @dataclass(frozen=True, slots=True)
-class KnownStanding:
+class SummaryAnswerCache:
     """The answers of one summary, or of a part of it, to some questions about a document."""
 
     judge: Judge

@@ -15,7 +15,7 @@ from redraft.agents.accounts import Account, Attempt, Entries, account
 from redraft.agents.evidence import EntryBudget, EvidenceReader, shown
 from redraft.agents.judge import Judge, batch_size, in_batches, labelled
 from redraft.domain import Finding, Span
-from redraft.prompts.arbitration import RULE_ON_FINDINGS, Accused, RuledPoint, RuleGiven
+from redraft.prompts.arbitration import RULE_ON_FINDINGS, RuledPoint, RuleGiven, RulingPoint
 from redraft.rulings import Ruling
 from redraft.text.languages import foreign_in
 from redraft.text.quotes import quoted_in
@@ -35,7 +35,7 @@ _LONGEST_REASON, _LONGEST_TEXT, _LONGEST_QUOTE = 400, 600, 400
 
 
 @dataclass(frozen=True, slots=True)
-class Plea:
+class RulingRequest:
     """A finding to be ruled on, and the words of the document that somebody holds against it, if anybody does."""
 
     finding: Finding
@@ -49,7 +49,7 @@ class Arbiter:
     judge: Judge
     desk: EvidenceReader
 
-    async def rule(self, pleas: Sequence[Plea], label: str) -> list[Ruling]:
+    async def rule(self, pleas: Sequence[RulingRequest], label: str) -> list[Ruling]:
         """A ruling on each finding on which the judge gives one, in their order."""
         if not pleas or not self.judge.reads(foreign_in(self.desk.document)):
             return []
@@ -72,7 +72,7 @@ class Arbiter:
         heard: Account[RuledPoint] = await account(in_batches(range(len(pleas)), size), ask)
         return [self._ruling(pleas[number], heard.verdicts[number], whole) for number in sorted(heard.verdicts)]
 
-    def _fits(self, pleas: Sequence[Plea]) -> bool:
+    def _fits(self, pleas: Sequence[RulingRequest]) -> bool:
         """Whether the whole document fits into the window beside the points and the reply."""
         count = self.desk.tokenizer.count
         most = pleas[:AT_ONCE]
@@ -80,7 +80,7 @@ class Arbiter:
         around = count(self.judge.book.source(RULE_ON_FINDINGS.name)) + len(most) * self.judge.needs(RULED)
         return self.desk.document_tokens + points + around <= self.desk.window
 
-    def _passages(self, pleas: Sequence[Plea]) -> list[Span]:
+    def _passages(self, pleas: Sequence[RulingRequest]) -> list[Span]:
         """The places that the points are about, as far as there is room, in the document's order."""
         found: list[Span] = []
         for span in self._places(pleas):
@@ -89,7 +89,7 @@ class Arbiter:
                 found = wider
         return found
 
-    def _places(self, pleas: Sequence[Plea]) -> Iterator[Span]:
+    def _places(self, pleas: Sequence[RulingRequest]) -> Iterator[Span]:
         """What is quoted first, with what stands around it; then what is nearest to each point."""
         text = self.desk.document.text
         for plea in pleas:
@@ -101,7 +101,7 @@ class Arbiter:
             one = plea.finding
             yield from self.desk.evidence(f"{one.question} {one.found} {one.sentence}".strip(), NEAREST, wide=True)
 
-    def _ruling(self, plea: Plea, said: RuledPoint, whole: bool) -> Ruling:
+    def _ruling(self, plea: RulingRequest, said: RuledPoint, whole: bool) -> Ruling:
         quote = one_line(said.quote, _LONGEST_QUOTE)
         decides = said.verdict in ("supported", "contradicted")
         place = quoted_in(self.desk.document.text, said.quote) if decides else None
@@ -120,9 +120,9 @@ class Arbiter:
         )
 
 
-def _accused(number: int, plea: Plea) -> Accused:
+def _accused(number: int, plea: RulingRequest) -> RulingPoint:
     one = plea.finding
-    return Accused(
+    return RulingPoint(
         id=number,
         sentence=one_line(one.sentence, _LONGEST_TEXT),
         question=one_line(one.question, _LONGEST_TEXT),
@@ -132,5 +132,5 @@ def _accused(number: int, plea: Plea) -> Accused:
     )
 
 
-def _texts(accused: Accused) -> tuple[str, ...]:
+def _texts(accused: RulingPoint) -> tuple[str, ...]:
     return (accused.sentence, accused.question, accused.says, accused.judged, accused.against)

@@ -15,7 +15,7 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.domain import Document, Finding, Round, Span
 from redraft.errors import RejectedRequest, ReplyError, UsageError
-from redraft.prompts.decision import DECIDE, DecideGiven, Decision, Option, Read, Standing
+from redraft.prompts.decision import DECIDE, DecideGiven, Decision, DecisionPassage, FindingOption, MetricStanding
 from redraft.prompts.tags import NOBODY, Tags
 from redraft.rulings import Lookup
 from redraft.text.passages import Passages
@@ -192,7 +192,7 @@ _TAG_TOKENS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
+class DecisionInput:
     """What there is to decide on."""
 
     summary: str
@@ -210,7 +210,7 @@ class Board:
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class DecisionResult:
     """What is to be done. Without findings, and without `stop`, nothing valid was said, and `why` says what was."""
 
     findings: tuple[Finding, ...]
@@ -231,7 +231,7 @@ class Decider:
     desk: EvidenceReader
     bounded: bool = True
 
-    async def decide(self, board: Board, label: str) -> Decided:
+    async def decide(self, board: DecisionInput, label: str) -> DecisionResult:
         """What the next revision is to mend, or that there shall be none."""
         findings, looked = self._shown(board.findings), list[LookupResult]()
         for looks in range(LOOKS, -1, -1):
@@ -240,7 +240,7 @@ class Decider:
                 decision = (await self.judge.ask(DECIDE, given, DECISION_TOKENS, label)).value
             except (ReplyError, RejectedRequest) as error:
                 why = f"the decider has decided nothing: {one_line(error.message, _LONGEST_REASON)}"
-                return Decided((), why, lookups=_lookups(looked))
+                return DecisionResult((), why, lookups=_lookups(looked))
             searches = [one for one in decision.look_up if one_line(one)]
             if decision.mend or decision.stop or decision.kept or not (searches or decision.read):
                 break
@@ -280,12 +280,12 @@ class Decider:
         room = int(self.desk.room * _SHARE_OF_FINDINGS)
         return _fitting(findings[:_MOST_FINDINGS], lambda one: self._tokens(_option(0, one)), room)
 
-    def _tokens(self, option: Option) -> int:
+    def _tokens(self, option: FindingOption) -> int:
         texts = (option.problem, option.sentence, option.question, option.answer, option.why, option.evidence)
         return _TAG_TOKENS + sum(self.desk.tokenizer.count(text) for text in texts)
 
     def _given(
-        self, board: Board, findings: Sequence[Finding], looked: Sequence[LookupResult], looks: int
+        self, board: DecisionInput, findings: Sequence[Finding], looked: Sequence[LookupResult], looks: int
     ) -> DecideGiven:
         count = self.desk.tokenizer.count
         answers = [_answer(one.lookup) for one in looked]
@@ -309,9 +309,9 @@ class Decider:
             requests=AT_ONCE,
         )
 
-    def _read(self, span: Span) -> Read:
+    def _read(self, span: Span) -> DecisionPassage:
         passage = decider.passage_at(self.desk.document, span)
-        return Read(place=f"characters {passage.start}-{passage.end}, {passage.place}", text=passage.text)
+        return DecisionPassage(place=f"characters {passage.start}-{passage.end}, {passage.place}", text=passage.text)
 
 
 def _lookups(looked: Sequence[LookupResult]) -> tuple[Lookup, ...]:
@@ -334,29 +334,29 @@ def _fitting(items: Sequence[T], tokens: Callable[[T], int], room: int) -> list[
     return chosen
 
 
-def _decided(decision: Decision, findings: Sequence[Finding], at_most: int) -> Decided:
+def _decided(decision: Decision, findings: Sequence[Finding], at_most: int) -> DecisionResult:
     why = one_line(decision.why, _LONGEST_REASON)
     numbers = dict.fromkeys(number for number in decision.mend if 0 < number <= len(findings))
     if numbers:
         chosen = tuple(findings[number - 1] for number in list(numbers)[:at_most])
-        return Decided(chosen, why, one_line(decision.instruction, _LONGEST_REASON))
+        return DecisionResult(chosen, why, one_line(decision.instruction, _LONGEST_REASON))
     if decision.stop:
-        return Decided((), why or "no reason was given", stop=True)
+        return DecisionResult((), why or "no reason was given", stop=True)
     said = f", saying: {why}" if why else ""
-    return Decided((), f"the decider has named no finding that there is{said}")
+    return DecisionResult((), f"the decider has named no finding that there is{said}")
 
 
-def _standing(number: int, metric: str, board: Board) -> Standing:
+def _standing(number: int, metric: str, board: DecisionInput) -> MetricStanding:
     score, goal = board.scores[metric], board.goals.get(metric)
     figure = "none" if score is None else f"{score:.4f}"
     if goal is None:
-        return Standing(id=number, metric=metric, score=figure)
+        return MetricStanding(id=number, metric=metric, score=figure)
     met = "no" if score is None or score < goal else "unsure" if metric in board.unsure else "yes"
-    return Standing(id=number, metric=metric, score=figure, goal=f"{goal:g}", met=met)
+    return MetricStanding(id=number, metric=metric, score=figure, goal=f"{goal:g}", met=met)
 
 
-def _option(number: int, finding: Finding) -> Option:
-    return Option(
+def _option(number: int, finding: Finding) -> FindingOption:
+    return FindingOption(
         id=number,
         metric=finding.metric,
         task=finding.task,

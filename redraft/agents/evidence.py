@@ -31,7 +31,7 @@ _LETTER = re.compile(rf"[{UNSPACED}]")
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class TokenRates:
     """How a document's language comes out in tokens."""
 
     per_word: float = 1 / LEVEL_RATIO
@@ -40,7 +40,7 @@ class Wording:
     """The tokens of a longer sentence."""
 
 
-USUAL = Wording()
+USUAL = TokenRates()
 """That of English, where nothing is known of a document."""
 
 
@@ -52,12 +52,12 @@ class EntryBudget:
     words: int = 0
     sentences: int = 0
 
-    def tokens(self, wording: Wording) -> int:
+    def tokens(self, wording: TokenRates) -> int:
         """What it may need where words and sentences are like these."""
         return ceil(self.frame + self.words * wording.per_word + self.sentences * wording.sentence)
 
 
-def wording_of(text: str, tokenizer: Tokenizer, per_word: float) -> Wording:
+def wording_of(text: str, tokenizer: Tokenizer, per_word: float) -> TokenRates:
     """The wording of a document whose words take so many tokens."""
     step = max(_PIECE, len(text) // _PIECES)
     pieces = [text[at : at + _PIECE] for at in range(0, len(text), step)]
@@ -66,7 +66,7 @@ def wording_of(text: str, tokenizer: Tokenizer, per_word: float) -> Wording:
     words = sum(map(count_words, pieces))
     unspaced = 2 * sum(len(_LETTER.findall(piece)) for piece in pieces) > words
     longer = counts[int(_LONGER * (len(counts) - 1))] if counts else USUAL.sentence
-    return Wording(per_word * (_LETTERS_A_WORD if unspaced else 1), min(_LONGEST, max(_SHORTEST, longer)))
+    return TokenRates(per_word * (_LETTERS_A_WORD if unspaced else 1), min(_LONGEST, max(_SHORTEST, longer)))
 
 
 def _whole(piece: str) -> list[Span]:
@@ -155,7 +155,7 @@ class EvidenceReader:
     tokenizer: Tokenizer
     window: int
     document_tokens: int
-    wording: Wording = USUAL
+    wording: TokenRates = USUAL
     """How the document's language comes out in tokens."""
     reading: EvidenceName = "auto"
     """How much of the document is read before something is said to be missing from it."""

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from redraft.agents.accounts import Account, Attempt, Entries, account, together
-from redraft.agents.answers import KnownStanding, ReplyAnswers, sentence_names
+from redraft.agents.answers import ReplyAnswers, SummaryAnswerCache, sentence_names
 from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, Scope, shown
 from redraft.agents.judge import Judge, batch_size, in_batches, labelled
-from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, Looks
+from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, ReadingPlan
 from redraft.domain import Evidence, Span
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.llm.base import Reply
 from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE, Unsure
-from redraft.prompts.qa import Asked, Candidate, Comparison, Pair, Statement, Told, Verdict
+from redraft.prompts.qa import Candidate, Comparison, Pair, QuestionItem, Statement, SummaryLine, Verdict
 from redraft.prompts.silence import is_answer
 from redraft.text.sanitizer import one_line
 from redraft.text.words import same_words
@@ -130,7 +130,7 @@ class Examiner:
         """
         names = sentence_names(statements, _pointed_back_to(statements))
         accounts = await together(
-            KnownStanding(self.judge, desk.document.id, questions, part, names).answers(
+            SummaryAnswerCache(self.judge, desk.document.id, questions, part, names).answers(
                 lambda some, numbers: self._answers_from(some, numbers, questions, desk)
             )
             for part in desk.parts(statements)
@@ -162,7 +162,9 @@ class Examiner:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.SummaryAnswer]:
             async def asked(some: Sequence[int], *, again: bool) -> Reply[qa.SummaryAnswers]:
                 given = qa.AnswerFromSummaryGiven(
-                    sentences=sentences, questions=[Asked(id=n + 1, question=questions[n]) for n in some], again=again
+                    sentences=sentences,
+                    questions=[QuestionItem(id=n + 1, question=questions[n]) for n in some],
+                    again=again,
                 )
                 room, label = min(len(some) * each, limit), labelled("doubted" if again else "answers", some)
                 return await self.judge.ask(qa.ANSWER_FROM_SUMMARY, given, room, label, attempt)
@@ -208,7 +210,7 @@ class Examiner:
             return await self._read(reading, wanted, desk)
 
         fitting = entries_at_once(self.judge.longest_reply, each)
-        looks = Looks(desk, wanted, each, min(fitting, QUESTIONS_NEAR), fitting)
+        looks = ReadingPlan(desk, wanted, each, min(fitting, QUESTIONS_NEAR), fitting)
         search = EvidenceSearch(
             looks, ask, lambda one: one.answered is not True, unsure=lambda one: one.answered == UNSURE
         )
@@ -233,7 +235,9 @@ class Examiner:
 
         async def asked(some: Sequence[int], label: str, *, again: bool) -> Reply[qa.DocumentAnswers]:
             given = qa.AnswerFromDocumentGiven(
-                **shown(desk, spans), questions=[Asked(id=n + 1, question=wanted[n].text) for n in some], again=again
+                **shown(desk, spans),
+                questions=[QuestionItem(id=n + 1, question=wanted[n].text) for n in some],
+                again=again,
             )
             room = min(len(some) * each, self.judge.longest_reply)
             return await self.judge.ask(qa.ANSWER_FROM_DOCUMENT, given, room, labelled(label, some), attempt)
@@ -255,10 +259,10 @@ def entries_at_once(room: int, tokens: float) -> int:
     return max(1, int(room / (_AS_A_RULE * tokens)))
 
 
-def _told(statements: Sequence[Statement]) -> list[Told | str]:
+def _told(statements: Sequence[Statement]) -> list[SummaryLine | str]:
     """The sentences of a summary, or of a part of it, after what the first of them points back to."""
     before = [one.before for one in statements[:1] if one.before]
-    return [*before, *(Told(id=one.id, sentence=one.sentence, quoted=one.quoted) for one in statements)]
+    return [*before, *(SummaryLine(id=one.id, sentence=one.sentence, quoted=one.quoted) for one in statements)]
 
 
 def _pointed_back_to(statements: Sequence[Statement]) -> dict[int, list[str]]:

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from redraft.agents.accounts import Account, Attempt, Entries, account, together
 from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, shown
 from redraft.agents.judge import Judge, batch_size, labelled, window_of
-from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, Looks
+from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, ReadingPlan
 from redraft.domain import KeyFact, Level, Perspective, Span
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE, Prompt, Unsure
@@ -44,7 +44,7 @@ NOT_SAID = "out_of_article"
 """And that of one of which the document says nothing."""
 
 
-class Vetted(BaseModel):
+class FactVerdict(BaseModel):
     """Whether a fact passes in one dimension, why, and the words that bear on it where there are any."""
 
     passed: bool | None
@@ -53,7 +53,7 @@ class Vetted(BaseModel):
     quote: str = ""
 
 
-class Verified(CitedPlace):
+class SentenceVerdict(CitedPlace):
     """What is wrong with a sentence, as it is remembered: with the place that comes closest to it."""
 
     category: factual.Category | Unsure
@@ -82,7 +82,7 @@ class FactChecker:
         given, room = factual.GrowGiven(excerpt=excerpt), self.judge.reply_tokens
         return (await self.judge.ask(factual.GROWING[perspective], given, room, label, attempt)).value
 
-    async def vet(self, excerpt: str, facts: Sequence[KeyFact], label: str) -> Mapping[str, Account[Vetted]]:
+    async def vet(self, excerpt: str, facts: Sequence[KeyFact], label: str) -> Mapping[str, Account[FactVerdict]]:
         """What is to be said for and against each fact, by dimension."""
         accounts = await together(
             [
@@ -93,8 +93,8 @@ class FactChecker:
         )
         return dict(zip(("faithfulness", "objectivity", "significance"), accounts, strict=True))
 
-    async def _supported(self, excerpt: str, facts: Sequence[KeyFact], label: str) -> Account[Vetted]:
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Vetted]:
+    async def _supported(self, excerpt: str, facts: Sequence[KeyFact], label: str) -> Account[FactVerdict]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactVerdict]:
             given = _to_vet(excerpt, facts, numbers)
             room = len(numbers) * self.judge.needs(SUPPORT)
             reply = await self.judge.ask(factual.FACTS_FAITHFUL, given, room, labelled(label, numbers), attempt)
@@ -105,13 +105,13 @@ class FactChecker:
 
     async def _opinions(
         self, prompt: Prompt[factual.VetGiven, factual.Opinions], excerpt: str, facts: Sequence[KeyFact], label: str
-    ) -> Account[Vetted]:
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Vetted]:
+    ) -> Account[FactVerdict]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactVerdict]:
             given = _to_vet(excerpt, facts, numbers)
             room = len(numbers) * self.judge.needs(OPINION)
             reply = await self.judge.ask(prompt, given, room, labelled(label, numbers), attempt)
             vetted = (
-                (one.id - 1, Vetted(passed=one.verdict == "pass", reason=_reason(one.reason)))
+                (one.id - 1, FactVerdict(passed=one.verdict == "pass", reason=_reason(one.reason)))
                 for one in reply.value.facts
             )
             return Entries(list(vetted), reply.repaired, reply.broken_off)
@@ -165,10 +165,10 @@ class FactChecker:
 
     async def verify(
         self, statements: Sequence[Statement], desk: EvidenceReader, within: Span | None
-    ) -> Account[Verified]:
+    ) -> Account[SentenceVerdict]:
         """What is wrong with each sentence, going by the document, or by the part of it that the summary is about."""
 
-        async def ask(reading: EvidenceReading) -> Entries[Verified]:
+        async def ask(reading: EvidenceReading) -> Entries[SentenceVerdict]:
             some, spans = reading.numbers, reading.spans
             asked = [statements[n].model_copy(update={"id": n + 1}) for n in some]
             given = factual.VerifyGiven(**shown(desk, spans), sentences=asked)
@@ -183,11 +183,11 @@ class FactChecker:
 
         fitting = batch_size(self.judge.reply_tokens, self.judge.needs(VERIFICATION))
         sought = [EvidenceQuery(f"{one.before} “{one.sentence}”") for one in statements]
-        looks = Looks(desk, sought, self.judge.needs(VERIFICATION), min(fitting, SENTENCES_NEAR), fitting, within)
+        looks = ReadingPlan(desk, sought, self.judge.needs(VERIFICATION), min(fitting, SENTENCES_NEAR), fitting, within)
         search = EvidenceSearch(looks, ask, _is_faulty, objects=_is_contradicted, unsure=_is_unsure)
         found = await self.judge.remembered(
             factual.VERIFY_SENTENCES,
-            Verified,
+            SentenceVerdict,
             [[desk.name, within, one.before, one.sentence] for one in statements],
             search.verdicts,
         )
@@ -235,32 +235,32 @@ def _numbered(facts: Sequence[str], numbers: Sequence[int]) -> list[factual.Fact
     return [factual.Fact(id=n + 1, fact=facts[n]) for n in numbers]
 
 
-def _support(one: factual.Support) -> Vetted:
+def _support(one: factual.Support) -> FactVerdict:
     passed = None if one.verdict == UNSURE else one.verdict == "pass"
-    return Vetted(passed=passed, reason=_reason(one.reason), quote=one.quote)
+    return FactVerdict(passed=passed, reason=_reason(one.reason), quote=one.quote)
 
 
 def _reason(text: str) -> str:
     return one_line(text, _LONGEST_REASON)
 
 
-def _is_contradicted(verified: Verified) -> bool:
+def _is_contradicted(verified: SentenceVerdict) -> bool:
     return bool(verified.evidence) and verified.category not in (SUPPORTED, NOT_SAID, UNSURE)
 
 
-def _is_unsure(verified: Verified) -> bool:
+def _is_unsure(verified: SentenceVerdict) -> bool:
     return verified.category == UNSURE
 
 
-def _is_faulty(verified: Verified) -> bool:
+def _is_faulty(verified: SentenceVerdict) -> bool:
     return verified.category != SUPPORTED
 
 
-def verified(one: factual.Verification, desk: EvidenceReader, spans: Sequence[Span]) -> Verified:
+def verified(one: factual.Verification, desk: EvidenceReader, spans: Sequence[Span]) -> SentenceVerdict:
     """What was said of a sentence, with the words of the passages that it rests on where these can be found."""
     evidence = desk.quoted(one.quote, spans)
     span = evidence.span
-    return Verified(
+    return SentenceVerdict(
         category=one.category,
         reason=_reason(one.reason),
         evidence=evidence.text,

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from redraft.agents.accounts import FIRST, Account, Attempt
-from redraft.agents.evidence import USUAL, EntryBudget, Wording
+from redraft.agents.evidence import USUAL, EntryBudget, TokenRates
 from redraft.builtin.facade import IDENTITY, reads
 from redraft.errors import ReplyError
 from redraft.llm.base import Model, Reply, Request, Sampling
@@ -48,7 +48,7 @@ class Judge:
     """The room for a reply beside as much evidence as there may be, which decides how much is asked at once."""
     longest_reply: int = _LONGEST_REPLY
     """And where there is more room, which is as much as any model writes in one go."""
-    wording: Wording = USUAL
+    wording: TokenRates = USUAL
     """How the language of its replies comes out in tokens."""
     document: str = ""
     """The id of the document that the verdicts are about, so that they are forgotten with it."""

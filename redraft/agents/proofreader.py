@@ -29,7 +29,7 @@ _AFTER = 3
 _LONGEST_QUESTION = 300
 
 
-class Confused(BaseModel):
+class SentenceConfusion(BaseModel):
     """The verdict on a sentence, as it is remembered; none where the judge cannot tell."""
 
     confusing: bool | None
@@ -46,7 +46,7 @@ class Proofreader:
     window: int
     batch: int
 
-    async def read(self, summary: str, statements: Sequence[Statement]) -> Account[Confused]:
+    async def read(self, summary: str, statements: Sequence[Statement]) -> Account[SentenceConfusion]:
         """What confuses in each sentence, by its place among the statements. Nothing else than the summary is read.
 
         All requests begin with the same words, up to the end of the summary, and the first goes ahead of the others: a
@@ -56,7 +56,7 @@ class Proofreader:
         room = self.room(size, statements)
         whole = self.tokenizer.count(summary) <= room
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Confused]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceConfusion]:
             beside = summary if whole else self._stretch(statements, numbers, room)
             asked = [_asked(statements, n) for n in numbers]
             given = ConfusionGiven(summary=beside, sentences=asked)
@@ -68,7 +68,7 @@ class Proofreader:
             found = ((place.get(one.id, NOBODY), _confused(one)) for one in reply.value.sentences)
             return Entries(list(found), reply.repaired, reply.broken_off)
 
-        async def judged(numbers: Sequence[int]) -> Account[Confused]:
+        async def judged(numbers: Sequence[int]) -> Account[SentenceConfusion]:
             batches = [numbers[at : at + size] for at in range(0, len(numbers), size)]
             ahead, others = await account(batches[:1], ask), await account(batches[1:], ask)
             return Account(ahead.verdicts | others.verdicts, ahead.trouble or others.trouble)
@@ -76,7 +76,7 @@ class Proofreader:
         # Where a sentence is read beside less than the whole, it matters how much that is.
         beside_it = [content_id(summary)] if whole else [content_id(summary), room, size]
         items = [[*beside_it, one.id, one.sentence] for one in statements]
-        found = await self.judge.remembered(FIND_CONFUSION, Confused, items, judged)
+        found = await self.judge.remembered(FIND_CONFUSION, SentenceConfusion, items, judged)
         return found.decided(lambda one: one.confusing is not None)
 
     def room(self, size: int, statements: Sequence[Statement]) -> int:
@@ -114,9 +114,9 @@ def _frame(book: PromptBook, tokenizer: Tokenizer) -> int:
     return tokenizer.count(book.source(FIND_CONFUSION.name)) + _FRAME
 
 
-def _confused(one: Confusion) -> Confused | None:
+def _confused(one: Confusion) -> SentenceConfusion | None:
     """The verdict of an entry, also that it cannot tell; none where it gives none, or contradicts itself."""
     if one.is_confusing is None and not one.is_left_open:
         return None
     questions = tuple(one_line(question, _LONGEST_QUESTION) for question in one.asked)
-    return Confused(confusing=one.is_confusing, questions=questions, types=tuple(one.errors))
+    return SentenceConfusion(confusing=one.is_confusing, questions=questions, types=tuple(one.errors))

@@ -14,7 +14,7 @@ from redraft.agents.judge import Judge, batch_size, in_batches, labelled
 from redraft.domain import Document
 from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE
-from redraft.prompts.qa import Asked
+from redraft.prompts.qa import QuestionItem
 from redraft.questions import QuestionType
 from redraft.text.sanitizer import one_line
 
@@ -58,7 +58,7 @@ class Questioner:
         each = self.judge.needs(ANSWER)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Response]:
-            asked = [Asked(id=n + 1, question=questions[n]) for n in numbers]
+            asked = [QuestionItem(id=n + 1, question=questions[n]) for n in numbers]
             given = qa.AnswerQuestionsGiven(document=text, questions=asked)
             room, where = len(numbers) * each, f"{labelled('questions', numbers)} {label}"
             reply = await self.judge.ask(qa.ANSWER_QUESTIONS, given, room, where, attempt)

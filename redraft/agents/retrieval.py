@@ -42,7 +42,7 @@ class EvidenceBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
+class ReadingPlan:
     """Decides what is read for some items, each of which takes `each` tokens of a reply.
 
     The order in which they are asked about windows is that of the document. What is read for several is read once.
@@ -187,20 +187,20 @@ def _equal(numbers: Sequence[int], size: int) -> list[tuple[int, ...]]:
     return [tuple(numbers[one:other]) for one, other in pairwise(bounds)]
 
 
-class Reads(NamedTuple):
+class ReadingCost(NamedTuple):
     """The calls, the tokens of the document in them, and how often each item is asked about, at most."""
 
     calls: int
     tokens: int
     times: int
 
-    def and_then(self, other: Reads) -> Reads:
+    def and_then(self, other: ReadingCost) -> ReadingCost:
         """These, and others after them."""
-        return Reads(self.calls + other.calls, self.tokens + other.tokens, self.times + other.times)
+        return ReadingCost(self.calls + other.calls, self.tokens + other.tokens, self.times + other.times)
 
 
 @dataclass(frozen=True, slots=True)
-class Most:
+class ReadingBounds:
     """How much is read at most, before anything is known but how much there is to read, and how many items there are.
 
     An item counts as `each` tokens, with its share of the reply.
@@ -217,39 +217,39 @@ class Most:
     def _room(self) -> int:
         return max(WINDOW, self.window - _FRAME_TOKENS - _AROUND)
 
-    def looks(self, reading: EvidenceName) -> Reads:
+    def looks(self, reading: EvidenceName) -> ReadingCost:
         """When every item takes all that there is to read."""
         if reading == "retrieved":
             return self._found(NEAR, self.near).and_then(self._found(FAR, self.far))
         return self.whole() or self._found(NEAR, self.near).and_then(self.parts())
 
-    def whole(self) -> Reads | None:
+    def whole(self) -> ReadingCost | None:
         """When all is read at once; None where it does not fit."""
         size = min(self.far, max(0, self._room - self.document) // self.each)
         if not size or not has_room(self.window, self.document):
             return None
         calls = ceil(self.items / size)
-        return Reads(calls, calls * self.document, 1)
+        return ReadingCost(calls, calls * self.document, 1)
 
-    def parts(self) -> Reads:
+    def parts(self) -> ReadingCost:
         """When it is read part by part, each once for each batch, and places of two parts once more."""
         size = max(1, min(self.far, self.items, int(_SHARE_OF_ITEMS * self._room) // self.each))
         batches, part = ceil(self.items / size), self._room - size * self.each
         # Parts end between sentences, and so are not quite full.
         parts = ceil(self.document / max(1, part - 2 * OVERLAP, part // 2))
         read = self.document + parts * OVERLAP
-        return Reads(parts * batches + 1, batches * read + min(self._room, self.document), parts + 1)
+        return ReadingCost(parts * batches + 1, batches * read + min(self._room, self.document), parts + 1)
 
-    def closer(self) -> Reads:
+    def closer(self) -> ReadingCost:
         """When windows are read for items whose answers are doubted."""
         return self._found(closer_windows(self.document, self.items), self.far)
 
-    def _found(self, windows: int, at_once: int) -> Reads:
+    def _found(self, windows: int, at_once: int) -> ReadingCost:
         read = self.items * windows * WINDOW
         size = max(1, min(at_once, self._room // self.each))
         # Whoever has no room for one item more has read as much as there is room for, or asked as much.
         calls = min(self.items, ceil(self.items / size) + ceil(2 * (read + self.items * self.each) / self._room))
-        return Reads(calls, min(read, calls * min(self._room, self.document)), 1)
+        return ReadingCost(calls, min(read, calls * min(self._room, self.document)), 1)
 
 
 Verdict = TypeVar("Verdict", bound=CitedPlace)
@@ -277,7 +277,7 @@ def _never(_: CitedPlace) -> bool:
 class EvidenceSearch(Generic[Verdict]):
     """How verdicts come about."""
 
-    looks: Looks
+    looks: ReadingPlan
     ask: Callable[[EvidenceReading], Awaitable[Entries[Verdict]]]
     silent: Callable[[Verdict], bool]
     """Whether more is to be read before a verdict is believed."""

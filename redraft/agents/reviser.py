@@ -124,7 +124,7 @@ class RevisionRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Briefed:
+class RevisionBrief:
     """What a reviser reads, and the places of the document among that: passages, and the evidence of the findings."""
 
     given: ReviseGiven
@@ -151,12 +151,12 @@ class Reviser:
     strict: bool = False
     """Whether a revision has to keep to the limit. One that others may follow can be a few words over it."""
 
-    async def brief(self, order: RevisionRequest) -> Briefed:
+    async def brief(self, order: RevisionRequest) -> RevisionBrief:
         """What the reviser reads: the document where that fits, or else the passages around what was found."""
         # The first search cuts the document into passages, and nothing else should have to wait for that.
         return await asyncio.to_thread(self._brief, order)
 
-    def _brief(self, order: RevisionRequest) -> Briefed:
+    def _brief(self, order: RevisionRequest) -> RevisionBrief:
         points = [_point(number, finding) for number, finding in enumerate(order.findings, 1)]
         bare = ReviseGiven(
             summary=order.summary,
@@ -181,11 +181,11 @@ class Reviser:
         near = self._near(order.findings, room)
         quoted = [one.evidence.span for one in order.findings[: len(bare.points)] if one.evidence and one.evidence.span]
         shown = bare.model_copy(update={"passages": [self.desk.text(span) for span in near]})
-        return Briefed(shown, tuple(self.desk.joined([near, quoted])))
+        return RevisionBrief(shown, tuple(self.desk.joined([near, quoted])))
 
-    def _with_document(self, bare: ReviseGiven) -> Briefed:
+    def _with_document(self, bare: ReviseGiven) -> RevisionBrief:
         text = self.desk.document.text
-        return Briefed(bare.model_copy(update={"document": text}), (Span(0, len(text)),))
+        return RevisionBrief(bare.model_copy(update={"document": text}), (Span(0, len(text)),))
 
     def _near(self, findings: Sequence[Finding], room: int) -> list[Span]:
         """The passages that hold the evidence of each finding, then those beside them, as far as there is room."""

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from redraft.agents.accounts import Account, Attempt, Entries, account
 from redraft.agents.evidence import EntryBudget, EvidenceReader, shown
-from redraft.agents.fact_checker import VERIFICATION, Verified, verified
+from redraft.agents.fact_checker import VERIFICATION, SentenceVerdict, verified
 from redraft.agents.judge import Judge, batch_size, labelled
 from redraft.domain import Span
 from redraft.prompts import factual
@@ -61,10 +61,12 @@ class Splitter:
         items = [[one.before, one.sentence] for one in statements]
         return await self.judge.remembered(SPLIT_FACTS, SentenceFactsFound, items, judged)
 
-    async def verify(self, facts: Sequence[str], places: Sequence[Span], desk: EvidenceReader) -> Account[Verified]:
+    async def verify(
+        self, facts: Sequence[str], places: Sequence[Span], desk: EvidenceReader
+    ) -> Account[SentenceVerdict]:
         """What is wrong with each fact, going by the place of the document that it was traced to, and nothing else."""
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Verified]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceVerdict]:
             spans = desk.joined([[places[n]] for n in numbers])
             asked = [Statement(id=n + 1, sentence=facts[n]) for n in numbers]
             given = factual.VerifyGiven(**shown(desk, spans), sentences=asked)
@@ -74,13 +76,13 @@ class Splitter:
             found = [(one.id - 1, verified(one, desk, spans)) for one in reply.value.sentences]
             return Entries(found, reply.repaired, reply.broken_off)
 
-        async def judged(numbers: Sequence[int]) -> Account[Verified]:
+        async def judged(numbers: Sequence[int]) -> Account[SentenceVerdict]:
             return await account(self._fitting(numbers, places, desk), ask)
 
         items = [
             ["mapped passage", read_as(desk.document), place, fact] for fact, place in zip(facts, places, strict=True)
         ]
-        found = await self.judge.remembered(factual.VERIFY_SENTENCES, Verified, items, judged)
+        found = await self.judge.remembered(factual.VERIFY_SENTENCES, SentenceVerdict, items, judged)
         return found.decided(lambda one: one.category != UNSURE)
 
     def _fitting(self, numbers: Sequence[int], places: Sequence[Span], desk: EvidenceReader) -> list[list[int]]:

@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 from redraft.domain import Usage
 from redraft.errors import EmptyReply, RefusedReply
-from redraft.llm.base import Complaint, Forgetful, Model, Request, Sampling
+from redraft.llm.base import Complaint, Model, Request, Sampling, Withdrawable
 from redraft.prompts.contract import Prompt
 from redraft.store.connection import off_loop
 from redraft.text.reply_cleanup import ends_in_loop, unframed, unlooped, without_copies, without_unfinished
@@ -87,7 +87,7 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True)
-class _Heard:
+class _WriterReply:
     """A reply's text, nothing where the model wrote nothing."""
 
     text: str
@@ -102,7 +102,7 @@ class _Heard:
 
 
 @dataclass(slots=True)
-class _Course:
+class _Progress:
     """How far the asking for one text has come."""
 
     limits: Sequence[int]
@@ -244,7 +244,7 @@ class StructuredWriter:
         text of no more than `at_worst` words is taken, where that is given. Raises `RefusedReply` where something else
         than a summary comes twice: then the next run asks for both again.
         """
-        course = _Course(limits, max_tokens)
+        course = _Progress(limits, max_tokens)
         while course.told < len(limits) and course.lost <= MAX_TRIES:
             asked = given(course.limit)
             heard = await self._heard(prompt, asked, course, label)
@@ -272,7 +272,7 @@ class StructuredWriter:
         _, best = min(course.flawed, key=lambda one: (not one[1].text, not one[0], abs(one[1].words - wanted)))
         return replace(best, attempts=len(course.flawed))
 
-    async def _heard(self, prompt: Prompt[Any, str], given: BaseModel, course: _Course, label: str) -> _Heard:
+    async def _heard(self, prompt: Prompt[Any, str], given: BaseModel, course: _Progress, label: str) -> _WriterReply:
         same = (given, course.room, course.complaint)
         # What was answered before would be answered from memory: it is a further sample of it.
         sample = self.sample * MAX_TRIES + course.answered.count(same)
@@ -282,7 +282,7 @@ class StructuredWriter:
         try:
             reply = await self.model.ask(request)
         except EmptyReply as error:
-            return _Heard("", error.finish_reason == "length")
+            return _WriterReply("", error.finish_reason == "length")
         said = unframed(self.read(reply.value))
         if said:
             course.answered.append(same)
@@ -293,15 +293,15 @@ class StructuredWriter:
         cut = reply.finish_reason == "length"
         # Of a loop of openings nothing may be left that shows it.
         echo, loops = 2 * count_words(text) < count_words(said), cut and ends_in_loop(reply.value)
-        return _Heard(text, cut, echo, loops, request)
+        return _WriterReply(text, cut, echo, loops, request)
 
-    async def _refused(self, course: _Course, request: Request[Any, str], text: str) -> None:
+    async def _refused(self, course: _Progress, request: Request[Any, str], text: str) -> None:
         """Take note that something else came than a summary; the second time that is all that comes."""
         course.refused.append(request)
         if len(course.refused) < _REFUSALS:
             return
         said = f"the model wrote something else than a summary: {one_line(text, _LONGEST_SAID)}"
-        if isinstance(self.model, Forgetful):
+        if isinstance(self.model, Withdrawable):
             for one in course.refused:
                 await self.model.withdraw(one, said)
         raise RefusedReply(said, text=text, usage=Usage(), place=request.label)
@@ -346,7 +346,7 @@ def unfinished(text: str) -> Flaw | None:
     return None if ends_sentence(text) else Flaw("unfinished", "does not end a sentence")
 
 
-def _flaw(heard: _Heard, once: str, examine: Examine) -> Flaw | None:
+def _flaw(heard: _WriterReply, once: str, examine: Examine) -> Flaw | None:
     """What is wrong with a text, of which this is left where each sentence stands once."""
     if heard.echo:
         return Flaw("echo", "repeats the instructions")
@@ -374,7 +374,7 @@ def _kept(text: str, once: str, flaw: Flaw, examine: Examine, tries: int) -> tup
     return whole, Completion(left, count_words(left), tries, ", ".join(said))
 
 
-def _enough(course: _Course, at_worst: int) -> Completion | None:
+def _enough(course: _Progress, at_worst: int) -> Completion | None:
     """The shortest whole text so far, if it is of no more words than a text may have at worst."""
     best = min(course.long, key=lambda one: one.words, default=None)
     if best is None or best.words > at_worst:

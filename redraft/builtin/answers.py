@@ -53,7 +53,7 @@ def answer_from_summary(given: qa.AnswerFromSummaryGiven) -> qa.SummaryAnswers:
     That there is none is said only of a summary that is made of quotations: what is put in other words may be an answer
     all the same.
     """
-    kept = [one for one in given.sentences if isinstance(one, qa.Told) and words(one.sentence)]
+    kept = [one for one in given.sentences if isinstance(one, qa.SummaryLine) and words(one.sentence)]
     ground = ground_of(tuple(one.sentence for one in kept), whole=True)
     readable = sum(one.quoted for one in kept) >= _MADE_OF_QUOTATIONS * len(kept)
     answered: list[qa.SummaryAnswer] = []

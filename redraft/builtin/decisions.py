@@ -17,7 +17,7 @@ from redraft.prompts.coherence import (
     Preferred,
 )
 from redraft.prompts.contract import UNSURE, Unsure
-from redraft.prompts.decision import DecideGiven, Decision, Standing
+from redraft.prompts.decision import DecideGiven, Decision, MetricStanding
 from redraft.prompts.origins import AllSources, Sources, TraceGiven
 from redraft.prompts.summarization import Outline, OutlineGiven
 from redraft.text.languages import language_of
@@ -42,7 +42,7 @@ def decide(given: DecideGiven) -> Decision:
     return Decision(why=f"{_AS_WEAKEST_FIRST}: {weakest.metric} is furthest from its goal", mend=chosen)
 
 
-def _reached(standing: Standing) -> float:
+def _reached(standing: MetricStanding) -> float:
     """The part of the goal that is reached."""
     score = 0.0 if standing.score == "none" else float(standing.score)
     return score / max(float(standing.goal), 1e-9)

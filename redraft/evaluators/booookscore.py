@@ -14,7 +14,7 @@ from typing_extensions import override
 from redraft.agents.accounts import together
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge, batch_size
-from redraft.agents.proofreader import CONFUSION, Confused, Proofreader, least_window
+from redraft.agents.proofreader import CONFUSION, Proofreader, SentenceConfusion, least_window
 from redraft.domain import Evaluation, Evidence, Finding, Span, Task
 from redraft.errors import UsageError
 from redraft.evaluators.base import Case, Evaluator, concluded
@@ -59,7 +59,7 @@ _LOOKED_UP: frozenset[Task] = frozenset({"clarify", "correct", "connect"})
 class _Seat:
     """One judge's verdicts by the sentence's place among those that are judged."""
 
-    verdicts: dict[int, Confused]
+    verdicts: dict[int, SentenceConfusion]
     sitting: JudgeVerdicts
 
 
@@ -150,16 +150,16 @@ def sentences_of(statements: Sequence[Statement]) -> tuple[Statement, ...]:
     return tuple(statement for statement in statements if not is_heading(statement.sentence))
 
 
-def by_type(confusing: Sequence[Confused]) -> dict[str, int]:
+def by_type(confusing: Sequence[SentenceConfusion]) -> dict[str, int]:
     """How often each type occurs in sentences that confuse, and how many of these are of no known type."""
     found = Counter(kind for one in confusing for kind in one.types or (UNTYPED,))
     return {kind: found[kind] for kind in (*ERROR_TYPES, UNTYPED) if found[kind] or kind != UNTYPED}
 
 
-def _said(n: int, panel: Sequence[_Seat]) -> Confused:
+def _said(n: int, panel: Sequence[_Seat]) -> SentenceConfusion:
     """What those judges say of a sentence whom it confuses."""
     confused = [seat.verdicts[n] for seat in panel if seat.sitting.ballot.get(n) == CONFUSING]
-    return Confused(
+    return SentenceConfusion(
         confusing=bool(confused),
         questions=tuple(dict.fromkeys(question for one in confused for question in one.questions)),
         types=tuple(dict.fromkeys(kind for one in confused for kind in one.types)),
@@ -167,7 +167,10 @@ def _said(n: int, panel: Sequence[_Seat]) -> Confused:
 
 
 def _findings(
-    statements: Sequence[Statement], polls: Mapping[int, ItemVotes], said: Mapping[int, Confused], desk: EvidenceReader
+    statements: Sequence[Statement],
+    polls: Mapping[int, ItemVotes],
+    said: Mapping[int, SentenceConfusion],
+    desk: EvidenceReader,
 ) -> list[Finding]:
     """The confusing sentences, in their order: first those of which most judges say so."""
     return [
@@ -176,7 +179,7 @@ def _findings(
     ]
 
 
-def _finding(statement: Statement, one: Confused, desk: EvidenceReader) -> Finding:
+def _finding(statement: Statement, one: SentenceConfusion, desk: EvidenceReader) -> Finding:
     task, explanation = _task(one)
     question = " ".join(one.questions)
     return Finding(
@@ -190,7 +193,7 @@ def _finding(statement: Statement, one: Confused, desk: EvidenceReader) -> Findi
     )
 
 
-def _task(one: Confused) -> tuple[Task, str]:
+def _task(one: SentenceConfusion) -> tuple[Task, str]:
     """What is to be done about it, and in which words: each type has its own."""
     if not one.types:
         return _UNCLEAR if one.questions else _UNNAMED
@@ -198,7 +201,7 @@ def _task(one: Confused) -> tuple[Task, str]:
     return chosen[0][0], " ".join(explanation for _, explanation in chosen)
 
 
-def _looked_up(one: Confused, statement: Statement, desk: EvidenceReader) -> Evidence | None:
+def _looked_up(one: SentenceConfusion, statement: Statement, desk: EvidenceReader) -> Evidence | None:
     """The place of the document that is nearest to what a reader would ask.
 
     Who somebody is stands where the document first names them, or else where it speaks most of what is asked; all else,
@@ -224,7 +227,7 @@ def _first_named(question: str, desk: EvidenceReader) -> Span | None:
 
 
 def _shown(
-    n: int, statement: Statement, polls: Mapping[int, ItemVotes], said: Mapping[int, Confused]
+    n: int, statement: Statement, polls: Mapping[int, ItemVotes], said: Mapping[int, SentenceConfusion]
 ) -> dict[str, object]:
     one = said.get(n)
     return {

@@ -32,7 +32,7 @@ from redraft.prompts.qa import (
 )
 from redraft.settings import JudgeConfig
 from redraft.text.overlap import quoted
-from redraft.text.units import Indexed, indexed, units
+from redraft.text.units import UnitIndex, indexed, units
 from redraft.text.vectors import Encoder
 from redraft.text.word_keys import telling
 
@@ -126,7 +126,7 @@ def _with_quotations(case: Case) -> tuple[Statement, ...]:
 
 
 @lru_cache(maxsize=2)
-def _indexed(text: str) -> Indexed:
+def _indexed(text: str) -> UnitIndex:
     """Every draft of a run is held against the same document."""
     return indexed(text)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from redraft.agents.accounts import together
-from redraft.agents.fact_checker import SENTENCES_NEAR, SUPPORTED, VERIFICATION, FactChecker, Verified
+from redraft.agents.fact_checker import SENTENCES_NEAR, SUPPORTED, VERIFICATION, FactChecker, SentenceVerdict
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, Span
 from redraft.evaluators.base import Case, Evaluator, concluded
@@ -33,7 +33,7 @@ _OTHERWISE = "The judges do not agree on what is wrong with this."
 class _Seat:
     """One judge's verdicts by the sentence's place in the summary."""
 
-    verdicts: dict[int, Verified]
+    verdicts: dict[int, SentenceVerdict]
     sitting: JudgeVerdicts
 
 
@@ -127,7 +127,7 @@ async def _sit(judge: Judge, case: Case, within: Span | None) -> _Seat:
     return _Seat(verdicts, JudgeVerdicts(judge.name, ballot, points, found.trouble))
 
 
-def _is_settled(one: Verified) -> bool:
+def _is_settled(one: SentenceVerdict) -> bool:
     """Whether a verdict stands: that the document does not say so is one only of who has read all of it."""
     return one.category != _NOT_SAID or (one.scope is not None and one.scope.passages is None)
 
@@ -153,7 +153,7 @@ def _findings(statements: Sequence[Statement], panel: Sequence[_Seat], polls: Ma
     ]
 
 
-def _finding(statement: Statement, poll: ItemVotes, said: Sequence[Verified]) -> Finding:
+def _finding(statement: Statement, poll: ItemVotes, said: Sequence[SentenceVerdict]) -> Finding:
     kind, objecting = poll.objection(SUPPORTED), poll.against(SUPPORTED)[0]
     if 2 * poll.votes[kind] <= objecting:
         kind = DISPUTED

@@ -12,7 +12,7 @@ from redraft.agents import fact_checker
 from redraft.agents.evidence import EntryBudget, EvidenceReader
 from redraft.agents.examiner import ANSWER, COMPARISON, QUESTIONS_NEAR
 from redraft.agents.judge import batch_size, reply_tokens
-from redraft.agents.retrieval import Most, Reads
+from redraft.agents.retrieval import ReadingBounds, ReadingCost
 from redraft.domain import Chunk
 from redraft.evaluators.reference.keyfact_builder import chunk_tokens
 from redraft.evaluators.reference.questions import Quantity, questions_wanted
@@ -106,7 +106,7 @@ class Ahead:
         parts = max(1, ceil(summary / self.desk.room))
         return parts, ceil(summary / parts)
 
-    def searching(self, items: int, tokens: int, near: int, query: str | None = None) -> Reads:
+    def searching(self, items: int, tokens: int, near: int, query: str | None = None) -> ReadingCost:
         """What is read when every item takes all that there is to read.
 
         An answer to a query is held against the chunk that the query is about.
@@ -114,9 +114,9 @@ class Ahead:
         most = self._most(items, tokens, near, chunk_tokens(self.desk) if query else self.desk.document_tokens)
         return (most.whole() or most.parts()) if query else most.looks(self.desk.reading)
 
-    def _most(self, items: int, tokens: int, near: int, read: int) -> Most:
+    def _most(self, items: int, tokens: int, near: int, read: int) -> ReadingBounds:
         fitting = batch_size(self.reply_room, tokens)
-        return Most(self.desk.window, read, items, tokens + A_QUESTION, min(near, fitting), fitting)
+        return ReadingBounds(self.desk.window, read, items, tokens + A_QUESTION, min(near, fitting), fitting)
 
     def comparing(self, items: int, confirm: bool) -> tuple[int, int, int]:
         """The calls, the prompt tokens and those of the replies, when so many pairs of answers are compared in words.

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import ValidationError
 
-from redraft.agents.accounts import Once
+from redraft.agents.accounts import TaskCache
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.agents.outliner import Outliner
@@ -129,7 +129,7 @@ class Panel:
     """The question that the drafts answer, where they are not about the document as a whole."""
     outliner: Outliner | None = None
     """Who has outlined the document by the summaries of its parts, where somebody has."""
-    _once: Once = field(default_factory=Once)
+    _once: TaskCache = field(default_factory=TaskCache)
     _unbuilt: dict[str, Exception] = field(default_factory=dict)
     """By part of the pack why it could not be built: it is not tried for every draft."""
     _said: set[Noted] = field(default_factory=set)

@@ -12,8 +12,8 @@ from functools import lru_cache
 from redraft.domain import Document, DocumentSection, Evaluation, Evidence, Finding, Span
 from redraft.evaluators.base import Case, Evaluator
 from redraft.settings import JudgeConfig
-from redraft.text.languages import Tongue, tongues_in
-from redraft.text.origins import Origins, Traced
+from redraft.text.languages import LanguageSpan, tongues_in
+from redraft.text.origins import Origins, SentenceOrigin
 from redraft.text.pagerank import rank
 from redraft.text.positions import bins, density, masses, parts_of, shares, spread, spread_by_chance
 from redraft.text.sentences import paragraphs, sentences
@@ -60,7 +60,7 @@ class Position(Evaluator):
         found = sum(1 for one in traced if one.links)
         return self.measured(details, judged=found, unjudged=len(traced) - found)
 
-    def _figures(self, traced: Sequence[Traced], document: Document) -> dict[str, object]:
+    def _figures(self, traced: Sequence[SentenceOrigin], document: Document) -> dict[str, object]:
         length = max(1, len(document.text))
         found, count = masses(traced, length), sum(1 for one in traced if one.links)
         sections = _outermost(document.sections)
@@ -80,7 +80,7 @@ class Position(Evaluator):
         }
 
 
-def _places(traced: Sequence[Traced], text: str) -> Iterator[dict[str, object]]:
+def _places(traced: Sequence[SentenceOrigin], text: str) -> Iterator[dict[str, object]]:
     """The sentences by number, each with its places, the best first."""
     starts = [span.start for span in paragraphs(text)]
     for number, one in enumerate(traced, 1):
@@ -189,7 +189,7 @@ def _most_central(text: str, part: Span) -> Span | None:
 
 
 @lru_cache(maxsize=2)
-def _ranked(text: str, tongues: Sequence[Tongue]) -> tuple[list[Span], Weights]:
+def _ranked(text: str, tongues: Sequence[LanguageSpan]) -> tuple[list[Span], Weights]:
     """The sentences that say enough, and how central they are. Every draft of a run is held against the same ones."""
     found = [
         (one, language)

@@ -259,14 +259,14 @@ def reason_to_stop(
     return None
 
 
-class Stands(TypedDict):
+class DraftStanding(TypedDict):
     """What is shown of a draft: its scores, and where its goals stand."""
 
     scores: dict[str, float | None]
     standings: dict[str, str]
 
 
-def stands(judged: Mapping[str, Evaluation], settings: RefineConfig) -> Stands:
+def stands(judged: Mapping[str, Evaluation], settings: RefineConfig) -> DraftStanding:
     """The scores of a draft, and where its goals stand."""
     goals: dict[str, str] = {
         name: standing(judged.get(name), least, settings.judged_share) for name, least in settings.goals.items()

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from langgraph.graph import StateGraph
 from langgraph.types import interrupt
 
-from redraft.agents.arbiter import Arbiter, Plea
-from redraft.agents.decider import Board, Decider
+from redraft.agents.arbiter import Arbiter, RulingRequest
+from redraft.agents.decider import Decider, DecisionInput
 from redraft.agents.reviser import INSTRUCTION, RevisionRequest
 from redraft.builtin.facade import shortened
 from redraft.domain import NO_REVISION_OF, REVIEW, REVISION_OF, Draft, Evaluation, Finding, Parent, Round, Span
@@ -118,7 +118,7 @@ async def confirm(state: State, job: Job) -> Update:
     known = await off_loop(job.store.rulings.of, job.document.id)
     gone = {*state["tried"], *state["dropped"]}
     due = {one.id: one for one in (*chosen, *beside) if is_accusing(one) and one.id not in {*known, *gone}}
-    pleas = [Plea(one) for one in due.values()]
+    pleas = [RulingRequest(one) for one in due.values()]
     ruled = await ruled_on(state, job, arbiter, pleas, f"second look before revision {state['round'] + 1}")
     return {**ruled, "next": "decide"} if ruled else onward
 
@@ -128,11 +128,11 @@ async def contest(state: State, job: Job) -> Update:
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
     kept = {one.finding: one.said for one in rounds[-1].answers if one.became == "kept"}
     judged = await job.judged(state["best"])
-    pleas = [Plea(one, kept[one.id]) for one in findings_in(judged, list(kept))]
+    pleas = [RulingRequest(one, kept[one.id]) for one in findings_in(judged, list(kept))]
     return {"next": "judge", **await contested(state, job, pleas, f"what revision {state['round']} contests")}
 
 
-async def contested(state: State, job: Job, pleas: Sequence[Plea], label: str) -> Update:
+async def contested(state: State, job: Job, pleas: Sequence[RulingRequest], label: str) -> Update:
     """Rule on findings that somebody contests with words of the document; the same words are heard once."""
     arbiter = arbiter_of(job)
     if arbiter is None or not pleas:
@@ -143,7 +143,7 @@ async def contested(state: State, job: Job, pleas: Sequence[Plea], label: str) -
     return await ruled_on(state, job, arbiter, new, label)
 
 
-async def ruled_on(state: State, job: Job, arbiter: Arbiter, pleas: Sequence[Plea], label: str) -> Update:
+async def ruled_on(state: State, job: Job, arbiter: Arbiter, pleas: Sequence[RulingRequest], label: str) -> Update:
     """Rule on findings, and withdraw those that are overruled; nothing where none is."""
     if not pleas:
         return {}
@@ -259,7 +259,7 @@ async def _led(state: State, job: Job, decider: Decider, judged: Mapping[str, Ev
     goals, number = job.refinement.goals, state["round"]
     found = await decider.decide(await _board(state, job, judged), f"decision before revision {number + 1}")
     await off_loop(job.store.judgments.keep_lookups, job.run.id, number + 1, found.lookups)
-    pleas = [Plea(*one) for one in found.kept]
+    pleas = [RulingRequest(*one) for one in found.kept]
     if contests := await contested(state, job, pleas, f"contested before revision {number + 1}"):
         # The scoreboard is another one now.
         return {**contests, "next": "decide"}
@@ -274,7 +274,7 @@ async def _led(state: State, job: Job, decider: Decider, judged: Mapping[str, Ev
     return {**_aimed(aims, found.findings), "why": found.why, "instruction": found.instruction}
 
 
-async def _board(state: State, job: Job, judged: Mapping[str, Evaluation]) -> Board:
+async def _board(state: State, job: Job, judged: Mapping[str, Evaluation]) -> DecisionInput:
     """What there is to decide on: what misses its goal comes first, and of what was tried in vain there is nothing."""
     goals, gone = job.refinement.goals, {*state["tried"], *state["dropped"]}
     known = shown(scores_of(judged))
@@ -291,7 +291,7 @@ async def _board(state: State, job: Job, judged: Mapping[str, Evaluation]) -> Bo
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
     left = job.refinement.rounds - state["round"]
     open_goals = unsure(judged, goals, job.refinement.judged_share)
-    return Board(draft.text, scores, goals, findings, rounds, left, FINDINGS_AT_ONCE, open_goals)
+    return DecisionInput(draft.text, scores, goals, findings, rounds, left, FINDINGS_AT_ONCE, open_goals)
 
 
 def _aimed(metrics: Sequence[str], findings: Sequence[Finding]) -> Update:

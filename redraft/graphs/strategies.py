@@ -47,7 +47,7 @@ def direct_graph(session: SessionProtocol | None = None) -> StateGraph[State, An
     return graph
 
 
-class Running(Drafting, total=False):
+class RunningSummary(Drafting, total=False):
     """What is shown of the running summary: the id of its text, and how far it has come."""
 
     read: int
@@ -55,7 +55,7 @@ class Running(Drafting, total=False):
     text: str
 
 
-class RunningState(Running, total=False):
+class RunningState(RunningSummary, total=False):
     """What the nodes know; little, because all of it is in every checkpoint."""
 
     run: str
@@ -123,9 +123,11 @@ def _onward(read: int, job: Job) -> str:
     return "read_chunk" if read < len(job.chunks) else "tidy"
 
 
-def incremental_graph(session: SessionProtocol | None = None) -> StateGraph[RunningState, Any, RunningState, Running]:
+def incremental_graph(
+    session: SessionProtocol | None = None,
+) -> StateGraph[RunningState, Any, RunningState, RunningSummary]:
     """The uncompiled graph; its nodes work for a run that has begun."""
-    graph = StateGraph(RunningState, output_schema=Running)
+    graph = StateGraph(RunningState, output_schema=RunningSummary)
     graph.add_node("start", node(start, session))
     graph.add_node("read_chunk", node(read_chunk, session), destinations=("read_chunk", "compress", "tidy"))
     graph.add_node("compress", node(compress, session), destinations=("read_chunk", "tidy"))

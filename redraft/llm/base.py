@@ -102,7 +102,7 @@ class Model(Protocol):
 
 
 @runtime_checkable
-class Forgetful(Protocol):
+class Withdrawable(Protocol):
     """A model that remembers its replies, and can be told that one was no answer."""
 
     async def withdraw(self, request: Request[Any, Any], reason: str) -> None:
@@ -111,7 +111,7 @@ class Forgetful(Protocol):
 
 
 @runtime_checkable
-class Thinker(Protocol):
+class ReasoningModel(Protocol):
     """A model of which it is learned how much it thinks."""
 
     @property
@@ -136,7 +136,7 @@ class LateModel:
     @property
     def thought(self) -> int:
         """As the model itself has it, once it is open."""
-        return self._opened.thought if isinstance(self._opened, Thinker) else self._expected
+        return self._opened.thought if isinstance(self._opened, ReasoningModel) else self._expected
 
     def expect(self, thought: int) -> None:
         """Take note of it for when the model is opened."""
@@ -152,6 +152,6 @@ class LateModel:
     def _model(self) -> Model:
         if self._opened is None:
             self._opened = self._opening()
-            if isinstance(self._opened, Thinker):
+            if isinstance(self._opened, ReasoningModel):
                 self._opened.expect(self._expected)
         return self._opened

@@ -53,7 +53,7 @@ _HEADERS = ("default_headers", "additional_headers", "headers")
 
 
 @dataclass(frozen=True, slots=True)
-class Traits:
+class ModelTraits:
     """A chat model as its class describes it. What it does not declare it is never given."""
 
     provider: str
@@ -81,7 +81,7 @@ class Traits:
         return f"{named}@{self.address}" if self.address else named
 
 
-def traits_of(chat: BaseChatModel) -> Traits:
+def traits_of(chat: BaseChatModel) -> ModelTraits:
     """What a chat model's fields say of it."""
     told, fields = chat._get_ls_params(), type(chat).model_fields
     values = {field: getattr(chat, field, None) for field in fields}
@@ -90,7 +90,7 @@ def traits_of(chat: BaseChatModel) -> Traits:
         if field.endswith("key"):
             check_key(value, f"the {field} of {type(chat).__name__}")
     secrets = [*hidden.values(), *(secret for field in _HEADERS for secret in header_secrets(values.get(field)))]
-    return Traits(
+    return ModelTraits(
         provider=told.get("ls_provider") or type(chat).__name__,
         name=str(told.get("ls_model_name") or ""),
         address=_address(chat),

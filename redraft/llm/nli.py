@@ -39,9 +39,9 @@ from redraft.prompts.qa import (
     DocumentAnswer,
     DocumentAnswers,
     SentenceQuestions,
+    SummaryLine,
     SummaryQuestion,
     SummaryQuestions,
-    Told,
 )
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import sentences
@@ -58,7 +58,7 @@ _NO_LIMIT = 1_000_000
 _REMEMBERED = 50_000
 
 
-class Odds(NamedTuple):
+class EntailmentScores(NamedTuple):
     """How likely each class is; they add up to one."""
 
     entailment: float
@@ -75,9 +75,9 @@ class Entailment:
         self.length = _length(model)
         """The tokens of a premise and a claim together."""
         self._around: int = model.tokenizer.num_special_tokens_to_add(pair=True)
-        self._known: dict[tuple[str, str], Odds] = {}
+        self._known: dict[tuple[str, str], EntailmentScores] = {}
 
-    def odds(self, pairs: Sequence[tuple[str, str]]) -> list[Odds]:
+    def odds(self, pairs: Sequence[tuple[str, str]]) -> list[EntailmentScores]:
         """The odds of each pair of a premise and a claim, in order."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
         if new:
@@ -88,7 +88,7 @@ class Entailment:
                 show_progress_bar=False,
             )
             for pair, row in zip(new, rows, strict=True):
-                self._known[pair] = Odds(*(float(row[column]) for column in self._columns))
+                self._known[pair] = EntailmentScores(*(float(row[column]) for column in self._columns))
         found = [self._known[pair] for pair in pairs]
         for pair in list(self._known)[: max(0, len(self._known) - _REMEMBERED)]:
             del self._known[pair]
@@ -200,7 +200,7 @@ def hold(model: Entailment, claims: Sequence[str], passages: Sequence[str]) -> l
     return [_held(some, [next(odds) for _ in some]) for some in premises]
 
 
-def _held(premises: Sequence[_Premise], odds: Sequence[Odds]) -> EntailmentVerdict | None:
+def _held(premises: Sequence[_Premise], odds: Sequence[EntailmentScores]) -> EntailmentVerdict | None:
     """One premise from which it follows is enough. Against it speaks only what stands nearest: of things that have
     little to do with each other, models call many contradictions."""
     if not premises:
@@ -375,7 +375,7 @@ def _asked(given: AskSummaryGiven) -> SummaryQuestions:
                 ],
             )
             for one in given.sentences
-            if isinstance(one, Told) and (not given.only or one.id in given.only)
+            if isinstance(one, SummaryLine) and (not given.only or one.id in given.only)
         ]
     )
 

@@ -18,7 +18,7 @@ from typing_extensions import override
 from redraft.llm.chat import ChatModel
 from redraft.llm.envelope import ODD, mended
 from redraft.llm.http_client import bound
-from redraft.llm.provider_batch import JobTransport, Office, shared_office
+from redraft.llm.provider_batch import BatchClient, JobTransport, shared_client
 from redraft.llm.reasoning_budget import THOUGHTS
 from redraft.llm.structured_output import modes_for
 from redraft.settings import ReplyForm
@@ -75,10 +75,12 @@ def open_openai(
     warnings.filterwarnings("ignore", message="This model does not support OpenAI's|Invalid schema for OpenAI's")
     if by_job:
 
-        def office() -> Office:
-            return Office(openai.AsyncOpenAI(base_url=url, api_key=key, http_client=_client(seconds)), url, by_job.jobs)
+        def office() -> BatchClient:
+            return BatchClient(
+                openai.AsyncOpenAI(base_url=url, api_key=key, http_client=_client(seconds)), url, by_job.jobs
+            )
 
-        transport = JobTransport(shared_office((name, url, key, by_job.jobs), office, by_job.note, closing))
+        transport = JobTransport(shared_client((name, url, key, by_job.jobs), office, by_job.note, closing))
         client = openai.DefaultAsyncHttpx2Client(transport=transport, timeout=None)
     else:
         client = _client(seconds)

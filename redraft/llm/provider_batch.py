@@ -54,7 +54,7 @@ _NONE = BatchAnswer.error(503, "the provider's job ended without an answer to th
 
 
 @dataclass(slots=True)
-class _Posted:
+class _PendingJob:
     """A job that is with the provider, and when to ask after it again."""
 
     job: SentJob
@@ -66,7 +66,7 @@ class _Posted:
     """What was asked, where it was this process that asked."""
 
 
-class Office:
+class BatchClient:
     """The jobs of one model's server. All of it happens in one event loop."""
 
     def __init__(self, client: openai.AsyncOpenAI, address: str, jobs: Jobs) -> None:
@@ -77,10 +77,10 @@ class Office:
         """Who is told what happens: the first of them."""
         self._gathered: dict[str, Any] = {}
         self._joined = 0.0
-        self._posted: dict[str, _Posted] = {}
+        self._posted: dict[str, _PendingJob] = {}
         self._sent: set[str] = set()
         """The attempts of the jobs that are with the provider, or on their way there."""
-        self._ended: dict[str, _Posted] = {}
+        self._ended: dict[str, _PendingJob] = {}
         self._answers: dict[str, BatchAnswer] = {}
         """Those that nobody waits for yet."""
         self._waiting: dict[str, asyncio.Future[BatchAnswer]] = {}
@@ -142,15 +142,15 @@ class Office:
             return False
         await off_loop(self._jobs.name, job.id, name)
         attempts = await off_loop(self._jobs.attempts, job.id)
-        self._went_out(_Posted(SentJob(job.id, name), frozenset(attempts)))
+        self._went_out(_PendingJob(SentJob(job.id, name), frozenset(attempts)))
         self._note(f"the provider has {_requests(len(attempts))} already, as the job {name}")
         return True
 
-    def _went_out(self, posted: _Posted) -> None:
+    def _went_out(self, posted: _PendingJob) -> None:
         self._posted[posted.job.id] = posted
         self._sent |= posted.attempts
 
-    def _came_back(self, posted: _Posted) -> None:
+    def _came_back(self, posted: _PendingJob) -> None:
         self._ended[posted.job.id] = self._posted.pop(posted.job.id)
         self._sent -= posted.attempts
 
@@ -210,7 +210,7 @@ class Office:
             f"{_requests(len(lines))} handed over as the job {called}, which is asked after; Ctrl-C leaves it there"
         )
 
-    async def _handed_over(self, lines: Mapping[str, bytes]) -> _Posted:
+    async def _handed_over(self, lines: Mapping[str, bytes]) -> _PendingJob:
         job = await off_loop(self._jobs.open, self._address, list(lines))
         uploaded = ""
         try:
@@ -224,7 +224,7 @@ class Office:
                 await self._delete(uploaded)
             raise
         await off_loop(self._jobs.name, job.id, name)
-        return _Posted(SentJob(job.id, name), frozenset(lines), files={uploaded})
+        return _PendingJob(SentJob(job.id, name), frozenset(lines), files={uploaded})
 
     async def _created(self, job: SentJob, file: str) -> str:
         """Have the provider begin a job, once: where its answer was lost it is looked for before it is begun again."""
@@ -251,7 +251,7 @@ class Office:
             if waiting is not None and not waiting.done():
                 waiting.set_exception(_explained(error))
 
-    async def _look(self, posted: _Posted) -> None:
+    async def _look(self, posted: _PendingJob) -> None:
         """Ask after a job, and less often each time; one that is over is taken in."""
         assert posted.job.name is not None
         posted.pause = min(_LONGEST_PAUSE, posted.pause * _SLOWER)
@@ -281,7 +281,7 @@ class Office:
             without = f", {_requests(lacking)} without one" if lacking else ""
             self._note(f"the job {state.id} is {state.status}: {len(answers):,} answers{without}")
 
-    def _is_too_much(self, state: Batch, posted: _Posted) -> bool:
+    def _is_too_much(self, state: Batch, posted: _PendingJob) -> bool:
         """Whether the provider takes fewer requests at once: then the same go out again in smaller jobs."""
         codes = [one.code for one in (state.errors.data or [])] if state.errors else []
         if state.status != "failed" or _TOO_MUCH not in codes or len(posted.bodies) < 2:
@@ -292,7 +292,7 @@ class Office:
         self._note(f"that is more than the provider takes at once: jobs of {_requests(self._most_lines)} from now on")
         return True
 
-    def _hand_over(self, posted: _Posted, answers: Mapping[str, BatchAnswer], otherwise: BatchAnswer) -> None:
+    def _hand_over(self, posted: _PendingJob, answers: Mapping[str, BatchAnswer], otherwise: BatchAnswer) -> None:
         for attempt in posted.attempts:
             answer, waiting = answers.get(attempt) or otherwise, self._waiting.get(attempt)
             if waiting is None:
@@ -300,7 +300,7 @@ class Office:
             elif not waiting.done():
                 waiting.set_result(answer)
 
-    async def _read(self, state: Batch, posted: _Posted) -> dict[str, BatchAnswer]:
+    async def _read(self, state: Batch, posted: _PendingJob) -> dict[str, BatchAnswer]:
         """The answers of a job that is over, by attempt."""
         found: dict[str, BatchAnswer] = {}
         posted.files |= {one for one in (state.input_file_id, state.output_file_id, state.error_file_id) if one}
@@ -369,7 +369,7 @@ def _refusal(state: Batch) -> BatchAnswer | None:
 class JobTransport(httpx2.AsyncBaseTransport):
     """Answers chat requests from jobs: to the client above it a job is a server that takes its time."""
 
-    def __init__(self, office: Office) -> None:
+    def __init__(self, office: BatchClient) -> None:
         self._office = office
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -379,13 +379,13 @@ class JobTransport(httpx2.AsyncBaseTransport):
         return httpx2.Response(answer.status, headers={"content-type": "application/json"}, content=answer.body)
 
 
-_offices: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, Office]] = WeakKeyDictionary()
+_offices: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, BatchClient]] = WeakKeyDictionary()
 """One for all runs of a process that ask the same model, so that the requests of all of them are one job."""
 
 
-def shared_office(
-    which: Hashable, make: Callable[[], Office], note: Callable[[str], None], closing: AsyncExitStack
-) -> Office:
+def shared_client(
+    which: Hashable, make: Callable[[], BatchClient], note: Callable[[str], None], closing: AsyncExitStack
+) -> BatchClient:
     """The office of a model, made if nobody is there yet. Whoever leaves last, with `closing`, closes it.
 
     What there is to say goes to whoever has been there longest.

@@ -30,12 +30,12 @@ from redraft.errors import (
 )
 from redraft.events import CallAnswered, CallFailed, CallStarted, Noted, Observer, unobserved
 from redraft.llm import structured_output
-from redraft.llm.base import ATTEMPT, Complaint, Model, Reply, Request, Sampling, Thinker
+from redraft.llm.base import ATTEMPT, Complaint, Model, ReasoningModel, Reply, Request, Sampling
 from redraft.llm.budget import Budget
 from redraft.llm.envelope import counted
 from redraft.llm.prices import FREE
 from redraft.llm.rate_limiter import Limiter
-from redraft.llm.retry import Patience, Tries
+from redraft.llm.retry import RetryPolicy, TimeoutHistory
 from redraft.llm.secrets import environment_keys, without
 from redraft.llm.structured_output import bytes_beside, bytes_of, most_tokens_of
 from redraft.prompts.book import PromptBook
@@ -67,7 +67,7 @@ _flights: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[str, 
 
 
 @dataclass(frozen=True, slots=True)
-class _Turn:
+class _PendingCall:
     """Leave to make one attempt: when it had its place, when it goes out, the bytes that do, the attempt as it is on
     record, and the most completion tokens that it is booked at."""
 
@@ -122,7 +122,7 @@ class RecordedModel:
         self._pause = pause
         self._language = language if any(map(is_foreign, language.split(", "))) else ""
         self._capabilities: ModelCapabilities | None = None
-        self._patience = Patience()
+        self._patience = TimeoutHistory()
         self._odd: set[str] = set()
         self._hopeless: RedraftError | None = None
         """What stands against every further request, the provider or a full disk: those that wait are not sent."""
@@ -195,7 +195,7 @@ class RecordedModel:
         """Ask until there is an answer or no hope of one. A reply that cannot be read is repaired once,
         and once more where it was asked for in another way."""
         request = replace(request, mode=(await self._met()).mode)
-        tries = Tries(self._patience, structured=request.prompt.returns is not str)
+        tries = RetryPolicy(self._patience, structured=request.prompt.returns is not str)
         attempt = await off_loop(self._store.jobs.last_attempt, key) if self._in_jobs else 1
         since = time.monotonic()
         while True:
@@ -226,13 +226,13 @@ class RecordedModel:
         """What earlier runs have learned of the model, as it was known when this run began. The model is told of it."""
         if self._capabilities is None:
             self._capabilities = await off_loop(self._store.capabilities.known, self.identity)
-            if isinstance(self._inner, Thinker):
+            if isinstance(self._inner, ReasoningModel):
                 self._inner.expect(self._capabilities.reasoning_tokens or 0)
         return self._capabilities
 
     async def _remember(self, thought_before: int) -> None:
         """Keep what was learned of the model since."""
-        if isinstance(self._inner, Thinker) and self._inner.thought > thought_before:
+        if isinstance(self._inner, ReasoningModel) and self._inner.thought > thought_before:
             await off_loop(self._store.capabilities.learn_reasoning, self.identity, self._inner.thought)
 
     async def _answered_elsewhere(self, request: Request[Given_, Value_], key: str) -> Reply[Value_] | None:
@@ -244,7 +244,7 @@ class RecordedModel:
     @asynccontextmanager
     async def _turn(
         self, request: Request[Any, Any], key: str, attempt: int, size: int, since: float
-    ) -> AsyncIterator[_Turn]:
+    ) -> AsyncIterator[_PendingCall]:
         """Wait until it is the request's turn and the budget has room for it; it waits since a moment already."""
         tokens = size // _BYTES_A_TOKEN_AS_A_RULE + (request.sampling.max_tokens or 0)
         most_in = self._most_in(request) if self._tokenizer is None else await off_loop(self._most_in, request)
@@ -258,13 +258,13 @@ class RecordedModel:
                 if self._hopeless is not None:
                     raise self._hopeless
                 sent = time.monotonic()
-                yield _Turn(began, sent, size, booking, replace(call, waited=sent - since), most_out)
+                yield _PendingCall(began, sent, size, booking, replace(call, waited=sent - since), most_out)
 
-    async def _attempt(self, request: Request[Given_, Value_], turn: _Turn) -> Reply[Value_]:
+    async def _attempt(self, request: Request[Given_, Value_], turn: _PendingCall) -> Reply[Value_]:
         self._observer(CallStarted(request.label, self.identity, request.prompt.name, turn.call.waited))
         turn.booking.sent = True
         ATTEMPT.set(attempt_of(turn.call.key, turn.call.attempt))
-        thought = self._inner.thought if isinstance(self._inner, Thinker) else 0
+        thought = self._inner.thought if isinstance(self._inner, ReasoningModel) else 0
         try:
             reply = await self._inner.ask(replace(request, most_tokens=turn.most_out))
         except (Exception, asyncio.CancelledError) as error:
@@ -303,7 +303,7 @@ class RecordedModel:
         self._limiter.answered()
         self._patience.answered()
 
-    async def _failed(self, error: BaseException, turn: _Turn) -> None:
+    async def _failed(self, error: BaseException, turn: _PendingCall) -> None:
         """Record an attempt that brought no value. What nobody has said the cost of stays booked at its most."""
         if isinstance(error, ModelError):
             # A model that another package brings may say whatever it likes.
@@ -327,7 +327,7 @@ class RecordedModel:
             self._observer(CallFailed(call.label, code, None, self.identity, call.prompt))
         await self._keep(turn, replace(call, outcome=code, error=_said(error)))
 
-    async def _keep(self, turn: _Turn, call: Call) -> None:
+    async def _keep(self, turn: _PendingCall, call: Call) -> None:
         """Store what came of a call. What has been paid for is stored even when the run is being stopped."""
         try:
             await off_loop(self._store.bookings.settle, turn.booking, call)
@@ -357,7 +357,7 @@ class RecordedModel:
             booked_usd=self._cost(most),
         )
 
-    def _charged(self, turn: _Turn, usage: Usage, text: str) -> Call:
+    def _charged(self, turn: _PendingCall, usage: Usage, text: str) -> Call:
         """The attempt with what it used. Where the provider does not say, that is worked out from the sizes of what
         went to and fro, and the cost is the most that it can be."""
         usage = counted(usage)
@@ -376,7 +376,7 @@ class RecordedModel:
         so far. Where no limit was asked for, the most that it can have been."""
         if sampling.max_tokens is None:
             return most_out
-        thought = self._inner.thought if isinstance(self._inner, Thinker) else 0
+        thought = self._inner.thought if isinstance(self._inner, ReasoningModel) else 0
         return min(most_out, sampling.max_tokens + thought)
 
     def _most_in(self, request: Request[Any, Any]) -> int:

@@ -42,7 +42,7 @@ class NoJsonError(ValueError):
 
 
 @dataclass(slots=True)
-class Loose:
+class LenientParser:
     """Reads the values of one text."""
 
     text: str

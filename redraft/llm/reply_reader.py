@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from redraft.llm.reply_forms import BrokenOffError, Loose, NoJsonError, ReplyShape
+from redraft.llm.reply_forms import BrokenOffError, LenientParser, NoJsonError, ReplyShape
 from redraft.patterns import pattern
 from redraft.prompts.tags import Tags, Wire
 
@@ -265,7 +265,7 @@ def whole_entries(text: str, shape: type[T], given: BaseModel) -> T | None:
     begins = _LIST.match(said, first.start()) if first and form.is_severable else None
     if begins is None:
         return None
-    loose, at = Loose(said), begins.end()
+    loose, at = LenientParser(said), begins.end()
     entries: list[object] = []
     try:
         loose.value(begins.start())
@@ -335,7 +335,7 @@ def _candidates(text: str, form: ReplyShape) -> list[tuple[object, str]]:
     found: list[tuple[object, str]] = []
     at = said_to = tries = 0
     lost = False
-    loose = Loose(text)
+    loose = LenientParser(text)
     while start := _START.search(text, at):
         if start["thought"]:
             closing = CLOSING.search(text, start.end())
@@ -365,7 +365,7 @@ def _candidates(text: str, form: ReplyShape) -> list[tuple[object, str]]:
     return found
 
 
-def _read_at(loose: Loose, start: int, *, first: bool) -> tuple[object, int] | None:
+def _read_at(loose: LenientParser, start: int, *, first: bool) -> tuple[object, int] | None:
     """The value that begins there, and where it ends; None where none does."""
     try:
         return loose.value(start)

@@ -30,7 +30,7 @@ _MORE_TIME = "a longer --timeout, or a lower --concurrency, gives it more time"
 
 
 @dataclass(slots=True)
-class Patience:
+class TimeoutHistory:
     """What is known of a model: how many answers it has given, and how many requests have timed out since the last."""
 
     answers: int = 0
@@ -42,10 +42,10 @@ class Patience:
         self.late = 0
 
 
-class Tries:
+class RetryPolicy:
     """The attempts at one request, of which a reply of some form is wanted where it is `structured`."""
 
-    def __init__(self, patience: Patience, *, structured: bool) -> None:
+    def __init__(self, patience: TimeoutHistory, *, structured: bool) -> None:
         self._patience = patience
         self._structured = structured
         self._answers = patience.answers

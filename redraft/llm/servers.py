@@ -97,27 +97,29 @@ USUAL = (Port("Ollama", 11434), Port("llama.cpp", 8080), Port("vLLM", 8000), Por
 
 
 @dataclass(frozen=True, slots=True)
-class Nearby:
+class LocalServer:
     """What is at a port: the models by name, or None where nobody there speaks of models."""
 
     port: Port
     models: tuple[str, ...] | None
 
 
-def nearby(ports: Sequence[Port]) -> list[Nearby]:
+def nearby(ports: Sequence[Port]) -> list[LocalServer]:
     """Whoever answers on this machine, all of them asked at once and with no key."""
     with ThreadPoolExecutor(max_workers=max(1, len(ports))) as pool:
         return list(pool.map(_at, ports))
 
 
-def _at(port: Port) -> Nearby:
+def _at(port: Port) -> LocalServer:
     with ModelServer(port.url, seconds=_SECONDS, by_proxy=False) as server:
         listed = server.get("/models")
     entries = listed.get("data") if isinstance(listed, dict) else None
     if not isinstance(entries, list):
-        return Nearby(port, None)
+        return LocalServer(port, None)
     names = (one.get("id") for one in entries if isinstance(one, dict))
-    return Nearby(port, tuple(one_line(name, _LONGEST) for name in names if isinstance(name, str) and name.strip()))
+    return LocalServer(
+        port, tuple(one_line(name, _LONGEST) for name in names if isinstance(name, str) and name.strip())
+    )
 
 
 _SIGN = re.compile(r"[^a-z0-9]")

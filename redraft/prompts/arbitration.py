@@ -7,12 +7,12 @@ from typing import Annotated
 from pydantic import BeforeValidator
 
 from redraft.prompts.contract import Also, Fence, Prompt, ReplyModel, lenient
-from redraft.prompts.qa import IDS, LABELS, Quote, Reason, Shown
+from redraft.prompts.qa import IDS, LABELS, DocumentView, Quote, Reason
 from redraft.prompts.tags import Names, TaggedItem
 from redraft.rulings import RulingVerdict
 
 
-class Accused(TaggedItem):
+class RulingPoint(TaggedItem):
     """What a summary says, and what a first judge said of it; `against` are words that somebody holds against that."""
 
     sentence: str
@@ -22,10 +22,10 @@ class Accused(TaggedItem):
     against: str = ""
 
 
-class RuleGiven(Shown):
+class RuleGiven(DocumentView):
     """What is read of the document, what to rule on, and whether a point of it is contested with a quote."""
 
-    points: Annotated[list[Accused], Fence("point")]
+    points: Annotated[list[RulingPoint], Fence("point")]
     contested: bool = False
 
 

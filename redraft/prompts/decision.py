@@ -17,7 +17,7 @@ _WORD = re.compile(r"\w+")
 _FAR = 10**12
 
 
-class Standing(GivenModel):
+class MetricStanding(GivenModel):
     """How the summary stands by one metric, and by its goal where it has one."""
 
     id: int
@@ -27,7 +27,7 @@ class Standing(GivenModel):
     met: str = ""
 
 
-class Option(TaggedItem):
+class FindingOption(TaggedItem):
     """One finding that could be mended."""
 
     metric: str
@@ -40,7 +40,7 @@ class Option(TaggedItem):
     evidence: str = ""
 
 
-class Read(GivenModel):
+class DecisionPassage(GivenModel):
     """Words of the document that were looked up, and where they stand."""
 
     place: str
@@ -51,12 +51,12 @@ class DecideGiven(GivenModel):
     """The best summary so far, how it stands, what is wrong with it, what has been tried, and what was looked up."""
 
     summary: SummaryText
-    scoreboard: Annotated[list[Standing], Fence("metric")]
-    findings: Annotated[list[Option], Fence("finding")]
+    scoreboard: Annotated[list[MetricStanding], Fence("metric")]
+    findings: Annotated[list[FindingOption], Fence("finding")]
     tried: Annotated[list[str], Fence("attempt")]
     answers: Annotated[list[str], Fence("answer")]
     """What became of what has been looked up."""
-    passages: Annotated[list[Read], Fence("passage")]
+    passages: Annotated[list[DecisionPassage], Fence("passage")]
     rounds_left: int
     at_most: int
     """How many findings a revision can deal with."""

@@ -25,7 +25,7 @@ from redraft.prompts.contract import (
     is_denied,
     lenient,
 )
-from redraft.prompts.qa import IDS, LABELS, Quote, Reason, Shown, Statement
+from redraft.prompts.qa import IDS, LABELS, DocumentView, Quote, Reason, Statement
 from redraft.prompts.tags import LISTED, ONLY_KNOWN, Names, TaggedItem
 
 Pass = Literal["pass", "fail"]
@@ -248,7 +248,7 @@ class Alignments(ReplyModel):
     facts: list[Alignment]
 
 
-class VerifyGiven(Shown):
+class VerifyGiven(DocumentView):
     """Sentences of a summary, and what is shown of the document to hold them against."""
 
     sentences: Annotated[list[Statement], Fence("sentence")]

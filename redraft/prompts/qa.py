@@ -94,20 +94,20 @@ class Statement(TaggedItem):
     quoted: bool = Field(default=False, exclude=True)
 
 
-class Told(TaggedItem):
+class SummaryLine(TaggedItem):
     """A sentence of a summary that stands among the others; `quoted` as above."""
 
     sentence: str
     quoted: bool = Field(default=False, exclude=True)
 
 
-class Asked(TaggedItem):
+class QuestionItem(TaggedItem):
     """A question to be answered."""
 
     question: str
 
 
-class Shown(GivenModel):
+class DocumentView(GivenModel):
     """What a prompt shows of a document, before all else: the whole of it, or some passages.
 
     The prompts that are given the whole document begin with the same words, of which providers keep the work.
@@ -122,9 +122,9 @@ class Shown(GivenModel):
         return self.passages if self.document is None else [self.document]
 
 
-ToldSummary = Annotated[list[Told | str], Lines("summary")]
+SummaryLines = Annotated[list[SummaryLine | str], Lines("summary")]
 """The sentences of a summary in their order; and of what stands before its part, where not all has room, the text."""
-AskedQuestions = Annotated[list[Asked], Lines("questions")]
+QuestionItems = Annotated[list[QuestionItem], Lines("questions")]
 
 
 class Pair(TaggedItem):
@@ -182,8 +182,8 @@ class Ranking(ReplyModel):
 class AnswerFromSummaryGiven(GivenModel):
     """Questions about a document, to be answered from a summary alone; `again` those whose answers are doubted."""
 
-    sentences: ToldSummary
-    questions: AskedQuestions
+    sentences: SummaryLines
+    questions: QuestionItems
     again: bool = False
 
 
@@ -227,7 +227,7 @@ class Comparisons(ReplyModel):
 class AskSummaryGiven(GivenModel):
     """A summary, or as much of it as there is room for, to ask about: about all its sentences, or `only` some."""
 
-    sentences: ToldSummary
+    sentences: SummaryLines
     only: Annotated[list[int], Tagged("sentences")] = Field(default_factory=list)
     at_most: int
 
@@ -262,10 +262,10 @@ class SummaryQuestions(ReplyModel):
     sentences: list[SentenceQuestions]
 
 
-class AnswerFromDocumentGiven(Shown):
+class AnswerFromDocumentGiven(DocumentView):
     """Questions to be answered from a document alone; `again` those whose answers are doubted."""
 
-    questions: AskedQuestions
+    questions: QuestionItems
     again: bool = False
 
 
@@ -364,7 +364,7 @@ class AnswerQuestionsGiven(GivenModel):
     """A document, as far as it is to be read, and questions to be answered from it."""
 
     document: WholeDocument
-    questions: AskedQuestions
+    questions: QuestionItems
 
 
 class GivenAnswer(ReplyModel):

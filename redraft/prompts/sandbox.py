@@ -37,7 +37,7 @@ _CONTAINERS = (list, tuple, dict, set, frozenset)
 
 
 @dataclass(slots=True)
-class _Spent:
+class _TemplateCost:
     """What a template has taken so far."""
 
     steps: int = 0
@@ -56,12 +56,12 @@ class _Spent:
         _check(self.characters)
 
 
-_spent: ContextVar[_Spent] = ContextVar("spent")
+_spent: ContextVar[_TemplateCost] = ContextVar("spent")
 
 
 @contextmanager
 def _counting() -> Iterator[None]:
-    before = _spent.set(_Spent())
+    before = _spent.set(_TemplateCost())
     try:
         yield
     finally:

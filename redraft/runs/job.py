@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from redraft.agents.accounts import together
 from redraft.agents.arbiter import Arbiter
 from redraft.agents.decider import Decider
-from redraft.agents.evidence import USUAL, EvidenceReader, Wording, wording_of
+from redraft.agents.evidence import USUAL, EvidenceReader, TokenRates, wording_of
 from redraft.agents.judge import Judge, longest_reply, reply_tokens
 from redraft.agents.outliner import Outliner
 from redraft.agents.referee import Referee
@@ -234,7 +234,7 @@ def desk_of(
     return EvidenceReader(prepared.document, passages, tokenizer, window, tokens, worded, reading)
 
 
-def wording(prepared: Prepared) -> Wording:
+def wording(prepared: Prepared) -> TokenRates:
     """How the language of a document comes out in tokens."""
     return wording_of(prepared.document.text, prepared.tokenizer, prepared.plan.tokens_per_word)
 

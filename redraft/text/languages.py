@@ -126,20 +126,20 @@ _ALIKE = tuple(
 )
 
 
-class Tongue(NamedTuple):
+class LanguageSpan(NamedTuple):
     """A stretch of a text that is read by one language."""
 
     span: Span
     language: str
 
 
-class _Reading(NamedTuple):
+class _LanguageContext(NamedTuple):
     """The language of the document that is worked on, and what its text is mistaken for."""
 
     language: str
     mistaken: frozenset[str]
     text: str = ""
-    tongues: tuple[Tongue, ...] = ()
+    tongues: tuple[LanguageSpan, ...] = ()
     """Of several documents in several languages their text, and what is read by which; else nothing."""
 
     def read_by(self, shown: str) -> str:
@@ -151,13 +151,13 @@ class _Reading(NamedTuple):
         spoken = [one.language for one in self.tongues if one.language]
         return shown if shown in spoken else next((one for one in spoken if _are_alike(shown, one)), shown)
 
-    def within(self, text: str) -> tuple[Tongue, ...]:
+    def within(self, text: str) -> tuple[LanguageSpan, ...]:
         """What of the beginning of several documents, or of all, is read by which language; nothing of another text."""
         if not self.tongues or not (text is self.text or self.text.startswith(text)):
             return ()
         end = len(text)
         return tuple(
-            Tongue(Span(span.start, min(span.end, end)), language)
+            LanguageSpan(Span(span.start, min(span.end, end)), language)
             for span, language in self.tongues
             if span.start < end or not span.start
         )
@@ -165,7 +165,7 @@ class _Reading(NamedTuple):
 
 # Sentences are split in forty places, at the end of which stands the built-in model, that is given what a prompt has
 # and no more. They all have to read by one language, whoever comes to split one.
-_reading: ContextVar[_Reading | None] = ContextVar("redraft_reading", default=None)
+_reading: ContextVar[_LanguageContext | None] = ContextVar("redraft_reading", default=None)
 
 
 @contextmanager
@@ -177,7 +177,7 @@ def reading(document: Document) -> Iterator[None]:
     language, tongues = known_of(document), tongues_of(document)
     shown = shown_within(document.text)
     several = (document.text, tongues) if len(tongues) > 1 else ()
-    about = _Reading(language, frozenset() if language in shown else shown, *several)
+    about = _LanguageContext(language, frozenset() if language in shown else shown, *several)
     token = _reading.set(about if language or several else None)
     try:
         yield
@@ -190,19 +190,19 @@ def known_of(document: Document) -> str:
     return primary(document.language) or shown_by(document.text)
 
 
-def tongues_of(document: Document) -> tuple[Tongue, ...]:
+def tongues_of(document: Document) -> tuple[LanguageSpan, ...]:
     """What of a document is read by which language, in order: all of it by one, unless it is several documents in
     several, and nobody has said which they are in."""
     known, end = known_of(document), len(document.text)
     parts = [] if primary(document.language) else [mark for mark in document.marks if mark.kind == "document"]
-    found: list[Tongue] = []
+    found: list[LanguageSpan] = []
     for mark, (start, after) in zip(parts, pairwise([*(mark.start for mark in parts), end]), strict=True):
         own = primary(mark.language) or shown_by(document.text[mark.start : mark.end]) or known
         if found and found[-1].language == own:
-            found[-1] = Tongue(Span(found[-1].span.start, after), own)
+            found[-1] = LanguageSpan(Span(found[-1].span.start, after), own)
         else:
-            found.append(Tongue(Span(start, after), own))
-    return tuple(found) if len(found) > 1 else (Tongue(Span(0, end), found[0].language if found else known),)
+            found.append(LanguageSpan(Span(start, after), own))
+    return tuple(found) if len(found) > 1 else (LanguageSpan(Span(0, end), found[0].language if found else known),)
 
 
 def foreign_in(document: Document) -> str:
@@ -220,15 +220,15 @@ def language_of(text: str) -> str:
     return about.read_by(shown) if about else shown
 
 
-def tongues_in(text: str, language: str | None = None) -> tuple[Tongue, ...]:
+def tongues_in(text: str, language: str | None = None) -> tuple[LanguageSpan, ...]:
     """What of a text is read by which language, in order: all of it by one, unless it is that of several documents in
     several. Another text is read by `language`, or else by its own."""
     about = _reading.get()
     several = about.within(text) if about else ()
-    return several or (Tongue(Span(0, len(text)), language_of(text) if language is None else language),)
+    return several or (LanguageSpan(Span(0, len(text)), language_of(text) if language is None else language),)
 
 
-def tongues_beside(texts: Sequence[str]) -> list[tuple[Tongue, ...]]:
+def tongues_beside(texts: Sequence[str]) -> list[tuple[LanguageSpan, ...]]:
     """The same of texts that belong together, and are read by one language unless several documents are read."""
     about = _reading.get()
     language = None if about and about.tongues else language_of("\n".join(texts))

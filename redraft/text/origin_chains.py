@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from redraft.document import Span
 from redraft.text.languages import language_of, tongues_in
-from redraft.text.origins import MOST, Link, Origins, Traced
+from redraft.text.origins import MOST, Link, Origins, SentenceOrigin
 from redraft.text.sentences import sentences
 from redraft.text.vectors import Encoder, terms
 
@@ -32,7 +32,7 @@ class DerivedText:
     `parents` are in the order in which the texts were given to the `Origins` that traced it.
     """
 
-    traced: tuple[Traced, ...]
+    traced: tuple[SentenceOrigin, ...]
     parents: tuple[DerivedText | Excerpt, ...]
 
 
@@ -48,7 +48,7 @@ class OriginPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Composed:
+class ComposedOrigin:
     """A sentence, and the places of the document that it comes from by way of the texts in between."""
 
     span: Span
@@ -58,11 +58,11 @@ class Composed:
     """Where no place is found although the sentence has parents: the way to the place where it came up."""
 
 
-Known = dict[int, tuple[Composed, ...]]
+Known = dict[int, tuple[ComposedOrigin, ...]]
 """What has been composed, by the identity of the text: whoever keeps it keeps the texts as well."""
 
 
-def compose(text: DerivedText, known: Known | None = None) -> tuple[Composed, ...]:
+def compose(text: DerivedText, known: Known | None = None) -> tuple[ComposedOrigin, ...]:
     """The sentences of a text with their places in the document. A text that many were written from is read once.
 
     What is `known` is not composed again, and what is composed is known from then on.
@@ -85,7 +85,7 @@ the texts in between had it from; the way leads to the document, which says so `
 texts in between do not hold it."""
 
 
-def drift(composed: Composed, direct: Traced, near: int = 0) -> Drift:
+def drift(composed: ComposedOrigin, direct: SentenceOrigin, near: int = 0) -> Drift:
     """Whether the direct map of a sentence to the document agrees with the composed one.
 
     Two places are the same if they overlap, or are at most `near` characters apart.
@@ -102,15 +102,15 @@ def drift(composed: Composed, direct: Traced, near: int = 0) -> Drift:
     return "" if met else "elsewhere"
 
 
-def _composed(text: DerivedText, known: dict[int, tuple[Composed, ...]]) -> tuple[Composed, ...]:
+def _composed(text: DerivedText, known: dict[int, tuple[ComposedOrigin, ...]]) -> tuple[ComposedOrigin, ...]:
     if id(text) not in known:
         known[id(text)] = tuple(_followed(one, text.parents, known) for one in text.traced)
     return known[id(text)]
 
 
 def _followed(
-    traced: Traced, parents: Sequence[DerivedText | Excerpt], known: dict[int, tuple[Composed, ...]]
-) -> Composed:
+    traced: SentenceOrigin, parents: Sequence[DerivedText | Excerpt], known: dict[int, tuple[ComposedOrigin, ...]]
+) -> ComposedOrigin:
     ways: list[list[OriginPlace]] = []
     lost: tuple[Link, ...] = ()
     for link in traced.links:
@@ -129,7 +129,7 @@ def _followed(
         if not found and not lost:
             lost = (link, *next((one.lost for one in below if one.lost), ()))
     places = _best(ways)
-    return Composed(traced.span, places, () if places else lost)
+    return ComposedOrigin(traced.span, places, () if places else lost)
 
 
 def _best(ways: Sequence[Sequence[OriginPlace]]) -> tuple[OriginPlace, ...]:
@@ -206,7 +206,7 @@ Matrix = npt.NDArray[np.float64]
 _DECIMALS_OF_LIKENESS = 6
 
 
-class Likeness(Protocol):
+class SentenceSimilarity(Protocol):
     """A measure with the threshold that belongs to it: what is above it counts as the same."""
 
     @property
@@ -224,7 +224,7 @@ class Likeness(Protocol):
         ...
 
 
-class ByMeaning:
+class EmbeddingSimilarity:
     """The cosine of embeddings. 0.7 is what the traceability thesis took for all-MiniLM-L6-v2."""
 
     threshold = 0.7
@@ -241,7 +241,7 @@ class ByMeaning:
         return _rounded(np.clip(found, 0.0, 1.0))
 
 
-class ByWords:
+class TermSimilarity:
     """The cosine of TF-IDF vectors; what is rare is counted in the sentences of the document.
 
     0.5 is a stipulation and fitted to nothing: where all terms weigh the same, half of each statement is in the other.

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from redraft.document import Span
-from redraft.text.languages import Tongue, language_of, tongues_beside
+from redraft.text.languages import LanguageSpan, language_of, tongues_beside
 from redraft.text.sentences import sentences
 from redraft.text.vectors import Embeddings, Encoder
 from redraft.text.word_keys import Word, carries, has_unspaced, keys, words
@@ -42,7 +42,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
+class SentenceOrigin:
     """A sentence of a text, and where it comes from."""
 
     span: Span
@@ -53,7 +53,7 @@ class Traced:
     """How much better the best place is than any other, or how far below the floor the sentence is, from 0 to 1."""
 
 
-def links_written(found: Sequence[Traced]) -> str:
+def links_written(found: Sequence[SentenceOrigin]) -> str:
     """What was traced, as it is kept."""
     return json.dumps(
         [
@@ -63,10 +63,10 @@ def links_written(found: Sequence[Traced]) -> str:
     )
 
 
-def links_read(kept: str) -> tuple[Traced, ...]:
+def links_read(kept: str) -> tuple[SentenceOrigin, ...]:
     """The same again."""
     return tuple(
-        Traced(
+        SentenceOrigin(
             Span(start, end),
             tuple(Link(text, Span(first, last), weight, method) for text, first, last, weight, method in links),
             margin,
@@ -89,7 +89,7 @@ _LONGEST, _CUT = 120, 60
 class Index:
     """The sentences of one text that have words, by the keys of these. It takes time linear in the text to make."""
 
-    def __init__(self, text: str, tongues: Sequence[Tongue]) -> None:
+    def __init__(self, text: str, tongues: Sequence[LanguageSpan]) -> None:
         self._text = text
         split = [(language, sentences(text, span, language)) for span, language in tongues]
         # Sentence by sentence, as those that are looked for are read: what stands before a word may make another of it.
@@ -199,7 +199,7 @@ def telling(keys: Sequence[str], language: str) -> list[str]:
 
 
 @lru_cache(maxsize=_KEPT)
-def indexed(text: str, tongues: tuple[Tongue, ...]) -> Index:
+def indexed(text: str, tongues: tuple[LanguageSpan, ...]) -> Index:
     """The index of a text, by the words of the language of each part of it. Those used last are kept."""
     return Index(text, tongues)
 
@@ -227,7 +227,7 @@ _QUOTATIONS = 2
 _MOST_WORDS = 100
 
 
-class Sought(NamedTuple):
+class SentenceMatch(NamedTuple):
     """A sentence as it is looked for: what each of its telling words is worth, and how near each place is to each."""
 
     worth: Scores
@@ -309,14 +309,14 @@ class Origins:
         found = [_Keys(language, keys(text, language)) for language in self._languages]
         return found if any(one.keys for one in found) else []
 
-    def trace(self, child: str) -> tuple[Traced, ...]:
+    def trace(self, child: str) -> tuple[SentenceOrigin, ...]:
         """Every sentence of a text that has words, in order, with the places that it comes from."""
         spans = sentences(child)
         read = [(span, found) for span in spans if (found := self._keys(child[span.start : span.end]))]
         like = self._alike([child[span.start : span.end] for span, _ in read])
         return tuple(self._traced(span, found, alike) for (span, found), alike in zip(read, like, strict=True))
 
-    def sought(self, sentence: str) -> Sought | None:
+    def sought(self, sentence: str) -> SentenceMatch | None:
         """A sentence, or a question, as it is looked for; None where nothing can be found of it."""
         told = _telling([_Keys(language, keys(sentence, language)) for language in self._languages])
         if not self._count or not (any(one.keys for one in told) or (self._encoder and sentence.strip())):
@@ -363,26 +363,26 @@ class Origins:
             return [None] * len(texts)
         return list(np.maximum(self._encoder.encode(texts) @ self._embedded.T, 0.0).astype(np.float64))
 
-    def _traced(self, span: Span, words: Sequence[_Keys], alike: Scores | None) -> Traced:
+    def _traced(self, span: Span, words: Sequence[_Keys], alike: Scores | None) -> SentenceOrigin:
         quoted = self._quoted(words)
         if quoted:
-            return Traced(span, quoted[:1], float(len(quoted) == 1))
+            return SentenceOrigin(span, quoted[:1], float(len(quoted) == 1))
         told = _telling(words)
         if not any(one.keys for one in told) or not self._count:
-            return Traced(span)
+            return SentenceOrigin(span)
         sought = self._sought(told, alike)
         everything = np.ones(len(sought.worth))
         said, whole = sought.said(everything), sought.borne_out(everything)
         manager = FLOOR if alike is None else FLOOR_EMBEDDED
         best = int(np.argmax(whole))
         if whole[best] < manager:
-            return Traced(span, (), float(1 - whole[best] / manager))
+            return SentenceOrigin(span, (), float(1 - whole[best] / manager))
         method: Method = "words" if said[best] >= FLOOR or alike is None else "embedding"
         links = (
             self._link(best, float(whole[best]), method),
             *(self._link(at, float(whole[at]), "words") for at in self._further(sought, best)),
         )
-        return Traced(span, links, self._margin(whole, best))
+        return SentenceOrigin(span, links, self._margin(whole, best))
 
     def _quoted(self, words: Sequence[_Keys]) -> tuple[Link, ...]:
         """Where the sentence stands as it is; more than one place where it may come from either."""
@@ -394,13 +394,13 @@ class Origins:
         )
         return tuple(dict.fromkeys(found))[:_QUOTATIONS]
 
-    def _sought(self, words: Sequence[_Keys], alike: Scores | None) -> Sought:
+    def _sought(self, words: Sequence[_Keys], alike: Scores | None) -> SentenceMatch:
         """What is told is looked for in each language, at the places that are read by it."""
         parts = [self._sought_in(one) for one in words]
         against = np.ones(int(self._starts[-1]))
         for part in parts:
             against[part.there] = part.worth.sum() + part.chance or 1.0
-        return Sought(
+        return SentenceMatch(
             np.concatenate([one.worth for one in parts]), np.vstack([one.near for one in parts]), against, alike
         )
 
@@ -434,7 +434,7 @@ class Origins:
         for start in self._starts[1:]:
             row[start - _GAP : start] = 0.0
 
-    def _further(self, sought: Sought, first: int) -> Iterator[int]:
+    def _further(self, sought: SentenceMatch, first: int) -> Iterator[int]:
         """The places that say of the sentence what those before them do not."""
         left = np.ones(len(sought.worth))
         at = first

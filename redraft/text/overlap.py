@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from redraft.text.units import Indexed, ngrams
+from redraft.text.units import UnitIndex, ngrams
 
 _UNKNOWN = -1
 _AT_ONCE = 1_000_000
@@ -19,14 +19,14 @@ _AT_ONCE = 1_000_000
 _QUOTED, _SHORTEST_RUN = 0.75, 3
 
 
-class Extractive(NamedTuple):
+class ExtractiveStats(NamedTuple):
     """The share of the summary that stands in copied fragments, and the mean length of a unit's fragment."""
 
     coverage: float
     density: float
 
 
-def longest_matches(summary: Sequence[str], source: Indexed) -> list[int]:
+def longest_matches(summary: Sequence[str], source: UnitIndex) -> list[int]:
     """For each unit of the summary, how many units from it on stand in the same order somewhere in the source."""
     numbers: dict[str, int] = {}
     numbered = [numbers.setdefault(unit, len(numbers)) for unit in summary]
@@ -38,7 +38,7 @@ def longest_matches(summary: Sequence[str], source: Indexed) -> list[int]:
     return _Automaton(numbered[::-1]).longest(_backwards(source, table))[::-1]
 
 
-def quoted(texts: Sequence[Sequence[str]], source: Indexed) -> list[bool]:
+def quoted(texts: Sequence[Sequence[str]], source: UnitIndex) -> list[bool]:
     """Which of some texts, given in units, the source has in nearly the same words: most of each in copied runs."""
     matches = longest_matches([unit for text in texts for unit in text], source)
     found: list[bool] = []
@@ -52,12 +52,12 @@ def quoted(texts: Sequence[Sequence[str]], source: Indexed) -> list[bool]:
     return found
 
 
-def extractive(matches: Sequence[int]) -> Extractive | None:
+def extractive(matches: Sequence[int]) -> ExtractiveStats | None:
     """Coverage and density by the longest fragments from left to right; None for a summary without a unit."""
     if not matches:
         return None
     fragments = list(_fragments(matches))
-    return Extractive(sum(fragments) / len(matches), sum(each * each for each in fragments) / len(matches))
+    return ExtractiveStats(sum(fragments) / len(matches), sum(each * each for each in fragments) / len(matches))
 
 
 def novel(summary: list[str], matches: Sequence[int], size: int) -> float | None:
@@ -74,7 +74,7 @@ def _fragments(matches: Sequence[int]) -> Iterator[int]:
         at += matches[at] or 1
 
 
-def _backwards(source: Indexed, table: npt.NDArray[np.int32]) -> Iterator[int]:
+def _backwards(source: UnitIndex, table: npt.NDArray[np.int32]) -> Iterator[int]:
     """The source from its end on, by the summary's numbers; one unknown unit stands for any row of them."""
     stream = table[source.places][::-1]
     known = stream != _UNKNOWN

@@ -11,8 +11,8 @@ import numpy as np
 
 from redraft.document import Span
 from redraft.text.languages import ENGLISH, is_foreign
-from redraft.text.origins import Traced
-from redraft.text.units import Indexed
+from redraft.text.origins import SentenceOrigin
+from redraft.text.units import UnitIndex
 from redraft.text.vectors import stop_words
 
 POINTS = 50
@@ -21,23 +21,25 @@ POINTS = 50
 _NARROWEST = 0.02
 
 
-class Mass(NamedTuple):
+class OriginMass(NamedTuple):
     """How much of a text comes from a place of its document, which is told by its middle, from 0 to 1."""
 
     at: float
     share: float
 
 
-def masses(traced: Sequence[Traced], length: int) -> list[Mass]:
+def masses(traced: Sequence[SentenceOrigin], length: int) -> list[OriginMass]:
     """The places of the sentences that come from somewhere. Each sentence counts one, parted among its places."""
     return [
-        Mass((link.span.start + link.span.end) / 2 / length, link.weight / sum(other.weight for other in one.links))
+        OriginMass(
+            (link.span.start + link.span.end) / 2 / length, link.weight / sum(other.weight for other in one.links)
+        )
         for one in traced
         for link in one.links
     ]
 
 
-def shares(found: Sequence[Mass], parts: Sequence[tuple[float, float]]) -> list[float]:
+def shares(found: Sequence[OriginMass], parts: Sequence[tuple[float, float]]) -> list[float]:
     """Which share of what is traced comes from each part, told by its beginning and its end, from 0 to 1."""
     whole = sum(mass.share for mass in found) or 1.0
     return [sum(mass.share for mass in found if start <= mass.at < end) / whole for start, end in parts]
@@ -53,7 +55,7 @@ def parts_of(spans: Sequence[Span], length: int) -> list[tuple[float, float]]:
     return [(span.start / length, span.end / length) for span in spans]
 
 
-def spread(found: Sequence[Mass], parts: int) -> float | None:
+def spread(found: Sequence[OriginMass], parts: int) -> float | None:
     """The entropy over so many parts of equal length, by that of an even spread; None for fewer than two parts."""
     if parts < 2:
         return None
@@ -73,7 +75,7 @@ def spread_by_chance(sentences: int, parts: int) -> float | None:
     return (log(sentences) - parts * held / sentences) / log(parts)
 
 
-def density(found: Sequence[Mass]) -> list[float]:
+def density(found: Sequence[OriginMass]) -> list[float]:
     """The curve from the beginning to the end of the document: 1 where as much comes from as from anywhere.
 
     It is a sum of bells whose width goes by how far the places are apart (Scott's rule). What lies beyond the ends is
@@ -102,7 +104,7 @@ ain aren couldn d did didn does doesn doing don hadn haven isn ll m mustn needn 
 """
 
 
-def uniformity(summary: Sequence[str], source: Indexed, language: str = ENGLISH) -> float | None:
+def uniformity(summary: Sequence[str], source: UnitIndex, language: str = ENGLISH) -> float | None:
     """How evenly the source speaks of what matters in the summary, from 0 to 1; None where it never does.
 
     It is the entropy of where in the source, by tenths of it, the summary's twenty most important words occur, divided

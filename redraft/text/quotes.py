@@ -31,7 +31,7 @@ _LOWER_IN_PLACE = {ord("İ"): "i"}
 _BEYOND = 0x10000
 
 
-class _Folded(NamedTuple):
+class _FoldedText(NamedTuple):
     """A text without case, spaces and punctuation, and where each of its characters was before."""
 
     text: str
@@ -114,15 +114,15 @@ def _is_spaced_letter(character: str) -> bool:
     return character.isalnum() and unicodedata.category(character) != "Lo"
 
 
-def _fold(text: str) -> _Folded:
+def _fold(text: str) -> _FoldedText:
     lower = text.translate(_LOWER_IN_PLACE).lower()
     codes = np.frombuffer(lower.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     kept = ~_ignored()[np.minimum(codes, _BEYOND)]
-    return _Folded(codes[kept].tobytes().decode("utf-32-le", "surrogatepass"), np.flatnonzero(kept))
+    return _FoldedText(codes[kept].tobytes().decode("utf-32-le", "surrogatepass"), np.flatnonzero(kept))
 
 
 @lru_cache(maxsize=2)
-def _fold_once(text: str) -> _Folded:
+def _fold_once(text: str) -> _FoldedText:
     """Of a document, whose quotes are looked up one after the other."""
     return _fold(text)
 

@@ -29,7 +29,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 _BLOCK = 1_000_000
 
 
-class Cleaned(NamedTuple):
+class CleanupResult(NamedTuple):
     """A harmless text, and what was taken out of it, in sentences."""
 
     text: str
@@ -41,7 +41,7 @@ def clean(text: str) -> str:
     return cleaned(text).text
 
 
-def cleaned(text: str) -> Cleaned:
+def cleaned(text: str) -> CleanupResult:
     """The text as `clean` has it, with a count of what it had and has no more."""
     notes = []
     if "\x1b" in text:
@@ -59,7 +59,7 @@ def cleaned(text: str) -> Cleaned:
     if spaces:
         became = "control character became a space" if spaces == 1 else "control characters became spaces"
         notes.append(f"{spaces:,} {became}")
-    return Cleaned(text, tuple(notes))
+    return CleanupResult(text, tuple(notes))
 
 
 def one_line(text: str, width: int = 0) -> str:

@@ -31,7 +31,7 @@ _BLANK = pattern(r"\s")
 
 
 @dataclass(frozen=True, slots=True)
-class Indexed:
+class UnitIndex:
     """A long text in little room: the number of each unit, and the numbers in the order of the text."""
 
     numbers: Mapping[str, int]
@@ -48,14 +48,14 @@ def words(text: str) -> list[str]:
     return [word for block in _blocks(text) for word in _WORD.findall(_folded(block))]
 
 
-def indexed(text: str) -> Indexed:
+def indexed(text: str) -> UnitIndex:
     """The words and marks of a long text by number."""
     numbers: defaultdict[str, int] = defaultdict()
     numbers.default_factory = numbers.__len__
     number = numbers.__getitem__
     parts = (np.fromiter(map(number, _UNIT.findall(_folded(block))), dtype=np.int32) for block in _blocks(text))
     places = np.concatenate([np.zeros(0, dtype=np.int32), *parts])
-    return Indexed(dict(numbers), places)
+    return UnitIndex(dict(numbers), places)
 
 
 def ngrams(found: list[str], size: int) -> Iterator[tuple[str, ...]]:

@@ -10,7 +10,7 @@ import pytest
 
 from redraft.agents.accounts import Account, Entries
 from redraft.agents.evidence import CitedPlace, EvidenceQuery, EvidenceReader, Scope
-from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, Looks
+from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, ReadingPlan
 from redraft.domain import Document, Span
 from redraft.text.passages import Passages
 from redraft.text.tokens import EstimatingTokenizer
@@ -52,7 +52,7 @@ class Judged:
         return Entries(found, repaired=True)
 
     async def verdicts(self, items: list[EvidenceQuery]) -> Account[Said]:
-        looks = Looks(self.desk, items, 100, 8, 16)
+        looks = ReadingPlan(self.desk, items, 100, 8, 16)
         search = EvidenceSearch(
             looks,
             self.ask,
@@ -153,5 +153,5 @@ def test_how_an_item_is_searched_for_is_no_matter_where_all_is_read() -> None:
 
 
 def test_batches_are_as_equal_as_may_be() -> None:
-    looks = Looks(desk(64_000), [EvidenceQuery("Who?")] * 40, 100, 8, 16)
+    looks = ReadingPlan(desk(64_000), [EvidenceQuery("Who?")] * 40, 100, 8, 16)
     assert [len(look.numbers) for look in looks.whole(range(40))] == [13, 13, 14]

@@ -30,13 +30,13 @@ from redraft.prompts.qa import (
     COMPARE_ANSWERS,
     AnswerFromSummaryGiven,
     AskDocumentGiven,
-    Asked,
     AskSummaryGiven,
     CompareGiven,
     Pair,
+    QuestionItem,
     SummaryAnswers,
+    SummaryLine,
     SummaryQuestions,
-    Told,
 )
 from redraft.prompts.tags import TaggedItem, Tags
 from redraft.settings import ReplyForm
@@ -95,8 +95,8 @@ async def test_a_schema_has_the_tags_of_the_items_and_functions_stay_the_same_fo
 
 
 def test_the_tags_are_those_that_are_asked_about_and_of_other_items_all() -> None:
-    asked = [Asked(id=n, question=f"Who is {n}?") for n in (1, 2)]
-    told = [Told(id=n, sentence=f"It is {n}.") for n in (1, 2, 3)]
+    asked = [QuestionItem(id=n, question=f"Who is {n}?") for n in (1, 2)]
+    told = [SummaryLine(id=n, sentence=f"It is {n}.") for n in (1, 2, 3)]
     answers = AnswerFromSummaryGiven(sentences=[told[0], "And so on.", *told[1:]], questions=asked)
     entry = named(SummaryAnswers, answers)["answers"]["items"]["properties"]
     assert entry["id"]["enum"] == Tags(answers).all("questions")
@@ -109,7 +109,7 @@ def test_the_tags_are_those_that_are_asked_about_and_of_other_items_all() -> Non
 
 
 def test_where_there_is_nothing_to_be_named_no_tag_is_asked_for() -> None:
-    nobody = AnswerFromSummaryGiven(sentences=["It rained."], questions=[Asked(id=1, question="Why?")])
+    nobody = AnswerFromSummaryGiven(sentences=["It rained."], questions=[QuestionItem(id=1, question="Why?")])
     entry = named(SummaryAnswers, nobody)["answers"]["items"]["properties"]
     assert entry["sentences"]["items"] == {"type": "string"}
 
@@ -181,7 +181,7 @@ def lists_without_end(schema: object, place: str = "") -> Iterator[str]:
 
 
 def test_lists_within_entries_have_limits_of_their_own() -> None:
-    told = ["It was dark.", *(Told(id=n, sentence="It rained.") for n in (1, 2, 3))]
+    told = ["It was dark.", *(SummaryLine(id=n, sentence="It rained.") for n in (1, 2, 3))]
     given = AskSummaryGiven(sentences=told, at_most=4)
     schema = {
         "properties": {

@@ -62,10 +62,10 @@ GIVEN: dict[str, BaseModel] = {
     "answer_from_summary": qa.AnswerFromSummaryGiven(
         sentences=[
             "It was dark.",
-            qa.Told(id=1, sentence="Hester came."),
-            qa.Told(id=2, sentence="It rained."),
+            qa.SummaryLine(id=1, sentence="Hester came."),
+            qa.SummaryLine(id=2, sentence="It rained."),
         ],
-        questions=[qa.Asked(id=7, question="Who came?"), qa.Asked(id=3, question="Who left?")],
+        questions=[qa.QuestionItem(id=7, question="Who came?"), qa.QuestionItem(id=3, question="Who left?")],
     ),
     "compare_answers": qa.CompareGiven(
         pairs=[
@@ -76,14 +76,14 @@ GIVEN: dict[str, BaseModel] = {
     "ask_summary": qa.AskSummaryGiven(
         sentences=[
             "Hester came.",
-            qa.Told(id=7, sentence="She sat down."),
-            qa.Told(id=3, sentence="Ann came."),
+            qa.SummaryLine(id=7, sentence="She sat down."),
+            qa.SummaryLine(id=3, sentence="Ann came."),
         ],
         at_most=4,
     ),
     "answer_from_document": qa.AnswerFromDocumentGiven(
         passages=["The lamp went out.", "It was 1924."],
-        questions=[qa.Asked(id=7, question="Who came?"), qa.Asked(id=3, question="Who left?")],
+        questions=[qa.QuestionItem(id=7, question="Who came?"), qa.QuestionItem(id=3, question="Who left?")],
     ),
     "revise": revision.ReviseGiven(
         summary="Hester came.",
@@ -122,7 +122,7 @@ GIVEN: dict[str, BaseModel] = {
     "rule_on_findings": arbitration.RuleGiven(
         passages=["The lamp went out.", "It was 1924."],
         points=[
-            arbitration.Accused(
+            arbitration.RulingPoint(
                 id=7,
                 sentence="Hester came at noon.",
                 question="Who came?",
@@ -130,7 +130,7 @@ GIVEN: dict[str, BaseModel] = {
                 judged="Ann.",
                 against="Ann came in.",
             ),
-            arbitration.Accused(
+            arbitration.RulingPoint(
                 id=3,
                 sentence="It was late.",
                 question="When was it?",
@@ -144,11 +144,11 @@ GIVEN: dict[str, BaseModel] = {
     "decide": decision.DecideGiven(
         summary="Hester came.",
         scoreboard=[
-            decision.Standing(id=7, metric="coverage", score="0.5000", goal="0.8", met="no"),
-            decision.Standing(id=3, metric="names", score="1.0000", goal="1", met="yes"),
+            decision.MetricStanding(id=7, metric="coverage", score="0.5000", goal="0.8", met="no"),
+            decision.MetricStanding(id=3, metric="names", score="1.0000", goal="1", met="yes"),
         ],
         findings=[
-            decision.Option(
+            decision.FindingOption(
                 id=7,
                 metric="coverage",
                 task="correct",
@@ -159,7 +159,7 @@ GIVEN: dict[str, BaseModel] = {
                 why="It was Ann who came.",
                 evidence="Ann came in.",
             ),
-            decision.Option(
+            decision.FindingOption(
                 id=3,
                 metric="coverage",
                 task="add",
@@ -174,8 +174,8 @@ GIVEN: dict[str, BaseModel] = {
         tried=["Revision 1 was refused.", "Revision 2 was taken."],
         answers=["search: lamp: 1 passage", "read: 1924: that is no place"],
         passages=[
-            decision.Read(place="characters 0-18, at 0 % of the document", text="The lamp went out."),
-            decision.Read(place="characters 19-31, at 50 % of the document", text="It was 1924."),
+            decision.DecisionPassage(place="characters 0-18, at 0 % of the document", text="The lamp went out."),
+            decision.DecisionPassage(place="characters 19-31, at 50 % of the document", text="It was 1924."),
         ],
         rounds_left=2,
         at_most=6,
@@ -230,7 +230,7 @@ GIVEN: dict[str, BaseModel] = {
     "ask_typed": qa.AskTypedGiven(context="It was 1924.", excerpt="The lamp went out.", type="binary"),
     "answer_questions": qa.AnswerQuestionsGiven(
         document="The lamp went out.",
-        questions=[qa.Asked(id=7, question="Who came?"), qa.Asked(id=3, question="Who left?")],
+        questions=[qa.QuestionItem(id=7, question="Who came?"), qa.QuestionItem(id=3, question="Who left?")],
     ),
     "judge_answers": qa.JudgeAnswersGiven(
         answers=[

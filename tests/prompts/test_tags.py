@@ -18,7 +18,7 @@ from redraft.errors import PromptError
 from redraft.llm.reply_reader import NoValueError, read_value
 from redraft.prompts import decision, qa
 from redraft.prompts.catalog import PROMPTS
-from redraft.prompts.qa import Asked, Comparison, Comparisons, Pair, Ranking, SummaryAnswers
+from redraft.prompts.qa import Comparison, Comparisons, Pair, QuestionItem, Ranking, SummaryAnswers
 from redraft.prompts.tags import NOBODY, Names, TaggedItem, Tags, Wire, has_tag
 from tests.prompts.samples import BOTH, EVERY, GIVEN, named_in, rendered
 
@@ -61,7 +61,7 @@ def test_a_tag_that_is_miswritten_is_no_other() -> None:
 
 
 def test_a_thousand_items_have_a_thousand_tags() -> None:
-    asked = [Asked(id=n, question="Who?") for n in range(1000)]
+    asked = [QuestionItem(id=n, question="Who?") for n in range(1000)]
     many = Tags(qa.AnswerFromDocumentGiven(passages=[], questions=asked))
     assert len({many.tag("questions", n) for n in range(1000)}) == 1000
 

@@ -18,8 +18,8 @@ from redraft.prompts.tags import Tags
 Json = dict[str, Any]
 NAMES = ("Ann", "Ben", "Cleo", "Dora", "Egon", "Fay")
 _STATEMENTS = [qa.Statement(id=n, sentence=f"{name} lit the lamp.") for n, name in enumerate(NAMES, 1)]
-_TOLD: list[qa.Told | str] = [qa.Told(id=one.id, sentence=one.sentence) for one in _STATEMENTS]
-_ASKED = [qa.Asked(id=n, question=f"What did {name} light?") for n, name in enumerate(NAMES, 1)]
+_TOLD: list[qa.SummaryLine | str] = [qa.SummaryLine(id=one.id, sentence=one.sentence) for one in _STATEMENTS]
+_ASKED = [qa.QuestionItem(id=n, question=f"What did {name} light?") for n, name in enumerate(NAMES, 1)]
 _FACTS = [factual.Fact(id=n, fact=f"{name} lit the lamp.") for n, name in enumerate(NAMES, 1)]
 _GROWN = [factual.TreeFact(level="root", **one.model_dump()) for one in _FACTS]
 _TREE = [
@@ -76,7 +76,7 @@ def _cases() -> dict[str, Case]:
     vet = factual.VetGiven(excerpt="They lit it.", facts=_GROWN)
     align = factual.AlignGiven(sentences=_STATEMENTS, facts=_FACTS)
     verify = factual.VerifyGiven(passages=["They lit it."], sentences=_STATEMENTS)
-    accused = [arbitration.Accused(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
+    accused = [arbitration.RulingPoint(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
     rule = arbitration.RuleGiven(document="They lit it.", points=accused)
     split = FactsGiven(sentences=_STATEMENTS)
     sentences = [coherence.SummarySentence(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
@@ -85,7 +85,7 @@ def _cases() -> dict[str, Case]:
     facts = [factual.LevelledFact(id=n, level=level, fact=f"{level} of it") for n, level in enumerate(levels, 1)]
     query = factual.QueryGiven(excerpt="They lit it.", facts=facts)
     options = [
-        decision.Option(id=n, metric="coverage", task="add", problem=f"{one} is missing.")
+        decision.FindingOption(id=n, metric="coverage", task="add", problem=f"{one} is missing.")
         for n, one in enumerate(NAMES, 1)
     ]
     decide = decision.DecideGiven(

@@ -10,7 +10,7 @@ from typing import Any
 
 from redraft.agents.accounts import FIRST, Attempt, together
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.fact_checker import FactChecker, Vetted
+from redraft.agents.fact_checker import FactChecker, FactVerdict
 from redraft.agents.judge import Judge
 from redraft.domain import Chunk, Evidence, KeyFact, KeyFacts, Objection, Perspective, Span, Tree, content_id
 from redraft.errors import CutThought, JudgingError, RejectedRequest, ReplyError
@@ -179,7 +179,7 @@ class Gardener:
         ]
         return vetted, next((account.trouble for account in accounts.values() if account.trouble), "")
 
-    def _evidence(self, fact: str, opinions: Mapping[str, Vetted | None], span: Span) -> Evidence:
+    def _evidence(self, fact: str, opinions: Mapping[str, FactVerdict | None], span: Span) -> Evidence:
         """Where a fact stands: what was quoted, or else the place in its chunk that is nearest to it."""
         quote = next((opinion.quote for opinion in opinions.values() if opinion and opinion.quote), "")
         found = self.desk.quoted(quote or fact, [span]).span
@@ -218,7 +218,7 @@ def chunk_tokens(desk: EvidenceReader) -> int:
     return max(MIN_BUDGET, min(CHUNK_TOKENS, desk.room))
 
 
-def _objections(opinions: Mapping[str, Vetted | None]) -> tuple[Objection, ...]:
+def _objections(opinions: Mapping[str, FactVerdict | None]) -> tuple[Objection, ...]:
     """Why a fact is pruned. One that nobody gave a verdict on is no yardstick either."""
     found: list[Objection] = []
     for dimension, opinion in opinions.items():

@@ -15,7 +15,7 @@ from redraft.report.history.trace import GIVEN_SAID, Member
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.languages import reading
-from redraft.text.origin_chains import Composed
+from redraft.text.origin_chains import ComposedOrigin
 from redraft.text.origins import Link, Origins
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.vectors import Encoder
@@ -428,7 +428,7 @@ def _reads(parent: Parent, fact: DocumentFact) -> bool:
     return parent.kind == "excerpt" and any(_within(place, parent.span) for place in fact.places)
 
 
-def _spans(composed: Sequence[Composed]) -> Iterator[Span]:
+def _spans(composed: Sequence[ComposedOrigin]) -> Iterator[Span]:
     for one in composed:
         for place in one.places:
             yield place.span

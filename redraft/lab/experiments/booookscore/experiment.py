@@ -10,7 +10,7 @@ from math import ceil
 
 from redraft.agents.accounts import together
 from redraft.agents.judge import Judge, batch_size, reply_tokens
-from redraft.agents.proofreader import CONFUSION, Confused, Proofreader, least_window
+from redraft.agents.proofreader import CONFUSION, Proofreader, SentenceConfusion, least_window
 from redraft.domain import Document, Evaluation, Totals, content_id
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import statements_of
@@ -345,7 +345,7 @@ async def _read(summary: Summary, proofreader: Proofreader, bench: ExperimentRun
     return SystemJudgment(tuple(verdicts.values()), short, verdicts, trouble)
 
 
-def _verdict(one: Confused) -> ConfusionVerdict:
+def _verdict(one: SentenceConfusion) -> ConfusionVerdict:
     return ConfusionVerdict(bool(one.confusing), one.types, questions=one.questions)
 
 

@@ -31,7 +31,7 @@ from redraft.prompts.qa import Statement
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.job import desk_of
 from redraft.runs.prepare import prepare
-from redraft.text.origin_chains import Likeness
+from redraft.text.origin_chains import SentenceSimilarity
 
 T = TypeVar("T")
 FACTS = "facts"
@@ -48,7 +48,7 @@ class Bureau:
     document: Document
     splitter: Splitter
     desk: EvidenceReader
-    likeness: Likeness
+    likeness: SentenceSimilarity
     least: float
     bench: ExperimentRunner
     failures: dict[str, Failure] = field(default_factory=dict)
