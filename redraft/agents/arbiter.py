@@ -47,11 +47,11 @@ class Arbiter:
     """Rules with one judge."""
 
     judge: Judge
-    desk: EvidenceReader
+    reader: EvidenceReader
 
     async def rule(self, pleas: Sequence[RulingRequest], label: str) -> list[Ruling]:
         """A ruling on each finding on which the judge gives one, in their order."""
-        if not pleas or not self.judge.reads(foreign_in(self.desk.document)):
+        if not pleas or not self.judge.reads(foreign_in(self.reader.document)):
             return []
         # The first search cuts the document into passages, and nothing else should have to wait for that.
         whole = await asyncio.to_thread(self._fits, pleas)
@@ -59,10 +59,12 @@ class Arbiter:
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[RuledPoint]:
             some = [pleas[number] for number in numbers]
-            places = [Span(0, len(self.desk.document.text))] if whole else await asyncio.to_thread(self._passages, some)
+            places = (
+                [Span(0, len(self.reader.document.text))] if whole else await asyncio.to_thread(self._passages, some)
+            )
             points = [_accused(number + 1, pleas[number]) for number in numbers]
             contested = any(one.against for one in points)
-            given = RuleGiven(**shown(self.desk, places), points=points, contested=contested)
+            given = RuleGiven(**shown(self.reader, places), points=points, contested=contested)
             room = len(numbers) * self.judge.needs(RULED)
             said = labelled(f"{label}, finding", numbers)
             reply = await self.judge.ask(RULE_ON_FINDINGS, given, room, said, attempt)
@@ -74,44 +76,44 @@ class Arbiter:
 
     def _fits(self, pleas: Sequence[RulingRequest]) -> bool:
         """Whether the whole document fits into the window beside the points and the reply."""
-        count = self.desk.tokenizer.count
+        count = self.reader.tokenizer.count
         most = pleas[:AT_ONCE]
         points = sum(count(text) for one in most for text in _texts(_accused(0, one))) + _FRAME * (len(most) + 1)
         around = count(self.judge.book.source(RULE_ON_FINDINGS.name)) + len(most) * self.judge.needs(RULED)
-        return self.desk.document_tokens + points + around <= self.desk.window
+        return self.reader.document_tokens + points + around <= self.reader.window
 
     def _passages(self, pleas: Sequence[RulingRequest]) -> list[Span]:
         """The places that the points are about, as far as there is room, in the document's order."""
         found: list[Span] = []
         for span in self._places(pleas):
-            wider = self.desk.joined([found, [span]])
-            if sum(self.desk.tokenizer.count(self.desk.text(one)) for one in wider) <= self.desk.room:
+            wider = self.reader.joined([found, [span]])
+            if sum(self.reader.tokenizer.count(self.reader.text(one)) for one in wider) <= self.reader.room:
                 found = wider
         return found
 
     def _places(self, pleas: Sequence[RulingRequest]) -> Iterator[Span]:
         """What is quoted first, with what stands around it; then what is nearest to each point."""
-        text = self.desk.document.text
+        text = self.reader.document.text
         for plea in pleas:
             evidence = plea.finding.evidence
             for place in (quoted_in(text, plea.against), evidence.span if evidence else None):
                 if place is not None:
-                    yield from (passage.span for passage in self.desk.passages.around(place, _BESIDE))
+                    yield from (passage.span for passage in self.reader.passages.around(place, _BESIDE))
         for plea in pleas:
             one = plea.finding
-            yield from self.desk.evidence(f"{one.question} {one.found} {one.sentence}".strip(), NEAREST, wide=True)
+            yield from self.reader.evidence(f"{one.question} {one.found} {one.sentence}".strip(), NEAREST, wide=True)
 
     def _ruling(self, plea: RulingRequest, said: RuledPoint, whole: bool) -> Ruling:
         quote = one_line(said.quote, _LONGEST_QUOTE)
         decides = said.verdict in ("supported", "contradicted")
-        place = quoted_in(self.desk.document.text, said.quote) if decides else None
+        place = quoted_in(self.reader.document.text, said.quote) if decides else None
         # That a part of the document says nothing of it tells nothing of the rest.
         verdict = "unclear" if said.verdict == "absent" and not whole else said.verdict
         return Ruling(
-            document=self.desk.document.id,
+            document=self.reader.document.id,
             finding=plea.finding.id,
             verdict=verdict,
-            quote=one_line(self.desk.text(place), _LONGEST_QUOTE) if place else quote,
+            quote=one_line(self.reader.text(place), _LONGEST_QUOTE) if place else quote,
             start=place.start if place else None,
             end=place.end if place else None,
             reason=one_line(said.reason, _LONGEST_REASON),

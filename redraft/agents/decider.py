@@ -105,7 +105,7 @@ class LookupResult:
 class Research:
     """Looks things up at one desk for somebody who sees some findings. No place is longer than `room` tokens."""
 
-    desk: EvidenceReader
+    reader: EvidenceReader
     room: int
     finding: Callable[[str], Finding | None]
     """The finding that goes by an id."""
@@ -123,7 +123,7 @@ class Research:
     def _search(self, said: str, count: int) -> LookupResult:
         asked = f"search: {one_line(said, _LONGEST_SHOWN)}"
         search = decider.SearchRequest(query=one_line(said, _LONGEST_SEARCH), count=count)
-        found = decider.find_passages(self.desk.document, self.desk.passages, search)
+        found = decider.find_passages(self.reader.document, self.reader.passages, search)
         if not found:
             return LookupResult(
                 Lookup(asked, 0, "nothing in the document has to do with these words; others may find it")
@@ -133,7 +133,7 @@ class Research:
     def _read(self, said: str) -> LookupResult:
         asked = f"read: {one_line(said, _LONGEST_SHOWN)}"
         try:
-            found = decider.read_span(self.desk.document, self._place(said))
+            found = decider.read_span(self.reader.document, self._place(said))
         except UsageError as error:
             return LookupResult(Lookup(asked, 0, ": ".join(filter(None, (error.message, error.hint)))))
         return LookupResult(Lookup(asked, 1), (Span(found.start, found.start + self._fitting(found.text)),))
@@ -147,7 +147,7 @@ class Research:
             return self._around(finding.evidence.span)
         plain = _THOUSANDS.sub("", said)
         if percent := _PERCENT.search(plain):
-            length, part = len(self.desk.document.text), int(percent[1])
+            length, part = len(self.reader.document.text), int(percent[1])
             if part > 100:
                 raise UsageError("a document ends at 100 %")
             at = min(length * part // 100, length - 1)
@@ -160,12 +160,12 @@ class Research:
 
     def _around(self, span: Span) -> decider.DocumentPlace:
         """Whole passages about a place."""
-        near = [one.span for one in self.desk.passages.around(span, _BESIDE)] or [span]
+        near = [one.span for one in self.reader.passages.around(span, _BESIDE)] or [span]
         return decider.DocumentPlace(start=min(one.start for one in near), end=max(one.end for one in near))
 
     def _fitting(self, text: str) -> int:
         """How many characters of a text there is room for."""
-        return min(len(text), max(1, self.desk.tokenizer.measure(text).reach(0, self.room)))
+        return min(len(text), max(1, self.reader.tokenizer.measure(text).reach(0, self.room)))
 
 
 def _too_many(number: int, one: str, many: str) -> list[LookupResult]:
@@ -228,7 +228,7 @@ class Decider:
     """Decides with one model; it looks passages up at one desk. One that is not `bounded` has no window."""
 
     judge: Judge
-    desk: EvidenceReader
+    reader: EvidenceReader
     bounded: bool = True
 
     async def decide(self, board: DecisionInput, label: str) -> DecisionResult:
@@ -256,7 +256,7 @@ class Decider:
         return tuple(
             (findings[number - 1], quote)
             for number, quote in quotes.items()
-            if 0 < number <= len(findings) and quoted_in(self.desk.document.text, quote)
+            if 0 < number <= len(findings) and quoted_in(self.reader.document.text, quote)
         )
 
     def _research(self, given: DecideGiven, findings: Sequence[Finding]) -> Research:
@@ -267,32 +267,32 @@ class Decider:
             number = tags.number("findings", said)
             return None if number == NOBODY else findings[number - 1]
 
-        return Research(self.desk, self._room_of_passages, finding)
+        return Research(self.reader, self._room_of_passages, finding)
 
     @property
     def _room_of_passages(self) -> int:
-        return int(self.desk.room * _SHARE_OF_PASSAGES)
+        return int(self.reader.room * _SHARE_OF_PASSAGES)
 
     def _shown(self, findings: Sequence[Finding]) -> list[Finding]:
         """As many findings as the prompt has room for."""
         if not self.bounded:
             return list(findings)
-        room = int(self.desk.room * _SHARE_OF_FINDINGS)
+        room = int(self.reader.room * _SHARE_OF_FINDINGS)
         return _fitting(findings[:_MOST_FINDINGS], lambda one: self._tokens(_option(0, one)), room)
 
     def _tokens(self, option: FindingOption) -> int:
         texts = (option.problem, option.sentence, option.question, option.answer, option.why, option.evidence)
-        return _TAG_TOKENS + sum(self.desk.tokenizer.count(text) for text in texts)
+        return _TAG_TOKENS + sum(self.reader.tokenizer.count(text) for text in texts)
 
     def _given(
         self, board: DecisionInput, findings: Sequence[Finding], looked: Sequence[LookupResult], looks: int
     ) -> DecideGiven:
-        count = self.desk.tokenizer.count
+        count = self.reader.tokenizer.count
         answers = [_answer(one.lookup) for one in looked]
         # What was asked for last is what is wanted most.
         found = list(dict.fromkeys(span for one in reversed(looked) for span in one.spans))
         room = self._room_of_passages - sum(_TAG_TOKENS + count(one) for one in answers)
-        near = _fitting(found, lambda span: _TAG_TOKENS + count(self.desk.text(span)), room)
+        near = _fitting(found, lambda span: _TAG_TOKENS + count(self.reader.text(span)), room)
         if len(near) < len(found):
             answers.append(f"there is no room for {len(found) - len(near)} of the passages found before")
         judged = [one for one in board.rounds if one.number and one.accepted is not None]
@@ -302,7 +302,7 @@ class Decider:
             findings=[_option(number, one) for number, one in enumerate(findings, 1)],
             tried=[_attempt(one) for one in judged[-MOST_ATTEMPTS:]],
             answers=answers,
-            passages=[self._read(span) for span in self.desk.joined([near])],
+            passages=[self._read(span) for span in self.reader.joined([near])],
             rounds_left=board.rounds_left,
             at_most=board.at_most,
             looks=looks,
@@ -310,7 +310,7 @@ class Decider:
         )
 
     def _read(self, span: Span) -> DecisionPassage:
-        passage = decider.passage_at(self.desk.document, span)
+        passage = decider.passage_at(self.reader.document, span)
         return DecisionPassage(place=f"characters {passage.start}-{passage.end}, {passage.place}", text=passage.text)
 
 

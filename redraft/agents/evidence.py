@@ -293,7 +293,7 @@ def _cut(quote: str) -> str:
     return quote if len(quote) <= 2 * _LONGEST_QUOTE else quote[: 2 * _LONGEST_QUOTE].rpartition(" ")[0]
 
 
-def shown(desk: EvidenceReader, spans: Sequence[Span]) -> dict[str, Any]:
+def shown(reader: EvidenceReader, spans: Sequence[Span]) -> dict[str, Any]:
     """The fields of a prompt that is given these places: the whole document is one text, and so called."""
-    texts = [desk.text(span) for span in spans]
-    return {"document": texts[0]} if texts == [desk.document.text] else {"passages": texts}
+    texts = [reader.text(span) for span in spans]
+    return {"document": texts[0]} if texts == [reader.document.text] else {"passages": texts}

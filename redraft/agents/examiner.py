@@ -83,18 +83,18 @@ class Examiner:
         return list(dict.fromkeys([number for number in order if number in known] + sorted(known)))
 
     async def questions_about(
-        self, statements: Sequence[Statement], among: Sequence[Statement], at_most: int, desk: EvidenceReader
+        self, statements: Sequence[Statement], among: Sequence[Statement], at_most: int, reader: EvidenceReader
     ) -> Account[qa.SentenceQuestions]:
         """What some sentences of a summary claim, as questions with the answers that they give.
 
         The summary is in view, all of it where it fits, or that part of it which a sentence stands in. Remembered are
         the questions by sentence, with what it points back to: another draft that says the same there is asked no more.
         """
-        parts = desk.parts(among)
+        parts = reader.parts(among)
         part_of = {one.id: number for number, part in enumerate(parts) for one in part}
         place = {one.id: n for n, one in enumerate(statements)}
         each = at_most * self.judge.needs(CLAIM)
-        rooms = [self.judge.room_beside(_FRAME_TOKENS + desk.tokens_of(part), desk.window) for part in parts]
+        rooms = [self.judge.room_beside(_FRAME_TOKENS + reader.tokens_of(part), reader.window) for part in parts]
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.SentenceQuestions]:
             part = parts[part_of[statements[numbers[0]].id]]
@@ -117,12 +117,12 @@ class Examiner:
         return await self.judge.remembered(
             qa.ASK_SUMMARY,
             qa.SentenceQuestions,
-            [[desk.document.id, at_most, *meant[one.id], one.sentence] for one in statements],
+            [[reader.document.id, at_most, *meant[one.id], one.sentence] for one in statements],
             judged,
         )
 
     async def answers_from_summary(
-        self, statements: Sequence[Statement], questions: Sequence[str], desk: EvidenceReader
+        self, statements: Sequence[Statement], questions: Sequence[str], reader: EvidenceReader
     ) -> Account[list[qa.SummaryAnswer]]:
         """The answers that a summary gives to each question; none where it is silent.
 
@@ -130,10 +130,10 @@ class Examiner:
         """
         names = sentence_names(statements, _pointed_back_to(statements))
         accounts = await together(
-            SummaryAnswerCache(self.judge, desk.document.id, questions, part, names).answers(
-                lambda some, numbers: self._answers_from(some, numbers, questions, desk)
+            SummaryAnswerCache(self.judge, reader.document.id, questions, part, names).answers(
+                lambda some, numbers: self._answers_from(some, numbers, questions, reader)
             )
-            for part in desk.parts(statements)
+            for part in reader.parts(statements)
         )
         verdicts: dict[int, list[qa.SummaryAnswer]] = {}
         for n in range(len(questions)):
@@ -146,11 +146,11 @@ class Examiner:
         return Account(verdicts, next((one.trouble for one in accounts if one.trouble), ""))
 
     async def _answers_from(
-        self, statements: Sequence[Statement], wanted: Sequence[int], questions: Sequence[str], desk: EvidenceReader
+        self, statements: Sequence[Statement], wanted: Sequence[int], questions: Sequence[str], reader: EvidenceReader
     ) -> Account[qa.SummaryAnswer]:
         each = self.judge.needs(ANSWER)
-        asking = sum(desk.tokenizer.count(questions[n]) + _AROUND for n in wanted)
-        limit = self.judge.room_beside(_FRAME_TOKENS + desk.tokens_of(statements) + asking, desk.window)
+        asking = sum(reader.tokenizer.count(questions[n]) + _AROUND for n in wanted)
+        limit = self.judge.room_beside(_FRAME_TOKENS + reader.tokens_of(statements) + asking, reader.window)
 
         sentences = _told(statements)
         known = {one.id for one in statements}
@@ -197,7 +197,7 @@ class Examiner:
         return found.decided(lambda one: one.verdict != "unclear")
 
     async def answers_from_document(
-        self, wanted: Sequence[EvidenceQuery], desk: EvidenceReader, *, wide: bool = False
+        self, wanted: Sequence[EvidenceQuery], reader: EvidenceReader, *, wide: bool = False
     ) -> Account[RememberedAnswer]:
         """The document's own answers. Before it is believed to hold none, all of it is read; where `wide`, more windows
         of it than at first.
@@ -207,35 +207,35 @@ class Examiner:
         each = self.judge.needs(ANSWER)
 
         async def ask(reading: EvidenceReading) -> Entries[RememberedAnswer]:
-            return await self._read(reading, wanted, desk)
+            return await self._read(reading, wanted, reader)
 
         fitting = entries_at_once(self.judge.longest_reply, each)
-        looks = ReadingPlan(desk, wanted, each, min(fitting, QUESTIONS_NEAR), fitting)
+        looks = ReadingPlan(reader, wanted, each, min(fitting, QUESTIONS_NEAR), fitting)
         search = EvidenceSearch(
             looks, ask, lambda one: one.answered is not True, unsure=lambda one: one.answered == UNSURE
         )
         found = await self.judge.remembered(
             qa.ANSWER_FROM_DOCUMENT,
             RememberedAnswer,
-            [[*desk.key(one, wide=wide), *(["wide"] if wide else [])] for one in wanted],
+            [[*reader.key(one, wide=wide), *(["wide"] if wide else [])] for one in wanted],
             search.closer if wide else search.verdicts,
         )
         return found.decided(lambda answer: answer.answered != UNSURE)
 
     async def _read(
-        self, reading: EvidenceReading, wanted: Sequence[EvidenceQuery], desk: EvidenceReader
+        self, reading: EvidenceReading, wanted: Sequence[EvidenceQuery], reader: EvidenceReader
     ) -> Entries[RememberedAnswer]:
         """The answers to some questions from some places of the document."""
         each, spans = self.judge.needs(ANSWER), reading.spans
         # A second look at the same pages is a further draw: the first reply would only be repeated.
         attempt = replace(reading.attempt, again=reading.attempt.again != reading.wide)
         answers: ReplyAnswers[qa.DocumentAnswer] = ReplyAnswers(
-            lambda: "\n".join(map(desk.text, spans)), lambda one: desk.quoted(one.quote, spans).span is not None
+            lambda: "\n".join(map(reader.text, spans)), lambda one: reader.quoted(one.quote, spans).span is not None
         )
 
         async def asked(some: Sequence[int], label: str, *, again: bool) -> Reply[qa.DocumentAnswers]:
             given = qa.AnswerFromDocumentGiven(
-                **shown(desk, spans),
+                **shown(reader, spans),
                 questions=[QuestionItem(id=n + 1, question=wanted[n].text) for n in some],
                 again=again,
             )
@@ -248,7 +248,7 @@ class Examiner:
         reply = await asked(reading.numbers, "read more for" if reading.wide else "looked up", again=False)
         found = await answers.settled(reply.value.answers, doubted)
         return Entries(
-            [(number - 1, _remembered(one, desk, spans) if one else None) for number, one in found],
+            [(number - 1, _remembered(one, reader, spans) if one else None) for number, one in found],
             reply.repaired,
             reply.broken_off,
         )
@@ -276,11 +276,11 @@ def _pointed_back_to(statements: Sequence[Statement]) -> dict[int, list[str]]:
     return meant
 
 
-def _remembered(answer: qa.DocumentAnswer, desk: EvidenceReader, spans: Sequence[Span]) -> RememberedAnswer:
+def _remembered(answer: qa.DocumentAnswer, reader: EvidenceReader, spans: Sequence[Span]) -> RememberedAnswer:
     if answer.answered is not True:
         return RememberedAnswer(answered=UNSURE if answer.answered == UNSURE else False, answer="")
     words = one_line(answer.answer, _LONGEST_ANSWER)
-    evidence: Evidence = desk.sentence(answer.quote or words, spans)
+    evidence: Evidence = reader.sentence(answer.quote or words, spans)
     span = evidence.span
     return RememberedAnswer(
         answered=True,
@@ -307,7 +307,7 @@ async def compared(
     examiner: Examiner,
     pairs: Sequence[Pair],
     wanted: Sequence[EvidenceQuery],
-    desk: EvidenceReader,
+    reader: EvidenceReader,
     *,
     confirm: bool = True,
 ) -> Account[AnswerComparison]:
@@ -322,7 +322,7 @@ async def compared(
     found = {n: AnswerComparison(one.verdict, one.reason) for n, one in first.verdicts.items()}
     if not doubted:
         return Account(found, first.trouble)
-    wider = await examiner.answers_from_document([wanted[n] for n in doubted], desk, wide=True)
+    wider = await examiner.answers_from_document([wanted[n] for n in doubted], reader, wide=True)
     read = {n: wider.verdicts[at] for at, n in enumerate(doubted) if at in wider.verdicts}
     second = await _again(examiner, pairs, read)
     for n in doubted:

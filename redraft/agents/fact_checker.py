@@ -119,26 +119,26 @@ class FactChecker:
         return await account(self._batches(len(facts), OPINION), ask)
 
     async def query(
-        self, excerpt: str, facts: Sequence[KeyFact], perspective: Perspective, label: str, desk: EvidenceReader
+        self, excerpt: str, facts: Sequence[KeyFact], perspective: Perspective, label: str, reader: EvidenceReader
     ) -> str:
         """The question that these facts of an excerpt answer. Where it does not fit in beside them it is left out."""
-        room = desk.window - _PROMPT_TOKENS - QUERY_TOKENS
-        main = _main(facts, room, desk.tokenizer)
-        room -= sum(desk.tokenizer.count(fact.text) + _LEVEL_TOKENS for fact in main)
+        room = reader.window - _PROMPT_TOKENS - QUERY_TOKENS
+        main = _main(facts, room, reader.tokenizer)
+        room -= sum(reader.tokenizer.count(fact.text) + _LEVEL_TOKENS for fact in main)
         listed = [factual.LevelledFact(id=n, level=fact.level, fact=fact.text) for n, fact in enumerate(main, 1)]
-        beside = excerpt if desk.tokenizer.count(excerpt) <= room else None
+        beside = excerpt if reader.tokenizer.count(excerpt) <= room else None
         given = factual.QueryGiven(excerpt=beside, facts=listed)
         reply = await self.judge.ask(factual.QUERYING[perspective], given, QUERY_TOKENS, label)
         return one_line(reply.value.query)
 
     async def align(
-        self, statements: Sequence[Statement], facts: Sequence[str], desk: EvidenceReader
+        self, statements: Sequence[Statement], facts: Sequence[str], reader: EvidenceReader
     ) -> Account[FactAlignment]:
         """Whether the summary states each fact, and by which sentences.
 
         A summary too long for one prompt is read in parts, and only all of them together can be silent.
         """
-        parts = await together(self._align_with(part, facts) for part in desk.parts(statements))
+        parts = await together(self._align_with(part, facts) for part in reader.parts(statements))
         verdicts: dict[int, FactAlignment] = {}
         for n in range(len(facts)):
             said = [part.verdicts[n] for part in parts if n in part.verdicts]
@@ -164,31 +164,33 @@ class FactChecker:
         return await account(self._batches(len(facts), ALIGNMENT), ask)
 
     async def verify(
-        self, statements: Sequence[Statement], desk: EvidenceReader, within: Span | None
+        self, statements: Sequence[Statement], reader: EvidenceReader, within: Span | None
     ) -> Account[SentenceVerdict]:
         """What is wrong with each sentence, going by the document, or by the part of it that the summary is about."""
 
         async def ask(reading: EvidenceReading) -> Entries[SentenceVerdict]:
             some, spans = reading.numbers, reading.spans
             asked = [statements[n].model_copy(update={"id": n + 1}) for n in some]
-            given = factual.VerifyGiven(**shown(desk, spans), sentences=asked)
+            given = factual.VerifyGiven(**shown(reader, spans), sentences=asked)
             label = labelled("read more for" if reading.wide else "verified", some)
             room = len(some) * self.judge.needs(VERIFICATION)
             reply = await self.judge.ask(factual.VERIFY_SENTENCES, given, room, label, reading.attempt)
             return Entries(
-                [(one.id - 1, verified(one, desk, spans)) for one in reply.value.sentences],
+                [(one.id - 1, verified(one, reader, spans)) for one in reply.value.sentences],
                 reply.repaired,
                 reply.broken_off,
             )
 
         fitting = batch_size(self.judge.reply_tokens, self.judge.needs(VERIFICATION))
         sought = [EvidenceQuery(f"{one.before} “{one.sentence}”") for one in statements]
-        looks = ReadingPlan(desk, sought, self.judge.needs(VERIFICATION), min(fitting, SENTENCES_NEAR), fitting, within)
+        looks = ReadingPlan(
+            reader, sought, self.judge.needs(VERIFICATION), min(fitting, SENTENCES_NEAR), fitting, within
+        )
         search = EvidenceSearch(looks, ask, _is_faulty, objects=_is_contradicted, unsure=_is_unsure)
         found = await self.judge.remembered(
             factual.VERIFY_SENTENCES,
             SentenceVerdict,
-            [[desk.name, within, one.before, one.sentence] for one in statements],
+            [[reader.name, within, one.before, one.sentence] for one in statements],
             search.verdicts,
         )
         return found.decided(lambda one: one.category != UNSURE)
@@ -256,9 +258,9 @@ def _is_faulty(verified: SentenceVerdict) -> bool:
     return verified.category != SUPPORTED
 
 
-def verified(one: factual.Verification, desk: EvidenceReader, spans: Sequence[Span]) -> SentenceVerdict:
+def verified(one: factual.Verification, reader: EvidenceReader, spans: Sequence[Span]) -> SentenceVerdict:
     """What was said of a sentence, with the words of the passages that it rests on where these can be found."""
-    evidence = desk.quoted(one.quote, spans)
+    evidence = reader.quoted(one.quote, spans)
     span = evidence.span
     return SentenceVerdict(
         category=one.category,

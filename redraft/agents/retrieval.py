@@ -48,7 +48,7 @@ class ReadingPlan:
     The order in which they are asked about windows is that of the document. What is read for several is read once.
     """
 
-    desk: EvidenceReader
+    reader: EvidenceReader
     items: Sequence[EvidenceQuery]
     each: int
     near: int
@@ -62,12 +62,12 @@ class ReadingPlan:
     @property
     def all(self) -> Span:
         """All that there is to read."""
-        return self.within or Span(0, len(self.desk.document.text))
+        return self.within or Span(0, len(self.reader.document.text))
 
     @property
     def all_tokens(self) -> int:
         """The tokens of that."""
-        return self._tokens([self.within]) if self.within else self.desk.document_tokens
+        return self._tokens([self.within]) if self.within else self.reader.document_tokens
 
     def tokens_of(self, look: EvidenceBatch) -> int:
         """The tokens of what is read in a look."""
@@ -78,35 +78,37 @@ class ReadingPlan:
 
         It is the beginning of each prompt, so that a provider remembers it.
         """
-        room = self.desk.window - _FRAME_TOKENS - _AROUND - self.all_tokens
-        size = min(self.far, self._beside(numbers, room)) if has_room(self.desk.window, self.all_tokens) else 0
+        room = self.reader.window - _FRAME_TOKENS - _AROUND - self.all_tokens
+        size = min(self.far, self._beside(numbers, room)) if has_room(self.reader.window, self.all_tokens) else 0
         return [EvidenceBatch(some, (self.all,)) for some in _equal(numbers, size)] if size else []
 
     def parts(self, numbers: Sequence[int]) -> list[list[EvidenceBatch]]:
         """The same where it does not fit: for each of its parts the batches in which all items are asked about."""
-        room = self.desk.window - _FRAME_TOKENS - _AROUND
+        room = self.reader.window - _FRAME_TOKENS - _AROUND
         size = max(1, min(self.far, len(numbers), self._beside(numbers, int(_SHARE_OF_ITEMS * room))))
         batches = _equal(numbers, size)
         taken = max(sum(map(self._cost, some)) for some in batches)
-        spans = self.desk.windows.parts(max(1, room - taken), self.all)
+        spans = self.reader.windows.parts(max(1, room - taken), self.all)
         return [[EvidenceBatch(some, (span,)) for some in batches] for span in spans]
 
     def first(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
         """The windows nearest to each item."""
-        return self._filled({n: self.desk.wanted(self.items[n], NEAR) for n in numbers}, self.near)
+        return self._filled({n: self.reader.wanted(self.items[n], NEAR) for n in numbers}, self.near)
 
     def wider(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
         """More of them, for items on which those were silent."""
-        return self._filled({n: self.desk.wanted(self.items[n], FAR, wide=True) for n in numbers}, self.far)
+        return self._filled({n: self.reader.wanted(self.items[n], FAR, wide=True) for n in numbers}, self.far)
 
     def closer(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
         """The windows for items whose answers are doubted, whatever was read for them before."""
-        count = closer_windows(self.desk.document_tokens, len(numbers))
-        return self._filled({n: self.desk.wanted(self.items[n], count, wide=True) for n in numbers}, self.far)
+        count = closer_windows(self.reader.document_tokens, len(numbers))
+        return self._filled({n: self.reader.wanted(self.items[n], count, wide=True) for n in numbers}, self.far)
 
     def beside(self, places: Mapping[int, Sequence[Span]]) -> list[EvidenceBatch]:
         """The windows that hold certain places for each item, so that they are read together."""
-        held = {n: [window for one in some for window in self.desk.windows.holding(one)] for n, some in places.items()}
+        held = {
+            n: [window for one in some for window in self.reader.windows.holding(one)] for n, some in places.items()
+        }
         return self._filled({n: list(dict.fromkeys(some)) for n, some in held.items()}, self.far)
 
     def _beside(self, numbers: Sequence[int], room: int) -> int:
@@ -133,45 +135,47 @@ class ReadingPlan:
         return [self._look(one) for one in chosen]
 
     def _look(self, chosen: Mapping[int, Sequence[Span]]) -> EvidenceBatch:
-        numbers, spans = tuple(sorted(chosen)), self.desk.joined(list(chosen.values()))
+        numbers, spans = tuple(sorted(chosen)), self.reader.joined(list(chosen.values()))
         if len(spans) == 1 and not self._left_out(spans[0]):
             return EvidenceBatch(numbers, (self.all,))
         return EvidenceBatch(numbers, tuple(spans), len({span for some in chosen.values() for span in some}))
 
     def _left_out(self, span: Span) -> str:
-        text, everything = self.desk.document.text, self.all
+        text, everything = self.reader.document.text, self.all
         return (text[everything.start : span.start] + text[span.end : everything.end]).strip()
 
     def _place(self, spans: Sequence[Span]) -> Span:
         """The best place; whoever has none comes last."""
-        end = len(self.desk.document.text)
+        end = len(self.reader.document.text)
         return spans[0] if spans else Span(end, end)
 
     def _fits(self, chosen: Mapping[int, Sequence[Span]], most: int) -> bool:
-        spans = self.desk.joined(list(chosen.values()))
+        spans = self.reader.joined(list(chosen.values()))
         return len(chosen) <= most and self._tokens(spans) <= self._room(list(chosen))
 
     def _fitting(self, n: int, spans: Sequence[Span]) -> list[Span]:
         """As many of the places, the best first, as there is room for; one in any case, as much of it as there is."""
         room = self._room([n])
         kept = [
-            span for at, span in enumerate(spans) if not at or self._tokens(self.desk.joined([spans[: at + 1]])) <= room
+            span
+            for at, span in enumerate(spans)
+            if not at or self._tokens(self.reader.joined([spans[: at + 1]])) <= room
         ]
         if kept and self._tokens(kept[:1]) > room:
-            kept[0] = self.desk.windows.parts(max(1, room - _AROUND), kept[0])[0]
+            kept[0] = self.reader.windows.parts(max(1, room - _AROUND), kept[0])[0]
         return kept
 
     def _room(self, numbers: Sequence[int]) -> int:
         """The tokens of the document that there is room for beside some items and the reply about them."""
-        return self.desk.window - _FRAME_TOKENS - sum(map(self._cost, numbers))
+        return self.reader.window - _FRAME_TOKENS - sum(map(self._cost, numbers))
 
     def _cost(self, n: int) -> int:
-        return self.each + _AROUND + self.desk.tokenizer.count(self.items[n].text)
+        return self.each + _AROUND + self.reader.tokenizer.count(self.items[n].text)
 
     def _tokens(self, spans: Sequence[Span]) -> int:
         for span in spans:
             if span not in self._counted:
-                self._counted[span] = self.desk.tokenizer.count(self.desk.text(span)) + _AROUND
+                self._counted[span] = self.reader.tokenizer.count(self.reader.text(span)) + _AROUND
         return sum(self._counted[span] for span in spans)
 
 
@@ -290,8 +294,8 @@ class EvidenceSearch(Generic[Verdict]):
         """The verdicts on some of the items."""
         if not numbers:
             return Account()
-        looks, retrieved = self.looks, self.looks.desk.reading == "retrieved"
-        if looks.within is not None or not looks.desk.is_long:
+        looks, retrieved = self.looks, self.looks.reader.reading == "retrieved"
+        if looks.within is not None or not looks.reader.is_long:
             if whole := await asyncio.to_thread(looks.whole, numbers):
                 return await self._read(whole, wide=False)
             return await self._in_parts(numbers, {})
@@ -312,7 +316,7 @@ class EvidenceSearch(Generic[Verdict]):
 
     async def closer(self, numbers: Sequence[int]) -> Account[Verdict]:
         """The verdicts on doubted items, from windows that are chosen anew, or from all where that is wanted."""
-        if self.looks.desk.reading == "whole" and (whole := await asyncio.to_thread(self.looks.whole, numbers)):
+        if self.looks.reader.reading == "whole" and (whole := await asyncio.to_thread(self.looks.whole, numbers)):
             return await self._read(whole, wide=True)
         return await self._read(await asyncio.to_thread(self.looks.closer, numbers), wide=True)
 

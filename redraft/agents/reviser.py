@@ -144,7 +144,7 @@ class Reviser:
     """Revises with one pen, towards the question that the summary answers where there is one."""
 
     structured_writer: StructuredWriter
-    desk: EvidenceReader
+    reader: EvidenceReader
     query: str | None = None
     outline: str | None = None
     """What the document is as a whole, in a few lines."""
@@ -176,15 +176,15 @@ class Reviser:
             bare.points
         ) > 1:
             bare = bare.model_copy(update=_asking(bare.points[:-1]))
-        if self.desk.document_tokens <= room:
+        if self.reader.document_tokens <= room:
             return self._with_document(bare)
         near = self._near(order.findings, room)
         quoted = [one.evidence.span for one in order.findings[: len(bare.points)] if one.evidence and one.evidence.span]
-        shown = bare.model_copy(update={"passages": [self.desk.text(span) for span in near]})
-        return RevisionBrief(shown, tuple(self.desk.joined([near, quoted])))
+        shown = bare.model_copy(update={"passages": [self.reader.text(span) for span in near]})
+        return RevisionBrief(shown, tuple(self.reader.joined([near, quoted])))
 
     def _with_document(self, bare: ReviseGiven) -> RevisionBrief:
-        text = self.desk.document.text
+        text = self.reader.document.text
         return RevisionBrief(bare.model_copy(update={"document": text}), (Span(0, len(text)),))
 
     def _near(self, findings: Sequence[Finding], room: int) -> list[Span]:
@@ -193,9 +193,9 @@ class Reviser:
         found: list[Span] = []
         for beside in range(BESIDE + 1):
             for place in places:
-                around = [passage.span for passage in self.desk.passages.around(place, beside)]
-                wider = self.desk.joined([found, around])
-                if sum(self.desk.tokenizer.count(self.desk.text(span)) for span in wider) <= room:
+                around = [passage.span for passage in self.reader.passages.around(place, beside)]
+                wider = self.reader.joined([found, around])
+                if sum(self.reader.tokenizer.count(self.reader.text(span)) for span in wider) <= room:
                     found = wider
         return found
 
@@ -204,7 +204,7 @@ class Reviser:
         span = finding.evidence.span if finding.evidence else None
         if span is None and finding.metric == REVIEW:
             asked = f"{finding.sentence} {finding.question} {finding.expected}".strip() or finding.explanation
-            return [passage.span for passage in self.desk.passages.nearest(asked, NEAR)]
+            return [passage.span for passage in self.reader.passages.nearest(asked, NEAR)]
         return [span] if span else []
 
     async def revise(self, order: RevisionRequest, given: ReviseGiven, label: str) -> Revision:
@@ -244,7 +244,7 @@ class Reviser:
         for point, finding in zip(given.points, order.findings, strict=False):
             became, words_said = said.get(tags.tag("points", point.id), ("mended", ""))
             words_said = one_line(words_said, _LONGEST_SAID)
-            if became == "kept" and quoted_in(self.desk.document.text, words_said) is None:
+            if became == "kept" and quoted_in(self.reader.document.text, words_said) is None:
                 became, words_said = "left", f"the document does not have its quote: {words_said or 'it has none'}"
             if finding.metric != INSTRUCTION:
                 yield PointAnswer(finding.id, became, words_said)

@@ -62,38 +62,38 @@ class Splitter:
         return await self.judge.remembered(SPLIT_FACTS, SentenceFactsFound, items, judged)
 
     async def verify(
-        self, facts: Sequence[str], places: Sequence[Span], desk: EvidenceReader
+        self, facts: Sequence[str], places: Sequence[Span], reader: EvidenceReader
     ) -> Account[SentenceVerdict]:
         """What is wrong with each fact, going by the place of the document that it was traced to, and nothing else."""
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceVerdict]:
-            spans = desk.joined([[places[n]] for n in numbers])
+            spans = reader.joined([[places[n]] for n in numbers])
             asked = [Statement(id=n + 1, sentence=facts[n]) for n in numbers]
-            given = factual.VerifyGiven(**shown(desk, spans), sentences=asked)
+            given = factual.VerifyGiven(**shown(reader, spans), sentences=asked)
             room = len(numbers) * self.judge.needs(VERIFICATION)
             label = labelled("verified fact", numbers)
             reply = await self.judge.ask(factual.VERIFY_SENTENCES, given, room, label, attempt)
-            found = [(one.id - 1, verified(one, desk, spans)) for one in reply.value.sentences]
+            found = [(one.id - 1, verified(one, reader, spans)) for one in reply.value.sentences]
             return Entries(found, reply.repaired, reply.broken_off)
 
         async def judged(numbers: Sequence[int]) -> Account[SentenceVerdict]:
-            return await account(self._fitting(numbers, places, desk), ask)
+            return await account(self._fitting(numbers, places, reader), ask)
 
         items = [
-            ["mapped passage", read_as(desk.document), place, fact] for fact, place in zip(facts, places, strict=True)
+            ["mapped passage", read_as(reader.document), place, fact] for fact, place in zip(facts, places, strict=True)
         ]
         found = await self.judge.remembered(factual.VERIFY_SENTENCES, SentenceVerdict, items, judged)
         return found.decided(lambda one: one.category != UNSURE)
 
-    def _fitting(self, numbers: Sequence[int], places: Sequence[Span], desk: EvidenceReader) -> list[list[int]]:
+    def _fitting(self, numbers: Sequence[int], places: Sequence[Span], reader: EvidenceReader) -> list[list[int]]:
         """The facts in batches whose passages fit into a prompt together."""
         most = min(FACTS_AT_ONCE, batch_size(self.judge.reply_tokens, self.judge.needs(VERIFICATION)))
         batches: list[list[int]] = []
         for number in numbers:
             tried = [*batches[-1], number] if batches else [number]
-            spans = desk.joined([[places[n]] for n in tried])
-            tokens = sum(desk.tokenizer.count(desk.text(span)) for span in spans)
-            if batches and len(tried) <= most and tokens <= desk.room:
+            spans = reader.joined([[places[n]] for n in tried])
+            tokens = sum(reader.tokenizer.count(reader.text(span)) for span in spans)
+            if batches and len(tried) <= most and tokens <= reader.room:
                 batches[-1].append(number)
             else:
                 batches.append([number])

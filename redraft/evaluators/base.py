@@ -55,7 +55,7 @@ class Case:
     A prompt of one's own is put to a judge by `await judge.ask(prompt, given, room, label)`: what it is given, the
     tokens of the reply at most, and a few words for the ledger. The reply's `value` is what the prompt returns.
     """
-    desk: EvidenceReader
+    reader: EvidenceReader
     """Finds the places of the document that are nearest to a question, and their words."""
     yardstick: DocumentPack = DocumentPack()
     """What the metric `needs` or `uses` of the document's pack."""
@@ -67,7 +67,7 @@ class Case:
     @property
     def document(self) -> Document:
         """What is summarized."""
-        return self.desk.document
+        return self.reader.document
 
     def cited_for(self, text: str) -> tuple[Span, ...]:
         """The places that the questions of the document's pack cite which have most to do with a text."""

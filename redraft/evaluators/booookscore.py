@@ -110,7 +110,7 @@ class Booookscore(Evaluator):
         sittings = [seat.sitting for seat in panel]
         polls = aggregate(sittings, range(len(statements)))
         said = {n: _said(n, panel) for n in polls}
-        findings = await asyncio.to_thread(_findings, statements, polls, said, case.desk)
+        findings = await asyncio.to_thread(_findings, statements, polls, said, case.reader)
         evaluation = Evaluation(
             self.name,
             self.version,
@@ -127,7 +127,7 @@ class Booookscore(Evaluator):
         return _scored(concluded(evaluation, sittings, polls), sittings)
 
     async def _sit(self, judge: Judge, case: Case, statements: Sequence[Statement]) -> _Seat:
-        reader = Proofreader(judge, case.desk.tokenizer, case.desk.window, self.batch)
+        reader = Proofreader(judge, case.reader.tokenizer, case.reader.window, self.batch)
         found = await reader.read(case.text, statements)
         ballot = {n: CONFUSING if one.confusing else CLEAR for n, one in sorted(found.verdicts.items())}
         points = {n: float(verdict == CLEAR) for n, verdict in ballot.items()}
@@ -170,16 +170,16 @@ def _findings(
     statements: Sequence[Statement],
     polls: Mapping[int, ItemVotes],
     said: Mapping[int, SentenceConfusion],
-    desk: EvidenceReader,
+    reader: EvidenceReader,
 ) -> list[Finding]:
     """The confusing sentences, in their order: first those of which most judges say so."""
     return [
-        replace(_finding(statements[n], said[n], desk), said_by=polls[n].said_against(CLEAR))
+        replace(_finding(statements[n], said[n], reader), said_by=polls[n].said_against(CLEAR))
         for n in objected(polls, CLEAR)
     ]
 
 
-def _finding(statement: Statement, one: SentenceConfusion, desk: EvidenceReader) -> Finding:
+def _finding(statement: Statement, one: SentenceConfusion, reader: EvidenceReader) -> Finding:
     task, explanation = _task(one)
     question = " ".join(one.questions)
     return Finding(
@@ -189,7 +189,7 @@ def _finding(statement: Statement, one: SentenceConfusion, desk: EvidenceReader)
         explanation,
         sentence=statement.sentence,
         question=question,
-        evidence=_looked_up(one, statement, desk) if task in _LOOKED_UP else None,
+        evidence=_looked_up(one, statement, reader) if task in _LOOKED_UP else None,
     )
 
 
@@ -201,7 +201,7 @@ def _task(one: SentenceConfusion) -> tuple[Task, str]:
     return chosen[0][0], " ".join(explanation for _, explanation in chosen)
 
 
-def _looked_up(one: SentenceConfusion, statement: Statement, desk: EvidenceReader) -> Evidence | None:
+def _looked_up(one: SentenceConfusion, statement: Statement, reader: EvidenceReader) -> Evidence | None:
     """The place of the document that is nearest to what a reader would ask.
 
     Who somebody is stands where the document first names them, or else where it speaks most of what is asked; all else,
@@ -209,19 +209,19 @@ def _looked_up(one: SentenceConfusion, statement: Statement, desk: EvidenceReade
     """
     question, around = " ".join(one.questions), f"{statement.before} {statement.sentence}"
     about = "entity omission" in one.types and not _PRONOUN.search(question)
-    if about and (first := _first_named(question, desk)):
-        return desk.place(first)
+    if about and (first := _first_named(question, reader)):
+        return reader.place(first)
     for text in (*([question] if about else []), f"{question} {around}"):
-        if near := desk.evidence(text, 1):
-            return desk.place(near[0])
+        if near := reader.evidence(text, 1):
+            return reader.place(near[0])
     return None
 
 
-def _first_named(question: str, desk: EvidenceReader) -> Span | None:
+def _first_named(question: str, reader: EvidenceReader) -> Span | None:
     """The passage in which the document first has a name that the question has."""
     for name in _NAME.findall(question):
-        at = desk.document.text.find(name)
-        if at >= 0 and (holding := desk.passages.holding(Span(at, at + len(name)))):
+        at = reader.document.text.find(name)
+        if at >= 0 and (holding := reader.passages.holding(Span(at, at + len(name)))):
             return holding[0].span
     return None
 

@@ -147,7 +147,7 @@ class Consistency(Evaluator):
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
         examined = _spread(case.statements, self.claims)
-        asked = await Examiner(case.panel[0]).questions_about(examined, case.statements, A_SENTENCE, case.desk)
+        asked = await Examiner(case.panel[0]).questions_about(examined, case.statements, A_SENTENCE, case.reader)
         most = claims_each(len(examined), self.claims)
         claims, empty = _claims(examined, asked, most, self.top_k), _without_answer(asked, most)
         passed_over = len(asked.open(range(len(examined))))
@@ -178,7 +178,7 @@ class Consistency(Evaluator):
     async def _check(self, judge: Judge, claims: Sequence[_Claim], case: Case, alike: Similarity) -> _Checked:
         pack = case.yardstick.pack.questions if case.yardstick.pack else ()
         wanted = [claim.wanted(case) for claim in claims]
-        found = await Examiner(judge).answers_from_document(wanted, case.desk)
+        found = await Examiner(judge).answers_from_document(wanted, case.reader)
         said = {n: one if one.answered else claims[n].known(pack) or one for n, one in sorted(found.verdicts.items())}
         answers = {n: one for n, one in said.items() if _is_settled(one)}
         likeness = {
@@ -190,7 +190,7 @@ class Consistency(Evaluator):
             for n in doubtful
         ]
         sought = [wanted[n] for n in doubtful]
-        settled = await compared(Examiner(judge), pairs, sought, case.desk, confirm=self.second_look)
+        settled = await compared(Examiner(judge), pairs, sought, case.reader, confirm=self.second_look)
         for at, n in enumerate(doubtful):
             # An answer about something else neither bears the claim out nor speaks against it.
             if (one := settled.verdicts.get(at)) is None or one.verdict == "unrelated":

@@ -133,7 +133,7 @@ def _indexed(text: str) -> UnitIndex:
 
 async def _sit(judge: Judge, case: Case, questions: Sequence[PackQuestion], *, confirm: bool) -> _Answered:
     found = await Examiner(judge).answers_from_summary(
-        case.statements, [question.text for question in questions], case.desk
+        case.statements, [question.text for question in questions], case.reader
     )
     compared_with, trouble = await _compared(judge, case, questions, found.verdicts, confirm=confirm)
     read: dict[int, str] = {}
@@ -178,7 +178,7 @@ async def _compared(
         for n, at in differing
     ]
     wanted = [_wanted(questions[n]) for n, _ in differing]
-    found = await compared(Examiner(judge), pairs, wanted, case.desk, confirm=confirm)
+    found = await compared(Examiner(judge), pairs, wanted, case.reader, confirm=confirm)
     return {pair: found.verdicts.get(place, _OPEN) for place, pair in enumerate(differing)}, found.trouble
 
 

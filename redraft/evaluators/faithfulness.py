@@ -118,9 +118,9 @@ def _share(values: Sequence[float]) -> dict[str, float | int | None]:
 
 
 async def _sit(judge: Judge, case: Case, within: Span | None) -> _Seat:
-    found = await FactChecker(judge).verify(case.statements, case.desk, within)
+    found = await FactChecker(judge).verify(case.statements, case.reader, within)
     # The paper holds an answer to a query against the chunk that the query is about, and nothing else.
-    by_chunk = within is not None and case.desk.reading == "whole"
+    by_chunk = within is not None and case.reader.reading == "whole"
     verdicts = {n: one for n, one in sorted(found.verdicts.items()) if by_chunk or _is_settled(one)}
     ballot = {n: str(one.category) for n, one in verdicts.items()}
     points = {n: float(verdict == SUPPORTED) for n, verdict in ballot.items()}

@@ -46,7 +46,7 @@ class Stage:
 class Ahead:
     """What lies ahead of the judges: a document, drafts that are not written yet, and how they are to be judged."""
 
-    desk: EvidenceReader
+    reader: EvidenceReader
     book: PromptBook
     judging: JudgeConfig
     words: int
@@ -82,15 +82,15 @@ class Ahead:
     @property
     def reply_room(self) -> int:
         """The tokens of a reply at most."""
-        return reply_tokens(self.desk.window)
+        return reply_tokens(self.reader.window)
 
     def overhead(self, prompt: Prompt[Any, Any]) -> int:
         """The tokens of a prompt before anything is put into it."""
-        return self.desk.tokenizer.count(self.book.template(prompt))
+        return self.reader.tokenizer.count(self.book.template(prompt))
 
     def needs(self, entry: EntryBudget) -> int:
         """The tokens that an entry of a reply may need."""
-        return entry.tokens(self.desk.wording)
+        return entry.tokens(self.reader.wording)
 
     def batches(self, items: int, tokens: int) -> int:
         """How many calls so many items come to, when each takes so many tokens of a reply."""
@@ -103,7 +103,7 @@ class Ahead:
     def parts(self) -> tuple[int, int]:
         """In how many parts a summary is read, and the tokens of each; mostly it is one."""
         summary = self.summary + self.sentences * A_NUMBER
-        parts = max(1, ceil(summary / self.desk.room))
+        parts = max(1, ceil(summary / self.reader.room))
         return parts, ceil(summary / parts)
 
     def searching(self, items: int, tokens: int, near: int, query: str | None = None) -> ReadingCost:
@@ -111,12 +111,12 @@ class Ahead:
 
         An answer to a query is held against the chunk that the query is about.
         """
-        most = self._most(items, tokens, near, chunk_tokens(self.desk) if query else self.desk.document_tokens)
-        return (most.whole() or most.parts()) if query else most.looks(self.desk.reading)
+        most = self._most(items, tokens, near, chunk_tokens(self.reader) if query else self.reader.document_tokens)
+        return (most.whole() or most.parts()) if query else most.looks(self.reader.reading)
 
     def _most(self, items: int, tokens: int, near: int, read: int) -> ReadingBounds:
         fitting = batch_size(self.reply_room, tokens)
-        return ReadingBounds(self.desk.window, read, items, tokens + A_QUESTION, min(near, fitting), fitting)
+        return ReadingBounds(self.reader.window, read, items, tokens + A_QUESTION, min(near, fitting), fitting)
 
     def comparing(self, items: int, confirm: bool) -> tuple[int, int, int]:
         """The calls, the prompt tokens and those of the replies, when so many pairs of answers are compared in words.
@@ -128,7 +128,9 @@ class Ahead:
         completion = items * self.needs(COMPARISON)
         if not confirm:
             return calls, prompt, completion
-        reading, evidence, _ = self._most(items, self.needs(ANSWER), QUESTIONS_NEAR, self.desk.document_tokens).closer()
+        reading, evidence, _ = self._most(
+            items, self.needs(ANSWER), QUESTIONS_NEAR, self.reader.document_tokens
+        ).closer()
         more = evidence + reading * self.overhead(ANSWER_FROM_DOCUMENT) + items * A_QUESTION
         return 2 * calls + reading, 2 * prompt + more, 2 * completion + items * self.needs(ANSWER)
 
@@ -147,12 +149,12 @@ class Ahead:
     @property
     def questions(self) -> int:
         """How many questions the document's pack has at most."""
-        return questions_wanted(self.desk, self.quantity)
+        return questions_wanted(self.reader, self.quantity)
 
     @cached_property
     def chunks(self) -> Sequence[Chunk]:
         """The chunks that trees of key facts are grown on."""
-        return chunk(self.desk.document, self.desk.tokenizer, chunk_tokens(self.desk))
+        return chunk(self.reader.document, self.reader.tokenizer, chunk_tokens(self.reader))
 
     @property
     def perspectives(self) -> int:

@@ -50,7 +50,7 @@ async def align(case: Case, items: Sequence[ListedFact]) -> Aligned:
 async def _sit(judge: Judge, case: Case, texts: Sequence[str]) -> tuple[JudgeVerdicts, dict[int, FactAlignment]]:
     # A fact that several trees have is asked about once.
     place = {text: n for n, text in enumerate(dict.fromkeys(texts))}
-    found = await FactChecker(judge).align(case.statements, list(place), case.desk)
+    found = await FactChecker(judge).align(case.statements, list(place), case.reader)
     known = {n: found.verdicts[place[text]] for n, text in enumerate(texts) if place[text] in found.verdicts}
     ballot = {n: STATED if told.stated else MISSING for n, told in known.items()}
     return _sitting(judge, ballot, found.trouble), known

@@ -168,7 +168,7 @@ class SpreadMetric(Evaluator):
         for at in lacking:
             span = _most_central(text, Span(at * len(text) // parts, (at + 1) * len(text) // parts))
             if span is not None:
-                evidence = case.desk.place(span)
+                evidence = case.reader.place(span)
                 start, end = (100 * edge // parts for edge in (at, at + 1))
                 yield Finding(
                     self.name,

@@ -42,9 +42,9 @@ class Statistics(Evaluator):
         """Measure, in time linear in the length of the document."""
         if not has_words(case.text):
             return self.not_applicable("the summary has no word")
-        desk, texts = case.desk, [statement.sentence for statement in case.statements]
-        tokens = (desk.document_tokens, desk.tokenizer.count(case.text))
-        return self.measured(await asyncio.to_thread(measures, desk.document.text, case.text, texts, tokens))
+        reader, texts = case.reader, [statement.sentence for statement in case.statements]
+        tokens = (reader.document_tokens, reader.tokenizer.count(case.text))
+        return self.measured(await asyncio.to_thread(measures, reader.document.text, case.text, texts, tokens))
 
 
 def measures(document: str, summary: str, texts: Sequence[str], tokens: tuple[int, int]) -> dict[str, Any]:

@@ -133,7 +133,7 @@ async def compare(state: State, job: Job) -> Update:
     if not _is_wanted(state, job, rounds) or first.text.strip() == best.text.strip():
         return {"next": "finish"}
     job.observe(StageStarted("comparing the first draft with the best one", 2 * len(job.referees)))
-    tokens = job.judges.desk.document_tokens
+    tokens = job.judges.reader.document_tokens
     found = await prefer(job.referees, job.document, tokens, first.text, best.text)
     counted = overall_votes(found.details)
     made = FinalComparison(

@@ -24,7 +24,7 @@ from redraft.prompts.arbitration import RULE_ON_FINDINGS
 from redraft.prompts.contract import Prompt
 from redraft.prompts.decision import DECIDE
 from redraft.prompts.revision import REVISE
-from redraft.runs.job import desk_of
+from redraft.runs.job import reader_of
 from redraft.runs.model_names import judging_under
 from redraft.runs.model_pool import hire, located, under_settings
 from redraft.runs.models import price_of, reasoning_reserve
@@ -117,7 +117,7 @@ def _ahead(prepared: Prepared, order: RunSpec, how: JudgeConfig) -> Ahead:
         sentences = len(statements_of(order.given))
     judges = judging_under(settings, how)
     return Ahead(
-        desk_of(prepared, judges, reading=how.evidence),
+        reader_of(prepared, judges, reading=how.evidence),
         book_for(judges[0], prepared),
         how,
         words=words,
@@ -131,14 +131,14 @@ def _ahead(prepared: Prepared, order: RunSpec, how: JudgeConfig) -> Ahead:
 
 
 def _questions(ahead: Ahead) -> Iterator[Stage]:
-    stretches = packs.stretches_of(ahead.desk, ahead.quantity.stretch)
-    _, each = packs.questions_each(ahead.desk, ahead.quantity, len(stretches))
-    parts = [len(packs.parts_of(ahead.desk, one, each)) for one in stretches]
+    stretches = packs.stretches_of(ahead.reader, ahead.quantity.stretch)
+    _, each = packs.questions_each(ahead.reader, ahead.quantity, len(stretches))
+    parts = [len(packs.parts_of(ahead.reader, one, each)) for one in stretches]
     asked = sum(number * ceil(each / number) for number in parts)
     calls, completion = sum(parts), asked * ahead.needs(QUESTION)
-    prompt = ahead.desk.document_tokens + calls * ahead.overhead(qa.ASK_DOCUMENT)
+    prompt = ahead.reader.document_tokens + calls * ahead.overhead(qa.ASK_DOCUMENT)
     if len(stretches) > packs.UNRANKED:
-        ranking = ceil(asked / packs.ranked_at_once(ahead.desk.window))
+        ranking = ceil(asked / packs.ranked_at_once(ahead.reader.window))
         calls += ranking
         prompt += ranking * ahead.overhead(qa.RANK_QUESTIONS) + asked * 2 * A_QUESTION
         completion += asked * ahead.needs(NUMBER)
@@ -204,7 +204,7 @@ def _second_looks(prepared: Prepared, ahead: Ahead, how: JudgeConfig) -> Iterato
     points = arbiter.AT_ONCE * _POINT + ahead.overhead(RULE_ON_FINDINGS)
     reply = arbiter.AT_ONCE * ahead.needs(arbiter.RULED)
     window, document = able[-1].context_tokens, prepared.plan.document_tokens
-    read = document if document + points + reply <= window else min(document, ahead.desk.room)
+    read = document if document + points + reply <= window else min(document, ahead.reader.room)
     yield Stage("second looks", calls, calls * (read + points), calls * reply, about=True)
 
 
@@ -231,7 +231,7 @@ def _decisions(ahead: Ahead) -> Stage:
     """Before every revision, and each time as often as passages may be looked up before it."""
     calls = ahead.rounds * (1 + decider.LOOKS)
     attempts = decider.MOST_ATTEMPTS * decider.AN_ATTEMPT
-    prompt = ahead.summary + ahead.desk.room + attempts + ahead.overhead(DECIDE)
+    prompt = ahead.summary + ahead.reader.room + attempts + ahead.overhead(DECIDE)
     return Stage("deciding", calls, calls * prompt, calls * decider.DECISION_TOKENS, "decider")
 
 

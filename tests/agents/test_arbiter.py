@@ -65,8 +65,8 @@ async def ruled(
     document, tokenizer = document or island(), EstimatingTokenizer()
     model: Model = ExtractiveModel() if isinstance(script, ExtractiveModel) else function_model(script)
     tokens = tokenizer.count(document.text)
-    desk = EvidenceReader(document, Passages(document, tokenizer), tokenizer, window, tokens)
-    return await Arbiter(Judge(model, PromptBook(), store.judgments), desk).rule(pleas, "second look")
+    reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, window, tokens)
+    return await Arbiter(Judge(model, PromptBook(), store.judgments), reader).rule(pleas, "second look")
 
 
 def says(verdict: str, quote: str = "") -> Sheets:

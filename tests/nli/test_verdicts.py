@@ -167,13 +167,13 @@ async def test_what_it_said_of_a_text_in_another_language_is_not_remembered(tmp_
 
     async def asked(text: str, language: str) -> list[str]:
         document = replace(Document.from_text(text), language=language)
-        desk = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 2048, 100)
+        reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 2048, 100)
         model.heard.clear()
         with Store(tmp_path / "redraft.db") as store, reading(document):
             judge = Judge(model, PromptBook("standard"), store.judgments)
-            await Splitter(judge).verify(["The fisher went to the town."], [Span(0, len(text))], desk)
-            await FactChecker(judge).verify([Statement(id=1, sentence="The water was still.")], desk, None)
-            await Examiner(judge).answers_from_document([EvidenceQuery("Is this so: “The water was still.”?")], desk)
+            await Splitter(judge).verify(["The fisher went to the town."], [Span(0, len(text))], reader)
+            await FactChecker(judge).verify([Statement(id=1, sentence="The water was still.")], reader, None)
+            await Examiner(judge).answers_from_document([EvidenceQuery("Is this so: “The water was still.”?")], reader)
         return [*model.heard]
 
     each = [VERIFY_SENTENCES.name, VERIFY_SENTENCES.name, ANSWER_FROM_DOCUMENT.name]

@@ -35,7 +35,7 @@ from redraft.prompts.qa import (
 )
 from redraft.questions import THIRDS, TYPES, TypedQuestion, TypedQuestions, third_of
 from redraft.readers.documents import parse
-from redraft.runs.job import desk_of
+from redraft.runs.job import reader_of
 from redraft.runs.prepare import prepare
 from redraft.settings import DraftConfig
 from redraft.store.store import Store
@@ -49,7 +49,7 @@ def builder(
 ) -> TypedBuilder:
     prepared = prepare(document, DraftConfig(strategy="given"))
     judge = Judge(FunctionModel(replies), PromptBook("standard"), store.judgments, document=document.id)
-    return TypedBuilder(judge, desk_of(prepared, [prepared.settings]), len(document.text), each, unobserved)
+    return TypedBuilder(judge, reader_of(prepared, [prepared.settings]), len(document.text), each, unobserved)
 
 
 @pytest.fixture

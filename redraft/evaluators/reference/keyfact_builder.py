@@ -64,7 +64,7 @@ class Gardener:
 
     builder: Judge
     validator: Judge
-    desk: EvidenceReader
+    reader: EvidenceReader
     perspectives: tuple[Perspective, ...]
     observer: Observer
 
@@ -72,14 +72,14 @@ class Gardener:
     def key(self) -> str:
         """The same for the same judges, prompts and chunks: trees are grown once for each."""
         material = [[judge.model.identity, *judge.drawn, judge.sample] for judge in (self.builder, self.validator)]
-        chunks = [chunk_tokens(self.desk), self.desk.tokenizer.name, *self.perspectives]
+        chunks = [chunk_tokens(self.reader), self.reader.tokenizer.name, *self.perspectives]
         return content_id(json.dumps([material, hashes(self.builder.book), chunks]))[:32]
 
     async def grow(self) -> KeyFacts:
         """All trees, in the order of the document. What could not be built is named, and stops nothing else."""
-        document = self.desk.document
-        chunks = chunk(document, self.desk.tokenizer, chunk_tokens(self.desk))
-        worded = [one for one in chunks if count_words(self.desk.text(one.span))]
+        document = self.reader.document
+        chunks = chunk(document, self.reader.tokenizer, chunk_tokens(self.reader))
+        worded = [one for one in chunks if count_words(self.reader.text(one.span))]
         misses = Misses()
         grown = await together(self._chunk(one, len(chunks), misses) for one in worded)
         trees = tuple(tree for found, _ in grown for tree in found)
@@ -120,7 +120,7 @@ class Gardener:
         for perspective, facts in zip(self.perspectives, listed, strict=True):
             own, vetted = vetted[: len(facts)], vetted[len(facts) :]
             if own:
-                position = middle_of(one.span, len(self.desk.document.text))
+                position = middle_of(one.span, len(self.reader.document.text))
                 trees.append(Tree(one.index, perspective, one.span, position, pruned(own)))
         asked = await together(self._asked(tree, name) for tree in trees)
         return [tree for tree, _ in asked], troubles + [trouble for _, trouble in asked if trouble]
@@ -135,11 +135,11 @@ class Gardener:
         attempt: Attempt = FIRST,
     ) -> list[FactTree] | str:
         """The tree of a stretch; where the reply breaks off, those of its halves; or what went wrong."""
-        halved = halves(self.desk.document.text, span) if depth < _HALVINGS else None
+        halved = halves(self.reader.document.text, span) if depth < _HALVINGS else None
         what, where = f"{perspective} facts of {name}", (span, perspective, name, misses)
         try:
             asked = attempt if halved or attempt.loosely else None
-            return [await FactChecker(self.builder).grow(self.desk.text(span), perspective, what, asked)]
+            return [await FactChecker(self.builder).grow(self.reader.text(span), perspective, what, asked)]
         except (ReplyError, RejectedRequest) as error:
             misses.note(error)
             if not isinstance(error, ReplyError) or not error.wants_room:
@@ -163,7 +163,7 @@ class Gardener:
             return [], ""
         # One that stands in both trees, at the same level, is judged once.
         once = list({(fact.level, fact.text): fact for fact in facts}.values())
-        accounts = await FactChecker(self.validator).vet(self.desk.text(span), once, name)
+        accounts = await FactChecker(self.validator).vet(self.reader.text(span), once, name)
         opinions = {
             (fact.level, fact.text): {dimension: account.verdicts.get(n) for dimension, account in accounts.items()}
             for n, fact in enumerate(once)
@@ -182,10 +182,10 @@ class Gardener:
     def _evidence(self, fact: str, opinions: Mapping[str, FactVerdict | None], span: Span) -> Evidence:
         """Where a fact stands: what was quoted, or else the place in its chunk that is nearest to it."""
         quote = next((opinion.quote for opinion in opinions.values() if opinion and opinion.quote), "")
-        found = self.desk.quoted(quote or fact, [span]).span
+        found = self.reader.quoted(quote or fact, [span]).span
         if found is None or found.start < span.start or found.end > span.end:
-            found = next(iter(self.desk.nearest(fact, 1, span)), span)
-        return self.desk.place(found)
+            found = next(iter(self.reader.nearest(fact, 1, span)), span)
+        return self.reader.place(found)
 
     async def _asked(self, tree: Tree, name: str) -> tuple[Tree, str]:
         """The tree with its query, and what went wrong."""
@@ -193,8 +193,8 @@ class Gardener:
             return tree, ""
         factfinder = FactChecker(self.builder)
         try:
-            excerpt, label = self.desk.text(tree.span), f"{tree.perspective} query of {name}"
-            query = await factfinder.query(excerpt, tree.kept, tree.perspective, label, self.desk)
+            excerpt, label = self.reader.text(tree.span), f"{tree.perspective} query of {name}"
+            query = await factfinder.query(excerpt, tree.kept, tree.perspective, label, self.reader)
         except (ReplyError, RejectedRequest) as error:
             return tree, f"no {tree.perspective} query for {name}: {error.message}"
         return replace(tree, query=query), ""
@@ -213,9 +213,9 @@ def hashes(book: PromptBook) -> dict[str, str]:
     return {prompt.name: book.hash(prompt) for prompt in BUILDING}
 
 
-def chunk_tokens(desk: EvidenceReader) -> int:
+def chunk_tokens(reader: EvidenceReader) -> int:
     """How large the chunks are: the paper's size, or what a smaller window has room for beside a reply."""
-    return max(MIN_BUDGET, min(CHUNK_TOKENS, desk.room))
+    return max(MIN_BUDGET, min(CHUNK_TOKENS, reader.room))
 
 
 def _objections(opinions: Mapping[str, FactVerdict | None]) -> tuple[Objection, ...]:

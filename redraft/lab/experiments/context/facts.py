@@ -29,7 +29,7 @@ from redraft.lab.experiments.context.records import (
 from redraft.lab.experiments.runner import GuardedStage, judge_of, part_at_work, used_by
 from redraft.prompts.qa import Statement
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.job import desk_of
+from redraft.runs.job import reader_of
 from redraft.runs.prepare import prepare
 from redraft.text.origin_chains import SentenceSimilarity
 
@@ -47,7 +47,7 @@ class Bureau:
 
     document: Document
     splitter: Splitter
-    desk: EvidenceReader
+    reader: EvidenceReader
     likeness: SentenceSimilarity
     least: float
     bench: ExperimentRunner
@@ -89,7 +89,9 @@ class Bureau:
         """Whether a summary states each of some facts, by the alignment prompt."""
         if not facts or not told:
             return (False,) * len(facts)
-        found = await FactChecker(self.splitter.judge).align(_statements(told), [one.text for one in facts], self.desk)
+        found = await FactChecker(self.splitter.judge).align(
+            _statements(told), [one.text for one in facts], self.reader
+        )
         return tuple(found.verdicts[n].stated if n in found.verdicts else None for n in range(len(facts)))
 
     def alike(
@@ -110,7 +112,7 @@ class Bureau:
         """The facts with what their places say of them."""
         placed = [n for n, one in enumerate(facts) if one.place is not None]
         places = [self._around(one.place) for one in facts if one.place is not None]
-        found = await self.splitter.verify([facts[n].text for n in placed], places, self.desk)
+        found = await self.splitter.verify([facts[n].text for n in placed], places, self.reader)
         done = list(facts)
         for at, one in found.verdicts.items():
             supported = one.category == SUPPORTED
@@ -119,7 +121,7 @@ class Bureau:
         return done
 
     def _around(self, place: Span) -> Span:
-        near = self.desk.passages.around(place, _BESIDE)
+        near = self.reader.passages.around(place, _BESIDE)
         return Span(near[0].span.start, near[-1].span.end) if near else place
 
 
@@ -141,9 +143,9 @@ async def judge_facts(
         async with part_at_work(run, prepared, order.judging, bench) as pool:
             worker = pool.judges[0]
             judge = judge_of(replace(worker, book=prepared.book, settings=prepared.settings), prepared, bench)
-            desk = desk_of(prepared, [worker.settings], design.encoder())
+            reader = reader_of(prepared, [worker.settings], design.encoder())
             likeness = design.likeness(document)
-            bureau = Bureau(document, Splitter(judge), desk, likeness, design.least(likeness), bench, failures)
+            bureau = Bureau(document, Splitter(judge), reader, likeness, design.least(likeness), bench, failures)
             course = await _with_reference(course, bureau)
             judged = await _all(judged, course, bureau)
             if bench.stopped is not None:

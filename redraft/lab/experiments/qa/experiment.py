@@ -39,7 +39,7 @@ from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ANSWER_QUESTIONS, ASK_TYPED
 from redraft.questions import THIRDS, TYPES, TypedQuestions
 from redraft.report.tables import Cell, Table
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
-from redraft.runs.job import desk_of
+from redraft.runs.job import reader_of
 from redraft.runs.model_pool import ModelPool
 from redraft.runs.prepare import Prepared, RunSpec, prepare
 from redraft.settings import DraftConfig
@@ -155,8 +155,8 @@ async def _questions(
     end = len(document.text)
     if until is not None:
         end = await asyncio.to_thread(beginning, document.text, prepared.tokenizer, until)
-    desk = desk_of(prepared, [prepared.settings])
-    builder = TypedBuilder(judge, desk, end, design.per_third, bench.observer)
+    reader = reader_of(prepared, [prepared.settings])
+    builder = TypedBuilder(judge, reader, end, design.per_third, bench.observer)
     if known := await off_loop(bench.store.typed.find, document.id, builder.key):
         return known
     built = await builder.build()
