@@ -71,8 +71,8 @@ class Arbiter:
             found = [(one.id - 1, one) for one in reply.value.points]
             return Entries(found, reply.repaired, reply.broken_off)
 
-        heard: Account[RuledPoint] = await account(in_batches(range(len(pleas)), size), ask)
-        return [self._ruling(pleas[number], heard.verdicts[number], whole) for number in sorted(heard.verdicts)]
+        replies: Account[RuledPoint] = await account(in_batches(range(len(pleas)), size), ask)
+        return [self._ruling(pleas[number], replies.verdicts[number], whole) for number in sorted(replies.verdicts)]
 
     def _fits(self, pleas: Sequence[RulingRequest]) -> bool:
         """Whether the whole document fits into the window beside the points and the reply."""

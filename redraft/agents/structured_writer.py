@@ -247,22 +247,22 @@ class StructuredWriter:
         course = _Progress(limits, max_tokens)
         while course.told < len(limits) and course.lost <= MAX_TRIES:
             asked = given(course.limit)
-            heard = await self._heard(prompt, asked, course, label)
-            text, words, once = heard.text, count_words(heard.text), unlooped(heard.text)
-            flaw = _flaw(heard, once, examine)
+            reply = await self._reply(prompt, asked, course, label)
+            text, words, once = reply.text, count_words(reply.text), unlooped(reply.text)
+            flaw = _flaw(reply, once, examine)
             if flaw is None:
                 return Completion(text, words, len(course.flawed) + 1)
             course.flawed.append(_kept(text, once, flaw, examine, len(course.flawed) + 1))
-            if flaw.kind == "long" and not heard.cut and not unfinished(text):
+            if flaw.kind == "long" and not reply.cut and not unfinished(text):
                 course.long.append(course.flawed[-1][1])
-            if flaw.kind == "foreign" and heard.request:
-                await self._refused(course, heard.request, text)
+            if flaw.kind == "foreign" and reply.request:
+                await self._refused(course, reply.request, text)
             course.count(flaw)
             if course.told >= _FEW_TRIES and (enough := _enough(course, at_worst)):
                 return enough
             left = await off_loop(self.spare, prompt, asked) if self.spare else inf
             # What is too long as well has had room enough.
-            wider = heard.cut and flaw.kind in _ACCIDENTS and course.widen(max_tokens, left)
+            wider = reply.cut and flaw.kind in _ACCIDENTS and course.widen(max_tokens, left)
             if not wider:
                 course.shrink(flaw, words)
                 course.room = max(max_tokens, int(min(course.room, left - _COMPLAINT_TOKENS)))
@@ -272,7 +272,7 @@ class StructuredWriter:
         _, best = min(course.flawed, key=lambda one: (not one[1].text, not one[0], abs(one[1].words - wanted)))
         return replace(best, attempts=len(course.flawed))
 
-    async def _heard(self, prompt: Prompt[Any, str], given: BaseModel, course: _Progress, label: str) -> _WriterReply:
+    async def _reply(self, prompt: Prompt[Any, str], given: BaseModel, course: _Progress, label: str) -> _WriterReply:
         same = (given, course.room, course.complaint)
         # What was answered before would be answered from memory: it is a further sample of it.
         sample = self.sample * MAX_TRIES + course.answered.count(same)
@@ -346,17 +346,17 @@ def unfinished(text: str) -> Flaw | None:
     return None if ends_sentence(text) else Flaw("unfinished", "does not end a sentence")
 
 
-def _flaw(heard: _WriterReply, once: str, examine: Examine) -> Flaw | None:
+def _flaw(reply: _WriterReply, once: str, examine: Examine) -> Flaw | None:
     """What is wrong with a text, of which this is left where each sentence stands once."""
-    if heard.echo:
+    if reply.echo:
         return Flaw("echo", "repeats the instructions")
-    if not heard.text and not heard.loops:
+    if not reply.text and not reply.loops:
         return Flaw("empty", "empty")
-    if once != heard.text or heard.loops:
+    if once != reply.text or reply.loops:
         return Flaw("loop", "says the same over and over")
-    found = examine(heard.text)
+    found = examine(reply.text)
     # What is too long already is not too long for want of room.
-    cut = heard.cut and (found is None or found.kind not in ("long", "foreign"))
+    cut = reply.cut and (found is None or found.kind not in ("long", "foreign"))
     return Flaw("cut", "breaks off before its end") if cut else found
 
 

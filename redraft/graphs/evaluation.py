@@ -83,8 +83,8 @@ async def gather(state: State, job: Job) -> Update:
 
 def seats(state: State) -> list[Send]:
     """One step for each metric that is due."""
-    seat: MetricTask = {"run": state["run"], "draft": state["draft"], "round": state["round"], "metric": ""}
-    return [Send("metric", {**seat, "metric": name}) for name in state["due"]]
+    task: MetricTask = {"run": state["run"], "draft": state["draft"], "round": state["round"], "metric": ""}
+    return [Send("metric", {**task, "metric": name}) for name in state["due"]]
 
 
 def add_judging(graph: StateGraph[Any, Any, Any, Any], session: SessionProtocol | None, then: Then) -> None:

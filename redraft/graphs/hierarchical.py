@@ -47,10 +47,10 @@ class MergeScheduler:
 
     async def enter(self) -> None:
         """Wait for a place for a chunk summary."""
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
+        slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(slot)
         self._admit()
-        await turn
+        await slot
 
     def leave(self) -> None:
         """Give the place back."""
@@ -78,11 +78,11 @@ class MergeScheduler:
             kept = max(self._merges, int(self._started >= self._expected_after))
             if self._leaves >= max(1, self._places - kept):
                 return
-            turn = self._waiting.popleft()
-            if not turn.done():
+            slot = self._waiting.popleft()
+            if not slot.done():
                 self._leaves += 1
                 self._started += 1
-                turn.set_result(None)
+                slot.set_result(None)
 
 
 # A longer paragraph is shown in parts of so many tokens, that end with a sentence.

@@ -75,12 +75,12 @@ def open_openai(
     warnings.filterwarnings("ignore", message="This model does not support OpenAI's|Invalid schema for OpenAI's")
     if by_job:
 
-        def office() -> BatchClient:
+        def batch_client() -> BatchClient:
             return BatchClient(
                 openai.AsyncOpenAI(base_url=url, api_key=key, http_client=_client(seconds)), url, by_job.jobs
             )
 
-        transport = JobTransport(shared_client((name, url, key, by_job.jobs), office, by_job.note, closing))
+        transport = JobTransport(shared_client((name, url, key, by_job.jobs), batch_client, by_job.note, closing))
         client = openai.DefaultAsyncHttpx2Client(transport=transport, timeout=None)
     else:
         client = _client(seconds)

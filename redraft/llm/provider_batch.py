@@ -369,13 +369,13 @@ def _refusal(state: Batch) -> BatchAnswer | None:
 class JobTransport(httpx2.AsyncBaseTransport):
     """Answers chat requests from jobs: to the client above it a job is a server that takes its time."""
 
-    def __init__(self, office: BatchClient) -> None:
-        self._office = office
+    def __init__(self, batch_client: BatchClient) -> None:
+        self._client = batch_client
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """The answer that the job has for it."""
         body = json.loads(await request.aread())
-        answer = await self._office.ask(ATTEMPT.get(), body)
+        answer = await self._client.ask(ATTEMPT.get(), body)
         return httpx2.Response(answer.status, headers={"content-type": "application/json"}, content=answer.body)
 
 
@@ -390,17 +390,17 @@ def shared_client(
 
     What there is to say goes to whoever has been there longest.
     """
-    offices = _offices.setdefault(asyncio.get_running_loop(), {})
-    if which not in offices:
-        offices[which] = make()
-    office = offices[which]
-    office.notes.append(note)
+    clients = _offices.setdefault(asyncio.get_running_loop(), {})
+    if which not in clients:
+        clients[which] = make()
+    batch_client = clients[which]
+    batch_client.notes.append(note)
 
     async def leave() -> None:
-        office.notes.remove(note)
-        if not office.notes:
-            del offices[which]
-            await office.aclose()
+        batch_client.notes.remove(note)
+        if not batch_client.notes:
+            del clients[which]
+            await batch_client.aclose()
 
     closing.push_async_callback(leave)
-    return office
+    return batch_client

@@ -47,13 +47,13 @@ class Limiter:
     @asynccontextmanager
     async def slot(self, tokens: int) -> AsyncIterator[float]:
         """Wait for a turn and hold it. Yields the moment the turn began."""
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((tokens, turn))
+        slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((tokens, slot))
         self._admit()
         try:
-            await turn
+            await slot
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
+            if slot.done() and not slot.cancelled():
                 self._leave()
             else:
                 # It may have been the one whose size made the others wait.
@@ -96,8 +96,8 @@ class Limiter:
     def _admit(self) -> None:
         """Let in whoever may go now, and set an alarm for the next who only has to wait."""
         while self._waiting and self.in_flight < max(1, int(self.allowed)):
-            tokens, turn = self._waiting[0]
-            if turn.done():
+            tokens, slot = self._waiting[0]
+            if slot.done():
                 self._waiting.popleft()
                 continue
             delay = self._delay(tokens)
@@ -107,7 +107,7 @@ class Limiter:
             self._waiting.popleft()
             self.in_flight += 1
             self._note(tokens)
-            turn.set_result(None)
+            slot.set_result(None)
 
     def _alarm(self, delay: float) -> None:
         if self._timer is not None:
@@ -147,13 +147,13 @@ def shared_limiter(
     *,
     requests_per_minute: int | None,
     tokens_per_minute: int | None,
-    gate: str = "",
+    limiter_key: str = "",
     pace: Pace | None = None,
 ) -> Limiter:
     """The limiter of a provider under these limits, one for all the runs of an event loop; with a `pace` one for those
     that go through the same `gate`."""
     shared = _limiters.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
-    key = (provider, concurrency, requests_per_minute, tokens_per_minute, gate)
+    key = (provider, concurrency, requests_per_minute, tokens_per_minute, limiter_key)
     limiter = shared.get(key) or Limiter(
         concurrency, requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute, pace=pace
     )

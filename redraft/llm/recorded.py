@@ -200,9 +200,9 @@ class RecordedModel:
         since = time.monotonic()
         while True:
             try:
-                async with self._turn(request, key, attempt, size + bytes_beside(request), since) as turn:
+                async with self._reserved(request, key, attempt, size + bytes_beside(request), since) as pending:
                     try:
-                        return await self._attempt(request, turn)
+                        return await self._attempt(request, pending)
                     except ModelError as error:
                         failure = error
                         failure.place = failure.place or request.label
@@ -242,7 +242,7 @@ class RecordedModel:
         return await self._cached(request, key)
 
     @asynccontextmanager
-    async def _turn(
+    async def _reserved(
         self, request: Request[Any, Any], key: str, attempt: int, size: int, since: float
     ) -> AsyncIterator[_PendingCall]:
         """Wait until it is the request's turn and the budget has room for it; it waits since a moment already."""
@@ -260,26 +260,26 @@ class RecordedModel:
                 sent = time.monotonic()
                 yield _PendingCall(began, sent, size, booking, replace(call, waited=sent - since), most_out)
 
-    async def _attempt(self, request: Request[Given_, Value_], turn: _PendingCall) -> Reply[Value_]:
-        self._observer(CallStarted(request.label, self.identity, request.prompt.name, turn.call.waited))
-        turn.booking.sent = True
-        ATTEMPT.set(attempt_of(turn.call.key, turn.call.attempt))
+    async def _attempt(self, request: Request[Given_, Value_], pending: _PendingCall) -> Reply[Value_]:
+        self._observer(CallStarted(request.label, self.identity, request.prompt.name, pending.call.waited))
+        pending.booking.sent = True
+        ATTEMPT.set(attempt_of(pending.call.key, pending.call.attempt))
         thought = self._inner.thought if isinstance(self._inner, ReasoningModel) else 0
         try:
-            reply = await self._inner.ask(replace(request, most_tokens=turn.most_out))
+            reply = await self._inner.ask(replace(request, most_tokens=pending.most_out))
         except (Exception, asyncio.CancelledError) as error:
-            await self._failed(error, turn)
+            await self._failed(error, pending)
             await self._remember(thought)
             raise
         await self._remember(thought)
-        call = self._charged(turn, reply.usage, reply.text)
+        call = self._charged(pending, reply.usage, reply.text)
         value, text = reply.value, reply.text
         if isinstance(value, BaseModel):
             # With tags, as the request has them: the same words about items of other numbers are the same request.
             text = value.model_dump_json(by_alias=True, round_trip=True, context=Wire(Tags(request.given)))
         odd = "; ".join(reply.odd)
         await self._keep(
-            turn, replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason, error=odd[:500])
+            pending, replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason, error=odd[:500])
         )
         await self._learn(reply.mode)
         self._answered()
@@ -303,34 +303,34 @@ class RecordedModel:
         self._limiter.answered()
         self._patience.answered()
 
-    async def _failed(self, error: BaseException, turn: _PendingCall) -> None:
+    async def _failed(self, error: BaseException, pending: _PendingCall) -> None:
         """Record an attempt that brought no value. What nobody has said the cost of stays booked at its most."""
         if isinstance(error, ModelError):
             # A model that another package brings may say whatever it likes.
             error.message = without(error.message, environment_keys())
         code = _code(error)
-        call = replace(turn.call, seconds=time.monotonic() - turn.sent)
+        call = replace(pending.call, seconds=time.monotonic() - pending.sent)
         if isinstance(error, ReplyError):
-            call = self._charged(turn, error.usage, error.text)
+            call = self._charged(pending, error.usage, error.text)
             call = replace(call, reply=error.text, finish_reason=error.finish_reason)
             self._answered()
         elif isinstance(error, _UNBILLED):
             call = replace(call, lost_tokens=0, booked_usd=0.0)
         if isinstance(error, RateLimited):
-            self._limiter.turned_away(turn.began, error.retry_after)
+            self._limiter.turned_away(pending.began, error.retry_after)
         elif isinstance(error, TimedOut):
             # A server that answers a few at a time lets the others wait.
-            self._limiter.turned_away(turn.began, None)
+            self._limiter.turned_away(pending.began, None)
         elif isinstance(error, ProviderError):
             self._hopeless = error
         elif isinstance(error, asyncio.CancelledError):
             self._observer(CallFailed(call.label, code, None, self.identity, call.prompt))
-        await self._keep(turn, replace(call, outcome=code, error=_said(error)))
+        await self._keep(pending, replace(call, outcome=code, error=_said(error)))
 
-    async def _keep(self, turn: _PendingCall, call: Call) -> None:
+    async def _keep(self, pending: _PendingCall, call: Call) -> None:
         """Store what came of a call. What has been paid for is stored even when the run is being stopped."""
         try:
-            await off_loop(self._store.bookings.settle, turn.booking, call)
+            await off_loop(self._store.bookings.settle, pending.booking, call)
         except StoreError as error:
             self._hopeless = error
             raise
@@ -357,16 +357,16 @@ class RecordedModel:
             booked_usd=self._cost(most),
         )
 
-    def _charged(self, turn: _PendingCall, usage: Usage, text: str) -> Call:
+    def _charged(self, pending: _PendingCall, usage: Usage, text: str) -> Call:
         """The attempt with what it used. Where the provider does not say, that is worked out from the sizes of what
         went to and fro, and the cost is the most that it can be."""
         usage = counted(usage)
-        cost = self._cost(usage) if usage.reported else turn.call.booked_usd
+        cost = self._cost(usage) if usage.reported else pending.call.booked_usd
         if not usage.reported:
-            prompt, reply = turn.size // _BYTES_A_TOKEN_AS_A_RULE, bytes_of(text) // _BYTES_A_TOKEN_AS_A_RULE
+            prompt, reply = pending.size // _BYTES_A_TOKEN_AS_A_RULE, bytes_of(text) // _BYTES_A_TOKEN_AS_A_RULE
             usage = Usage(prompt, reply, reported=False)
-        seconds = time.monotonic() - turn.sent
-        return replace(turn.call, usage=usage, cost_usd=cost, booked_usd=cost, lost_tokens=0, seconds=seconds)
+        seconds = time.monotonic() - pending.sent
+        return replace(pending.call, usage=usage, cost_usd=cost, booked_usd=cost, lost_tokens=0, seconds=seconds)
 
     def _cost(self, usage: Usage) -> float | None:
         return None if self._price is None else self._price.of(usage)

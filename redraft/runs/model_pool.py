@@ -264,17 +264,19 @@ def _limiter(address: str | None, identity: str, limits: Limits, store: Store, b
     if limits.provider_batch:
         requests = tokens = None  # of a job the provider says itself how much it takes
     shared = budget.paced and not requests is tokens is None
-    gate = f"{budget.terms.pot} {provider}" if shared else ""
+    limiter_key = f"{budget.terms.pot} {provider}" if shared else ""
 
     async def pace(size: int) -> float:
-        return await off_loop(store.turns.take, gate, size, requests_per_minute=requests, tokens_per_minute=tokens)
+        return await off_loop(
+            store.turns.take, limiter_key, size, requests_per_minute=requests, tokens_per_minute=tokens
+        )
 
     return shared_limiter(
         provider,
         limits.at_once,
         requests_per_minute=requests,
         tokens_per_minute=tokens,
-        gate=gate,
+        limiter_key=limiter_key,
         pace=pace if shared else None,
     )
 

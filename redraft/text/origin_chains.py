@@ -135,8 +135,8 @@ def _followed(
 def _best(ways: Sequence[Sequence[OriginPlace]]) -> tuple[OriginPlace, ...]:
     """The best place by way of each parent, and then the second best: a sentence out of two has both."""
     best: dict[Span, OriginPlace] = {}
-    for turn in range(MOST):
-        for place in sorted((way[turn] for way in ways if turn < len(way)), key=lambda place: -place.weight):
+    for rank in range(MOST):
+        for place in sorted((way[rank] for way in ways if rank < len(way)), key=lambda place: -place.weight):
             if place.span not in best or best[place.span].weight < place.weight:
                 best[place.span] = place
     return tuple(best.values())[:MOST]

@@ -217,7 +217,7 @@ def _pairs(count: int) -> Iterator[tuple[int, Sequence[int]]]:
         step += 1
     row = start = 0
     chosen: dict[int, list[int]] = defaultdict(list)
-    for at in sorted(turn * step % every for turn in range(_PAIRS)):
+    for at in sorted(pair * step % every for pair in range(_PAIRS)):
         while at >= start + count - 1 - row:
             start += count - 1 - row
             row += 1

@@ -229,8 +229,8 @@ def _plain(word: str) -> str:
 def _sounds(word: str) -> str:
     """The consonants of a word, as far as scripts agree on them, each once where it stands twice in a row."""
     latin = "".join(_latin(one) for one in _plain(word))
-    heard = _SOFT_C.sub("k", latin.replace("ch", "s")).translate(_SOUNDS)
-    return "".join(key for key, _ in groupby(heard))
+    sounds = _SOFT_C.sub("k", latin.replace("ch", "s")).translate(_SOUNDS)
+    return "".join(key for key, _ in groupby(sounds))
 
 
 def _latin(letter: str) -> str:

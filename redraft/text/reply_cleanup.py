@@ -216,7 +216,7 @@ def unlooped(text: str) -> str:
     seen: set[tuple[str, ...]] = set()
     for part, key in zip(parts, said, strict=True):
         # What the end of the room has left of one more turn goes with the others.
-        begun = part is parts[-1] and any(" ".join(turn).startswith(" ".join(key)) for turn in loops & seen)
+        begun = part is parts[-1] and any(" ".join(cycle).startswith(" ".join(key)) for cycle in loops & seen)
         if not begun and (key not in loops or key not in seen):
             kept.append(part)
             seen.add(key)
@@ -263,8 +263,8 @@ def _without_stutter(text: str) -> str:
 def _turn_at_end(text: str) -> int:
     """The length of what the text says over and over at its end; 0 where there is no such thing."""
     for length in range(2, _LONGEST_TURN + 1):
-        turn, times = text[-length:], _TURNS if length <= _LONG_TURN else _TURNS_OF_LONGER
-        if any(map(str.isalpha, turn)) and text.endswith(turn * times):
+        cycle, times = text[-length:], _TURNS if length <= _LONG_TURN else _TURNS_OF_LONGER
+        if any(map(str.isalpha, cycle)) and text.endswith(cycle * times):
             return length
     return 0
 
