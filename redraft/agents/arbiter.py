@@ -1,9 +1,6 @@
-"""The arbiter: takes a second look at findings before anything is taken out of a summary for their sake.
-
-It reads the document whole where that fits into its window, as the first judge's prompts begin, and else the places
-around what was found, what is quoted, and what is nearest to the point. A finding is overruled only by words that the
-document has; whatever an arbiter cannot tell, or says without such words, leaves the finding as it is.
-"""
+"""The arbiter: confirms findings before a revision removes or corrects anything because of them. It reads the whole
+document where that fits, else the places around a finding. A finding is overruled only by words that the document
+has."""
 
 from __future__ import annotations
 
@@ -24,11 +21,11 @@ from redraft.text.sanitizer import one_line
 RULED = EntryBudget(frame=40, words=35, sentences=1)
 """One entry of a reply: a reason and a quote."""
 NEAREST = 4
-"""How many places are looked for that are nearest to a point, where the document is not read whole."""
+"""How many nearest places are searched for each point, where the document is not read whole."""
 AT_ONCE = 12
-"""How many points are ruled on in one reply at most."""
+"""The most points that are ruled on in one reply."""
 _PARTS = 4
-"""How many of them, where each has places of its own to be read."""
+"""The same, where each point has its own places to be read."""
 _BESIDE = 1
 _FRAME = 120
 _LONGEST_REASON, _LONGEST_TEXT, _LONGEST_QUOTE = 400, 600, 400
@@ -36,7 +33,7 @@ _LONGEST_REASON, _LONGEST_TEXT, _LONGEST_QUOTE = 400, 600, 400
 
 @dataclass(frozen=True, slots=True)
 class RulingRequest:
-    """A finding to be ruled on, and the words of the document that somebody holds against it, if anybody does."""
+    """A finding to be ruled on, and the document's words that are held against it, if any."""
 
     finding: Finding
     against: str = ""
@@ -44,16 +41,16 @@ class RulingRequest:
 
 @dataclass(frozen=True, slots=True)
 class Arbiter:
-    """Rules with one judge."""
+    """Rules on findings with one judge."""
 
     judge: Judge
     reader: EvidenceReader
 
     async def rule(self, pleas: Sequence[RulingRequest], label: str) -> list[Ruling]:
-        """A ruling on each finding on which the judge gives one, in their order."""
+        """Return the judge's rulings, in the order of the findings."""
         if not pleas or not self.judge.reads(foreign_in(self.reader.document)):
             return []
-        # The first search cuts the document into passages, and nothing else should have to wait for that.
+        # The first search indexes the document, so it runs in a thread.
         whole = await asyncio.to_thread(self._fits, pleas)
         size = min(AT_ONCE if whole else _PARTS, batch_size(self.judge.reply_tokens, self.judge.needs(RULED)))
 
@@ -75,7 +72,6 @@ class Arbiter:
         return [self._ruling(pleas[number], replies.verdicts[number], whole) for number in sorted(replies.verdicts)]
 
     def _fits(self, pleas: Sequence[RulingRequest]) -> bool:
-        """Whether the whole document fits into the window beside the points and the reply."""
         count = self.reader.tokenizer.count
         most = pleas[:AT_ONCE]
         points = sum(count(text) for one in most for text in _texts(_accused(0, one))) + _FRAME * (len(most) + 1)
@@ -83,7 +79,7 @@ class Arbiter:
         return self.reader.document_tokens + points + around <= self.reader.window
 
     def _passages(self, pleas: Sequence[RulingRequest]) -> list[Span]:
-        """The places that the points are about, as far as there is room, in the document's order."""
+        """Return the places of the points, in document order, as far as there is room."""
         found: list[Span] = []
         for span in self._places(pleas):
             wider = self.reader.joined([found, [span]])
@@ -92,7 +88,7 @@ class Arbiter:
         return found
 
     def _places(self, pleas: Sequence[RulingRequest]) -> Iterator[Span]:
-        """What is quoted first, with what stands around it; then what is nearest to each point."""
+        """Yield the quoted places with their neighbours, then the places nearest to each point."""
         text = self.reader.document.text
         for plea in pleas:
             evidence = plea.finding.evidence
@@ -107,7 +103,7 @@ class Arbiter:
         quote = one_line(said.quote, _LONGEST_QUOTE)
         decides = said.verdict in ("supported", "contradicted")
         place = quoted_in(self.reader.document.text, said.quote) if decides else None
-        # That a part of the document says nothing of it tells nothing of the rest.
+        # A part of the document says nothing about the rest of it.
         verdict = "unclear" if said.verdict == "absent" and not whole else said.verdict
         return Ruling(
             document=self.reader.document.id,

@@ -1,4 +1,4 @@
-"""A model that decides what the next revision mends. It sees the scores and may look places up before it decides."""
+"""A model that decides what the next revision mends; it may look up passages before it decides."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from redraft.text.quotes import quoted_in
 from redraft.text.sanitizer import one_line
 
 LONGEST_READ = 4000
-"""So many characters are read at once, whoever asks for more."""
+"""The most characters that are read at once."""
 MOST_PASSAGES = 10
 
 
@@ -56,14 +56,14 @@ class FoundPassage(BaseModel):
 
 
 def find_passages(document: Document, passages: Passages, search: SearchRequest) -> list[FoundPassage]:
-    """The passages of a document that are nearest to a query, the nearest first."""
+    """Return the passages of a document nearest to a query, the nearest first."""
     return [passage_at(document, one.span) for one in passages.nearest(search.query, search.count)]
 
 
 def read_span(document: Document, place: DocumentPlace) -> FoundPassage:
-    """The words at a place, the first of them where it is long. Raises a `UsageError` where there are none."""
+    """Return the text at a place, shortened where it is long. Raises `UsageError` where there is none."""
     length = len(document.text)
-    # Not the whole of a short one either.
+    # No request reads a whole document, however short.
     most = min(LONGEST_READ, (length + 1) // 2)
     span = Span(place.start, min(place.end, place.start + most, length))
     if span.start >= span.end:
@@ -75,20 +75,20 @@ def read_span(document: Document, place: DocumentPlace) -> FoundPassage:
 
 
 def passage_at(document: Document, span: Span) -> FoundPassage:
-    """The words of a document from one character to another."""
+    """Return the text of a document at a span."""
     text = document.text[span.start : span.end]
     return FoundPassage(start=span.start, end=span.end, place=place_of(document, span), text=text)
 
 
 AT_ONCE = 3
-"""How many searches are answered at once, and how many places read."""
+"""How many searches, and how many places, are answered at once."""
 _PASSAGES = 6
-# Beside the place that somebody names by a percentage or a finding.
+# How many passages are read on each side of a named place.
 _BESIDE = 1
 _LONGEST_SEARCH, _LONGEST_SHOWN = 200, 80
 _PERCENT = re.compile(r"(\d{1,9})(?:[.,]\d{1,9})? ?%")
 _FROM_TO = re.compile(r"(\d{1,12})\s*(?:-|–|—|to|\.{2,3}|,)\s*(\d{1,12})")
-# 1,200 is one number; a comma and a space stand between two.
+# 1,200 is one number; a comma with a space stands between two.
 _THOUSANDS = re.compile(r"(?<=\d)[,'’\u202f](?=\d{3}(?!\d))")
 _NO_PLACE = 'that is no place: name one such as "40 %" or "1200-2400", or the id of a finding'
 
@@ -103,15 +103,15 @@ class LookupResult:
 
 @dataclass(frozen=True, slots=True)
 class Research:
-    """Looks things up at one desk for somebody who sees some findings. No place is longer than `room` tokens."""
+    """Looks up places for a model that sees some findings; no place is longer than `room` tokens."""
 
     reader: EvidenceReader
     room: int
     finding: Callable[[str], Finding | None]
-    """The finding that goes by an id."""
+    """Returns the finding with an id."""
 
     def answers(self, searches: Sequence[str], places: Sequence[str]) -> list[LookupResult]:
-        """What is found, request by request."""
+        """Return what is found for each request."""
         count = max(1, _PASSAGES // max(1, min(AT_ONCE, len(searches))))
         return [
             *(self._search(one, count) for one in searches[:AT_ONCE]),
@@ -139,7 +139,7 @@ class Research:
         return LookupResult(Lookup(asked, 1), (Span(found.start, found.start + self._fitting(found.text)),))
 
     def _place(self, said: str) -> decider.DocumentPlace:
-        """The place that is named: a percentage of the document, characters from and to, or what a finding rests on."""
+        """Return the place that is named by a percentage, by characters, or by a finding's id."""
         finding = self.finding(said)
         if finding is not None:
             if finding.evidence is None or finding.evidence.span is None:
@@ -159,12 +159,12 @@ class Research:
         raise UsageError(_NO_PLACE)
 
     def _around(self, span: Span) -> decider.DocumentPlace:
-        """Whole passages about a place."""
+        """Return the place widened to whole passages."""
         near = [one.span for one in self.reader.passages.around(span, _BESIDE)] or [span]
         return decider.DocumentPlace(start=min(one.start for one in near), end=max(one.end for one in near))
 
     def _fitting(self, text: str) -> int:
-        """How many characters of a text there is room for."""
+        """Return how many characters of a text fit the room."""
         return min(len(text), max(1, self.reader.tokenizer.measure(text).reach(0, self.room)))
 
 
@@ -180,38 +180,38 @@ T = TypeVar("T")
 
 DECISION_TOKENS = 600
 LOOKS = 2
-"""How often something is looked up before a decision."""
+"""How often something may be looked up before a decision."""
 MOST_ATTEMPTS, AN_ATTEMPT = 8, 200
-"""How many of the latest revisions are told of, and the tokens of one at most, as a rule."""
+"""How many of the latest revisions are listed, and the usual maximum of tokens for one."""
 _MOST_FINDINGS = 40
-# Of what a prompt has room for beside the summary and the reply.
+# Shares of the room beside the summary and the reply.
 _SHARE_OF_FINDINGS, _SHARE_OF_PASSAGES = 0.6, 0.4
 _LONGEST_TEXT, _LONGEST_REASON = 300, 600
-# What is said around a finding's texts to name them.
+# Tokens of the fence and the labels of a finding.
 _TAG_TOKENS = 40
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionInput:
-    """What there is to decide on."""
+    """What the decider decides on."""
 
     summary: str
     scores: Mapping[str, float | None]
-    """Those of the metrics with goals first."""
+    """The metrics with goals first."""
     goals: Mapping[str, float]
     findings: Sequence[Finding]
-    """What may be mended, the most wanted first."""
+    """What may be mended, the most important first."""
     rounds: Sequence[Round]
     rounds_left: int
     at_most: int
-    """How many findings a revision is to mend at most."""
+    """The most findings that a revision may mend."""
     unsure: Collection[str] = ()
-    """The metrics of whose items too few have a verdict to tell whether their goals are met."""
+    """The metrics with too few verdicts to tell whether their goals are met."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionResult:
-    """What is to be done. Without findings, and without `stop`, nothing valid was said, and `why` says what was."""
+    """The decision. Without findings and without `stop` the reply was not valid, and `why` says so."""
 
     findings: tuple[Finding, ...]
     why: str
@@ -220,19 +220,19 @@ class DecisionResult:
     lookups: tuple[Lookup, ...] = ()
     """What was looked up before."""
     kept: tuple[tuple[Finding, str], ...] = ()
-    """The findings that the document speaks against, and its words, which it has."""
+    """The contested findings, with the document's words that speak against them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decider:
-    """Decides with one model; it looks passages up at one desk. One that is not `bounded` has no window."""
+    """Decides with one model, which may search the document. A decider that is not `bounded` has no window."""
 
     judge: Judge
     reader: EvidenceReader
     bounded: bool = True
 
     async def decide(self, board: DecisionInput, label: str) -> DecisionResult:
-        """What the next revision is to mend, or that there shall be none."""
+        """Return what the next revision is to mend, or that the refinement stops."""
         findings, looked = self._shown(board.findings), list[LookupResult]()
         for looks in range(LOOKS, -1, -1):
             given = self._given(board, findings, looked, looks)
@@ -245,13 +245,13 @@ class Decider:
             if decision.mend or decision.stop or decision.kept or not (searches or decision.read):
                 break
             if looks:
-                # The first search indexes the document, and nothing else should have to wait for that.
+                # The first search indexes the document, so it runs in a thread.
                 looked += await asyncio.to_thread(self._research(given, findings).answers, searches, decision.read)
         decided = _decided(decision, findings, board.at_most)
         return replace(decided, lookups=_lookups(looked), kept=self._kept(decision, findings))
 
     def _kept(self, decision: Decision, findings: Sequence[Finding]) -> tuple[tuple[Finding, str], ...]:
-        """What it contests with words that the document has."""
+        """Return the findings that are contested with words the document has."""
         quotes = {one.finding: one_line(one.quote, _LONGEST_REASON) for one in decision.kept}
         return tuple(
             (findings[number - 1], quote)
@@ -260,7 +260,6 @@ class Decider:
         )
 
     def _research(self, given: DecideGiven, findings: Sequence[Finding]) -> Research:
-        """What can be looked up by whoever is `given` the findings."""
         tags = Tags(given)
 
         def finding(said: str) -> Finding | None:
@@ -274,7 +273,6 @@ class Decider:
         return int(self.reader.room * _SHARE_OF_PASSAGES)
 
     def _shown(self, findings: Sequence[Finding]) -> list[Finding]:
-        """As many findings as the prompt has room for."""
         if not self.bounded:
             return list(findings)
         room = int(self.reader.room * _SHARE_OF_FINDINGS)
@@ -289,7 +287,7 @@ class Decider:
     ) -> DecideGiven:
         count = self.reader.tokenizer.count
         answers = [_answer(one.lookup) for one in looked]
-        # What was asked for last is what is wanted most.
+        # The latest requests come first.
         found = list(dict.fromkeys(span for one in reversed(looked) for span in one.spans))
         room = self._room_of_passages - sum(_TAG_TOKENS + count(one) for one in answers)
         near = _fitting(found, lambda span: _TAG_TOKENS + count(self.reader.text(span)), room)
@@ -324,7 +322,7 @@ def _answer(lookup: Lookup) -> str:
 
 
 def _fitting(items: Sequence[T], tokens: Callable[[T], int], room: int) -> list[T]:
-    """The first of them, and those after it that there is room for."""
+    """Return the first item, and those after it that fit the room."""
     chosen: list[T] = []
     for item in items:
         room -= tokens(item)

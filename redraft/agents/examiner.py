@@ -26,18 +26,17 @@ CLAIM = EntryBudget(frame=46, words=38)
 ANSWER = EntryBudget(frame=42, words=12, sentences=1)
 COMPARISON = EntryBudget(frame=32, words=20)
 NUMBER = EntryBudget(frame=8)
-# Entries hardly ever need all at once what each of them may need. As a rule they take so much of it, indented or not;
-# and of the questions that may be asked about a sentence every other is asked.
+# Entries take this share of their maximum as a rule, and every other possible question about a sentence is asked.
 _AS_A_RULE, _ASKED_AS_A_RULE = 0.6, 0.5
-# Questions about a document are answered from shared passages: the fewer at once, the less there is to read past.
+# Questions are answered from shared passages: fewer at once leave less to read past.
 QUESTIONS_NEAR = 32
-# What a prompt about a summary says besides, with the schema of its reply; and around a question to number it.
+# Tokens of the prompt and reply schema, and of a question's number.
 _FRAME_TOKENS, _AROUND = 600, 8
 _LONGEST_ANSWER = 600
 
 
 class RememberedAnswer(CitedPlace):
-    """An answer from the document as it is remembered: with the place that holds it."""
+    """An answer from the document, as stored, with its place."""
 
     answered: bool | Unsure
     answer: str
@@ -57,11 +56,8 @@ class Examiner:
         attempt: Attempt | None = None,
         outline: str | None = None,
     ) -> tuple[list[qa.DocumentQuestion], bool]:
-        """Questions about a stretch of the document, from so many to so many, the most important first, each once; and
-        whether the reply was cut, and would have had more of them.
-
-        Who says which attempt it is asks about less where the reply is cut.
-        """
+        """Return distinct questions about an excerpt, the most important first, and whether the reply was cut. With an
+        `attempt`, a cut reply is the caller's to retry."""
         least, most = count
         given = qa.AskDocumentGiven(
             excerpt=excerpt, at_least=least if least < most else None, count=most, outline=outline
@@ -72,7 +68,7 @@ class Examiner:
         return [one for one in asked if once[one_line(one.question).casefold()] is one], reply.broken_off
 
     async def rank(self, candidates: Sequence[Candidate], label: str, outline: str | None = None) -> list[int]:
-        """The numbers of the candidates, the most important first. Those that are passed over follow as they came."""
+        """Return the numbers of the candidates, the most important first; unranked ones follow in order."""
         given = qa.RankGiven(candidates=list(candidates), outline=outline)
         try:
             reply = await self.judge.ask(qa.RANK_QUESTIONS, given, len(candidates) * self.judge.needs(NUMBER), label)
@@ -85,11 +81,8 @@ class Examiner:
     async def questions_about(
         self, statements: Sequence[Statement], among: Sequence[Statement], at_most: int, reader: EvidenceReader
     ) -> Account[qa.SentenceQuestions]:
-        """What some sentences of a summary claim, as questions with the answers that they give.
-
-        The summary is in view, all of it where it fits, or that part of it which a sentence stands in. Remembered are
-        the questions by sentence, with what it points back to: another draft that says the same there is asked no more.
-        """
+        """Return what some sentences of a summary claim, as questions with their answers. Questions are stored by
+        sentence and what it refers back to, so that an unchanged sentence of another draft is not asked about again."""
         parts = reader.parts(among)
         part_of = {one.id: number for number, part in enumerate(parts) for one in part}
         place = {one.id: n for n, one in enumerate(statements)}
@@ -124,10 +117,8 @@ class Examiner:
     async def answers_from_summary(
         self, statements: Sequence[Statement], questions: Sequence[str], reader: EvidenceReader
     ) -> Account[list[qa.SummaryAnswer]]:
-        """The answers that a summary gives to each question; none where it is silent.
-
-        A summary too long for one prompt is read in parts, and more than one of them may have an answer.
-        """
+        """Return the answers that a summary gives to each question, none where it is silent; a long summary is read in
+        parts."""
         names = sentence_names(statements, _pointed_back_to(statements))
         accounts = await together(
             SummaryAnswerCache(self.judge, reader.document.id, questions, part, names).answers(
@@ -140,7 +131,7 @@ class Examiner:
             said = [one.verdicts[n] for one in accounts if n in one.verdicts]
             told = [answer for answer in said if answer.answered != UNSURE]
             given = [answer for answer in told if answer.answered]
-            # That the summary is silent is known only when all of it has been read, by one who can tell.
+            # A summary is silent only where every part was read and none left it open.
             if given or len(told) == len(accounts):
                 verdicts[n] = given
         return Account(verdicts, next((one.trouble for one in accounts if one.trouble), ""))
@@ -179,7 +170,7 @@ class Examiner:
         return await account(in_batches(wanted, entries_at_once(limit, each)), ask)
 
     async def compare_answers(self, pairs: Sequence[Pair]) -> Account[qa.Comparison]:
-        """Whether the answers of each pair contradict each other; nothing of those of which nobody can tell."""
+        """Return whether the answers of each pair contradict each other; pairs that cannot be told are left out."""
         each = self.judge.needs(COMPARISON)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.Comparison]:
@@ -199,11 +190,8 @@ class Examiner:
     async def answers_from_document(
         self, wanted: Sequence[EvidenceQuery], reader: EvidenceReader, *, wide: bool = False
     ) -> Account[RememberedAnswer]:
-        """The document's own answers. Before it is believed to hold none, all of it is read; where `wide`, more windows
-        of it than at first.
-
-        What the judge cannot tell is remembered as that, and has no answer here.
-        """
+        """Return the document's own answers. All of it is read before it is said to hold none; `wide` reads more
+        windows than at first."""
         each = self.judge.needs(ANSWER)
 
         async def ask(reading: EvidenceReading) -> Entries[RememberedAnswer]:
@@ -225,9 +213,9 @@ class Examiner:
     async def _read(
         self, reading: EvidenceReading, wanted: Sequence[EvidenceQuery], reader: EvidenceReader
     ) -> Entries[RememberedAnswer]:
-        """The answers to some questions from some places of the document."""
+        """Return the answers to some questions from some places of the document."""
         each, spans = self.judge.needs(ANSWER), reading.spans
-        # A second look at the same pages is a further draw: the first reply would only be repeated.
+        # A second look at the same pages is a new sample, since the first reply is cached.
         attempt = replace(reading.attempt, again=reading.attempt.again != reading.wide)
         answers: ReplyAnswers[qa.DocumentAnswer] = ReplyAnswers(
             lambda: "\n".join(map(reader.text, spans)), lambda one: reader.quoted(one.quote, spans).span is not None
@@ -255,18 +243,18 @@ class Examiner:
 
 
 def entries_at_once(room: int, tokens: float) -> int:
-    """How many entries, each of which may need so many tokens, are asked for in a reply that has this room."""
+    """Return how many entries of so many tokens are asked for in a reply with this room."""
     return max(1, int(room / (_AS_A_RULE * tokens)))
 
 
 def _told(statements: Sequence[Statement]) -> list[SummaryLine | str]:
-    """The sentences of a summary, or of a part of it, after what the first of them points back to."""
+    """Return the sentences of a summary, after what the first of them refers back to."""
     before = [one.before for one in statements[:1] if one.before]
     return [*before, *(SummaryLine(id=one.id, sentence=one.sentence, quoted=one.quoted) for one in statements)]
 
 
 def _pointed_back_to(statements: Sequence[Statement]) -> dict[int, list[str]]:
-    """By the number of a sentence those right before it that tell whom it means: back to one that stands by itself."""
+    """Return for each sentence those before it that say whom it means, back to a self-contained one."""
     meant: dict[int, list[str]] = {}
     chain: list[str] = []
     for one in statements:
@@ -293,14 +281,14 @@ def _remembered(answer: qa.DocumentAnswer, reader: EvidenceReader, spans: Sequen
 
 @dataclass(frozen=True, slots=True)
 class AnswerComparison:
-    """How the summary's answer stands to the document's, why, and the document's answer of the second look."""
+    """How the summary's answer compares with the document's, why, and the answer of the second look."""
 
     verdict: Verdict
     reason: str
     read: RememberedAnswer | None = None
-    """None where the second look found no other answer than the first."""
+    """None where the second look found the same answer as the first."""
     scope: Scope | None = None
-    """What was read of the document for it, where more was."""
+    """What was read of the document for the second look."""
 
 
 async def compared(
@@ -311,12 +299,8 @@ async def compared(
     *,
     confirm: bool = True,
 ) -> Account[AnswerComparison]:
-    """What there is to say of each pair, whose question is looked for as `wanted`.
-
-    A pair that contradicts is not believed at once: where `confirm` is set its question is answered from the document
-    once more, with more of it in view, and the summary's answer is compared with that answer. What the second look has
-    no verdict on has none.
-    """
+    """Return a comparison of each pair. With `confirm`, the question of a contradicting pair is answered from the
+    document once more, with more of it in view, and compared again."""
     first = await examiner.compare_answers(pairs)
     doubted = [n for n, one in sorted(first.verdicts.items()) if one.verdict == "contradicts"] if confirm else []
     found = {n: AnswerComparison(one.verdict, one.reason) for n, one in first.verdicts.items()}
@@ -338,7 +322,7 @@ async def compared(
 async def _again(
     examiner: Examiner, pairs: Sequence[Pair], read: Mapping[int, RememberedAnswer]
 ) -> dict[int, Comparison | None]:
-    """The verdicts on those pairs to which the second look gave another answer; None where there is none."""
+    """Return the verdicts on pairs for which the second look gave another answer; None where there is none."""
     other = [n for n, answer in read.items() if answer.answered and not same_words(answer.answer, pairs[n].document)]
     account = await examiner.compare_answers([pairs[n].model_copy(update={"document": read[n].answer}) for n in other])
     return {n: account.verdicts.get(at) for at, n in enumerate(other)}

@@ -1,4 +1,4 @@
-"""The factfinder: finds key facts in a text, validates them, and holds a summary against them and the document."""
+"""The fact checker: finds key facts in a text, validates them, and checks a summary against them and the document."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ from redraft.prompts.qa import Statement
 from redraft.text.sanitizer import one_line
 from redraft.text.tokens import Tokenizer
 
-# What a fact may need in a prompt, and what one entry of a reply may hold.
+# Tokens of a fact in a prompt, and of one entry of a reply.
 FACT_TOKENS = 40
 OPINION = EntryBudget(frame=30, words=20)
 SUPPORT = EntryBudget(frame=36, words=20, sentences=1)
 ALIGNMENT = EntryBudget(frame=48)
 VERIFICATION = EntryBudget(frame=38, words=36, sentences=1)
-# And what a whole reply may need that is one of a kind.
+# Tokens of a whole reply.
 QUERY_TOKENS = 150
 MARKS_TOKENS = 150
-# Whoever has more facts than this before them at once begins to pass some over.
+# With more facts at once a judge begins to skip some.
 FACTS_AT_ONCE = 60
-# Sentences are held against shared passages: the fewer at once, the less there is to read past.
+# Sentences are checked against shared passages: fewer at once leave less to read past.
 SENTENCES_NEAR = 12
 _LONGEST_REASON = 400
 _SHARE_OF_WINDOW = 0.5
 _PROMPT_TOKENS = 450
-# What is said around a fact to name its level.
+# Tokens that name the level of a fact.
 _LEVEL_TOKENS = 20
 
 SUPPORTED = "none"
 """The category of a sentence with which nothing is wrong."""
 NOT_SAID = "out_of_article"
-"""And that of one of which the document says nothing."""
+"""The category of a sentence that the document says nothing of."""
 
 
 class FactVerdict(BaseModel):
-    """Whether a fact passes in one dimension, why, and the words that bear on it where there are any."""
+    """Whether a fact passes in one dimension, why, and the words that bear on it."""
 
     passed: bool | None
     """None where the judge cannot tell."""
@@ -54,7 +54,7 @@ class FactVerdict(BaseModel):
 
 
 class SentenceVerdict(CitedPlace):
-    """What is wrong with a sentence, as it is remembered: with the place that comes closest to it."""
+    """What is wrong with a sentence, as stored, with the closest place of the document."""
 
     category: factual.Category | Unsure
     reason: str
@@ -62,7 +62,7 @@ class SentenceVerdict(CitedPlace):
 
 @dataclass(frozen=True, slots=True)
 class FactAlignment:
-    """Whether a summary states a fact, and the numbers of those sentences that are said to."""
+    """Whether a summary states a fact, and the numbers of the sentences that do."""
 
     stated: bool | None
     """None where the judge cannot tell."""
@@ -78,12 +78,12 @@ class FactChecker:
     async def grow(
         self, excerpt: str, perspective: Perspective, label: str, attempt: Attempt | None = None
     ) -> factual.FactTree:
-        """The key facts of an excerpt as a tree. Who says which attempt it is asks for less where the reply is cut."""
+        """Return the key facts of an excerpt as a tree. With an `attempt`, a cut reply is the caller's to retry."""
         given, room = factual.GrowGiven(excerpt=excerpt), self.judge.reply_tokens
         return (await self.judge.ask(factual.GROWING[perspective], given, room, label, attempt)).value
 
     async def vet(self, excerpt: str, facts: Sequence[KeyFact], label: str) -> Mapping[str, Account[FactVerdict]]:
-        """What is to be said for and against each fact, by dimension."""
+        """Return the verdicts on each fact, by dimension."""
         accounts = await together(
             [
                 self._supported(excerpt, facts, f"faithfulness of {label}"),
@@ -121,7 +121,7 @@ class FactChecker:
     async def query(
         self, excerpt: str, facts: Sequence[KeyFact], perspective: Perspective, label: str, reader: EvidenceReader
     ) -> str:
-        """The question that these facts of an excerpt answer. Where it does not fit in beside them it is left out."""
+        """Return the question that these facts of an excerpt answer; the excerpt is left out where it does not fit."""
         room = reader.window - _PROMPT_TOKENS - QUERY_TOKENS
         main = _main(facts, room, reader.tokenizer)
         room -= sum(reader.tokenizer.count(fact.text) + _LEVEL_TOKENS for fact in main)
@@ -134,10 +134,7 @@ class FactChecker:
     async def align(
         self, statements: Sequence[Statement], facts: Sequence[str], reader: EvidenceReader
     ) -> Account[FactAlignment]:
-        """Whether the summary states each fact, and by which sentences.
-
-        A summary too long for one prompt is read in parts, and only all of them together can be silent.
-        """
+        """Return whether the summary states each fact, and in which sentences; a long summary is read in parts."""
         parts = await together(self._align_with(part, facts) for part in reader.parts(statements))
         verdicts: dict[int, FactAlignment] = {}
         for n in range(len(facts)):
@@ -151,7 +148,7 @@ class FactChecker:
         known = {statement.id for statement in statements}
 
         def told(one: factual.Alignment) -> FactAlignment:
-            """The verdict is the answer alone, as in the paper; which sentences state the fact may be left open."""
+            """Only the answer counts, as in the paper; the sentences may be left open."""
             stated = None if one.stated == UNSURE else one.stated == "yes"
             return FactAlignment(stated, frozenset(known.intersection(one.sentences)) if stated else frozenset())
 
@@ -166,7 +163,7 @@ class FactChecker:
     async def verify(
         self, statements: Sequence[Statement], reader: EvidenceReader, within: Span | None
     ) -> Account[SentenceVerdict]:
-        """What is wrong with each sentence, going by the document, or by the part of it that the summary is about."""
+        """Return what is wrong with each sentence, going by the document or the part `within` it."""
 
         async def ask(reading: EvidenceReading) -> Entries[SentenceVerdict]:
             some, spans = reading.numbers, reading.spans
@@ -196,7 +193,7 @@ class FactChecker:
         return found.decided(lambda one: one.category != UNSURE)
 
     async def mark(self, excerpt: str, label: str) -> factual.ChunkMarks:
-        """How well a chunk lends itself to drawing key facts from it."""
+        """Return how well a chunk lends itself to drawing key facts from it."""
         given = factual.ChunkGiven(excerpt=excerpt)
         return (await self.judge.ask(factual.JUDGE_CHUNK, given, MARKS_TOKENS, label)).value
 
@@ -206,19 +203,13 @@ class FactChecker:
 
 
 def facts_at_once(room: int, tokens: int) -> int:
-    """How many facts to ask about at once, when each takes so many tokens of the reply, for which there is this room.
-
-    What they are held against takes half of the window; they, the reply and what is said around them, the rest.
-    """
+    """Return how many facts are asked about at once, when each takes so many tokens of a reply with this room."""
     left = int(window_of(room) * _SHARE_OF_WINDOW) - _PROMPT_TOKENS
     return max(1, min(FACTS_AT_ONCE, batch_size(room, tokens), left // (tokens + FACT_TOKENS)))
 
 
 def _main(facts: Sequence[KeyFact], room: int, tokenizer: Tokenizer) -> list[KeyFact]:
-    """As many of the facts as there is room for, in their order: leaves are the first to be left out, roots the last.
-
-    The first of all is never left out.
-    """
+    """Return the facts that fit the room, in order; leaves are left out first, and the first fact never is."""
     kept: set[int] = set()
     for n in sorted(range(len(facts)), key=lambda n: get_args(Level).index(facts[n].level)):
         room -= tokenizer.count(facts[n].text) + _LEVEL_TOKENS
@@ -259,7 +250,7 @@ def _is_faulty(verified: SentenceVerdict) -> bool:
 
 
 def verified(one: factual.Verification, reader: EvidenceReader, spans: Sequence[Span]) -> SentenceVerdict:
-    """What was said of a sentence, with the words of the passages that it rests on where these can be found."""
+    """Return the verdict on a sentence, with its quote located in the document."""
     evidence = reader.quoted(one.quote, spans)
     span = evidence.span
     return SentenceVerdict(

@@ -18,7 +18,7 @@ from redraft.prompts.qa import QuestionItem
 from redraft.questions import QuestionType
 from redraft.text.sanitizer import one_line
 
-# What one question, one answer and one verdict may need of a reply.
+# Tokens of one question, one answer and one verdict in a reply.
 QUESTION = EntryBudget(frame=40, words=90)
 ANSWER = EntryBudget(frame=40, words=70)
 VERDICT = EntryBudget(frame=36, words=30)
@@ -26,8 +26,7 @@ _LONGEST = 600
 
 
 class Response(BaseModel):
-    """What a model has said to a question: an answer, with a reason where it gave one, that there is none, or that it
-    cannot tell."""
+    """A model's answer to a question, with its reason, or that there is none, or that it cannot tell."""
 
     answer: str
     reason: str = ""
@@ -36,7 +35,7 @@ class Response(BaseModel):
 
 
 class JudgedAnswer(BaseModel):
-    """Whether an answer is right, as it is remembered; None where the judge cannot tell."""
+    """Whether an answer is right, as stored; None where the judge cannot tell."""
 
     right: bool | None
     reason: str
@@ -44,17 +43,17 @@ class JudgedAnswer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Questioner:
-    """Has a judge, or a model that is put to the test, ask, answer and judge."""
+    """Has a judge, or a model under test, ask, answer and judge."""
 
     judge: Judge
 
     async def ask(self, context: str, paragraph: str, of_type: QuestionType, label: str) -> qa.TypedReply:
-        """One question of a type about a paragraph."""
+        """Return one question of a type about a paragraph."""
         given = qa.AskTypedGiven(context=context, excerpt=paragraph, type=of_type)
         return (await self.judge.ask(qa.ASK_TYPED, given, self.judge.needs(QUESTION), label)).value
 
     async def answer(self, text: str, questions: Sequence[str], at_once: int, label: str) -> Account[Response]:
-        """What the model answers to each question when this is all that it can read."""
+        """Return the model's answer to each question from this text alone."""
         each = self.judge.needs(ANSWER)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Response]:
@@ -69,7 +68,7 @@ class Questioner:
         return said.decided(lambda one: not one.unsure)
 
     async def verdicts(self, pairs: Sequence[qa.AnswerPair], document: Document) -> Account[JudgedAnswer]:
-        """Whether each answer is right. The same answer to a question is judged once, whoever gave it."""
+        """Return whether each answer is right; the same answer to a question is judged once."""
         each = self.judge.needs(VERDICT)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[JudgedAnswer]:
@@ -89,7 +88,7 @@ class Questioner:
 
 
 def _response(one: qa.GivenAnswer) -> Response | None:
-    """What was said; None where nothing was, or where somebody says that they will not answer."""
+    """Return the response; None where there is none, or the model declines."""
     answer, reason = one_line(one.answer, _LONGEST), one_line(one.reason, _LONGEST)
     answered = is_answered(one.answered, answer, placed=False)
     if answered is None:

@@ -1,4 +1,4 @@
-"""The splitter: takes summaries apart into atomic facts, and holds facts against the place that they come from."""
+"""The splitter: splits summaries into atomic facts, and checks facts against the place that they come from."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from redraft.text.languages import read_as
 from redraft.text.sanitizer import one_line
 
 FACTS = EntryBudget(frame=60, words=20, sentences=2)
-"""What the facts of one sentence may need in a reply: they say all that it says, with names for pronouns."""
+"""What the facts of one sentence may need in a reply, with names in place of pronouns."""
 SENTENCES_AT_ONCE = 8
 FACTS_AT_ONCE = 12
 MOST_FACTS = 20
-"""Of one sentence; whoever has more has begun to repeat itself."""
+"""The most facts of one sentence."""
 _LONGEST_FACT = 400
 
 
 class SentenceFactsFound(BaseModel):
-    """The facts of one sentence, as they are remembered."""
+    """The facts of one sentence, as stored."""
 
     facts: list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Splitter:
-    """Asks one judge."""
+    """Splits and verifies facts with one judge."""
 
     judge: Judge
 
     def batches(self, count: int) -> list[Sequence[int]]:
-        """So many sentences in as few prompts as may be."""
+        """Return so many sentences in as few prompts as possible."""
         size = min(SENTENCES_AT_ONCE, batch_size(self.judge.reply_tokens, self.judge.needs(FACTS)))
         return [range(at, min(at + size, count)) for at in range(0, count, size)]
 
     async def split(self, statements: Sequence[Statement]) -> Account[SentenceFactsFound]:
-        """The atomic facts of each sentence. What was said of a text is remembered, wherever it is read again."""
+        """Return the atomic facts of each sentence; known ones are reused."""
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceFactsFound]:
             given = FactsGiven(sentences=[statements[n].model_copy(update={"id": n + 1}) for n in numbers])
@@ -64,7 +64,7 @@ class Splitter:
     async def verify(
         self, facts: Sequence[str], places: Sequence[Span], reader: EvidenceReader
     ) -> Account[SentenceVerdict]:
-        """What is wrong with each fact, going by the place of the document that it was traced to, and nothing else."""
+        """Return what is wrong with each fact, going by the place of the document that it was traced to alone."""
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceVerdict]:
             spans = reader.joined([[places[n]] for n in numbers])
@@ -86,7 +86,7 @@ class Splitter:
         return found.decided(lambda one: one.category != UNSURE)
 
     def _fitting(self, numbers: Sequence[int], places: Sequence[Span], reader: EvidenceReader) -> list[list[int]]:
-        """The facts in batches whose passages fit into a prompt together."""
+        """Return the facts in batches whose passages fit a prompt together."""
         most = min(FACTS_AT_ONCE, batch_size(self.judge.reply_tokens, self.judge.needs(VERIFICATION)))
         batches: list[list[int]] = []
         for number in numbers:
@@ -101,6 +101,5 @@ class Splitter:
 
 
 def _plain(facts: Sequence[str]) -> list[str]:
-    """Each fact once, as one line."""
     lines = (one_line(fact, _LONGEST_FACT) for fact in facts)
     return list(dict.fromkeys(line for line in lines if line))[:MOST_FACTS]

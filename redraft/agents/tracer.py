@@ -1,4 +1,4 @@
-"""The tracer: says which of some places a sentence was made from, where words alone do not tell."""
+"""The tracer: says which places a sentence was made from, where words alone do not tell."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from redraft.text.tokens import Tokenizer
 
 SOURCES = EntryBudget(frame=40)
 """What an entry of a reply may need."""
-# Half of the window is for what is read; what is said around it takes so much.
+# The share of the window for what is read, and the tokens around each text.
 _SHARE_OF_WINDOW = 0.5
 _AROUND_EACH = 16
 _AT_ONCE = 12
@@ -25,7 +25,7 @@ MOST_SOURCES = 3
 
 @dataclass(frozen=True, slots=True)
 class TraceItem:
-    """A sentence, what it points back to, and the places that it may come from."""
+    """A sentence, what it refers back to, and the places that it may come from."""
 
     sentence: str
     before: str
@@ -33,21 +33,21 @@ class TraceItem:
 
 
 class TraceResult(BaseModel):
-    """The numbers of the places that a sentence comes from, as they are remembered; none where it is from nowhere."""
+    """The numbers of the places that a sentence comes from, as stored; empty where it comes from none."""
 
     places: list[int]
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceTracer:
-    """Asks one judge. `window` is how many tokens a prompt and its reply may have; None for a model without one."""
+    """Asks one judge; `window` is the token limit of a prompt and its reply, None for a model without one."""
 
     judge: Judge
     tokenizer: Tokenizer
     window: int | None
 
     def batches(self, items: Sequence[TraceItem], numbers: Sequence[int]) -> list[list[int]]:
-        """Those of the items in as few prompts as may be, in their order."""
+        """Return the items in as few prompts as possible, in order."""
         room = int(self.window * _SHARE_OF_WINDOW) if self.window else None
         most = min(_AT_ONCE, batch_size(self.judge.reply_tokens, self.judge.needs(SOURCES)))
         made: list[list[int]] = []
@@ -62,12 +62,12 @@ class SentenceTracer:
         return made
 
     def tokens(self, items: Sequence[TraceItem], batch: Sequence[int]) -> int:
-        """About as many as a prompt about some items takes, with its reply."""
+        """Return roughly how many tokens a prompt about some items takes, with its reply."""
         rendered = self.judge.book.render(TRACE_SENTENCES, _given(items, batch))
         return self.tokenizer.count(rendered) + len(batch) * self.judge.needs(SOURCES)
 
     async def trace(self, items: Sequence[TraceItem], batches: Sequence[Sequence[int]]) -> Account[TraceResult]:
-        """For each item of the batches the places that it comes from. What was said before is remembered."""
+        """Return the places that each item of the batches comes from; known ones are reused."""
         asked = [number for batch in batches for number in batch]
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[TraceResult]:
@@ -87,13 +87,13 @@ class SentenceTracer:
         return Account({asked[n]: one for n, one in found.verdicts.items()}, found.trouble)
 
     def known(self, items: Sequence[TraceItem]) -> list[bool]:
-        """Which of the items this judge has been asked about before."""
+        """Return which of the items this judge has verdicts on."""
         keys = self.judge.keys(TRACE_SENTENCES, [[one.before, one.sentence, list(one.places)] for one in items])
         there = self.judge.judgments.verdicts(keys)
         return [key in there for key in keys]
 
     def _again(self, items: Sequence[TraceItem], asked: Sequence[int], numbers: Sequence[int]) -> list[list[int]]:
-        """The batches of those that nothing is remembered of."""
+        """Return the batches of the items without stored verdicts."""
         places = {asked[n]: n for n in numbers}
         return [[places[n] for n in batch] for batch in self.batches(items, [asked[n] for n in numbers])]
 
@@ -103,7 +103,7 @@ class SentenceTracer:
 
 
 def _pool(items: Sequence[TraceItem], batch: Sequence[int]) -> list[str]:
-    """The places of all items of a prompt, each once."""
+    """Return the distinct places of all items of a prompt."""
     return list(dict.fromkeys(place for number in batch for place in items[number].places))
 
 
@@ -114,7 +114,7 @@ def _given(items: Sequence[TraceItem], batch: Sequence[int]) -> TraceGiven:
 
 
 def _named(said: Sequence[int], items: Sequence[TraceItem], batch: Sequence[int], number: int) -> TraceResult | None:
-    """The item's own places among those that are named; another item's may say it as well, and are not asked about."""
+    """Return an item's own places among those named."""
     if number not in batch:
         return None
     pool, own = _pool(items, batch), items[number].places
