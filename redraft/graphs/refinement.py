@@ -1,4 +1,4 @@
-"""The refinement loop: choose findings, second look, review, revise, judge again, accept or reject."""
+"""The refinement loop: choose findings, confirm, review, revise, judge again, accept or reject."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ from redraft.text.sentences import worded
 
 
 async def ending(state: State, job: Job) -> Update:
-    """Where to go once nothing more is to be mended: to the end, or to a round that shortens the best draft first."""
+    """Return where to go once nothing more is to be mended: to the end, or to a round that shortens the best draft
+    first."""
     if job.keeps_to_the_limit(await job.draft(state["best"])):
         return {"next": "finish"}
     return {"next": "revise", "shortening": True, "aims": [], "findings": [], "instruction": "", "by_hand": False}
 
 
 def order(base: Draft, judged: Mapping[str, Evaluation], state: State, job: Job) -> RevisionRequest:
-    """What such a round asks for."""
+    """Return the finding that asks for shortening."""
     keep = tuple(held_by(judged, job.judges.aims, state["dropped"]))
     return RevisionRequest(base.text, (too_long(base.words, job.plan.words),), keep, job.plan.words, state["round"] + 1)
 
 
 def too_long(words: int, limit: int) -> Finding:
-    """All that such a round is for."""
     said = (
         f"The summary counts {words} words, {max(1, words - limit)} more than it may have (a range such as 3-4 is two)."
     )
@@ -71,15 +71,13 @@ def too_long(words: int, limit: int) -> Finding:
 
 
 def by_sentences(base: Draft, job: Job) -> tuple[str, str]:
-    """The draft without the sentences that matter least, and a note: for one that the model has not shortened."""
+    """Return the draft without its least important sentences, and a note, where the model has not shortened it."""
     return shortened([base.text], job.plan.words), "sentences were left out to keep to the limit of words"
 
 
 async def ruled(state: State, job: Job, policy: Policy) -> tuple[AcceptanceDecision, str]:
-    """Whether the shortened draft is handed out, or the latest one before it that keeps to the limit, and which it is.
-
-    It has to be the better of the two: what was gained by being too long may have been lost again.
-    """
+    """Return whether the shortened draft is returned, or the latest earlier one within the limit, and which: the better
+    of the two."""
     fitting = await job.latest_within_limit()
     if fitting is None:
         return AcceptanceDecision(True, "shortened to the limit of words"), state["best"]
@@ -94,20 +92,18 @@ _ACCUSING = ("remove", "correct")
 
 
 def is_accusing(finding: Finding) -> bool:
-    """Whether a finding says that the document does not say what the draft says; a person's request does not."""
+    """Return whether a finding says that the document does not support the draft."""
     return finding.task in _ACCUSING and finding.metric != REVIEW
 
 
 def arbiter_of(job: Job) -> Arbiter | None:
-    """Who takes second looks; nobody where the policy takes every finding as it is."""
+    """Return the arbiter; None where the policy takes every finding as it is."""
     return None if POLICIES[job.refinement.policy].follows else job.arbiter
 
 
 async def confirm(state: State, job: Job) -> Update:
-    """Take a second look at what the next revision is to remove or to correct, and at all else of the kind.
-
-    Whoever has read the document for some of a metric's findings has read it for the others, too.
-    """
+    """Have a judge confirm the findings that the next revision is to remove or correct, and all others of their
+    metrics."""
     onward: Update = {"next": "review" if job.refinement.review else "revise"}
     arbiter, judged = arbiter_of(job), await job.judged(state["best"])
     if arbiter is None:
@@ -124,7 +120,7 @@ async def confirm(state: State, job: Job) -> Update:
 
 
 async def contest(state: State, job: Job) -> Update:
-    """Hand the sentences that the reviser has kept back to a judge, with the words of the document that it quotes."""
+    """Have a judge rule on the sentences that the reviser kept, with its quotes from the document."""
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
     kept = {one.finding: one.said for one in rounds[-1].answers if one.became == "kept"}
     judged = await job.judged(state["best"])
@@ -133,7 +129,7 @@ async def contest(state: State, job: Job) -> Update:
 
 
 async def contested(state: State, job: Job, pleas: Sequence[RulingRequest], label: str) -> Update:
-    """Rule on findings that somebody contests with words of the document; the same words are heard once."""
+    """Rule on findings that are contested with words of the document, each quote once."""
     arbiter = arbiter_of(job)
     if arbiter is None or not pleas:
         return {}
@@ -144,7 +140,7 @@ async def contested(state: State, job: Job, pleas: Sequence[RulingRequest], labe
 
 
 async def ruled_on(state: State, job: Job, arbiter: Arbiter, pleas: Sequence[RulingRequest], label: str) -> Update:
-    """Rule on findings, and withdraw those that are overruled; nothing where none is."""
+    """Rule on findings, and withdraw those that are overruled."""
     if not pleas:
         return {}
     rulings = [replace(one, run=job.run.id, round=state["round"]) for one in await arbiter.rule(pleas, label)]
@@ -166,7 +162,7 @@ _NO_ROOM = "the reviser had no room for"
 
 
 async def settle(state: State, job: Job) -> Update:
-    """Take the latest draft as the best, or refuse it and stay with the best."""
+    """Accept the latest draft as the best, or reject it and stay with the best."""
     number, draft, settings = state["round"], state["draft"], job.refinement
     its = stands(await job.judged(draft), settings)
     if number == 0:
@@ -188,14 +184,13 @@ async def settle(state: State, job: Job) -> Update:
     settled["refused"] = state["refused"] + 1
     if otherwise != best:
         return {**settled, **stands(await job.judged(otherwise), settings), "best": otherwise, "tried": []}
-    # What a policy that follows has not been able to mend is drawn for again, unless somebody has asked for it.
+    # A policy that follows tries unmended findings again, unless they are a person's.
     tried = [] if policy.follows and REVIEW not in state["aims"] else state["findings"]
     return {**settled, "tried": [*state["tried"], *tried]}
 
 
 async def _pass_on_requests(state: State, job: Job, draft: str) -> None:
-    """What somebody has asked for and no revision was to mend yet is wanted of the new best draft, too, and what is
-    there because of such a request is to stay."""
+    """Pass a person's open requests, and the sentences kept for earlier ones, on to the new best draft."""
     base, judged = await job.draft(state["best"]), await job.judged(state["best"])
     if REVIEW not in judged:
         return
@@ -208,13 +203,13 @@ async def _pass_on_requests(state: State, job: Job, draft: str) -> None:
 
 
 async def _ruled(state: State, job: Job, policy: Policy) -> AcceptanceDecision:
-    """What becomes of a revision, or of what a person has made of the best draft."""
+    """Decide whether to accept the revision."""
     settings = job.refinement
     revised, base = await job.draft(state["draft"]), await job.draft(state["best"])
     if state["by_hand"]:
         return AcceptanceDecision(True, "edited by hand")
     if revised.text == base.text:
-        # Where nobody has revised anything there is nothing to take, for the policy that takes everything either.
+        # Without a revision there is nothing to accept, whatever the policy.
         flaws = [note for note in revised.notes if not note.startswith(_NO_ROOM)]
         failed = f"the revision was of no use: {flaws[0]}" if flaws else ""
         return AcceptanceDecision(policy.follows and not failed, failed or "nothing was changed")
@@ -223,10 +218,10 @@ async def _ruled(state: State, job: Job, policy: Policy) -> AcceptanceDecision:
 
 
 async def decide(state: State, job: Job) -> Update:
-    """Choose what the next revision shall mend, or stop."""
+    """Choose what the next revision mends, or stop."""
     settings = job.refinement
     if state["stop"]:
-        # Somebody has said so, and the draft has been shortened since.
+        # A person has stopped the run, and the draft has been shortened since.
         return {"next": "finish"}
     judged = await job.judged(state["best"])
     policy = POLICIES[settings.policy]
@@ -245,7 +240,7 @@ async def decide(state: State, job: Job) -> Update:
         if chosen is not None and chosen.metrics == (REVIEW,):
             job.observe(Noted("no rounds are left for all that was asked for (--rounds N for more)"))
         end = await refinement.ending(state, job)
-        # Once it has been shortened there may be something to mend again.
+        # A shortened draft may have new findings.
         reason = {"stop": stop or "nothing_to_fix"} if end["next"] == "finish" else {}
         return {"why": "", **reason, **end}
     new: Update = {"by_hand": False, "shortening": False, "next": "confirm", "why": "", "instruction": ""}
@@ -255,13 +250,13 @@ async def decide(state: State, job: Job) -> Update:
 
 
 async def _led(state: State, job: Job, decider: Decider, judged: Mapping[str, Evaluation], otherwise: Aim) -> Update:
-    """What a model decides on; what the policy has chosen `otherwise`, where it says nothing that can be done."""
+    """Return what a model decides on; the policy's choice `otherwise`, where its decision is not valid."""
     goals, number = job.refinement.goals, state["round"]
     found = await decider.decide(await _board(state, job, judged), f"decision before revision {number + 1}")
     await off_loop(job.store.judgments.keep_lookups, job.run.id, number + 1, found.lookups)
     pleas = [RulingRequest(*one) for one in found.kept]
     if contests := await contested(state, job, pleas, f"contested before revision {number + 1}"):
-        # The scoreboard is another one now.
+        # The scores are different now.
         return {**contests, "next": "decide"}
     if found.stop:
         return {"stop": "decided", **await refinement.ending(state, job), "why": found.why}
@@ -275,10 +270,10 @@ async def _led(state: State, job: Job, decider: Decider, judged: Mapping[str, Ev
 
 
 async def _board(state: State, job: Job, judged: Mapping[str, Evaluation]) -> DecisionInput:
-    """What there is to decide on: what misses its goal comes first, and of what was tried in vain there is nothing."""
+    """Return what the decider is shown: metrics that miss their goals first, without findings tried in vain."""
     goals, gone = job.refinement.goals, {*state["tried"], *state["dropped"]}
     known = shown(scores_of(judged))
-    # In an order of their own: the metrics judge side by side, and the same has to be asked whoever was first.
+    # Metrics finish in any order, and the prompt must not depend on that.
     scores = {name: known[name] for name in (*goals, *sorted(known.keys() - goals.keys())) if name in known}
     missed = set(unmet(scores, goals))
     offered = {name: [one for one in judged[name].findings if one.id not in gone] for name in scores}
@@ -299,7 +294,7 @@ def _aimed(metrics: Sequence[str], findings: Sequence[Finding]) -> Update:
 
 
 async def review(state: State, job: Job) -> Update:
-    """Let a person look at the findings first: drop some, add some, edit the draft, or leave it at that."""
+    """Let a person review the findings: drop some, add some, edit the draft, or stop."""
     best, number = state["best"], state["round"] + 1
     judged = await job.judged(best)
     findings = findings_in(judged, state["findings"])
@@ -327,7 +322,7 @@ async def review(state: State, job: Job) -> Update:
 
 
 def _ask(asked: ReviewQuestion) -> ReviewAnswer:
-    """Wait for an answer; one that makes no sense is told what is wrong, and asked for again."""
+    """Wait for an answer; an invalid one is explained, and asked for again."""
     while True:
         answer = answered(interrupt(asked), asked)
         if isinstance(answer, ReviewAnswer):
@@ -336,7 +331,7 @@ def _ask(asked: ReviewQuestion) -> ReviewAnswer:
 
 
 async def revise(state: State, job: Job) -> Update:
-    """Mend the chosen findings in the best draft, or do nothing but shorten it."""
+    """Mend the chosen findings in the best draft, or only shorten it."""
     number = state["round"] + 1
     await job.go_on_from(state["round"], state["best"])
     purpose = "to keep to the limit of words" if state.get("shortening") else f"for {' and '.join(state['aims'])}"
@@ -350,7 +345,7 @@ async def revise(state: State, job: Job) -> Update:
         if state.get("shortening"):
             text, note = refinement.by_sentences(base, job)
             job.observe(Noted(note))
-    # What the reviser had no room to read has not been tried, and is there to be mended in another round.
+    # What the reviser had no room to read has not been tried.
     findings = state["findings"][: len(state["findings"]) - unread]
     left = f"{_NO_ROOM} {unread} of {len(state['findings'])} findings" if unread else ""
     parents = [Parent.of_draft(base), *(Parent("evidence", job.document.id, place) for place in read)]
@@ -364,19 +359,19 @@ class _Revision(NamedTuple):
     """What the reviser has made of a draft."""
 
     text: str
-    """Nothing where none came back."""
+    """Empty where there is none."""
     flaw: str
-    """What is wrong with it: one that is over the limit, or breaks off, is none."""
+    """What is wrong with it, such as being over the limit or cut off."""
     unread: int
-    """How many of the findings it does not know of, for want of room."""
+    """How many of the findings it had no room to read."""
     read: tuple[Span, ...]
     """The places of the document that the reviser has read."""
     answers: tuple[PointAnswer, ...] = ()
-    """What became of each finding, as the reviser says."""
+    """The reviser's answer to each finding."""
 
 
 async def _revision(base: Draft, state: State, job: Job, number: int) -> _Revision:
-    """Ask for a revision of a draft, for the findings that were chosen, or one that is only shorter."""
+    """Ask for a revision of a draft that mends the chosen findings, or is only shorter."""
     judged = await job.judged(base.id)
     outline = await job.outline()
     reviser = replace(job.reviser, outline=outline_text(outline) if outline else None)
@@ -402,12 +397,12 @@ async def _revision(base: Draft, state: State, job: Job, number: int) -> _Revisi
 
 
 def decided(state: State) -> str:
-    """What the step before has decided on."""
+    """Go where the step before has decided."""
     return state["next"]
 
 
 def add_refinement(graph: StateGraph[Any, Any, Any, Any], session: SessionProtocol | None) -> None:
-    """The steps of refining, from `settle` to `finish`, which follow on those of judging."""
+    """Add the refinement steps, from `settle` to `finish`, after those of judging."""
     ends: dict[Hashable, str] = {"finish": "compare"}
     graph.add_node("settle", node(settle, session))
     graph.add_node("decide", node(decide, session))
@@ -426,12 +421,11 @@ def add_refinement(graph: StateGraph[Any, Any, Any, Any], session: SessionProtoc
 
 
 def _to(*names: str) -> dict[Hashable, str]:
-    """Each to where its name says."""
     return {name: name for name in names}
 
 
 async def _answers(job: Job, number: int) -> tuple[PointAnswer, ...]:
-    """What the reviser has said of the findings of a round that is on record."""
+    """Return the reviser's answers to the findings of a stored round."""
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
     return next((one.answers for one in rounds if one.number == number), ())
 
