@@ -1,4 +1,4 @@
-"""`openai:NAME`: models behind the OpenAI chat-completions protocol, OpenAI's own and everybody else's."""
+"""`openai:NAME`: models behind the OpenAI chat-completions protocol, OpenAI's own and others."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from redraft.store.batches import ByJob
 
 
 class _ChatOpenAI(ChatOpenAI):
-    """LangChain's, which reads a reply whatever a server gets wrong around it, and keeps thoughts that come apart."""
+    """LangChain's model, which tolerates a server's mistakes around a reply, and keeps separate reasoning."""
 
     @override
     def _create_chat_result(
@@ -48,7 +48,7 @@ class _ChatOpenAI(ChatOpenAI):
 
 @cache
 def _tls() -> ssl.SSLContext:
-    """Whom to believe that they are who they are. To read that takes longer than the rest of opening a model."""
+    """Return the TLS context, cached because reading the certificates is slow."""
     return httpx2.create_ssl_context()
 
 
@@ -67,11 +67,9 @@ def open_openai(
     reasoning: int | None = None,
     by_job: ByJob | None = None,
 ) -> ChatModel:
-    """A model at `url`. The HTTP client belongs to the running event loop and is closed with `closing`.
-
-    With `by_job` its requests go out in jobs, which take as long as they take.
-    """
-    # LangChain's advice on refused schemas is for callers of its readers, and we go without a schema by ourselves.
+    """Return a model at `url`; its HTTP client belongs to the running event loop and is closed with `closing`. With
+    `by_job` its requests are sent in provider batches."""
+    # LangChain's advice on refused schemas does not apply, as we fall back by ourselves.
     warnings.filterwarnings("ignore", message="This model does not support OpenAI's|Invalid schema for OpenAI's")
     if by_job:
 
@@ -91,7 +89,7 @@ def open_openai(
         base_url=url,
         api_key=SecretStr(key),
         http_async_client=client,
-        # Else LangChain warns that a proxy of the environment is not used, which by our client it is.
+        # Otherwise LangChain warns that a proxy of the environment is not used, which our client does use.
         http_socket_options=(),
         timeout=None if by_job else seconds,
         max_retries=0,

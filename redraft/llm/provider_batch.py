@@ -1,4 +1,4 @@
-"""Provider batches: requests that are handed over as one job and fetched later."""
+"""Provider batches: requests that are sent as one job and fetched later."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from redraft.store.batches import Jobs, SentJob
 from redraft.store.connection import off_loop
 
 _ENDPOINT: Final = "/v1/chat/completions"
-# What a job may consist of at OpenAI.
+# OpenAI's limits of a job.
 _MOST_LINES, _MOST_BYTES = 50_000, 190_000_000
-# A wave is whole when nothing has joined it for so long; beside what a job takes that is nothing.
+# A batch is complete when no request has been added for so long.
 _QUIET = 5.0
 _FIRST_LOOK, _LONGEST_PAUSE, _SLOWER = 1.0, 60.0, 1.5
 _OVER = ("completed", "failed", "expired", "cancelled", "canceled")
@@ -31,21 +31,21 @@ _TRIES = 5
 _FAULTS = 500
 _TOO_MUCH = "token_limit_exceeded"
 _MARK = "redraft"
-# A job that was begun a while ago is among the last of an account.
+# A job that was created a while ago is among the last of an account.
 _LISTED = 500
 _SECONDS_TO_TIDY = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class BatchAnswer:
-    """What a server would have answered to a request by itself."""
+    """The response to one request of a job."""
 
     status: int
     body: bytes
 
     @classmethod
     def error(cls, status: int, message: str, code: str | None = None) -> BatchAnswer:
-        """An error, as OpenAI's protocol has it."""
+        """Return an error in OpenAI's format."""
         said = {"error": {"message": message, "type": "batch", "param": None, "code": code}}
         return cls(status, json.dumps(said).encode())
 
@@ -55,7 +55,7 @@ _NONE = BatchAnswer.error(503, "the provider's job ended without an answer to th
 
 @dataclass(slots=True)
 class _PendingJob:
-    """A job that is with the provider, and when to ask after it again."""
+    """A job at the provider, and when to poll it next."""
 
     job: SentJob
     attempts: frozenset[str]
@@ -63,35 +63,35 @@ class _PendingJob:
     due: float = field(default_factory=lambda: time.monotonic() + _FIRST_LOOK)
     files: set[str] = field(default_factory=set)
     bodies: Mapping[str, Any] = field(default_factory=dict)
-    """What was asked, where it was this process that asked."""
+    """The requests, where this process sent them."""
 
 
 class BatchClient:
-    """The jobs of one model's server. All of it happens in one event loop."""
+    """The batch jobs of one model's server, in one event loop."""
 
     def __init__(self, client: openai.AsyncOpenAI, address: str, jobs: Jobs) -> None:
         self._client = client
         self._address = address
         self._jobs = jobs
         self.notes: list[Callable[[str], None]] = []
-        """Who is told what happens: the first of them."""
+        """Callbacks for progress; only the first is called."""
         self._gathered: dict[str, Any] = {}
         self._joined = 0.0
         self._posted: dict[str, _PendingJob] = {}
         self._sent: set[str] = set()
-        """The attempts of the jobs that are with the provider, or on their way there."""
+        """The attempts of the jobs that are at the provider, or on their way."""
         self._ended: dict[str, _PendingJob] = {}
         self._answers: dict[str, BatchAnswer] = {}
-        """Those that nobody waits for yet."""
+        """The answers that nobody waits for yet."""
         self._waiting: dict[str, asyncio.Future[BatchAnswer]] = {}
         self._most_lines = _MOST_LINES
         self._crowded = False
-        """Whether the provider has said that it is too much at once: then one job waits for the other."""
+        """Whether the provider has refused several jobs at once: then they are sent one after the other."""
         self._looking_up = asyncio.Lock()
         self._worker: asyncio.Task[None] | None = None
 
     async def ask(self, attempt: str, body: Any) -> BatchAnswer:
-        """The answer to a request, from a job that it is in already, or from the next."""
+        """Return the answer to a request, from a job that it is in already, or from the next."""
         async with self._looking_up:
             there = attempt in self._answers or await self._is_with_the_provider(attempt)
         if (answer := self._answers.pop(attempt, None)) is not None:
@@ -114,7 +114,7 @@ class BatchClient:
             self._gathered.pop(attempt, None)
 
     async def aclose(self) -> None:
-        """Stop looking. What is with the provider stays there, and is asked for again by whoever goes on."""
+        """Stop polling; jobs at the provider stay there for the next process."""
         try:
             if self._worker is not None:
                 self._worker.cancel()
@@ -155,7 +155,7 @@ class BatchClient:
         self._sent -= posted.attempts
 
     async def _name_of(self, job: SentJob) -> str | None:
-        """What the provider calls a job whose sender never heard of that; None where it never came to be."""
+        """Return the provider's id of a job whose creation was not confirmed; None where it was not created."""
         seen = 0
         with suppress(openai.NotFoundError):
             async for known in self._client.batches.list(limit=100):
@@ -167,7 +167,7 @@ class BatchClient:
         return None
 
     async def _work(self) -> None:
-        """Hand over and look after jobs as long as somebody waits."""
+        """Send and poll jobs as long as somebody waits."""
         try:
             while self._waiting:
                 now = time.monotonic()
@@ -187,7 +187,7 @@ class BatchClient:
         return max(0.05, min(due, default=0.0) - time.monotonic())
 
     async def _post(self) -> None:
-        """Hand over what was gathered, as much of it as a job takes. Where that fails, whoever is in it hears of it."""
+        """Send what was gathered, as much of it as a job takes; a failure is passed to all who wait."""
         lines: dict[str, bytes] = {}
         size = 0
         for attempt, body in self._gathered.items():
@@ -219,7 +219,7 @@ class BatchClient:
             name = await self._created(job, uploaded)
         except openai.APIStatusError as error:
             if error.status_code < _FAULTS:
-                # It was refused. Where the answer was lost nobody knows, and the record stays for whoever goes on.
+                # It was refused. After a lost response the record stays, since the job may exist.
                 await off_loop(self._jobs.forget, job.id)
                 await self._delete(uploaded)
             raise
@@ -227,7 +227,7 @@ class BatchClient:
         return _PendingJob(SentJob(job.id, name), frozenset(lines), files={uploaded})
 
     async def _created(self, job: SentJob, file: str) -> str:
-        """Have the provider begin a job, once: where its answer was lost it is looked for before it is begun again."""
+        """Create a job, once: where the response was lost it is looked up before it is created again."""
         once = self._client.with_options(max_retries=0)
         for tries in range(_TRIES):
             try:
@@ -245,14 +245,14 @@ class BatchClient:
         raise AssertionError("the last try returns or raises")
 
     def _fail(self, attempts: Iterable[str], error: Exception) -> None:
-        """Whoever waits for these hears that there is no job to be had."""
+        """Pass an error to those who wait for these attempts."""
         for attempt in attempts:
             waiting = self._waiting.get(attempt)
             if waiting is not None and not waiting.done():
                 waiting.set_exception(_explained(error))
 
     async def _look(self, posted: _PendingJob) -> None:
-        """Ask after a job, and less often each time; one that is over is taken in."""
+        """Poll a job, less often each time, and take in a finished one."""
         assert posted.job.name is not None
         posted.pause = min(_LONGEST_PAUSE, posted.pause * _SLOWER)
         posted.due = time.monotonic() + posted.pause
@@ -266,7 +266,7 @@ class BatchClient:
             self._hand_over(posted, {}, _NONE)
             return
         except openai.APIError as error:
-            # The job is where it was. What cannot be had now is there for as long as the provider keeps it.
+            # The job remains at the provider, so it can be fetched later.
             self._note(f"the provider says nothing of the job {posted.job.name} ({type(error).__name__}); asked again")
             return
         except Exception as error:  # noqa: BLE001  (an answer that nobody can read is the job's own trouble)
@@ -282,7 +282,7 @@ class BatchClient:
             self._note(f"the job {state.id} is {state.status}: {len(answers):,} answers{without}")
 
     def _is_too_much(self, state: Batch, posted: _PendingJob) -> bool:
-        """Whether the provider takes fewer requests at once: then the same go out again in smaller jobs."""
+        """Return whether the provider takes fewer requests at once, and queue them again for smaller jobs."""
         codes = [one.code for one in (state.errors.data or [])] if state.errors else []
         if state.status != "failed" or _TOO_MUCH not in codes or len(posted.bodies) < 2:
             return False
@@ -301,7 +301,7 @@ class BatchClient:
                 waiting.set_result(answer)
 
     async def _read(self, state: Batch, posted: _PendingJob) -> dict[str, BatchAnswer]:
-        """The answers of a job that is over, by attempt."""
+        """Return the answers of a finished job, by attempt."""
         found: dict[str, BatchAnswer] = {}
         posted.files |= {one for one in (state.input_file_id, state.output_file_id, state.error_file_id) if one}
         for file in (state.output_file_id, state.error_file_id):
@@ -311,7 +311,7 @@ class BatchClient:
         return found
 
     async def _tidy(self) -> None:
-        """Forget the jobs whose answers are all in the database, here and at the provider."""
+        """Delete finished jobs whose answers are stored, here and at the provider."""
         for job, ended in list(self._ended.items()):
             if self._gathered.keys() & ended.attempts or self._answers.keys() & ended.attempts:
                 continue
@@ -322,14 +322,14 @@ class BatchClient:
                     await self._delete(file)
 
     async def _delete(self, file: str) -> None:
-        """Have the provider delete a file, if it is there and it can be done now."""
+        """Delete a file at the provider, if possible."""
         if file:
             with suppress(openai.OpenAIError):
                 await self._client.files.delete(file)
 
 
 def _explained(error: Exception) -> Exception:
-    """What is wrong with handing over, as an error of its own for each who waits."""
+    """Return an error of its own for each who waits."""
     if isinstance(error, StoreError):
         return ProviderError(f"no job can be kept on record: {error}", hint=error.hint)
     if isinstance(error, openai.APIStatusError) and error.status_code < _FAULTS:
@@ -344,7 +344,7 @@ def _requests(number: int) -> str:
 
 
 def _answer_in(line: bytes) -> tuple[str, BatchAnswer] | None:
-    """A line of a file of answers; None for what is none."""
+    """Return the answer on a line of a result file; None for an invalid line."""
     try:
         said = json.loads(line)
         response = said.get("response")
@@ -359,7 +359,7 @@ def _answer_in(line: bytes) -> tuple[str, BatchAnswer] | None:
 
 
 def _refusal(state: Batch) -> BatchAnswer | None:
-    """What a provider says that takes none of a job's requests."""
+    """Return why a provider refuses all of a job's requests."""
     if state.status != "failed":
         return None
     said = [one.message or one.code or "" for one in (state.errors.data or [])] if state.errors else []
@@ -367,7 +367,7 @@ def _refusal(state: Batch) -> BatchAnswer | None:
 
 
 class JobTransport(httpx2.AsyncBaseTransport):
-    """Answers chat requests from jobs: to the client above it a job is a server that takes its time."""
+    """An HTTP transport that answers chat requests from batch jobs."""
 
     def __init__(self, batch_client: BatchClient) -> None:
         self._client = batch_client
@@ -380,16 +380,14 @@ class JobTransport(httpx2.AsyncBaseTransport):
 
 
 _offices: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, BatchClient]] = WeakKeyDictionary()
-"""One for all runs of a process that ask the same model, so that the requests of all of them are one job."""
+"""One client for all runs of a process that ask the same model, so that their requests share jobs."""
 
 
 def shared_client(
     which: Hashable, make: Callable[[], BatchClient], note: Callable[[str], None], closing: AsyncExitStack
 ) -> BatchClient:
-    """The office of a model, made if nobody is there yet. Whoever leaves last, with `closing`, closes it.
-
-    What there is to say goes to whoever has been there longest.
-    """
+    """Return the batch client of a model, created if needed and closed with its last user's `closing`; its first user
+    gets the notes."""
     clients = _offices.setdefault(asyncio.get_running_loop(), {})
     if which not in clients:
         clients[which] = make()

@@ -53,23 +53,23 @@ from redraft.text.languages import is_foreign
 from redraft.text.tokens import Tokenizer
 
 _BYTES_A_TOKEN_AS_A_RULE = 4
-# The most that chat templates put around a message or two, and what they and redraft say to ask for a form. Providers
-# name up to 530 tokens for their own words about tools.
+# The most tokens that chat templates add to the messages, and that the form of the reply takes. Providers name up to
+# 530 tokens for tools.
 _FRAME_TOKENS = 256
 _TOOL_TOKENS = 1_024
 _LOOK_AGAIN = 0.2
-# What ends a call so was never generated, or never sent.
+# Finish reasons of replies that were not generated, or not sent.
 _UNBILLED = (RateLimited, CapabilityError, RejectedRequest, ProviderError, Unreached)
 
 
-# The requests on their way, of all the runs of an event loop.
+# The running requests of all runs of an event loop.
 _flights: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[str, asyncio.Lock]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
 class _PendingCall:
-    """Leave to make one attempt: when it had its place, when it goes out, the bytes that do, the attempt as it is on
-    record, and the most completion tokens that it is booked at."""
+    """One reserved attempt: when it waited and began, its bytes, its ledger entry, and the most completion tokens
+    reserved."""
 
     began: float
     sent: float
@@ -80,7 +80,7 @@ class _PendingCall:
 
 
 class RecordedModel:
-    """Any model, remembered. One request is made once, however often and from however many tasks it is asked."""
+    """Any model with a cache and a ledger; one request is made once, from however many tasks it is asked."""
 
     def __init__(
         self,
@@ -100,12 +100,9 @@ class RecordedModel:
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
         language: str = "",
     ) -> None:
-        """`tokenizer` counts as the provider does; without one a text has as many tokens as it can have at most.
-
-        `top_p` and the most tokens of a reply, `max_tokens`, hold for every request. `language` is the document's, or
-        those of several, for a model that goes by it though no prompt says it. With `in_jobs` a request may be with the
-        provider already, as an attempt of an earlier process.
-        """
+        """`tokenizer` counts as the provider does; without one a text counts the most it can have. `top_p` and
+        `max_tokens` apply to every request. `language` is the document's, for a model that depends on it. With
+        `in_jobs` a request may be at the provider already, as an attempt of an earlier process."""
         self.identity = inner.identity
         self._inner = inner
         self._book = book
@@ -125,25 +122,24 @@ class RecordedModel:
         self._patience = TimeoutHistory()
         self._odd: set[str] = set()
         self._hopeless: RedraftError | None = None
-        """What stands against every further request, the provider or a full disk: those that wait are not sent."""
+        """What prevents every further request: those that wait are not sent."""
 
     def most_tokens(self, sampling: Sampling) -> int:
-        """As the model beneath has it."""
         return self._inner.most_tokens(sampling)
 
     async def withdraw(self, request: Request[Any, Any], reason: str) -> None:
-        """The reply to a request stays on record as refused, and is in the cache no more."""
+        """Record the reply to a request as refused, and take it out of the cache."""
         await off_loop(self._store.calls.withdraw, self._key(self._filled(request)), reason)
 
     def _filled(self, request: Request[Given_, Value_]) -> Request[Given_, Value_]:
-        """The request as it goes out, and is known by."""
+        """Return the request as it is sent and keyed."""
         return replace(request, text=self._book.render(request.prompt, request.given), sampling=self._drawn(request))
 
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
-        """The cached reply, or one from the model that is stored before it is returned."""
+        """Return the cached reply, or the model's, stored before it is returned."""
         request = self._filled(request)
         key = self._key(request)
-        # One task at a time asks the same, in whichever run; those behind it find the answer in the cache.
+        # One task at a time asks the same; the others find the answer in the cache.
         flights = _flights.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
         alone = flights.get(key) or asyncio.Lock()
         flights[key] = alone
@@ -151,13 +147,13 @@ class RecordedModel:
             return await self._cached(request, key) or await self._asked(request, key, bytes_of(request.text))
 
     def _drawn(self, request: Request[Any, Any]) -> Sampling:
-        """How the reply is drawn, within what holds for every request."""
+        """Return the sampling, within what applies to every request."""
         sampling = request.sampling
         limits = [most for most in (sampling.max_tokens, self._max_tokens) if most is not None]
         return replace(sampling, top_p=sampling.top_p or self._top_p, max_tokens=min(limits, default=None))
 
     async def _learn(self, mode: str | None) -> None:
-        """Remember a way of asking that works, for the next run."""
+        """Store a mode that works, for the next run."""
         if mode is not None and self._capabilities is not None and mode != self._capabilities.mode:
             self._capabilities = replace(self._capabilities, mode=mode)
             await off_loop(self._store.capabilities.learn_mode, self.identity, mode)
@@ -192,8 +188,8 @@ class RecordedModel:
         )
 
     async def _asked(self, request: Request[Given_, Value_], key: str, size: int) -> Reply[Value_]:
-        """Ask until there is an answer or no hope of one. A reply that cannot be read is repaired once,
-        and once more where it was asked for in another way."""
+        """Ask until there is an answer or no hope of one; an unreadable reply is repaired once, and once more in
+        another mode."""
         request = replace(request, mode=(await self._met()).mode)
         tries = RetryPolicy(self._patience, structured=request.prompt.returns is not str)
         attempt = await off_loop(self._store.jobs.last_attempt, key) if self._in_jobs else 1
@@ -223,7 +219,7 @@ class RecordedModel:
             since = time.monotonic()
 
     async def _met(self) -> ModelCapabilities:
-        """What earlier runs have learned of the model, as it was known when this run began. The model is told of it."""
+        """Load what earlier runs have learned of the model, and tell the model."""
         if self._capabilities is None:
             self._capabilities = await off_loop(self._store.capabilities.known, self.identity)
             if isinstance(self._inner, ReasoningModel):
@@ -231,12 +227,12 @@ class RecordedModel:
         return self._capabilities
 
     async def _remember(self, thought_before: int) -> None:
-        """Keep what was learned of the model since."""
+        """Store what was learned of the model since."""
         if isinstance(self._inner, ReasoningModel) and self._inner.thought > thought_before:
             await off_loop(self._store.capabilities.learn_reasoning, self.identity, self._inner.thought)
 
     async def _answered_elsewhere(self, request: Request[Given_, Value_], key: str) -> Reply[Value_] | None:
-        """The answer to the same request of another process, which is paid for once; None where it brought none."""
+        """Return another process's answer to the same request; None where it got none."""
         while await off_loop(self._store.bookings.is_sent_elsewhere, key, self._run):  # noqa: ASYNC110
             await asyncio.sleep(_LOOK_AGAIN)
         return await self._cached(request, key)
@@ -245,12 +241,12 @@ class RecordedModel:
     async def _reserved(
         self, request: Request[Any, Any], key: str, attempt: int, size: int, since: float
     ) -> AsyncIterator[_PendingCall]:
-        """Wait until it is the request's turn and the budget has room for it; it waits since a moment already."""
+        """Wait for a slot and for the budget, and reserve the attempt."""
         tokens = size // _BYTES_A_TOKEN_AS_A_RULE + (request.sampling.max_tokens or 0)
         most_in = self._most_in(request) if self._tokenizer is None else await off_loop(self._most_in, request)
         most_out = self._inner.most_tokens(request.sampling)
         async with self._limiter.slot(tokens) as began:
-            # Now it starts, as the ledger has it: what only waits is not under way.
+            # The ledger's start time excludes the wait.
             call = self._blank(request, key, attempt, Usage(most_in, most_out))
             prompt = max(1, min(most_in, size // _BYTES_A_TOKEN_AS_A_RULE))
             call = replace(call, lost_tokens=prompt + self._room(request.sampling, most_out))
@@ -275,7 +271,7 @@ class RecordedModel:
         call = self._charged(pending, reply.usage, reply.text)
         value, text = reply.value, reply.text
         if isinstance(value, BaseModel):
-            # With tags, as the request has them: the same words about items of other numbers are the same request.
+            # The key includes the tags, so that the same words about other item numbers are the same request.
             text = value.model_dump_json(by_alias=True, round_trip=True, context=Wire(Tags(request.given)))
         odd = "; ".join(reply.odd)
         await self._keep(
@@ -292,21 +288,21 @@ class RecordedModel:
         self._observer(CallAnswered(request.label, usage, cost, cached=cached, model=self.identity, prompt=name))
 
     def _note(self, odd: tuple[str, ...]) -> None:
-        """Say what is odd in what replies come in, each thing once."""
+        """Report each irregularity of responses once."""
         for one in odd:
             if one not in self._odd:
                 self._odd.add(one)
                 self._observer(Noted(f"{self.identity}: {one}", everywhere=True))
 
     def _answered(self) -> None:
-        """Take note that the model answers."""
+        """Record that the model answers."""
         self._limiter.answered()
         self._patience.answered()
 
     async def _failed(self, error: BaseException, pending: _PendingCall) -> None:
-        """Record an attempt that brought no value. What nobody has said the cost of stays booked at its most."""
+        """Record a failed attempt; without reported usage its maximum stays reserved."""
         if isinstance(error, ModelError):
-            # A model that another package brings may say whatever it likes.
+            # Models of other packages may report anything.
             error.message = without(error.message, environment_keys())
         code = _code(error)
         call = replace(pending.call, seconds=time.monotonic() - pending.sent)
@@ -328,7 +324,7 @@ class RecordedModel:
         await self._keep(pending, replace(call, outcome=code, error=_said(error)))
 
     async def _keep(self, pending: _PendingCall, call: Call) -> None:
-        """Store what came of a call. What has been paid for is stored even when the run is being stopped."""
+        """Store the outcome of a call, even while the run is being cancelled."""
         try:
             await off_loop(self._store.bookings.settle, pending.booking, call)
         except StoreError as error:
@@ -336,7 +332,7 @@ class RecordedModel:
             raise
 
     def _blank(self, request: Request[Any, Any], key: str, attempt: int, most: Usage) -> Call:
-        """An attempt as it is booked: at the most that it can cost."""
+        """Return an attempt at the most that it can cost."""
         sampling = request.sampling
         return Call(
             run=self._run,
@@ -358,8 +354,8 @@ class RecordedModel:
         )
 
     def _charged(self, pending: _PendingCall, usage: Usage, text: str) -> Call:
-        """The attempt with what it used. Where the provider does not say, that is worked out from the sizes of what
-        went to and fro, and the cost is the most that it can be."""
+        """Return the attempt with its usage; unreported usage is estimated from the sizes, at the highest possible
+        cost."""
         usage = counted(usage)
         cost = self._cost(usage) if usage.reported else pending.call.booked_usd
         if not usage.reported:
@@ -372,15 +368,14 @@ class RecordedModel:
         return None if self._price is None else self._price.of(usage)
 
     def _room(self, sampling: Sampling, most_out: int) -> int:
-        """What a reply that is lost counts: the limit that it was asked for with, and a thought as long as the longest
-        so far. Where no limit was asked for, the most that it can have been."""
+        """Return the most completion tokens of a lost reply: its limit and the longest reasoning so far."""
         if sampling.max_tokens is None:
             return most_out
         thought = self._inner.thought if isinstance(self._inner, ReasoningModel) else 0
         return min(most_out, sampling.max_tokens + thought)
 
     def _most_in(self, request: Request[Any, Any]) -> int:
-        """The most tokens that what goes out may have."""
+        """Return the most tokens that the request may have."""
         count = most_tokens_of if self._tokenizer is None else self._tokenizer.count
         schema = structured_output.longest(request)
         tokens = _FRAME_TOKENS + count(request.text)
@@ -398,5 +393,5 @@ def _code(error: BaseException) -> str:
 
 
 def _said(error: BaseException) -> str:
-    # Whoever cancels may say so with any object: LangGraph has one of its own.
+    # A cancellation may carry any object; LangGraph has one of its own.
     return "" if isinstance(error, asyncio.CancelledError) else str(error)[:500]
