@@ -1,4 +1,4 @@
-"""The prompt by which a judge rules on findings: does the document say what the summary says, or does it not?"""
+"""The prompt by which a judge rules on findings: does the document say what the summary says?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from redraft.rulings import RulingVerdict
 
 
 class RulingPoint(TaggedItem):
-    """What a summary says, and what a first judge said of it; `against` are words that somebody holds against that."""
+    """What a summary says, and what a first judge said of it; `against` are words held against that."""
 
     sentence: str
     question: str = ""
@@ -23,7 +23,7 @@ class RulingPoint(TaggedItem):
 
 
 class RuleGiven(DocumentView):
-    """What is read of the document, what to rule on, and whether a point of it is contested with a quote."""
+    """What is read of the document, what to rule on, and whether a point is contested with a quote."""
 
     points: Annotated[list[RulingPoint], Fence("point")]
     contested: bool = False
