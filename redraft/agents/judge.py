@@ -70,12 +70,7 @@ class Judge:
         return self.model.identity != IDENTITY or reads(language)
 
     async def ask(
-        self,
-        prompt: Prompt[Given_, Value_],
-        given: Given_,
-        room: int,
-        label: str,
-        attempt: Attempt | None = None,
+        self, prompt: Prompt[Given_, Value_], given: Given_, room: int, label: str, attempt: Attempt | None = None
     ) -> Reply[Value_]:
         """Ask, doubling the reply's room while it is cut; return a partial reply where none is complete. With an
         `attempt`, a cut reply is the caller's to retry."""

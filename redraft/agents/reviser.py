@@ -222,12 +222,7 @@ class Reviser:
         )
         most, at_worst = (order.words, 0) if self.strict else (tolerated(order.words), tolerated_at_worst(order.words))
         written = await structured_writer.within(
-            REVISE,
-            lambda limit: given.model_copy(update={"words": limit}),
-            order.words,
-            label,
-            most,
-            at_worst=at_worst,
+            REVISE, lambda limit: given.model_copy(update={"words": limit}), order.words, label, most, at_worst=at_worst
         )
         if not written.flaw and _is_something_else(written.text, order, self.structured_writer.language):
             written = replace(written, flaw="it has hardly a word in common with the summary")

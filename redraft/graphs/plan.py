@@ -86,12 +86,7 @@ class Planner:
     """Plans one document under given settings: a method for each of redraft's strategies."""
 
     def __init__(
-        self,
-        document: Document,
-        chunks: Sequence[Chunk],
-        settings: DraftConfig,
-        tokenizer: Tokenizer,
-        book: PromptBook,
+        self, document: Document, chunks: Sequence[Chunk], settings: DraftConfig, tokenizer: Tokenizer, book: PromptBook
     ) -> None:
         assert settings.words is not None
         self.settings = settings
@@ -101,8 +96,7 @@ class Planner:
         words = [count_words(document.text[chunk.span.start : chunk.span.end]) for chunk in chunks]
         self._document_words = sum(words)
         # The paper's ratio, unless the document's language needs more tokens for a word; the median leaves out chunks
-        # of
-        # blank lines.
+        # of blank lines.
         ratios = [chunk.tokens / count for chunk, count in zip(chunks, words, strict=True) if count]
         self._tokens_per_word = max(1 / LEVEL_RATIO, _REPLY_SLACK * median(ratios))
         places = (part_of(document, one.span, one.index + 1, len(chunks)) for one in chunks)

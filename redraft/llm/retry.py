@@ -7,15 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from redraft.domain import Usage
-from redraft.errors import (
-    CapabilityError,
-    CutThought,
-    LateReply,
-    ModelError,
-    RateLimited,
-    TimedOut,
-    UnreadableReply,
-)
+from redraft.errors import CapabilityError, CutThought, LateReply, ModelError, RateLimited, TimedOut, UnreadableReply
 
 _TRANSIENT_TRIES = 6
 _RATE_LIMIT_TRIES = 30

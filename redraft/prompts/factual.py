@@ -316,10 +316,7 @@ GROWING: dict[Perspective, Prompt[GrowGiven, FactTree]] = {
     "analytical": KEYFACTS_ANALYTICAL,
     "narrative": KEYFACTS_NARRATIVE,
 }
-QUERYING: dict[Perspective, Prompt[QueryGiven, Query]] = {
-    "analytical": QUERY_ANALYTICAL,
-    "narrative": QUERY_NARRATIVE,
-}
+QUERYING: dict[Perspective, Prompt[QueryGiven, Query]] = {"analytical": QUERY_ANALYTICAL, "narrative": QUERY_NARRATIVE}
 
 FACTUAL: tuple[Prompt[Any, Any], ...] = (
     KEYFACTS_ANALYTICAL,

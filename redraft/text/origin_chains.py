@@ -137,8 +137,7 @@ def _meet(one: Span, other: Span) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-# The weight of what earlier passages already cover; where nothing else is left, repeated content
-# comes next.
+# The weight of what earlier passages already cover; where nothing else is left, repeated content comes next.
 _AGAIN = 0.2
 # Equal passages must tie whatever the order of summation.
 _DECIMALS = 6

@@ -18,8 +18,7 @@ _DROP = (
     + [0xFEFF]
 )
 # Terminal escapes for colours, cursor movements, titles and links. An unterminated one is ignored, so that the text
-# after
-# it is not lost.
+# after it is not lost.
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x00-\x1f\x7f-\x9f]{0,2000}(?:\x07|\x1b\\)"
     r"|[PX^_][^\x00-\x1f\x7f-\x9f]{0,2000}\x1b\\)"

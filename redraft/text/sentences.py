@@ -53,8 +53,7 @@ _NUMBERED_ABROAD = re.compile(
 )
 
 # In English a number or an unknown abbreviation with a full stop ends a sentence. Other languages have dates and
-# ordinals
-# ("am 3. März", "im 19. Jahrhundert", "3. března"), and "1926 г. на мыс".
+# ordinals ("am 3. März", "im 19. Jahrhundert", "3. března"), and "1926 г. на мыс".
 _ORDINAL = re.compile(
     r"(?<!\w)(?:am|vom|zum|zur|beim|im|ab|seit|bis|auf|den|der|dem|des|das|die|jeden|jedem)\s+\d{1,2}\.\s*\Z",
     re.IGNORECASE,
