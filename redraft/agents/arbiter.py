@@ -46,20 +46,20 @@ class Arbiter:
     judge: Judge
     reader: EvidenceReader
 
-    async def rule(self, pleas: Sequence[RulingRequest], label: str) -> list[Ruling]:
+    async def rule(self, requests: Sequence[RulingRequest], label: str) -> list[Ruling]:
         """Return the judge's rulings, in the order of the findings."""
-        if not pleas or not self.judge.reads(foreign_in(self.reader.document)):
+        if not requests or not self.judge.reads(foreign_in(self.reader.document)):
             return []
         # The first search indexes the document, so it runs in a thread.
-        whole = await asyncio.to_thread(self._fits, pleas)
+        whole = await asyncio.to_thread(self._fits, requests)
         size = min(AT_ONCE if whole else _PARTS, batch_size(self.judge.reply_tokens, self.judge.needs(RULED)))
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[RuledPoint]:
-            some = [pleas[number] for number in numbers]
+            some = [requests[number] for number in numbers]
             places = (
                 [Span(0, len(self.reader.document.text))] if whole else await asyncio.to_thread(self._passages, some)
             )
-            points = [_accused(number + 1, pleas[number]) for number in numbers]
+            points = [_ruling_point(number + 1, requests[number]) for number in numbers]
             contested = any(one.against for one in points)
             given = RuleGiven(**shown(self.reader, places), points=points, contested=contested)
             room = len(numbers) * self.judge.needs(RULED)
@@ -68,38 +68,38 @@ class Arbiter:
             found = [(one.id - 1, one) for one in reply.value.points]
             return Entries(found, reply.repaired, reply.broken_off)
 
-        replies: Account[RuledPoint] = await account(in_batches(range(len(pleas)), size), ask)
-        return [self._ruling(pleas[number], replies.verdicts[number], whole) for number in sorted(replies.verdicts)]
+        replies: Account[RuledPoint] = await account(in_batches(range(len(requests)), size), ask)
+        return [self._ruling(requests[number], replies.verdicts[number], whole) for number in sorted(replies.verdicts)]
 
-    def _fits(self, pleas: Sequence[RulingRequest]) -> bool:
+    def _fits(self, requests: Sequence[RulingRequest]) -> bool:
         count = self.reader.tokenizer.count
-        most = pleas[:AT_ONCE]
-        points = sum(count(text) for one in most for text in _texts(_accused(0, one))) + _FRAME * (len(most) + 1)
+        most = requests[:AT_ONCE]
+        points = sum(count(text) for one in most for text in _texts(_ruling_point(0, one))) + _FRAME * (len(most) + 1)
         around = count(self.judge.book.source(RULE_ON_FINDINGS.name)) + len(most) * self.judge.needs(RULED)
         return self.reader.document_tokens + points + around <= self.reader.window
 
-    def _passages(self, pleas: Sequence[RulingRequest]) -> list[Span]:
+    def _passages(self, requests: Sequence[RulingRequest]) -> list[Span]:
         """Return the places of the points, in document order, as far as there is room."""
         found: list[Span] = []
-        for span in self._places(pleas):
+        for span in self._places(requests):
             wider = self.reader.joined([found, [span]])
             if sum(self.reader.tokenizer.count(self.reader.text(one)) for one in wider) <= self.reader.room:
                 found = wider
         return found
 
-    def _places(self, pleas: Sequence[RulingRequest]) -> Iterator[Span]:
+    def _places(self, requests: Sequence[RulingRequest]) -> Iterator[Span]:
         """Yield the quoted places with their neighbours, then the places nearest to each point."""
         text = self.reader.document.text
-        for plea in pleas:
-            evidence = plea.finding.evidence
-            for place in (quoted_in(text, plea.against), evidence.span if evidence else None):
+        for request in requests:
+            evidence = request.finding.evidence
+            for place in (quoted_in(text, request.against), evidence.span if evidence else None):
                 if place is not None:
                     yield from (passage.span for passage in self.reader.passages.around(place, _BESIDE))
-        for plea in pleas:
-            one = plea.finding
+        for request in requests:
+            one = request.finding
             yield from self.reader.evidence(f"{one.question} {one.found} {one.sentence}".strip(), NEAREST, wide=True)
 
-    def _ruling(self, plea: RulingRequest, said: RuledPoint, whole: bool) -> Ruling:
+    def _ruling(self, request: RulingRequest, said: RuledPoint, whole: bool) -> Ruling:
         quote = one_line(said.quote, _LONGEST_QUOTE)
         decides = said.verdict in ("supported", "contradicted")
         place = quoted_in(self.reader.document.text, said.quote) if decides else None
@@ -107,28 +107,28 @@ class Arbiter:
         verdict = "unclear" if said.verdict == "absent" and not whole else said.verdict
         return Ruling(
             document=self.reader.document.id,
-            finding=plea.finding.id,
+            finding=request.finding.id,
             verdict=verdict,
             quote=one_line(self.reader.text(place), _LONGEST_QUOTE) if place else quote,
             start=place.start if place else None,
             end=place.end if place else None,
             reason=one_line(said.reason, _LONGEST_REASON),
             by=self.judge.name,
-            contested=plea.against,
+            contested=request.against,
         )
 
 
-def _accused(number: int, plea: RulingRequest) -> RulingPoint:
-    one = plea.finding
+def _ruling_point(number: int, request: RulingRequest) -> RulingPoint:
+    one = request.finding
     return RulingPoint(
         id=number,
         sentence=one_line(one.sentence, _LONGEST_TEXT),
         question=one_line(one.question, _LONGEST_TEXT),
         says=one_line(one.found, _LONGEST_TEXT),
         judged=one_line(one.expected or one.explanation, _LONGEST_TEXT),
-        against=one_line(plea.against, _LONGEST_TEXT),
+        against=one_line(request.against, _LONGEST_TEXT),
     )
 
 
-def _texts(accused: RulingPoint) -> tuple[str, ...]:
-    return (accused.sentence, accused.question, accused.says, accused.judged, accused.against)
+def _texts(point: RulingPoint) -> tuple[str, ...]:
+    return (point.sentence, point.question, point.says, point.judged, point.against)

@@ -10,7 +10,6 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from redraft.agents import decider
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.domain import Document, Finding, Round, Span
@@ -122,8 +121,8 @@ class Research:
 
     def _search(self, said: str, count: int) -> LookupResult:
         asked = f"search: {one_line(said, _LONGEST_SHOWN)}"
-        search = decider.SearchRequest(query=one_line(said, _LONGEST_SEARCH), count=count)
-        found = decider.find_passages(self.reader.document, self.reader.passages, search)
+        search = SearchRequest(query=one_line(said, _LONGEST_SEARCH), count=count)
+        found = find_passages(self.reader.document, self.reader.passages, search)
         if not found:
             return LookupResult(
                 Lookup(asked, 0, "nothing in the document has to do with these words; others may find it")
@@ -133,12 +132,12 @@ class Research:
     def _read(self, said: str) -> LookupResult:
         asked = f"read: {one_line(said, _LONGEST_SHOWN)}"
         try:
-            found = decider.read_span(self.reader.document, self._place(said))
+            found = read_span(self.reader.document, self._place(said))
         except UsageError as error:
             return LookupResult(Lookup(asked, 0, ": ".join(filter(None, (error.message, error.hint)))))
         return LookupResult(Lookup(asked, 1), (Span(found.start, found.start + self._fitting(found.text)),))
 
-    def _place(self, said: str) -> decider.DocumentPlace:
+    def _place(self, said: str) -> DocumentPlace:
         """Return the place that is named by a percentage, by characters, or by a finding's id."""
         finding = self.finding(said)
         if finding is not None:
@@ -155,13 +154,13 @@ class Research:
         if between := _FROM_TO.search(plain):
             start, end = int(between[1]), int(between[2])
             if end:
-                return decider.DocumentPlace(start=start, end=end)
+                return DocumentPlace(start=start, end=end)
         raise UsageError(_NO_PLACE)
 
-    def _around(self, span: Span) -> decider.DocumentPlace:
+    def _around(self, span: Span) -> DocumentPlace:
         """Return the place widened to whole passages."""
         near = [one.span for one in self.reader.passages.around(span, _BESIDE)] or [span]
-        return decider.DocumentPlace(start=min(one.start for one in near), end=max(one.end for one in near))
+        return DocumentPlace(start=min(one.start for one in near), end=max(one.end for one in near))
 
     def _fitting(self, text: str) -> int:
         """Return how many characters of a text fit the room."""
@@ -308,7 +307,7 @@ class Decider:
         )
 
     def _read(self, span: Span) -> DecisionPassage:
-        passage = decider.passage_at(self.reader.document, span)
+        passage = passage_at(self.reader.document, span)
         return DecisionPassage(place=f"characters {passage.start}-{passage.end}, {passage.place}", text=passage.text)
 
 

@@ -16,7 +16,6 @@ REPLY_TOKENS = 900
 """The room for an outline: a line, twelve turning points and twenty names."""
 LEAST_WINDOW = 4_096
 """In a smaller window an outline would displace the text itself."""
-LEAST_DOCUMENT = 2_048
 _AROUND = 20
 # Tokens of the reply schema and the fences.
 _FRAME = 300

@@ -41,11 +41,6 @@ class RevisionReply:
     """The outcome of each point, and the words that go with it."""
 
 
-def revision_of(reply: str) -> str:
-    """The revised summary alone."""
-    return read_reply(reply).text
-
-
 def read_reply(reply: str) -> RevisionReply:
     """Parse a reply."""
     revision = _REVISION.search(reply)
@@ -68,7 +63,7 @@ def read_reply(reply: str) -> RevisionReply:
 
 
 def _lines(said: str) -> dict[str, tuple[Became, str]]:
-    """Yield what is said of each point; the first line on a point counts."""
+    """Return what is said of each point; the first line on a point counts."""
     found: dict[str, tuple[Became, str]] = {}
     for line in said.splitlines():
         if match := _LINE.match(line):
@@ -148,19 +143,19 @@ class Reviser:
     strict: bool = False
     """Whether the word limit is strict; a revision that others may follow can exceed it slightly."""
 
-    async def brief(self, order: RevisionRequest) -> RevisionBrief:
+    async def brief(self, request: RevisionRequest) -> RevisionBrief:
         """Return what the reviser reads: the document where it fits, else the passages around the findings."""
         # The first search indexes the document, so it runs in a thread.
-        return await asyncio.to_thread(self._brief, order)
+        return await asyncio.to_thread(self._brief, request)
 
-    def _brief(self, order: RevisionRequest) -> RevisionBrief:
-        points = [_point(number, finding) for number, finding in enumerate(order.findings, 1)]
+    def _brief(self, request: RevisionRequest) -> RevisionBrief:
+        points = [_point(number, finding) for number, finding in enumerate(request.findings, 1)]
         bare = ReviseGiven(
-            summary=order.summary,
+            summary=request.summary,
             **_asking(points),
             outline=self.outline,
-            keep=list(order.keep),
-            words=order.words,
+            keep=list(request.keep),
+            words=request.words,
             query=self.query,
             language=self.structured_writer.language,
             characters=self.structured_writer.characters,
@@ -168,15 +163,17 @@ class Reviser:
         if self.structured_writer.spare is None:
             return self._with_document(bare)
         # A reply, and the text of one that is sent back because of a flaw.
-        texts = 2 * self.structured_writer.tokens(order.words) + _MARGIN
+        texts = 2 * self.structured_writer.tokens(request.words) + _MARGIN
         while (room := self.structured_writer.spare(REVISE, bare) - texts - _answering(len(bare.points))) < 0 and len(
             bare.points
         ) > 1:
             bare = bare.model_copy(update=_asking(bare.points[:-1]))
         if self.reader.document_tokens <= room:
             return self._with_document(bare)
-        near = self._near(order.findings, room)
-        quoted = [one.evidence.span for one in order.findings[: len(bare.points)] if one.evidence and one.evidence.span]
+        near = self._near(request.findings, room)
+        quoted = [
+            one.evidence.span for one in request.findings[: len(bare.points)] if one.evidence and one.evidence.span
+        ]
         shown = bare.model_copy(update={"passages": [self.reader.text(span) for span in near]})
         return RevisionBrief(shown, tuple(self.reader.joined([near, quoted])))
 
@@ -204,7 +201,7 @@ class Reviser:
             return [passage.span for passage in self.reader.passages.nearest(asked, NEAR)]
         return [span] if span else []
 
-    async def revise(self, order: RevisionRequest, given: ReviseGiven, label: str) -> Revision:
+    async def revise(self, request: RevisionRequest, given: ReviseGiven, label: str) -> Revision:
         """Ask for a revision that mends the findings and keeps what is to be kept."""
         said: dict[str, tuple[Became, str]] = {}
 
@@ -216,24 +213,31 @@ class Reviser:
 
         structured_writer = replace(
             self.structured_writer,
-            sample=self.structured_writer.sample * _ROUNDS + order.number - 1,
+            sample=self.structured_writer.sample * _ROUNDS + request.number - 1,
             read=read,
             beside=_answering(len(given.points)),
         )
-        most, at_worst = (order.words, 0) if self.strict else (tolerated(order.words), tolerated_at_worst(order.words))
-        written = await structured_writer.within(
-            REVISE, lambda limit: given.model_copy(update={"words": limit}), order.words, label, most, at_worst=at_worst
+        most, at_worst = (
+            (request.words, 0) if self.strict else (tolerated(request.words), tolerated_at_worst(request.words))
         )
-        if not written.flaw and _is_something_else(written.text, order, self.structured_writer.language):
+        written = await structured_writer.within(
+            REVISE,
+            lambda limit: given.model_copy(update={"words": limit}),
+            request.words,
+            label,
+            most,
+            at_worst=at_worst,
+        )
+        if not written.flaw and _is_something_else(written.text, request, self.structured_writer.language):
             written = replace(written, flaw="it has hardly a word in common with the summary")
-        return Revision(written, tuple(self._answered(order, given, said)))
+        return Revision(written, tuple(self._answered(request, given, said)))
 
     def _answered(
-        self, order: RevisionRequest, given: ReviseGiven, said: Mapping[str, tuple[Became, str]]
+        self, request: RevisionRequest, given: ReviseGiven, said: Mapping[str, tuple[Became, str]]
     ) -> Iterator[PointAnswer]:
         """Yield the outcome of each finding; a point kept without a quote that the document has counts as left."""
         tags = Tags(given)
-        for point, finding in zip(given.points, order.findings, strict=False):
+        for point, finding in zip(given.points, request.findings, strict=False):
             became, words_said = said.get(tags.tag("points", point.id), ("mended", ""))
             words_said = one_line(words_said, _LONGEST_SAID)
             if became == "kept" and quoted_in(self.reader.document.text, words_said) is None:
@@ -242,16 +246,16 @@ class Reviser:
                 yield PointAnswer(finding.id, became, words_said)
 
 
-def _is_something_else(text: str, order: RevisionRequest, language: str | None) -> bool:
+def _is_something_else(text: str, request: RevisionRequest, language: str | None) -> bool:
     """Return whether a reply is no revision, such as an excuse or another language; never for a person's requests."""
-    if any(one.metric in (REVIEW, INSTRUCTION) for one in order.findings):
+    if any(one.metric in (REVIEW, INSTRUCTION) for one in request.findings):
         return False
-    points = [f"{one.expected} {one.evidence.text if one.evidence else ''}" for one in order.findings]
-    known = {pair for one in (order.summary, *points) for pair in ngrams(words(one), 2)}
+    points = [f"{one.expected} {one.evidence.text if one.evidence else ''}" for one in request.findings]
+    known = {pair for one in (request.summary, *points) for pair in ngrams(words(one), 2)}
     pairs = list(ngrams(words(text), 2))
     if sum(pair in known for pair in pairs) >= _IN_COMMON * len(pairs):
         return False
-    return not (language and _may_be_translated(text, order.summary))
+    return not (language and _may_be_translated(text, request.summary))
 
 
 def _may_be_translated(text: str, summary: str) -> bool:

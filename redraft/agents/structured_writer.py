@@ -229,48 +229,48 @@ class StructuredWriter:
         """Ask until a reply has no flaw, once per limit; then keep the one closest to `wanted` words. Lost replies are
         not counted. After a few tries a whole text of up to `at_worst` words is taken. Raises `RefusedReply` where
         something else than a summary comes twice."""
-        course = _Progress(limits, max_tokens)
-        while course.told < len(limits) and course.lost <= MAX_TRIES:
-            asked = given(course.limit)
-            reply = await self._reply(prompt, asked, course, label)
+        progress = _Progress(limits, max_tokens)
+        while progress.told < len(limits) and progress.lost <= MAX_TRIES:
+            asked = given(progress.limit)
+            reply = await self._reply(prompt, asked, progress, label)
             text, words, once = reply.text, count_words(reply.text), unlooped(reply.text)
             flaw = _flaw(reply, once, examine)
             if flaw is None:
-                return Completion(text, words, len(course.flawed) + 1)
-            course.flawed.append(_kept(text, once, flaw, examine, len(course.flawed) + 1))
+                return Completion(text, words, len(progress.flawed) + 1)
+            progress.flawed.append(_kept(text, once, flaw, examine, len(progress.flawed) + 1))
             if flaw.kind == "long" and not reply.cut and not unfinished(text):
-                course.long.append(course.flawed[-1][1])
+                progress.long.append(progress.flawed[-1][1])
             if flaw.kind == "foreign" and reply.request:
-                await self._refused(course, reply.request, text)
-            course.count(flaw)
-            if course.told >= _FEW_TRIES and (enough := _enough(course, at_worst)):
+                await self._refused(progress, reply.request, text)
+            progress.count(flaw)
+            if progress.told >= _FEW_TRIES and (enough := _enough(progress, at_worst)):
                 return enough
             left = await off_loop(self.spare, prompt, asked) if self.spare else inf
             # A text that is too long had room enough.
-            wider = reply.cut and flaw.kind in _ACCIDENTS and course.widen(max_tokens, left)
+            wider = reply.cut and flaw.kind in _ACCIDENTS and progress.widen(max_tokens, left)
             if not wider:
-                course.shrink(flaw, words)
-                course.room = max(max_tokens, int(min(course.room, left - _COMPLAINT_TOKENS)))
-                fits = left >= self.tokens(words) + _COMPLAINT_TOKENS + course.room
-                told = _told(flaw, words, course.limit, self.characters)
-                course.complaint = Complaint.about(once if fits else "", told)
-        _, best = min(course.flawed, key=lambda one: (not one[1].text, not one[0], abs(one[1].words - wanted)))
-        return replace(best, attempts=len(course.flawed))
+                progress.shrink(flaw, words)
+                progress.room = max(max_tokens, int(min(progress.room, left - _COMPLAINT_TOKENS)))
+                fits = left >= self.tokens(words) + _COMPLAINT_TOKENS + progress.room
+                told = _complaint_about(flaw, words, progress.limit, self.characters)
+                progress.complaint = Complaint.about(once if fits else "", told)
+        _, best = min(progress.flawed, key=lambda one: (not one[1].text, not one[0], abs(one[1].words - wanted)))
+        return replace(best, attempts=len(progress.flawed))
 
-    async def _reply(self, prompt: Prompt[Any, str], given: BaseModel, course: _Progress, label: str) -> _WriterReply:
-        same = (given, course.room, course.complaint)
+    async def _reply(self, prompt: Prompt[Any, str], given: BaseModel, progress: _Progress, label: str) -> _WriterReply:
+        same = (given, progress.room, progress.complaint)
         # The same request would be answered from the cache, so it is another sample.
-        sample = self.sample * MAX_TRIES + course.answered.count(same)
-        sampling = Sampling(self.temperature_of(prompt), course.room, sample)
-        tried = f"{label} try {len(course.flawed) + 1}" if course.flawed else label
-        request = Request(prompt, given, sampling, tried, course.complaint)
+        sample = self.sample * MAX_TRIES + progress.answered.count(same)
+        sampling = Sampling(self.temperature_of(prompt), progress.room, sample)
+        tried = f"{label} try {len(progress.flawed) + 1}" if progress.flawed else label
+        request = Request(prompt, given, sampling, tried, progress.complaint)
         try:
             reply = await self.model.ask(request)
         except EmptyReply as error:
             return _WriterReply("", error.finish_reason == "length")
         said = unframed(self.read(reply.value))
         if said:
-            course.answered.append(same)
+            progress.answered.append(same)
         # A rule, or a row of stars, is no text.
         text = said if has_words(said) else ""
         if self.instructions is not None:
@@ -280,14 +280,14 @@ class StructuredWriter:
         echo, loops = 2 * count_words(text) < count_words(said), cut and ends_in_loop(reply.value)
         return _WriterReply(text, cut, echo, loops, request)
 
-    async def _refused(self, course: _Progress, request: Request[Any, str], text: str) -> None:
+    async def _refused(self, progress: _Progress, request: Request[Any, str], text: str) -> None:
         """Record a reply that is no summary; raise `RefusedReply` the second time."""
-        course.refused.append(request)
-        if len(course.refused) < _REFUSALS:
+        progress.refused.append(request)
+        if len(progress.refused) < _REFUSALS:
             return
         said = f"the model wrote something else than a summary: {one_line(text, _LONGEST_SAID)}"
         if isinstance(self.model, Withdrawable):
-            for one in course.refused:
+            for one in progress.refused:
                 await self.model.withdraw(one, said)
         raise RefusedReply(said, text=text, usage=Usage(), place=request.label)
 
@@ -358,12 +358,12 @@ def _kept(text: str, once: str, flaw: Flaw, examine: Examine, tries: int) -> tup
     return whole, Completion(left, count_words(left), tries, ", ".join(said))
 
 
-def _enough(course: _Progress, at_worst: int) -> Completion | None:
+def _enough(progress: _Progress, at_worst: int) -> Completion | None:
     """Return the shortest whole text so far, if it has at most `at_worst` words."""
-    best = min(course.long, key=lambda one: one.words, default=None)
+    best = min(progress.long, key=lambda one: one.words, default=None)
     if best is None or best.words > at_worst:
         return None
-    return replace(best, attempts=len(course.flawed), flaw="")
+    return replace(best, attempts=len(progress.flawed), flaw="")
 
 
 def _texts(given: BaseModel) -> Iterator[str]:
@@ -376,7 +376,7 @@ def _texts(given: BaseModel) -> Iterator[str]:
                 yield one
 
 
-def _told(flaw: Flaw, words: int, limit: int, characters: bool) -> str:
+def _complaint_about(flaw: Flaw, words: int, limit: int, characters: bool) -> str:
     """Return what the model is told about a flaw when it is asked again."""
     unit = "characters" if characters else "words"
     keep = f"write at most {limit} {unit}"

@@ -16,7 +16,6 @@ from redraft.builtin.facade import shortened
 from redraft.domain import NO_REVISION_OF, REVIEW, REVISION_OF, Draft, Evaluation, Finding, Parent, Round, Span
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import Noted, RoundSettled, StageStarted
-from redraft.graphs import refinement
 from redraft.graphs.evaluation import compare
 from redraft.graphs.job import Job
 from redraft.graphs.nodes import SessionProtocol, node
@@ -48,7 +47,7 @@ from redraft.store.connection import off_loop
 from redraft.text.sentences import worded
 
 
-async def ending(state: State, job: Job) -> Update:
+async def _ending(state: State, job: Job) -> Update:
     """Return where to go once nothing more is to be mended: to the end, or to a round that shortens the best draft
     first."""
     if job.keeps_to_the_limit(await job.draft(state["best"])):
@@ -56,8 +55,8 @@ async def ending(state: State, job: Job) -> Update:
     return {"next": "revise", "shortening": True, "aims": [], "findings": [], "instruction": "", "by_hand": False}
 
 
-def order(base: Draft, judged: Mapping[str, Evaluation], state: State, job: Job) -> RevisionRequest:
-    """Return the finding that asks for shortening."""
+def _shortening_request(base: Draft, judged: Mapping[str, Evaluation], state: State, job: Job) -> RevisionRequest:
+    """Return the request for a revision that is only shorter."""
     keep = tuple(held_by(judged, job.judges.aims, state["dropped"]))
     return RevisionRequest(base.text, (too_long(base.words, job.plan.words),), keep, job.plan.words, state["round"] + 1)
 
@@ -70,12 +69,12 @@ def too_long(words: int, limit: int) -> Finding:
     return Finding("limit", "too long", "change", f"{said} {asked}")
 
 
-def by_sentences(base: Draft, job: Job) -> tuple[str, str]:
+def _by_sentences(base: Draft, job: Job) -> tuple[str, str]:
     """Return the draft without its least important sentences, and a note, where the model has not shortened it."""
     return shortened([base.text], job.plan.words), "sentences were left out to keep to the limit of words"
 
 
-async def ruled(state: State, job: Job, policy: Policy) -> tuple[AcceptanceDecision, str]:
+async def _rule_on_shortened(state: State, job: Job, policy: Policy) -> tuple[AcceptanceDecision, str]:
     """Return whether the shortened draft is returned, or the latest earlier one within the limit, and which: the better
     of the two."""
     fitting = await job.latest_within_limit()
@@ -114,8 +113,8 @@ async def confirm(state: State, job: Job) -> Update:
     known = await off_loop(job.store.rulings.of, job.document.id)
     gone = {*state["tried"], *state["dropped"]}
     due = {one.id: one for one in (*chosen, *beside) if is_accusing(one) and one.id not in {*known, *gone}}
-    pleas = [RulingRequest(one) for one in due.values()]
-    ruled = await ruled_on(state, job, arbiter, pleas, f"second look before revision {state['round'] + 1}")
+    ruling_requests = [RulingRequest(one) for one in due.values()]
+    ruled = await ruled_on(state, job, arbiter, ruling_requests, f"second look before revision {state['round'] + 1}")
     return {**ruled, "next": "decide"} if ruled else onward
 
 
@@ -124,29 +123,31 @@ async def contest(state: State, job: Job) -> Update:
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
     kept = {one.finding: one.said for one in rounds[-1].answers if one.became == "kept"}
     judged = await job.judged(state["best"])
-    pleas = [RulingRequest(one, kept[one.id]) for one in findings_in(judged, list(kept))]
-    return {"next": "judge", **await contested(state, job, pleas, f"what revision {state['round']} contests")}
+    ruling_requests = [RulingRequest(one, kept[one.id]) for one in findings_in(judged, list(kept))]
+    return {"next": "judge", **await contested(state, job, ruling_requests, f"what revision {state['round']} contests")}
 
 
-async def contested(state: State, job: Job, pleas: Sequence[RulingRequest], label: str) -> Update:
+async def contested(state: State, job: Job, ruling_requests: Sequence[RulingRequest], label: str) -> Update:
     """Rule on findings that are contested with words of the document, each quote once."""
     arbiter = arbiter_of(job)
-    if arbiter is None or not pleas:
+    if arbiter is None or not ruling_requests:
         return {}
     known = await off_loop(job.store.rulings.of, job.document.id)
     heard = {(one.finding, one.contested) for one in known.values()}
-    new = [one for one in pleas if is_accusing(one.finding) and (one.finding.id, one.against) not in heard]
+    new = [one for one in ruling_requests if is_accusing(one.finding) and (one.finding.id, one.against) not in heard]
     return await ruled_on(state, job, arbiter, new, label)
 
 
-async def ruled_on(state: State, job: Job, arbiter: Arbiter, pleas: Sequence[RulingRequest], label: str) -> Update:
+async def ruled_on(
+    state: State, job: Job, arbiter: Arbiter, ruling_requests: Sequence[RulingRequest], label: str
+) -> Update:
     """Rule on findings, and withdraw those that are overruled."""
-    if not pleas:
+    if not ruling_requests:
         return {}
-    rulings = [replace(one, run=job.run.id, round=state["round"]) for one in await arbiter.rule(pleas, label)]
+    rulings = [replace(one, run=job.run.id, round=state["round"]) for one in await arbiter.rule(ruling_requests, label)]
     await off_loop(job.store.rulings.keep, rulings)
     if overruled := [one for one in rulings if one.overruled]:
-        of = f"{len(overruled)} of {len(pleas)} finding{'s' * (len(pleas) != 1)}"
+        of = f"{len(overruled)} of {len(ruling_requests)} finding{'s' * (len(ruling_requests) != 1)}"
         job.observe(Noted(f"{label}: {of} withdrawn, for the document says so"))
     best = state["best"]
     changed = [await job.judges.apply_rulings(draft) for draft in dict.fromkeys((best, state["first"]))]
@@ -170,9 +171,9 @@ async def settle(state: State, job: Job) -> Update:
         return {"best": draft, "accepted": True, "reason": "the first draft", **its}
     policy, best = POLICIES[settings.policy], state["best"]
     if state.get("shortening"):
-        ruling, otherwise = await refinement.ruled(state, job, policy)
+        ruling, otherwise = await _rule_on_shortened(state, job, policy)
     else:
-        ruling, otherwise = await _ruled(state, job, policy), best
+        ruling, otherwise = await _rule_on_revision(state, job, policy), best
     accepted, reason = ruling.accepted, ruling.reason
     made = _round(state, number, draft, await _answers(job, number), accepted=accepted, reason=reason)
     await job.keep_round(made)
@@ -202,7 +203,7 @@ async def _pass_on_requests(state: State, job: Job, draft: str) -> None:
         await off_loop(job.store.judgments.keep, draft, reviewed(None, left, kept))
 
 
-async def _ruled(state: State, job: Job, policy: Policy) -> AcceptanceDecision:
+async def _rule_on_revision(state: State, job: Job, policy: Policy) -> AcceptanceDecision:
     """Decide whether to accept the revision."""
     settings = job.refinement
     revised, base = await job.draft(state["draft"]), await job.draft(state["best"])
@@ -239,7 +240,7 @@ async def decide(state: State, job: Job) -> Update:
     if chosen is None or stop:
         if chosen is not None and chosen.metrics == (REVIEW,):
             job.observe(Noted("no rounds are left for all that was asked for (--rounds N for more)"))
-        end = await refinement.ending(state, job)
+        end = await _ending(state, job)
         # A shortened draft may have new findings.
         reason = {"stop": stop or "nothing_to_fix"} if end["next"] == "finish" else {}
         return {"why": "", **reason, **end}
@@ -252,14 +253,14 @@ async def decide(state: State, job: Job) -> Update:
 async def _led(state: State, job: Job, decider: Decider, judged: Mapping[str, Evaluation], otherwise: Aim) -> Update:
     """Return what a model decides on; the policy's choice `otherwise`, where its decision is not valid."""
     goals, number = job.refinement.goals, state["round"]
-    found = await decider.decide(await _board(state, job, judged), f"decision before revision {number + 1}")
+    found = await decider.decide(await _decision_input(state, job, judged), f"decision before revision {number + 1}")
     await off_loop(job.store.judgments.keep_lookups, job.run.id, number + 1, found.lookups)
-    pleas = [RulingRequest(*one) for one in found.kept]
-    if contests := await contested(state, job, pleas, f"contested before revision {number + 1}"):
+    ruling_requests = [RulingRequest(*one) for one in found.kept]
+    if contests := await contested(state, job, ruling_requests, f"contested before revision {number + 1}"):
         # The scores are different now.
         return {**contests, "next": "decide"}
     if found.stop:
-        return {"stop": "decided", **await refinement.ending(state, job), "why": found.why}
+        return {"stop": "decided", **await _ending(state, job), "why": found.why}
     if not found.findings:
         why = f"{found.why}; so it is decided as weakest-first does"
         job.observe(Noted(f"revision {number + 1}: {why}"))
@@ -269,7 +270,7 @@ async def _led(state: State, job: Job, decider: Decider, judged: Mapping[str, Ev
     return {**_aimed(aims, found.findings), "why": found.why, "instruction": found.instruction}
 
 
-async def _board(state: State, job: Job, judged: Mapping[str, Evaluation]) -> DecisionInput:
+async def _decision_input(state: State, job: Job, judged: Mapping[str, Evaluation]) -> DecisionInput:
     """Return what the decider is shown: metrics that miss their goals first, without findings tried in vain."""
     goals, gone = job.refinement.goals, {*state["tried"], *state["dropped"]}
     known = shown(scores_of(judged))
@@ -304,7 +305,7 @@ async def review(state: State, job: Job) -> Update:
     )
     answer = _ask(asked)
     if answer.stop or not answer.go:
-        return {"stop": "cancelled", "findings": [], "why": "", **await refinement.ending(state, job)}
+        return {"stop": "cancelled", "findings": [], "why": "", **await _ending(state, job)}
     if answer.edited is not None:
         await job.go_on_from(state["round"], best)
         edited = await job.add_draft(answer.edited, "edited by hand", number, parents=[Parent.of_draft(draft)])
@@ -343,7 +344,7 @@ async def revise(state: State, job: Job) -> Update:
         job.observe(Noted(f"revision {number} is of no use: {note}"))
         text, read = base.text, ()
         if state.get("shortening"):
-            text, note = refinement.by_sentences(base, job)
+            text, note = _by_sentences(base, job)
             job.observe(Noted(note))
     # What the reviser had no room to read has not been tried.
     findings = state["findings"][: len(state["findings"]) - unread]
@@ -375,25 +376,25 @@ async def _revision(base: Draft, state: State, job: Job, number: int) -> _Revisi
     judged = await job.judged(base.id)
     outline = await job.outline()
     reviser = replace(job.reviser, outline=outline_text(outline) if outline else None)
-    order = refinement.order(base, judged, state, job)
+    request = _shortening_request(base, judged, state, job)
     if state.get("shortening"):
         reviser = replace(reviser, strict=True)
     else:
         told = state.get("instruction", "")
         instruction = [Finding(INSTRUCTION, "instruction", "change", told)] if told else []
-        order = replace(order, findings=(*findings_in(judged, state["findings"]), *instruction))
-    briefed = await reviser.brief(order)
-    if number == 1 and briefed.given.document is None:
+        request = replace(request, findings=(*findings_in(judged, state["findings"]), *instruction))
+    brief = await reviser.brief(request)
+    if number == 1 and brief.given.document is None:
         job.observe(Noted(NO_DOCUMENT))
-    unread = max(0, len(state["findings"]) - len(briefed.given.points))
+    unread = max(0, len(state["findings"]) - len(brief.given.points))
     if unread:
         job.observe(Noted(f"revision {number} has no room for {unread} of {len(state['findings'])} findings"))
     try:
-        revised = await reviser.revise(order, briefed.given, f"revision {number}")
+        revised = await reviser.revise(request, brief.given, f"revision {number}")
     except (ReplyError, RejectedRequest) as error:
         return _Revision("", error.message, unread, ())
     written = revised.written
-    return _Revision(written.text, written.flaw, unread, briefed.places, () if written.flaw else revised.answers)
+    return _Revision(written.text, written.flaw, unread, brief.places, () if written.flaw else revised.answers)
 
 
 def decided(state: State) -> str:
@@ -404,13 +405,8 @@ def decided(state: State) -> str:
 def add_refinement(graph: StateGraph[Any, Any, Any, Any], session: SessionProtocol | None) -> None:
     """Add the refinement steps, from `settle` to `finish`, after those of judging."""
     ends: dict[Hashable, str] = {"finish": "compare"}
-    graph.add_node("settle", node(settle, session))
-    graph.add_node("decide", node(decide, session))
-    graph.add_node("review", node(review, session))
-    graph.add_node("confirm", node(confirm, session))
-    graph.add_node("revise", node(revise, session))
-    graph.add_node("contest", node(contest, session))
-    graph.add_node("compare", node(compare, session))
+    for step in (settle, decide, review, confirm, revise, contest, compare):
+        graph.add_node(step.__name__, node(step, session))
     graph.add_edge("settle", "decide")
     graph.add_conditional_edges("decide", decided, {**_to("confirm", "decide", "revise"), **ends})
     graph.add_conditional_edges("confirm", decided, _to("decide", "review", "revise"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
@@ -125,4 +125,3 @@ class Decision(ReplyModel):
 DECIDE: Prompt[DecideGiven, Decision] = Prompt(
     "decide", DecideGiven, Decision, "refine: decide what the next revision is to mend, or to stop", 0.0
 )
-DECIDING: tuple[Prompt[Any, Any], ...] = (DECIDE,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from redraft.prompts.contract import Also, Fence, GivenModel, Prompt, ReplyModel, Silent
 from redraft.prompts.qa import IDS, Statement
@@ -44,4 +44,3 @@ class AllSources(ReplyModel):
 TRACE_SENTENCES: Prompt[TraceGiven, AllSources] = Prompt(
     "trace_sentences", TraceGiven, AllSources, "lineage: say which places sentences come from", 0.0
 )
-TRACING: tuple[Prompt[Any, Any], ...] = (TRACE_SENTENCES,)

@@ -58,7 +58,7 @@ class Sheets:
 async def ruled(
     store: Store,
     script: Script | ExtractiveModel,
-    *pleas: RulingRequest,
+    *requests: RulingRequest,
     document: Document | None = None,
     window: int = 8000,
 ) -> list[Ruling]:
@@ -66,7 +66,7 @@ async def ruled(
     model: Model = ExtractiveModel() if isinstance(script, ExtractiveModel) else function_model(script)
     tokens = tokenizer.count(document.text)
     reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, window, tokens)
-    return await Arbiter(Judge(model, PromptBook(), store.judgments), reader).rule(pleas, "second look")
+    return await Arbiter(Judge(model, PromptBook(), store.judgments), reader).rule(requests, "second look")
 
 
 def says(verdict: str, quote: str = "") -> Sheets:
