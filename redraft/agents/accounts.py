@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar, cast
 
 from redraft.errors import RejectedRequest, ReplyError, UnreadableReply
+from redraft.llm.base import Reply
 
 Result_ = TypeVar("Result_")
 
@@ -52,6 +53,11 @@ class Entries(Generic[Verdict_]):
     """Whether the reply was already a repaired one, so that it is not repaired again."""
     broken_off: bool = False
     """Whether the reply was cut off, so that missing items had no room rather than being skipped."""
+
+    @classmethod
+    def of(cls, reply: Reply[Any], found: Iterable[tuple[int, Verdict_ | None]]) -> Entries[Verdict_]:
+        """Return the entries found in a reply."""
+        return cls(list(found), reply.repaired, reply.broken_off)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +107,14 @@ async def account(batches: Sequence[Sequence[int]], ask: Ask[Verdict_]) -> Accou
     return _joined(await together(_batch(batch, ask, FIRST) for batch in batches))
 
 
+def first_trouble(accounts: Iterable[Account[Any]]) -> str:
+    """Return the first trouble of several accounts; empty where there was none."""
+    return next((one.trouble for one in accounts if one.trouble), "")
+
+
 def _joined(accounts: Sequence[Account[Verdict_]]) -> Account[Verdict_]:
     verdicts = {number: verdict for one in accounts for number, verdict in one.verdicts.items()}
-    return Account(verdicts, next((one.trouble for one in accounts if one.trouble), ""))
+    return Account(verdicts, first_trouble(accounts))
 
 
 async def _batch(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from redraft.agents.accounts import Account, Attempt, Entries, account
 from redraft.agents.evidence import EntryBudget, EvidenceReader, shown
-from redraft.agents.judge import Judge, batch_size, in_batches, labelled
+from redraft.agents.judge import Judge, batch_size, in_batches
 from redraft.domain import Finding, Span
 from redraft.prompts.arbitration import RULE_ON_FINDINGS, RuledPoint, RuleGiven, RulingPoint
 from redraft.rulings import Ruling
@@ -62,11 +62,8 @@ class Arbiter:
             points = [_ruling_point(number + 1, requests[number]) for number in numbers]
             contested = any(one.against for one in points)
             given = RuleGiven(**shown(self.reader, places), points=points, contested=contested)
-            room = len(numbers) * self.judge.needs(RULED)
-            said = labelled(f"{label}, finding", numbers)
-            reply = await self.judge.ask(RULE_ON_FINDINGS, given, room, said, attempt)
-            found = [(one.id - 1, one) for one in reply.value.points]
-            return Entries(found, reply.repaired, reply.broken_off)
+            reply = await self.judge.ask_items(RULE_ON_FINDINGS, given, numbers, RULED, f"{label}, finding", attempt)
+            return Entries.of(reply, ((one.id - 1, one) for one in reply.value.points))
 
         replies: Account[RuledPoint] = await account(in_batches(range(len(requests)), size), ask)
         return [self._ruling(requests[number], replies.verdicts[number], whole) for number in sorted(replies.verdicts)]

@@ -130,6 +130,12 @@ class CitedPlace(BaseModel):
     scope: Scope | None = None
     """What was read for it; None where that is unknown."""
 
+    @staticmethod
+    def fields_of(evidence: Evidence) -> dict[str, Any]:
+        """Return the fields that hold some evidence."""
+        start, end = evidence.span or (None, None)
+        return {"evidence": evidence.text, "start": start, "end": end}
+
     @property
     def place(self) -> tuple[int, int] | None:
         """Return the start and end; None where they are unknown."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from redraft.agents.accounts import Account, Attempt, Entries, account, together
+from redraft.agents.accounts import Account, Attempt, Entries, account, first_trouble, together
 from redraft.agents.answers import ReplyAnswers, SummaryAnswerCache, sentence_names
 from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, Scope, shown
 from redraft.agents.judge import Judge, batch_size, in_batches, labelled
 from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, ReadingPlan
-from redraft.domain import Evidence, Span
+from redraft.domain import Span
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.llm.base import Reply
 from redraft.prompts import qa
@@ -96,8 +96,7 @@ class Examiner:
             room = min(len(numbers) * each, rooms[part_of[statements[numbers[0]].id]])
             label = labelled("questions about", numbers)
             reply = await self.judge.ask(qa.ASK_SUMMARY, given, room, label, attempt)
-            found = [(place[one.id], one) for one in reply.value.sentences if one.id in place]
-            return Entries(found, reply.repaired, reply.broken_off)
+            return Entries.of(reply, ((place[one.id], one) for one in reply.value.sentences if one.id in place))
 
         async def judged(numbers: Sequence[int]) -> Account[qa.SentenceQuestions]:
             batches: list[Sequence[int]] = []
@@ -134,7 +133,7 @@ class Examiner:
             # A summary is silent only where every part was read and none left it open.
             if given or len(told) == len(accounts):
                 verdicts[n] = given
-        return Account(verdicts, next((one.trouble for one in accounts if one.trouble), ""))
+        return Account(verdicts, first_trouble(accounts))
 
     async def _answers_from(
         self, statements: Sequence[Statement], wanted: Sequence[int], questions: Sequence[str], reader: EvidenceReader
@@ -165,7 +164,7 @@ class Examiner:
 
             reply = await asked(numbers, again=False)
             found = await answers.settled(reply.value.answers, doubted)
-            return Entries([(number - 1, one) for number, one in found], reply.repaired, reply.broken_off)
+            return Entries.of(reply, ((number - 1, one) for number, one in found))
 
         return await account(in_batches(wanted, entries_at_once(limit, each)), ask)
 
@@ -175,9 +174,8 @@ class Examiner:
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.Comparison]:
             given = qa.CompareGiven(pairs=[pairs[n].model_copy(update={"id": n + 1}) for n in numbers])
-            room = len(numbers) * each
-            reply = await self.judge.ask(qa.COMPARE_ANSWERS, given, room, labelled("compared", numbers), attempt)
-            return Entries([(one.id - 1, one) for one in reply.value.comparisons], reply.repaired, reply.broken_off)
+            reply = await self.judge.ask_items(qa.COMPARE_ANSWERS, given, numbers, COMPARISON, "compared", attempt)
+            return Entries.of(reply, ((one.id - 1, one) for one in reply.value.comparisons))
 
         found = await self.judge.remembered(
             qa.COMPARE_ANSWERS,
@@ -235,10 +233,8 @@ class Examiner:
 
         reply = await asked(reading.numbers, "read more for" if reading.wide else "looked up", again=False)
         found = await answers.settled(reply.value.answers, doubted)
-        return Entries(
-            [(number - 1, _remembered(one, reader, spans) if one else None) for number, one in found],
-            reply.repaired,
-            reply.broken_off,
+        return Entries.of(
+            reply, ((number - 1, _remembered(one, reader, spans) if one else None) for number, one in found)
         )
 
 
@@ -268,15 +264,8 @@ def _remembered(answer: qa.DocumentAnswer, reader: EvidenceReader, spans: Sequen
     if answer.answered is not True:
         return RememberedAnswer(answered=UNSURE if answer.answered == UNSURE else False, answer="")
     words = one_line(answer.answer, _LONGEST_ANSWER)
-    evidence: Evidence = reader.sentence(answer.quote or words, spans)
-    span = evidence.span
-    return RememberedAnswer(
-        answered=True,
-        answer=words,
-        evidence=evidence.text,
-        start=span.start if span else None,
-        end=span.end if span else None,
-    )
+    cited = CitedPlace.fields_of(reader.sentence(answer.quote or words, spans))
+    return RememberedAnswer(answered=True, answer=words, **cited)
 
 
 @dataclass(frozen=True, slots=True)

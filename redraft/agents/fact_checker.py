@@ -8,9 +8,9 @@ from typing import get_args
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import Account, Attempt, Entries, account, together
+from redraft.agents.accounts import Account, Attempt, Entries, account, first_trouble, together
 from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, shown
-from redraft.agents.judge import Judge, batch_size, labelled, window_of
+from redraft.agents.judge import Judge, batch_size, window_of
 from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, ReadingPlan
 from redraft.domain import KeyFact, Level, Perspective, Span
 from redraft.prompts import factual
@@ -96,10 +96,8 @@ class FactChecker:
     async def _supported(self, excerpt: str, facts: Sequence[KeyFact], label: str) -> Account[FactVerdict]:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactVerdict]:
             given = _to_vet(excerpt, facts, numbers)
-            room = len(numbers) * self.judge.needs(SUPPORT)
-            reply = await self.judge.ask(factual.FACTS_FAITHFUL, given, room, labelled(label, numbers), attempt)
-            vetted = ((one.id - 1, _support(one)) for one in reply.value.facts)
-            return Entries(list(vetted), reply.repaired, reply.broken_off)
+            reply = await self.judge.ask_items(factual.FACTS_FAITHFUL, given, numbers, SUPPORT, label, attempt)
+            return Entries.of(reply, ((one.id - 1, _support(one)) for one in reply.value.facts))
 
         return (await account(self._batches(len(facts), SUPPORT), ask)).decided(lambda one: one.passed is not None)
 
@@ -108,13 +106,14 @@ class FactChecker:
     ) -> Account[FactVerdict]:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactVerdict]:
             given = _to_vet(excerpt, facts, numbers)
-            room = len(numbers) * self.judge.needs(OPINION)
-            reply = await self.judge.ask(prompt, given, room, labelled(label, numbers), attempt)
-            vetted = (
-                (one.id - 1, FactVerdict(passed=one.verdict == "pass", reason=_reason(one.reason)))
-                for one in reply.value.facts
+            reply = await self.judge.ask_items(prompt, given, numbers, OPINION, label, attempt)
+            return Entries.of(
+                reply,
+                (
+                    (one.id - 1, FactVerdict(passed=one.verdict == "pass", reason=_reason(one.reason)))
+                    for one in reply.value.facts
+                ),
             )
-            return Entries(list(vetted), reply.repaired, reply.broken_off)
 
         return await account(self._batches(len(facts), OPINION), ask)
 
@@ -142,7 +141,7 @@ class FactChecker:
             stated = any(one.stated for one in said)
             if stated or (len(said) == len(parts) and all(one.stated is False for one in said)):
                 verdicts[n] = FactAlignment(stated, frozenset().union(*(one.sentences for one in said)))
-        return Account(verdicts, next((part.trouble for part in parts if part.trouble), ""))
+        return Account(verdicts, first_trouble(parts))
 
     async def _align_with(self, statements: Sequence[Statement], facts: Sequence[str]) -> Account[FactAlignment]:
         known = {statement.id for statement in statements}
@@ -153,10 +152,10 @@ class FactChecker:
             return FactAlignment(stated, frozenset(known.intersection(one.sentences)) if stated else frozenset())
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactAlignment]:
-            given = factual.AlignGiven(sentences=list(statements), facts=_numbered(facts, numbers))
-            room = len(numbers) * self.judge.needs(ALIGNMENT)
-            reply = await self.judge.ask(factual.ALIGN_FACTS, given, room, labelled("aligned", numbers), attempt)
-            return Entries([(one.id - 1, told(one)) for one in reply.value.facts], reply.repaired, reply.broken_off)
+            listed = [factual.Fact(id=n + 1, fact=facts[n]) for n in numbers]
+            given = factual.AlignGiven(sentences=list(statements), facts=listed)
+            reply = await self.judge.ask_items(factual.ALIGN_FACTS, given, numbers, ALIGNMENT, "aligned", attempt)
+            return Entries.of(reply, ((one.id - 1, told(one)) for one in reply.value.facts))
 
         return await account(self._batches(len(facts), ALIGNMENT), ask)
 
@@ -169,14 +168,11 @@ class FactChecker:
             some, spans = reading.numbers, reading.spans
             asked = [statements[n].model_copy(update={"id": n + 1}) for n in some]
             given = factual.VerifyGiven(**shown(reader, spans), sentences=asked)
-            label = labelled("read more for" if reading.wide else "verified", some)
-            room = len(some) * self.judge.needs(VERIFICATION)
-            reply = await self.judge.ask(factual.VERIFY_SENTENCES, given, room, label, reading.attempt)
-            return Entries(
-                [(one.id - 1, verified(one, reader, spans)) for one in reply.value.sentences],
-                reply.repaired,
-                reply.broken_off,
+            label = "read more for" if reading.wide else "verified"
+            reply = await self.judge.ask_items(
+                factual.VERIFY_SENTENCES, given, some, VERIFICATION, label, reading.attempt
             )
+            return Entries.of(reply, ((one.id - 1, verified(one, reader, spans)) for one in reply.value.sentences))
 
         fitting = batch_size(self.judge.reply_tokens, self.judge.needs(VERIFICATION))
         sought = [EvidenceQuery(f"{one.before} “{one.sentence}”") for one in statements]
@@ -224,10 +220,6 @@ def _to_vet(excerpt: str, facts: Sequence[KeyFact], numbers: Sequence[int]) -> f
     return factual.VetGiven(excerpt=excerpt, facts=listed)
 
 
-def _numbered(facts: Sequence[str], numbers: Sequence[int]) -> list[factual.Fact]:
-    return [factual.Fact(id=n + 1, fact=facts[n]) for n in numbers]
-
-
 def _support(one: factual.Support) -> FactVerdict:
     passed = None if one.verdict == UNSURE else one.verdict == "pass"
     return FactVerdict(passed=passed, reason=_reason(one.reason), quote=one.quote)
@@ -251,12 +243,5 @@ def _is_faulty(verified: SentenceVerdict) -> bool:
 
 def verified(one: factual.Verification, reader: EvidenceReader, spans: Sequence[Span]) -> SentenceVerdict:
     """Return the verdict on a sentence, with its quote located in the document."""
-    evidence = reader.quoted(one.quote, spans)
-    span = evidence.span
-    return SentenceVerdict(
-        category=one.category,
-        reason=_reason(one.reason),
-        evidence=evidence.text,
-        start=span.start if span else None,
-        end=span.end if span else None,
-    )
+    cited = CitedPlace.fields_of(reader.quoted(one.quote, spans))
+    return SentenceVerdict(category=one.category, reason=_reason(one.reason), **cited)

@@ -96,6 +96,18 @@ class Judge:
         assert begun is not None
         return begun
 
+    async def ask_items(
+        self,
+        prompt: Prompt[Given_, Value_],
+        given: Given_,
+        numbers: Sequence[int],
+        entry: EntryBudget,
+        label: str,
+        attempt: Attempt,
+    ) -> Reply[Value_]:
+        """Ask about some items, with room for an entry of each."""
+        return await self.ask(prompt, given, len(numbers) * self.needs(entry), labelled(label, numbers), attempt)
+
     async def _asked(
         self, prompt: Prompt[Given_, Value_], given: Given_, room: int, label: str, attempt: Attempt
     ) -> Reply[Value_]:

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from redraft.agents.accounts import Account, Attempt, Entries, account
 from redraft.agents.evidence import USUAL, EntryBudget
-from redraft.agents.judge import Judge, batch_size, labelled
+from redraft.agents.judge import Judge, batch_size
 from redraft.domain import content_id
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import FIND_CONFUSION, Confusion, ConfusionGiven, ErrorType, SummarySentence
@@ -57,13 +57,9 @@ class Proofreader:
             beside = summary if whole else self._stretch(statements, numbers, room)
             asked = [_asked(statements, n) for n in numbers]
             given = ConfusionGiven(summary=beside, sentences=asked)
-            label = labelled("coherence", numbers)
-            reply = await self.judge.ask(
-                FIND_CONFUSION, given, len(numbers) * self.judge.needs(CONFUSION), label, attempt
-            )
+            reply = await self.judge.ask_items(FIND_CONFUSION, given, numbers, CONFUSION, "coherence", attempt)
             place = {statements[n].id: n for n in numbers}
-            found = ((place.get(one.id, NOBODY), _confused(one)) for one in reply.value.sentences)
-            return Entries(list(found), reply.repaired, reply.broken_off)
+            return Entries.of(reply, ((place.get(one.id, NOBODY), _confused(one)) for one in reply.value.sentences))
 
         async def judged(numbers: Sequence[int]) -> Account[SentenceConfusion]:
             batches = [numbers[at : at + size] for at in range(0, len(numbers), size)]

@@ -61,8 +61,7 @@ class Questioner:
             given = qa.AnswerQuestionsGiven(document=text, questions=asked)
             room, where = len(numbers) * each, f"{labelled('questions', numbers)} {label}"
             reply = await self.judge.ask(qa.ANSWER_QUESTIONS, given, room, where, attempt)
-            found = [(one.id - 1, _response(one)) for one in reply.value.answers]
-            return Entries(found, reply.repaired, reply.broken_off)
+            return Entries.of(reply, ((one.id - 1, _response(one)) for one in reply.value.answers))
 
         said = await account(in_batches(range(len(questions)), at_once), ask)
         return said.decided(lambda one: not one.unsure)
@@ -73,10 +72,9 @@ class Questioner:
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[JudgedAnswer]:
             some = [pairs[n].model_copy(update={"id": n + 1}) for n in numbers]
-            given, room = qa.JudgeAnswersGiven(answers=some), len(numbers) * each
-            reply = await self.judge.ask(qa.JUDGE_ANSWERS, given, room, labelled("answers judged", numbers), attempt)
-            found = [(one.id - 1, _judged(one)) for one in reply.value.answers]
-            return Entries(found, reply.repaired, reply.broken_off)
+            given = qa.JudgeAnswersGiven(answers=some)
+            reply = await self.judge.ask_items(qa.JUDGE_ANSWERS, given, numbers, VERDICT, "answers judged", attempt)
+            return Entries.of(reply, ((one.id - 1, _judged(one)) for one in reply.value.answers))
 
         said = await self.judge.remembered(
             qa.JUDGE_ANSWERS,

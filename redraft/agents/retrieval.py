@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 from math import ceil
 from typing import Generic, NamedTuple, TypeVar
 
-from redraft.agents.accounts import Account, Attempt, Entries, account, together
+from redraft.agents.accounts import Account, Attempt, Entries, account, first_trouble, together
 from redraft.agents.evidence import CitedPlace, EvidenceQuery, EvidenceReader, Scope, has_room
 from redraft.domain import Span
 from redraft.settings import EvidenceName
@@ -329,7 +329,7 @@ class EvidenceSearch(Generic[Verdict]):
         """Return the verdicts after checking each item against every part."""
         parts = await asyncio.to_thread(self.looks.parts, numbers)
         read = await together(self._read(part, wide=True) for part in parts)
-        trouble = next((one.trouble for one in read if one.trouble), "")
+        trouble = first_trouble(read)
         verdicts: dict[int, Verdict] = {}
         disputed: dict[int, list[Verdict]] = {}
         for n in numbers:

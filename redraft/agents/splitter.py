@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from redraft.agents.accounts import Account, Attempt, Entries, account
 from redraft.agents.evidence import EntryBudget, EvidenceReader, shown
 from redraft.agents.fact_checker import VERIFICATION, SentenceVerdict, verified
-from redraft.agents.judge import Judge, batch_size, labelled
+from redraft.agents.judge import Judge, batch_size
 from redraft.domain import Span
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE
@@ -50,10 +50,9 @@ class Splitter:
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceFactsFound]:
             given = FactsGiven(sentences=[statements[n].model_copy(update={"id": n + 1}) for n in numbers])
-            room = len(numbers) * self.judge.needs(FACTS)
-            reply = await self.judge.ask(SPLIT_FACTS, given, room, labelled("facts of sentence", numbers), attempt)
-            found = [(one.id - 1, SentenceFactsFound(facts=_plain(one.facts))) for one in reply.value.sentences]
-            return Entries(found, reply.repaired, reply.broken_off)
+            reply = await self.judge.ask_items(SPLIT_FACTS, given, numbers, FACTS, "facts of sentence", attempt)
+            found = ((one.id - 1, SentenceFactsFound(facts=_plain(one.facts))) for one in reply.value.sentences)
+            return Entries.of(reply, found)
 
         async def judged(numbers: Sequence[int]) -> Account[SentenceFactsFound]:
             return await account([[numbers[n] for n in batch] for batch in self.batches(len(numbers))], ask)
@@ -70,11 +69,10 @@ class Splitter:
             spans = reader.joined([[places[n]] for n in numbers])
             asked = [Statement(id=n + 1, sentence=facts[n]) for n in numbers]
             given = factual.VerifyGiven(**shown(reader, spans), sentences=asked)
-            room = len(numbers) * self.judge.needs(VERIFICATION)
-            label = labelled("verified fact", numbers)
-            reply = await self.judge.ask(factual.VERIFY_SENTENCES, given, room, label, attempt)
-            found = [(one.id - 1, verified(one, reader, spans)) for one in reply.value.sentences]
-            return Entries(found, reply.repaired, reply.broken_off)
+            reply = await self.judge.ask_items(
+                factual.VERIFY_SENTENCES, given, numbers, VERIFICATION, "verified fact", attempt
+            )
+            return Entries.of(reply, ((one.id - 1, verified(one, reader, spans)) for one in reply.value.sentences))
 
         async def judged(numbers: Sequence[int]) -> Account[SentenceVerdict]:
             return await account(self._fitting(numbers, places, reader), ask)

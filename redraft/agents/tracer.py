@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from redraft.agents.accounts import Account, Attempt, Entries, account
 from redraft.agents.evidence import EntryBudget
-from redraft.agents.judge import Judge, batch_size, labelled
+from redraft.agents.judge import Judge, batch_size
 from redraft.prompts.origins import TRACE_SENTENCES, Place, TraceGiven
 from redraft.prompts.qa import Statement
 from redraft.text.tokens import Tokenizer
@@ -72,12 +72,12 @@ class SentenceTracer:
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[TraceResult]:
             some = [asked[n] for n in numbers]
-            given, room = _given(items, some), len(some) * self.judge.needs(SOURCES)
-            reply = await self.judge.ask(TRACE_SENTENCES, given, room, labelled("traced sentence", numbers), attempt)
-            found = [
+            given = _given(items, some)
+            reply = await self.judge.ask_items(TRACE_SENTENCES, given, numbers, SOURCES, "traced sentence", attempt)
+            found = (
                 (asked.index(one.id - 1), _named(one.places, items, some, one.id - 1)) for one in reply.value.sentences
-            ]
-            return Entries(found, reply.repaired, reply.broken_off)
+            )
+            return Entries.of(reply, found)
 
         async def judged(numbers: Sequence[int]) -> Account[TraceResult]:
             return await account(self._again(items, asked, numbers), ask)

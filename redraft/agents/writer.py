@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
+
+from pydantic import BaseModel
 
 from redraft.agents.structured_writer import (
     MAX_TRIES,
@@ -18,6 +20,7 @@ from redraft.agents.structured_writer import (
 from redraft.domain import TextKind
 from redraft.errors import RefusedReply
 from redraft.prompts import summarization
+from redraft.prompts.contract import Prompt
 from redraft.prompts.silence import after_sign, is_answer, is_sign
 from redraft.prompts.summarization import Outline, outline_text
 from redraft.text.sentences import sentences
@@ -62,28 +65,12 @@ class Writer:
     ) -> Completion:
         """Summarize one chunk within `words`, or `most` where that is more. `place` says where it stands in the
         document, and `before` holds the lines before it."""
-        return await self._structured_writer.within(
-            summarization.SUMMARIZE_CHUNK,
-            lambda limit: summarization.ChunkGiven(
-                excerpt=excerpt, words=limit, place=place, before=before, **self._asked
-            ),
-            words,
-            label,
-            most,
-            self._sign,
-            source=excerpt,
-        )
+        given = {"excerpt": excerpt, "place": place, "before": before}
+        return await self._within(summarization.SUMMARIZE_CHUNK, given, words, label, most, source=excerpt)
 
     async def summarize_whole(self, document: str, words: int, label: str) -> Completion:
         """Summarize a whole document within `words`."""
-        return await self._structured_writer.within(
-            summarization.SUMMARIZE_WHOLE,
-            lambda limit: summarization.WholeGiven(document=document, words=limit, **self._asked),
-            words,
-            label,
-            sign=self._sign,
-            source=document,
-        )
+        return await self._within(summarization.SUMMARIZE_WHOLE, {"document": document}, words, label, source=document)
 
     async def merge(
         self,
@@ -99,55 +86,40 @@ class Writer:
         """Merge consecutive summaries within `words`, or `most` where that is more. `context` is the merged summary
         before them; `sources` are the paragraphs that each rests on, where these are to be in view."""
         source = "\n".join([context, *summaries, *sources])
-        given: dict[str, Any] = {**self._asked, "summaries": list(summaries), "sources": list(sources)}
+        given: dict[str, Any] = {"summaries": list(summaries), "sources": list(sources)}
         if outline is not None:
             given |= {"outline": outline_text(outline), "kind": outline.kind}
         if not context:
-            return await self._structured_writer.within(
-                summarization.MERGE,
-                lambda limit: summarization.MergeGiven(words=limit, **given),
-                words,
-                label,
-                most,
-                self._sign,
-                source=source,
-            )
+            return await self._within(summarization.MERGE, given, words, label, most, source=source)
+        given["context"] = context
+        return await self._within(summarization.MERGE_ONWARD, given, words, label, most, source=source)
+
+    async def _within(
+        self, prompt: Prompt[Any, str], given: dict[str, Any], words: int, label: str, most: int = 0, *, source: str
+    ) -> Completion:
         return await self._structured_writer.within(
-            summarization.MERGE_ONWARD,
-            lambda limit: summarization.MergeOnwardGiven(context=context, words=limit, **given),
-            words,
-            label,
-            most,
-            self._sign,
-            source=source,
+            prompt, self._given(prompt, given), words, label, most, self._sign, source=source
         )
+
+    def _given(self, prompt: Prompt[Any, str], given: dict[str, Any]) -> Callable[[int], BaseModel]:
+        """Return the input of a prompt for a limit of words."""
+        return lambda limit: prompt.given(words=limit, **{**self._asked, **given})
 
     async def begin(self, excerpt: str, words: int, room: int, label: str, *, place: str = "") -> Completion:
         """Begin a running summary of about `words` words; up to `room` words the reply is not cut."""
+        given = self._given(summarization.BEGIN, {"excerpt": excerpt, "place": place})
         return await self._structured_writer.complete(
-            summarization.BEGIN,
-            lambda target: summarization.BeginGiven(excerpt=excerpt, words=target, place=place, **self._asked),
-            words,
-            room,
-            label,
-            self._sign,
-            excerpt,
+            summarization.BEGIN, given, words, room, label, self._sign, excerpt
         )
 
     async def update(
         self, excerpt: str, summary: str, words: int, room: int, label: str, *, place: str = ""
     ) -> Completion:
         """Work a chunk into a running summary."""
+        given = self._given(summarization.UPDATE, {"excerpt": excerpt, "summary": summary, "place": place})
+        source = f"{summary}\n{excerpt}"
         return await self._structured_writer.complete(
-            summarization.UPDATE,
-            lambda target: summarization.UpdateGiven(
-                excerpt=excerpt, summary=summary, words=target, place=place, **self._asked
-            ),
-            words,
-            room,
-            label,
-            self._sign,
-            f"{summary}\n{excerpt}",
+            summarization.UPDATE, given, words, room, label, self._sign, source
         )
 
     async def compress(self, summary: str, target: int, limit: int, label: str) -> Completion:
@@ -170,9 +142,7 @@ class Writer:
         try:
             written = await self._structured_writer.tries(
                 summarization.COMPRESS,
-                lambda asked: summarization.CompressGiven(
-                    summary=summary, current_words=current, words=asked, **self._asked
-                ),
+                self._given(summarization.COMPRESS, {"summary": summary, "current_words": current}),
                 [max(MIN_WORDS, int(target * (1 - _SHRINK_COMPRESSION * n))) for n in range(MAX_TRIES)],
                 examine,
                 target,

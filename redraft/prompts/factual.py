@@ -25,8 +25,8 @@ from redraft.prompts.contract import (
     is_denied,
     lenient,
 )
-from redraft.prompts.qa import IDS, LABELS, DocumentView, Quote, Reason, Statement
-from redraft.prompts.tags import LISTED, ONLY_KNOWN, Names, TaggedItem
+from redraft.prompts.qa import IDS, LABELS, DocumentView, Quote, Reason, SentenceNames, Statement
+from redraft.prompts.tags import Names, TaggedItem
 
 Pass = Literal["pass", "fail"]
 YesNo = Literal["yes", "no"]
@@ -237,9 +237,7 @@ class Alignment(ReplyModel):
         as_asked(YesNo),
         Also("is stated", "verdict", *LABELS),
     ]
-    sentences: Annotated[
-        list[Annotated[int, Names("sentences")]], LISTED, ONLY_KNOWN, Silent(), Also("sentence ids", "ids", "sentence")
-    ]
+    sentences: SentenceNames
 
 
 class Alignments(ReplyModel):

@@ -79,6 +79,10 @@ IDS = Also("tag", "question id", "pair id", "sentence id", "fact id", "item id",
 """What models call the id of an item."""
 LABELS = ("label", "judgement", "judgment", "decision", "conclusion", "result", "status", "assessment")
 """What models call a verdict."""
+SentenceNames = Annotated[
+    list[Annotated[int, Names("sentences")]], LISTED, ONLY_KNOWN, Silent(), Also("sentence ids", "ids", "sentence")
+]
+"""The sentences of a summary that support a statement."""
 Importance = Annotated[Whole, AfterValidator(lambda value: min(5, max(1, value)))]
 
 
@@ -186,9 +190,7 @@ class SummaryAnswer(ReplyModel):
     """The tags of the sentences that an answer rests on, whether there is one, and what it is."""
 
     id: Annotated[int, Names("questions"), IDS]
-    sentences: Annotated[
-        list[Annotated[int, Names("sentences")]], LISTED, ONLY_KNOWN, Silent(), Also("sentence ids", "ids", "sentence")
-    ]
+    sentences: SentenceNames
     answered: Answered
     answer: Aside
 
