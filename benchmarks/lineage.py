@@ -43,7 +43,7 @@ from benchmarks.lineage_texts import (
     summarized,
 )
 from benchmarks.statistics import source_of
-from redraft.text.languages import tongues_in
+from redraft.text.languages import language_spans_in
 from redraft.text.origin_chains import ComposedOrigin, DerivedText, Excerpt, OriginPlace, compose
 from redraft.text.origins import Origins, SentenceOrigin, indexed
 from redraft.text.sentences import worded
@@ -178,7 +178,7 @@ def costs() -> None:
         summary = ""
         while len(summary.split()) < WORDS:
             summary += f"{reworded(chance.choice(pool), chance)} "
-        index, index_took = _timed(lambda: indexed(document, tongues_in(document, "en")))  # noqa: B023
+        index, index_took = _timed(lambda: indexed(document, language_spans_in(document, "en")))  # noqa: B023
         _, at_once_took = _timed(lambda: Origins([document]).trace(summary))  # noqa: B023
         _, all_took = _timed(lambda: compose(followed(made, None, {})))  # noqa: B023
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

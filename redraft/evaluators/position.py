@@ -12,7 +12,7 @@ from functools import lru_cache
 from redraft.domain import Document, DocumentSection, Evaluation, Evidence, Finding, Span
 from redraft.evaluators.base import Case, Evaluator
 from redraft.settings import JudgeConfig
-from redraft.text.languages import LanguageSpan, tongues_in
+from redraft.text.languages import LanguageSpan, language_spans_in
 from redraft.text.origins import Origins, SentenceOrigin
 from redraft.text.pagerank import rank
 from redraft.text.positions import bins, density, masses, parts_of, shares, spread, spread_by_chance
@@ -182,7 +182,7 @@ class SpreadMetric(Evaluator):
 
 def _most_central(text: str, part: Span) -> Span | None:
     """Of a part of a document the sentence that is most like all others, and nobody's speech where there is one."""
-    spans, worth = _ranked(text, tongues_in(text))
+    spans, worth = _ranked(text, language_spans_in(text))
     within = [at for at, span in enumerate(spans) if part.start <= span.start < part.end]
     best = max(within, key=lambda at: (not _SPEECH.search(text, *spans[at]), worth[at]), default=None)
     return None if best is None else spans[best]

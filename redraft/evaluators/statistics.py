@@ -10,7 +10,7 @@ from typing import Any
 
 from redraft.domain import Evaluation
 from redraft.evaluators.base import Case, Evaluator
-from redraft.text.languages import LanguageSpan, language_of, tongues_in
+from redraft.text.languages import LanguageSpan, language_of, language_spans_in
 from redraft.text.overlap import extractive, longest_matches, novel, redundancy, repeated
 from redraft.text.positions import uniformity
 from redraft.text.sentences import sentences
@@ -49,7 +49,7 @@ class Statistics(Evaluator):
 
 def measures(document: str, summary: str, texts: Sequence[str], tokens: tuple[int, int]) -> dict[str, Any]:
     """The figures of a summary with these sentences; `tokens` are those of the document, and of the summary."""
-    source, found = _source(document, tongues_in(document)), units(summary)
+    source, found = _source(document, language_spans_in(document)), units(summary)
     of_summary = _lengths(tokens[1], count_words(summary), len(texts))
     of_source = _lengths(tokens[0], source.words, source.sentences)
     matches = longest_matches(found, source.indexed)

@@ -26,7 +26,7 @@ from redraft.graphs.state import Drafting, Update
 from redraft.prompts.summarization import Outline, outline_text
 from redraft.settings import LEVEL_RATIO
 from redraft.store.connection import off_loop
-from redraft.text.languages import tongues_of
+from redraft.text.languages import language_spans_of
 from redraft.text.retrieval import Ranker
 from redraft.text.sentences import paragraphs, sentences
 from redraft.text.tokens import Meter, Tokenizer
@@ -139,8 +139,8 @@ class SourceParagraphs:
         ]
 
     def _language(self, place: Span) -> str:
-        tongues = tongues_of(self._document)
-        return next((one.language for one in tongues if place.start < one.span.end), tongues[-1].language)
+        language_spans = language_spans_of(self._document)
+        return next((one.language for one in language_spans if place.start < one.span.end), language_spans[-1].language)
 
     @cached_property
     def _meter(self) -> Meter:
@@ -194,7 +194,7 @@ class SummaryTree:
         self._top: asyncio.Future[Piece] = asyncio.get_running_loop().create_future()
         self._tasks: list[asyncio.Task[None]] = []
         self._source = SourceParagraphs(job.document, job.tokenizer)
-        self._gate = MergeScheduler(job.run.limits.at_once)
+        self._scheduler = MergeScheduler(job.run.limits.at_once)
         self._totals: dict[int, int] = {-1: job.plan.document_words}
         self._leaf_texts: list[str] = []
         self._outline: asyncio.Task[Outline | None] | None = None
@@ -237,9 +237,9 @@ class SummaryTree:
     async def _leaves(self, out: _Stream) -> None:
         """Summarize all chunks concurrently, and pass the summaries on in document order. A failed chunk does not stop
         the others."""
-        tasks = [asyncio.create_task(self._leaf_in_turn(chunk)) for chunk in self._job.chunks]
+        tasks = [asyncio.create_task(self._scheduled_leaf(chunk)) for chunk in self._job.chunks]
         try:
-            await self._hand_on(tasks, out)
+            await self._forward(tasks, out)
             await self._require_some()
             self._require_shorter(0)
             if len(self._leaf_texts) > 1:
@@ -254,7 +254,7 @@ class SummaryTree:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _hand_on(self, tasks: Sequence[asyncio.Task[Piece | None]], out: _Stream) -> None:
+    async def _forward(self, tasks: Sequence[asyncio.Task[Piece | None]], out: _Stream) -> None:
         for task in tasks:
             piece = await task
             if piece is not None:
@@ -268,12 +268,12 @@ class SummaryTree:
         if self._silent:
             self._job.observe(Noted(f"{self._silent} of {len(self._job.chunks)} chunks have nothing on the question"))
 
-    async def _leaf_in_turn(self, chunk: Chunk) -> Piece | None:
-        await self._gate.enter()
+    async def _scheduled_leaf(self, chunk: Chunk) -> Piece | None:
+        await self._scheduler.enter()
         try:
             return await self._leaf(chunk)
         finally:
-            self._gate.leave()
+            self._scheduler.leave()
 
     async def _leaf(self, chunk: Chunk) -> Piece | None:
         job = self._job
@@ -355,7 +355,7 @@ class SummaryTree:
         """Tell the scheduler when the current group is likely to be full."""
         size = self._size(group)
         more = max(0, room - size) * len(group) // max(1, size) + 1
-        self._gate.expect_merge(min(latest.first_chunk + 1 + more, len(self._job.chunks)))
+        self._scheduler.expect_merge(min(latest.first_chunk + 1 + more, len(self._job.chunks)))
 
     async def _finish(self, level: int, group: list[Piece], limits: Level, silent: int) -> None:
         """Merge everything that is left into the final summary, within the whole limit as far as the window allows."""
@@ -395,7 +395,7 @@ class SummaryTree:
         shown = await asyncio.to_thread(self._shown, group, self._limits(level))
         sources = [self._source.text(spans) for spans in shown]
         most = self._most(limit, "merge")
-        with self._gate.merging():
+        with self._scheduler.merging():
             texts = [piece.text for piece in group]
             written = await job.writer.merge(texts, before, limit, place, most, outline=outline, sources=sources)
         if not written.text:

@@ -240,8 +240,8 @@ class Planner:
         return tuple(levels) if pieces == 1 else None
 
     def _level(self, words: int, pieces: int) -> Level:
-        heard = self.reply(min(tolerated(words, "merge"), self.words))
-        room = self.settings.context_tokens - self._overheads.merge - heard - MARGIN
+        reply_tokens = self.reply(min(tolerated(words, "merge"), self.words))
+        room = self.settings.context_tokens - self._overheads.merge - reply_tokens - MARGIN
         seen = self.settings.merge == "source" and reads_prompts(self.settings.model)
         sources = max(0, int(room * SOURCE_SHARE)) if seen else 0
         return Level(words, self.reply(words), room - sources, pieces, sources)

@@ -237,26 +237,26 @@ class ChatModel:
             raise TimedOut(f"the model did not answer within {self._seconds or 0:g} s") from None
         except Exception as error:  # noqa: BLE001
             # The provider's own exception may quote the request with its key, and a traceback would show it.
-            failure = self._translated(error, mode, used)
+            failure = self._translate(error, mode, used)
             if isinstance(failure, CapabilityError):
-                failure = self._learned(failure, mode)
+                failure = self._without_feature(failure, mode)
             elif isinstance(failure, RejectedRequest) and failure.too_long:
                 failure = self._too_long(failure, request, room)
             elif mode:
-                failure = self._tried(failure, mode, which, status_of(error))
+                failure = self._mode_failure(failure, mode, which, status_of(error))
             raise failure from None
         if structured:
             self._modes.answered(*which)
             self._no_way = None
         self._thinking.accepted(request)
-        return self._taken(request, message_without(as_reply(message), self._traits.secrets), mode, room)
+        return self._accepted(request, message_without(as_reply(message), self._traits.secrets), mode, room)
 
-    def _taken(
+    def _accepted(
         self, request: Request[Given_, Value_], message: AIMessage, mode: Mode | None, room: int
     ) -> Reply[Value_]:
         """Return the reply in a message, and learn from it whether the mode works."""
         try:
-            reply = replace(self._heard(request, message, room), odd=oddities(message, self._traits.name))
+            reply = replace(self._reply_in(request, message, room), odd=oddities(message, self._traits.name))
         except UnreadableReply as error:
             error.moved = mode is not None and error.formless and self._modes.broken(mode)
             raise
@@ -272,7 +272,7 @@ class ChatModel:
             self._modes.obeyed(mode)
         return replace(reply, mode=self._modes.begins)
 
-    def _translated(self, error: Exception, mode: Mode | None, used: frozenset[str]) -> ModelError:
+    def _translate(self, error: Exception, mode: Mode | None, used: frozenset[str]) -> ModelError:
         """Translate an exception of the provider's package."""
         if mode == "tools" and isinstance(error, ValidationError) and not self._modes.is_last(mode):
             # LangChain ignores a function call whose arguments are a list.
@@ -286,7 +286,7 @@ class ChatModel:
             return CapabilityError(f"room to think: {failure.message}")
         return failure
 
-    def _heard(self, request: Request[Given_, Value_], message: AIMessage, room: int) -> Reply[Value_]:
+    def _reply_in(self, request: Request[Given_, Value_], message: AIMessage, room: int) -> Reply[Value_]:
         """Return the reply in a message; raise where reasoning has left no room for it."""
         text, usage, finish = clean(text_of(message)), usage_of(message), finish_of(message)
         thought = thought_tokens(message, text, usage)
@@ -318,7 +318,7 @@ class ChatModel:
             used.discard("top_p")
         return frozenset(used)
 
-    def _learned(self, error: CapabilityError, mode: Mode | None) -> ModelError:
+    def _without_feature(self, error: CapabilityError, mode: Mode | None) -> ModelError:
         """Stop using what the provider has just refused; return another error where that is impossible."""
         feature = error.message.partition(":")[0]
         if feature in _FEATURES:
@@ -329,7 +329,9 @@ class ChatModel:
             self._modes.unknown(cast(Mode, feature))
         return error
 
-    def _tried(self, failure: ModelError, mode: Mode, which: tuple[str, Hashable], status: int | None) -> ModelError:
+    def _mode_failure(
+        self, failure: ModelError, mode: Mode, which: tuple[str, Hashable], status: int | None
+    ) -> ModelError:
         """Return what a failure means that may be due to the mode of the structured reply."""
         refused = status in _REFUSALS and isinstance(failure, RejectedRequest) and not failure.too_long
         if not refused and status not in _FAULTS:

@@ -77,7 +77,7 @@ class BatchClient:
         """Callbacks for progress; only the first is called."""
         self._gathered: dict[str, Any] = {}
         self._joined = 0.0
-        self._posted: dict[str, _PendingJob] = {}
+        self._pending: dict[str, _PendingJob] = {}
         self._sent: set[str] = set()
         """The attempts of the jobs that are at the provider, or on their way."""
         self._ended: dict[str, _PendingJob] = {}
@@ -134,7 +134,7 @@ class BatchClient:
         if attempt in self._sent:
             return True
         job = await off_loop(self._jobs.holding, self._address, attempt)
-        if job is None or job.id in self._ended or job.id in self._posted:
+        if job is None or job.id in self._ended or job.id in self._pending:
             return False
         name = job.name or await self._name_of(job)
         if name is None:
@@ -142,17 +142,17 @@ class BatchClient:
             return False
         await off_loop(self._jobs.name, job.id, name)
         attempts = await off_loop(self._jobs.attempts, job.id)
-        self._went_out(_PendingJob(SentJob(job.id, name), frozenset(attempts)))
+        self._mark_sent(_PendingJob(SentJob(job.id, name), frozenset(attempts)))
         self._note(f"the provider has {_requests(len(attempts))} already, as the job {name}")
         return True
 
-    def _went_out(self, posted: _PendingJob) -> None:
-        self._posted[posted.job.id] = posted
-        self._sent |= posted.attempts
+    def _mark_sent(self, pending: _PendingJob) -> None:
+        self._pending[pending.job.id] = pending
+        self._sent |= pending.attempts
 
-    def _came_back(self, posted: _PendingJob) -> None:
-        self._ended[posted.job.id] = self._posted.pop(posted.job.id)
-        self._sent -= posted.attempts
+    def _mark_ended(self, pending: _PendingJob) -> None:
+        self._ended[pending.job.id] = self._pending.pop(pending.job.id)
+        self._sent -= pending.attempts
 
     async def _name_of(self, job: SentJob) -> str | None:
         """Return the provider's id of a job whose creation was not confirmed; None where it was not created."""
@@ -171,17 +171,17 @@ class BatchClient:
         try:
             while self._waiting:
                 now = time.monotonic()
-                if self._gathered and now >= self._joined + _QUIET and not (self._crowded and self._posted):
+                if self._gathered and now >= self._joined + _QUIET and not (self._crowded and self._pending):
                     await self._post()
-                for posted in [one for one in self._posted.values() if one.due <= now]:
-                    await self._look(posted)
+                for pending in [one for one in self._pending.values() if one.due <= now]:
+                    await self._poll(pending)
                 await self._tidy()
                 await asyncio.sleep(self._pause())
         except Exception as error:  # noqa: BLE001  (whoever waits is to hear of it, of a full disk above all)
             self._fail(list(self._waiting), error)
 
     def _pause(self) -> float:
-        due = [posted.due for posted in self._posted.values()]
+        due = [pending.due for pending in self._pending.values()]
         if self._gathered:
             due.append(self._joined + _QUIET)
         return max(0.05, min(due, default=0.0) - time.monotonic())
@@ -198,19 +198,19 @@ class BatchClient:
         bodies = {attempt: self._gathered.pop(attempt) for attempt in lines}
         self._sent |= lines.keys()
         try:
-            posted = await self._handed_over(lines)
+            pending = await self._submit(lines)
         except Exception as error:  # noqa: BLE001  (whoever waits is to hear of it)
             self._sent -= lines.keys()
             self._fail(lines, error)
             return
-        posted.bodies = bodies
-        self._went_out(posted)
-        called = posted.job.name
+        pending.bodies = bodies
+        self._mark_sent(pending)
+        called = pending.job.name
         self._note(
             f"{_requests(len(lines))} handed over as the job {called}, which is asked after; Ctrl-C leaves it there"
         )
 
-    async def _handed_over(self, lines: Mapping[str, bytes]) -> _PendingJob:
+    async def _submit(self, lines: Mapping[str, bytes]) -> _PendingJob:
         job = await off_loop(self._jobs.open, self._address, list(lines))
         uploaded = ""
         try:
@@ -249,61 +249,61 @@ class BatchClient:
         for attempt in attempts:
             waiting = self._waiting.get(attempt)
             if waiting is not None and not waiting.done():
-                waiting.set_exception(_explained(error))
+                waiting.set_exception(_error_for(error))
 
-    async def _look(self, posted: _PendingJob) -> None:
+    async def _poll(self, pending: _PendingJob) -> None:
         """Poll a job, less often each time, and take in a finished one."""
-        assert posted.job.name is not None
-        posted.pause = min(_LONGEST_PAUSE, posted.pause * _SLOWER)
-        posted.due = time.monotonic() + posted.pause
+        assert pending.job.name is not None
+        pending.pause = min(_LONGEST_PAUSE, pending.pause * _SLOWER)
+        pending.due = time.monotonic() + pending.pause
         try:
-            state = await self._client.batches.retrieve(posted.job.name)
+            state = await self._client.batches.retrieve(pending.job.name)
             over = str(state.status).lower() in _OVER
-            answers = await self._read(state, posted) if over else {}
+            answers = await self._read(state, pending) if over else {}
         except openai.NotFoundError:
-            self._note(f"the provider has no job {posted.job.name} any more, or not its answers")
-            self._came_back(posted)
-            self._hand_over(posted, {}, _NONE)
+            self._note(f"the provider has no job {pending.job.name} any more, or not its answers")
+            self._mark_ended(pending)
+            self._deliver(pending, {}, _NONE)
             return
         except openai.APIError as error:
             # The job remains at the provider, so it can be fetched later.
-            self._note(f"the provider says nothing of the job {posted.job.name} ({type(error).__name__}); asked again")
+            self._note(f"the provider says nothing of the job {pending.job.name} ({type(error).__name__}); asked again")
             return
         except Exception as error:  # noqa: BLE001  (an answer that nobody can read is the job's own trouble)
-            self._came_back(posted)
-            self._fail(posted.attempts, error)
+            self._mark_ended(pending)
+            self._fail(pending.attempts, error)
             return
-        if over and not self._is_too_much(state, posted):
-            self._came_back(posted)
+        if over and not self._is_too_much(state, pending):
+            self._mark_ended(pending)
             self._most_lines = min(_MOST_LINES, 2 * self._most_lines)
-            self._hand_over(posted, answers, _refusal(state) or _NONE)
-            lacking = len(posted.attempts - answers.keys())
+            self._deliver(pending, answers, _refusal(state) or _NONE)
+            lacking = len(pending.attempts - answers.keys())
             without = f", {_requests(lacking)} without one" if lacking else ""
             self._note(f"the job {state.id} is {state.status}: {len(answers):,} answers{without}")
 
-    def _is_too_much(self, state: Batch, posted: _PendingJob) -> bool:
+    def _is_too_much(self, state: Batch, pending: _PendingJob) -> bool:
         """Return whether the provider takes fewer requests at once, and queue them again for smaller jobs."""
         codes = [one.code for one in (state.errors.data or [])] if state.errors else []
-        if state.status != "failed" or _TOO_MUCH not in codes or len(posted.bodies) < 2:
+        if state.status != "failed" or _TOO_MUCH not in codes or len(pending.bodies) < 2:
             return False
-        self._most_lines, self._crowded = len(posted.bodies) // 2, True
-        self._gathered = {name: body for name, body in posted.bodies.items() if name in self._waiting} | self._gathered
-        self._came_back(posted)
+        self._most_lines, self._crowded = len(pending.bodies) // 2, True
+        self._gathered = {name: body for name, body in pending.bodies.items() if name in self._waiting} | self._gathered
+        self._mark_ended(pending)
         self._note(f"that is more than the provider takes at once: jobs of {_requests(self._most_lines)} from now on")
         return True
 
-    def _hand_over(self, posted: _PendingJob, answers: Mapping[str, BatchAnswer], otherwise: BatchAnswer) -> None:
-        for attempt in posted.attempts:
+    def _deliver(self, pending: _PendingJob, answers: Mapping[str, BatchAnswer], otherwise: BatchAnswer) -> None:
+        for attempt in pending.attempts:
             answer, waiting = answers.get(attempt) or otherwise, self._waiting.get(attempt)
             if waiting is None:
                 self._answers[attempt] = answer
             elif not waiting.done():
                 waiting.set_result(answer)
 
-    async def _read(self, state: Batch, posted: _PendingJob) -> dict[str, BatchAnswer]:
+    async def _read(self, state: Batch, pending: _PendingJob) -> dict[str, BatchAnswer]:
         """Return the answers of a finished job, by attempt."""
         found: dict[str, BatchAnswer] = {}
-        posted.files |= {one for one in (state.input_file_id, state.output_file_id, state.error_file_id) if one}
+        pending.files |= {one for one in (state.input_file_id, state.output_file_id, state.error_file_id) if one}
         for file in (state.output_file_id, state.error_file_id):
             if file:
                 content = await self._client.files.content(file)
@@ -328,7 +328,7 @@ class BatchClient:
                 await self._client.files.delete(file)
 
 
-def _explained(error: Exception) -> Exception:
+def _error_for(error: Exception) -> Exception:
     """Return an error of its own for each who waits."""
     if isinstance(error, StoreError):
         return ProviderError(f"no job can be kept on record: {error}", hint=error.hint)
@@ -373,13 +373,13 @@ class JobTransport(httpx2.AsyncBaseTransport):
         self._client = batch_client
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """The answer that the job has for it."""
+        """Return the answer of the batch job."""
         body = json.loads(await request.aread())
         answer = await self._client.ask(ATTEMPT.get(), body)
         return httpx2.Response(answer.status, headers={"content-type": "application/json"}, content=answer.body)
 
 
-_offices: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, BatchClient]] = WeakKeyDictionary()
+_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, BatchClient]] = WeakKeyDictionary()
 """One client for all runs of a process that ask the same model, so that their requests share jobs."""
 
 
@@ -388,7 +388,7 @@ def shared_client(
 ) -> BatchClient:
     """Return the batch client of a model, created if needed and closed with its last user's `closing`; its first user
     gets the notes."""
-    clients = _offices.setdefault(asyncio.get_running_loop(), {})
+    clients = _clients.setdefault(asyncio.get_running_loop(), {})
     if which not in clients:
         clients[which] = make()
     batch_client = clients[which]

@@ -63,7 +63,7 @@ _UNBILLED = (RateLimited, CapabilityError, RejectedRequest, ProviderError, Unrea
 
 
 # The running requests of all runs of an event loop.
-_flights: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[str, asyncio.Lock]] = WeakKeyDictionary()
+_locks: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[str, asyncio.Lock]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +140,9 @@ class RecordedModel:
         request = self._filled(request)
         key = self._key(request)
         # One task at a time asks the same; the others find the answer in the cache.
-        flights = _flights.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
-        alone = flights.get(key) or asyncio.Lock()
-        flights[key] = alone
+        locks = _locks.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
+        alone = locks.get(key) or asyncio.Lock()
+        locks[key] = alone
         async with alone:
             return await self._cached(request, key) or await self._asked(request, key, bytes_of(request.text))
 
@@ -182,7 +182,7 @@ class RecordedModel:
         shape = request.prompt.returns
         wire = Wire(Tags(request.given))
         value = shape.model_validate_json(answer.text, context=wire) if issubclass(shape, BaseModel) else answer.text
-        self._tell(request, answer.usage, 0.0, cached=True)
+        self._report(request, answer.usage, 0.0, cached=True)
         return Reply(
             cast(Value_, value), answer.text, answer.usage, answer.finish_reason, cached=True, repaired=answer.repaired
         )
@@ -190,7 +190,7 @@ class RecordedModel:
     async def _asked(self, request: Request[Given_, Value_], key: str, size: int) -> Reply[Value_]:
         """Ask until there is an answer or no hope of one; an unreadable reply is repaired once, and once more in
         another mode."""
-        request = replace(request, mode=(await self._met()).mode)
+        request = replace(request, mode=(await self._known_capabilities()).mode)
         tries = RetryPolicy(self._patience, structured=request.prompt.returns is not str)
         attempt = await off_loop(self._store.jobs.last_attempt, key) if self._in_jobs else 1
         since = time.monotonic()
@@ -218,7 +218,7 @@ class RecordedModel:
                 await self._pause(wait)
             since = time.monotonic()
 
-    async def _met(self) -> ModelCapabilities:
+    async def _known_capabilities(self) -> ModelCapabilities:
         """Load what earlier runs have learned of the model, and tell the model."""
         if self._capabilities is None:
             self._capabilities = await off_loop(self._store.capabilities.known, self.identity)
@@ -280,10 +280,10 @@ class RecordedModel:
         await self._learn(reply.mode)
         self._answered()
         self._note(reply.odd)
-        self._tell(request, call.usage, call.cost_usd, cached=False)
+        self._report(request, call.usage, call.cost_usd, cached=False)
         return replace(reply, repaired=request.complaint is not None)
 
-    def _tell(self, request: Request[Any, Any], usage: Usage, cost: float | None, *, cached: bool) -> None:
+    def _report(self, request: Request[Any, Any], usage: Usage, cost: float | None, *, cached: bool) -> None:
         name = request.prompt.name
         self._observer(CallAnswered(request.label, usage, cost, cached=cached, model=self.identity, prompt=name))
 

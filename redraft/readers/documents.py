@@ -20,7 +20,7 @@ from redraft.readers.matter import check, recognised
 from redraft.readers.parts import Choice, chosen
 from redraft.readers.plain import headings, title_of
 from redraft.sources import STDIN, is_no_path, read_file, read_stdin
-from redraft.text.languages import own_language, primary, said_to_be, settled
+from redraft.text.languages import own_language, primary, settled, with_language
 from redraft.text.sanitizer import cleaned, one_line
 
 _CHECK = "check the path"
@@ -73,7 +73,7 @@ def load_bytes(data: bytes, name: str, *, wanted: Choice | None = None) -> Docum
 def _chosen(found: Document, wanted: Choice) -> Document:
     """What is wanted of a document, and the language of that."""
     part = chosen(recognised(found), wanted)
-    return said_to_be(replace(part, language=settled(part.language, part.text)), wanted.language or None)
+    return with_language(replace(part, language=settled(part.language, part.text)), wanted.language or None)
 
 
 def _read(form: Format, data: bytes, name: str, wanted: Choice) -> ReadText:

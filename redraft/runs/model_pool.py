@@ -28,7 +28,7 @@ from redraft.store.batches import ByJob
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.languages import known_of, unshown
+from redraft.text.languages import known_language, unshown
 from redraft.text.tokens import Tokenizer
 
 
@@ -222,7 +222,7 @@ async def at_work(
     budget: Budget | None = None,
 ) -> AsyncIterator[ModelPool]:
     """Open every model, one that is named twice only once. A `budget` is shared with other runs."""
-    limits, language = run.limits, unshown(prepared.document) or known_of(prepared.document)
+    limits, language = run.limits, unshown(prepared.document) or known_language(prepared.document)
     if budget is None:
         budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, pot=run.id)
     opened: dict[tuple[object, ...], Model] = {}

@@ -139,7 +139,7 @@ class _LanguageContext(NamedTuple):
     language: str
     mistaken: frozenset[str]
     text: str = ""
-    tongues: tuple[LanguageSpan, ...] = ()
+    language_spans: tuple[LanguageSpan, ...] = ()
     """The text and languages of several documents in several languages; else empty."""
 
     def read_by(self, shown: str) -> str:
@@ -148,17 +148,17 @@ class _LanguageContext(NamedTuple):
             shown in (UNKNOWN, *self.mistaken) or any(_are_alike(shown, one) for one in self.mistaken)
         ):
             return self.language
-        spoken = [one.language for one in self.tongues if one.language]
+        spoken = [one.language for one in self.language_spans if one.language]
         return shown if shown in spoken else next((one for one in spoken if _are_alike(shown, one)), shown)
 
     def within(self, text: str) -> tuple[LanguageSpan, ...]:
         """Return the languages of the beginning of several documents, or of all; empty for another text."""
-        if not self.tongues or not (text is self.text or self.text.startswith(text)):
+        if not self.language_spans or not (text is self.text or self.text.startswith(text)):
             return ()
         end = len(text)
         return tuple(
             LanguageSpan(Span(span.start, min(span.end, end)), language)
-            for span, language in self.tongues
+            for span, language in self.language_spans
             if span.start < end or not span.start
         )
 
@@ -171,9 +171,9 @@ _reading: ContextVar[_LanguageContext | None] = ContextVar("redraft_reading", de
 @contextmanager
 def reading(document: Document) -> Iterator[None]:
     """Process everything within in the language of a document, or of each of several."""
-    language, tongues = known_of(document), tongues_of(document)
+    language, language_spans = known_language(document), language_spans_of(document)
     shown = shown_within(document.text)
-    several = (document.text, tongues) if len(tongues) > 1 else ()
+    several = (document.text, language_spans) if len(language_spans) > 1 else ()
     about = _LanguageContext(language, frozenset() if language in shown else shown, *several)
     token = _reading.set(about if language or several else None)
     try:
@@ -182,14 +182,14 @@ def reading(document: Document) -> Iterator[None]:
         _reading.reset(token)
 
 
-def known_of(document: Document) -> str:
+def known_language(document: Document) -> str:
     """Return the language of a document, such as `de`; empty where it is mixed, or unknown."""
     return primary(document.language) or shown_by(document.text)
 
 
-def tongues_of(document: Document) -> tuple[LanguageSpan, ...]:
+def language_spans_of(document: Document) -> tuple[LanguageSpan, ...]:
     """Return the language spans of a document: one, unless it is several documents in several languages."""
-    known, end = known_of(document), len(document.text)
+    known, end = known_language(document), len(document.text)
     parts = [] if primary(document.language) else [mark for mark in document.marks if mark.kind == "document"]
     found: list[LanguageSpan] = []
     for mark, (start, after) in zip(parts, pairwise([*(mark.start for mark in parts), end]), strict=True):
@@ -203,7 +203,7 @@ def tongues_of(document: Document) -> tuple[LanguageSpan, ...]:
 
 def foreign_in(document: Document) -> str:
     """Return a language other than English of a document, or of one of several; empty for none."""
-    told = (known_of(document), *(one.language for one in tongues_of(document)))
+    told = (known_language(document), *(one.language for one in language_spans_of(document)))
     return next(filter(is_foreign, told), "")
 
 
@@ -214,21 +214,21 @@ def language_of(text: str) -> str:
     return about.read_by(shown) if about else shown
 
 
-def tongues_in(text: str, language: str | None = None) -> tuple[LanguageSpan, ...]:
+def language_spans_in(text: str, language: str | None = None) -> tuple[LanguageSpan, ...]:
     """Return the language spans of a text: those of several documents, or else one in `language` or its own."""
     about = _reading.get()
     several = about.within(text) if about else ()
     return several or (LanguageSpan(Span(0, len(text)), language_of(text) if language is None else language),)
 
 
-def tongues_beside(texts: Sequence[str]) -> list[tuple[LanguageSpan, ...]]:
+def language_spans_beside(texts: Sequence[str]) -> list[tuple[LanguageSpan, ...]]:
     """Return the language spans of texts that belong together."""
     about = _reading.get()
-    language = None if about and about.tongues else language_of("\n".join(texts))
-    return [tongues_in(text, language) for text in texts]
+    language = None if about and about.language_spans else language_of("\n".join(texts))
+    return [language_spans_in(text, language) for text in texts]
 
 
-def said_to_be(document: Document, told: str | None) -> Document:
+def with_language(document: Document, told: str | None) -> Document:
     """Return the document with its language set to the given one, or, for several documents, to one for each, separated
     by commas; None leaves it as it is."""
     if told is None:
@@ -245,8 +245,8 @@ def own_language(document: Document) -> str:
     return document.language if document.own_language is None else document.own_language
 
 
-def told_of(document: Document) -> str:
-    """Return the languages of a document in the form that `said_to_be` takes."""
+def languages_of(document: Document) -> str:
+    """Return the languages of a document in the form that `with_language` takes."""
     parts = [mark.language for mark in document.marks if mark.kind == "document"]
     told = parts if parts and not document.language else [document.language]
     return ",".join(one.strip() if primary(one) else UNKNOWN for one in told)
@@ -266,11 +266,11 @@ def is_foreign(language: str) -> bool:
 def unshown(document: Document) -> str:
     """Return the language of a document where its text shows another, or none, since results depend on it; for several
     documents those of all."""
-    tongues = tongues_of(document)
-    if len(tongues) == 1:
-        return "" if tongues[0].language == shown_by(document.text) else tongues[0].language
-    shown = all(shown_by(document.text[slice(*one.span)]) == one.language for one in tongues)
-    return "" if shown else ", ".join(one.language for one in tongues)
+    language_spans = language_spans_of(document)
+    if len(language_spans) == 1:
+        return "" if language_spans[0].language == shown_by(document.text) else language_spans[0].language
+    shown = all(shown_by(document.text[slice(*one.span)]) == one.language for one in language_spans)
+    return "" if shown else ", ".join(one.language for one in language_spans)
 
 
 def read_as(document: Document) -> str:

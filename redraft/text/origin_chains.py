@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from redraft.document import Span
-from redraft.text.languages import language_of, tongues_in
+from redraft.text.languages import language_of, language_spans_in
 from redraft.text.origins import MOST, Link, Origins, SentenceOrigin
 from redraft.text.sentences import sentences
 from redraft.text.vectors import Encoder, terms
@@ -237,7 +237,7 @@ class TermSimilarity:
         self._language = language_of(document)
         lines = [
             frozenset(terms(document[one.start : one.end], language))
-            for span, language in tongues_in(document)
+            for span, language in language_spans_in(document)
             for one in sentences(document, span, language)
         ]
         self._lines = len(lines)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from redraft.document import Span
-from redraft.text.languages import LanguageSpan, language_of, tongues_beside
+from redraft.text.languages import LanguageSpan, language_of, language_spans_beside
 from redraft.text.sentences import sentences
 from redraft.text.vectors import Embeddings, Encoder
 from redraft.text.word_keys import Word, carries, has_unspaced, keys, words
@@ -88,9 +88,9 @@ _LONGEST, _CUT = 120, 60
 class Index:
     """The sentences of one text that have words, by the keys of these; built in linear time."""
 
-    def __init__(self, text: str, tongues: Sequence[LanguageSpan]) -> None:
+    def __init__(self, text: str, language_spans: Sequence[LanguageSpan]) -> None:
         self._text = text
-        split = [(language, sentences(text, span, language)) for span, language in tongues]
+        split = [(language, sentences(text, span, language)) for span, language in language_spans]
         # Sentences are processed one by one, as in a search, since context changes how words are split.
         self.sentences = [span for _, spans in split for span in spans]
         """All sentences of the text, with or without words."""
@@ -198,9 +198,9 @@ def telling(keys: Sequence[str], language: str) -> list[str]:
 
 
 @lru_cache(maxsize=_KEPT)
-def indexed(text: str, tongues: tuple[LanguageSpan, ...]) -> Index:
+def indexed(text: str, language_spans: tuple[LanguageSpan, ...]) -> Index:
     """Return the index of a text; recent ones are cached."""
-    return Index(text, tongues)
+    return Index(text, language_spans)
 
 
 Scores = npt.NDArray[np.float64]
@@ -273,9 +273,11 @@ class Origins:
     order, so that it can cache them. The time is proportional to the sentences times those that share a word."""
 
     def __init__(self, parents: Sequence[str], encoder: Encoder | None = None) -> None:
-        tongues = tongues_beside(parents)
-        self.indexes = [indexed(parent, its) for parent, its in zip(parents, tongues, strict=True)]
-        self._languages = tuple(dict.fromkeys(one.language for its in tongues for one in its)) or (language_of(""),)
+        language_spans = language_spans_beside(parents)
+        self.indexes = [indexed(parent, its) for parent, its in zip(parents, language_spans, strict=True)]
+        self._languages = tuple(dict.fromkeys(one.language for its in language_spans for one in its)) or (
+            language_of(""),
+        )
         """The parents' languages, in which the text is processed, since a short one may not show its own."""
         self._encoder = encoder
         self._starts = np.cumsum([0, *(len(index) + _GAP for index in self.indexes)])

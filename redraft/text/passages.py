@@ -9,7 +9,7 @@ from functools import cached_property
 
 from redraft.document import Document, Span
 from redraft.text.chunks import pieces, windows
-from redraft.text.languages import tongues_of, unshown
+from redraft.text.languages import language_spans_of, unshown
 from redraft.text.origin_chains import Stretches
 from redraft.text.origins import indexed
 from redraft.text.places import starts_of
@@ -100,7 +100,7 @@ class Passages:
         starts = sorted({*(section.span.start for section in self._document.sections), *bounds})
         spans = (
             span
-            for block in _blocks(indexed(text, tongues_of(self._document)).sentences, starts, frozenset(bounds))
+            for block in _blocks(indexed(text, language_spans_of(self._document)).sentences, starts, frozenset(bounds))
             for window in _windows(block, meter)
             for span in pieces(text, window, meter, LONGEST, WINDOW)
         )

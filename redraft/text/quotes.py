@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from redraft.document import Span
-from redraft.text.languages import ENGLISH, is_foreign, tongues_in
+from redraft.text.languages import ENGLISH, is_foreign, language_spans_in
 from redraft.text.sentences import sentences
 from redraft.text.vectors import terms
 from redraft.text.words import count_words
@@ -75,10 +75,10 @@ def _loosely(text: str, quote: str, span: Span) -> Span | None:
 
 
 def _paraphrased(text: str, quote: str, within: Sequence[Span]) -> Span | None:
-    tongues = tongues_in(text)
-    wanted = {language: Counter(terms(quote, language)) for _, language in tongues}
+    language_spans = language_spans_in(text)
+    wanted = {language: Counter(terms(quote, language)) for _, language in language_spans}
     candidates = dict.fromkeys(sentence for span in within for sentence in sentences(text, span))
-    read_by = {one: next(its for span, its in tongues if one.start < span.end) for one in candidates}
+    read_by = {one: next(its for span, its in language_spans if one.start < span.end) for one in candidates}
     told = {one: Counter(terms(text[one.start : one.end], its)) for one, its in read_by.items() if wanted[its]}
     if not told:
         return None

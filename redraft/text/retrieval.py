@@ -14,7 +14,7 @@ import numpy.typing as npt
 from redraft.document import Document, Span
 from redraft.patterns import pattern
 from redraft.text.chunks import overlapping, pieces
-from redraft.text.languages import tongues_of, unshown
+from redraft.text.languages import language_spans_of, unshown
 from redraft.text.origins import indexed
 from redraft.text.places import starts_of
 from redraft.text.tokens import Meter, Tokenizer
@@ -101,10 +101,10 @@ class Windows:
 
     @cached_property
     def _index(self) -> Ranker:
-        tongues = tongues_of(self._document)
-        ends = [tongue.span.end for tongue in tongues]
-        last = len(tongues) - 1
-        read_by = [tongues[min(last, bisect_right(ends, span.start))].language for span in self.spans]
+        language_spans = language_spans_of(self._document)
+        ends = [language_span.span.end for language_span in language_spans]
+        last = len(language_spans) - 1
+        read_by = [language_spans[min(last, bisect_right(ends, span.start))].language for span in self.spans]
         return Ranker([self._document.text[span.start : span.end] for span in self.spans], read_by)
 
     @cached_property
@@ -115,7 +115,7 @@ class Windows:
     def _blocks(self, longest: int) -> Iterator[list[Span]]:
         """Return the sentences of each document, those longer than `longest` tokens in pieces."""
         text, bounds = self._document.text, [*starts_of(self._document), len(self._document.text)]
-        sentences = indexed(text, tongues_of(self._document)).sentences
+        sentences = indexed(text, language_spans_of(self._document)).sentences
         at = 0
         for bound in bounds:
             block: list[Span] = []

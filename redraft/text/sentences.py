@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 from sentencex import segment
 
 from redraft.document import Span
-from redraft.text.languages import ENGLISH, LanguageSpan, is_foreign, tongues_in
+from redraft.text.languages import ENGLISH, LanguageSpan, is_foreign, language_spans_in
 from redraft.text.sanitizer import one_line
 from redraft.text.words import UNSPACED, count_words
 
@@ -104,7 +104,9 @@ def sentences(text: str, within: Span | None = None, language: str | None = None
     `language`, or of the text's own."""
     first, last = within or Span(0, len(text))
     found: list[Span] = []
-    for (start, end), its in tongues_in(text) if language is None else [LanguageSpan(Span(0, len(text)), language)]:
+    for (start, end), its in (
+        language_spans_in(text) if language is None else [LanguageSpan(Span(0, len(text)), language)]
+    ):
         start, end = max(start, first), min(end, last)
         body = text[start:end]
         for paragraph in paragraphs(body):

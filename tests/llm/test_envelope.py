@@ -147,14 +147,14 @@ async def test_a_chat_model_may_bring_any_kind_of_message(desk: Desk) -> None:
 async def test_what_we_stumble_over_is_kept(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error of our own in reading a reply: the reply was paid for, and is in the ledger."""
     stumbles = iter([RuntimeError("stumbled")])
-    read = ChatModel._heard
+    read = ChatModel._reply_in
 
     def heard(self: ChatModel, *given: Any) -> Any:
         for error in stumbles:
             raise error
         return read(self, *given)
 
-    monkeypatch.setattr(ChatModel, "_heard", heard)
+    monkeypatch.setattr(ChatModel, "_reply_in", heard)
     with ChatServer(['{"name": "red", "share": 0.5}'] * 2) as server:
         async with desk.at(server) as model:
             assert (await model.ask(colour())).value == RED

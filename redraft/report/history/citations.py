@@ -20,7 +20,7 @@ from redraft.domain import Span
 from redraft.errors import UsageError
 from redraft.report.history.lineage import By, Lineage, Origin, TracedSentence, read_lineage
 from redraft.store.store import Store
-from redraft.text.languages import tongues_of
+from redraft.text.languages import language_spans_of
 from redraft.text.places import on_pages
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.sentences import is_heading
@@ -172,7 +172,7 @@ def cited(lineage: Lineage, link: str = "") -> Citations:
     places: list[Cited] = []
     numbers: dict[tuple[Span, By], int] = {}
     by_sentence: dict[int, tuple[int, ...]] = {}
-    address, tongues = _Template(link), tongues_of(lineage.document)
+    address, tongues = _Template(link), language_spans_of(lineage.document)
     for sentence in lineage.sentences:
         if is_heading(sentence.text):
             continue

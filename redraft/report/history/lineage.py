@@ -25,7 +25,7 @@ from redraft.report.history.results import document_read
 from redraft.report.history.trace import GIVEN_SAID, Family, Member
 from redraft.store.documents import Ancestry
 from redraft.store.store import Store
-from redraft.text.languages import is_foreign, reading, tongues_of
+from redraft.text.languages import is_foreign, language_spans_of, reading
 from redraft.text.origin_chains import ComposedOrigin, DerivedText, Drift, Excerpt, Known, OriginPlace, compose, drift
 from redraft.text.origins import Link, Method, Origins, SentenceOrigin, links_read, links_written
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
@@ -253,7 +253,7 @@ class Tracer:
         self.family = Family(store)
         self._texts: dict[str, DerivedText] = {}
         self._known: Known = {}
-        self._languages = sorted({one.language for one in tongues_of(document)})
+        self._languages = sorted({one.language for one in language_spans_of(document)})
 
     def lineage(self, draft: str, said: Said = NOTHING_SAID) -> Lineage:
         """A draft sentence by sentence. What was `said` of a sentence goes before what is found by words."""
