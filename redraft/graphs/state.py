@@ -98,15 +98,14 @@ class Drafting(TypedDict, total=False):
     """How many partial summaries there are, by level."""
 
 
-class State(Task, Drafting, total=False):
-    """The state of a run, for observers and for resuming; everything else is in the store under the ids."""
+class GraphOutput(Drafting, total=False):
+    """The output of a graph. The summary, its rounds and its findings are in the store: `Session.result(run)`."""
 
     run: str
     round: int
-    first: str
     best: str
     due: list[str]
-    """The metrics that have yet to judge it."""
+    """The metrics that have yet to judge the latest draft."""
     judged: Annotated[dict[str, MetricVerdict], merged]
     """The verdicts on the latest draft."""
     scores: dict[str, float | None]
@@ -116,8 +115,21 @@ class State(Task, Drafting, total=False):
     aims: list[str]
     findings: list[str]
     """What the next revision is to mend, or the last one was."""
+    accepted: bool
+    reason: str
+    """Why the latest draft was accepted or not."""
+    next: str
+    """The next node, once that has been decided."""
+    stop: str
+    """Why it has ended; empty while it goes on."""
     why: str
-    """Why these, or why nothing more, where a model has decided."""
+    """The deciding model's reason for these findings, or for stopping."""
+
+
+class State(Task, GraphOutput, total=False):
+    """The state of a run, for observers and for resuming; everything else is in the store under the ids."""
+
+    first: str
     instruction: str
     """The deciding model's instruction to the reviser."""
     tried: list[str]
@@ -130,30 +142,3 @@ class State(Task, Drafting, total=False):
     """Whether a person has written the latest draft."""
     shortening: bool
     """Whether the round only shortens the draft."""
-    accepted: bool
-    reason: str
-    """Why the latest draft was accepted or not."""
-    next: str
-    """The next node, once that has been decided."""
-    stop: str
-    """Why it has ended; empty while it goes on."""
-
-
-class GraphOutput(Drafting, total=False):
-    """The output of a graph. The summary, its rounds and its findings are in the store: `Session.result(run)`."""
-
-    run: str
-    round: int
-    best: str
-    due: list[str]
-    judged: dict[str, MetricVerdict]
-    scores: dict[str, float | None]
-    standings: dict[str, str]
-    aims: list[str]
-    findings: list[str]
-    accepted: bool
-    reason: str
-    next: str
-    stop: str
-    why: str
-    """The deciding model's reason for stopping."""

@@ -403,25 +403,19 @@ def _with_tool(chat: BaseChatModel, tool: dict[str, Any]) -> Runnable[Any, BaseM
 def _read(request: Request[Given_, Value_], message: AIMessage, text: str, usage: Usage, finish: str) -> Reply[Value_]:
     """Return the typed reply in a message."""
     refusal = message.additional_kwargs.get("refusal")
+    received: dict[str, Any] = {"text": text, "usage": usage, "finish_reason": finish, "place": request.label}
     if refusal or finish == "content_filter":
-        raise RefusedReply(
-            f"the model declined: {refusal}" if refusal else "the provider's content filter cut the reply",
-            text=text,
-            usage=usage,
-            finish_reason=finish,
-            place=request.label,
-        )
+        why = f"the model declined: {refusal}" if refusal else "the provider's content filter cut the reply"
+        raise RefusedReply(why, **received)
     shape = request.prompt.returns
     if not issubclass(shape, BaseModel):
         words = without_thoughts(text)
         if declines(words):
-            raise RefusedReply(
-                f"the model declined: {words}", text=text, usage=usage, finish_reason=finish, place=request.label
-            )
+            raise RefusedReply(f"the model declined: {words}", **received)
         if words:
             return Reply(cast(Value_, words), words, usage, finish)
         # A refusal is no reply: it must neither be cached nor become a summary.
-        raise EmptyReply("the reply is empty", text=text, usage=usage, finish_reason=finish, place=request.label)
+        raise EmptyReply("the reply is empty", **received)
     try:
         return Reply(cast(Value_, read_value(text, shape, request.given)), text, usage, finish)
     except NoValueError as error:
@@ -432,6 +426,6 @@ def _read(request: Request[Given_, Value_], message: AIMessage, text: str, usage
         cut = CutReply("the reply was cut off at the token limit", text=text, usage=usage, place=request.label)
         cut.loops = ends_in_loop(text)
         raise cut
-    failure = UnreadableReply(str(unread), text=text, usage=usage, finish_reason=finish, place=request.label)
+    failure = UnreadableReply(str(unread), **received)
     failure.formless, failure.nameless = unread.formless, unread.nameless
     raise failure

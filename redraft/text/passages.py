@@ -7,15 +7,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from redraft.document import Document, Span
+from redraft.document import Span
 from redraft.text.chunks import pieces, windows
-from redraft.text.languages import language_spans_of, unshown
+from redraft.text.languages import language_spans_of
 from redraft.text.origin_chains import Stretches
 from redraft.text.origins import indexed
 from redraft.text.places import starts_of
-from redraft.text.retrieval import Windows
-from redraft.text.tokens import Meter, Tokenizer
-from redraft.text.vectors import Encoder
+from redraft.text.retrieval import DocumentSearch, Windows
+from redraft.text.tokens import Meter
 
 WINDOW = 120
 """The usual most tokens of a passage."""
@@ -43,21 +42,11 @@ class Passage:
     tokens: int
 
 
-class Passages:
+class Passages(DocumentSearch):
     """The passages of one document, overlapping by a sentence, and a search by shared words, and by meaning with an
     encoder. They are cut at the first search, in linear time."""
 
-    def __init__(self, document: Document, tokenizer: Tokenizer, encoder: Encoder | None = None) -> None:
-        self._document = document
-        self._tokenizer = tokenizer
-        self._encoder = encoder
-
-    @property
-    def name(self) -> str:
-        """Return what the passages and their ranking depend on, as part of a cache key."""
-        by = f"words and {self._encoder.weights}" if self._encoder else "words"
-        said = f" in {language}" if (language := unshown(self._document)) else ""
-        return f"{by} {WINDOW}-{LONGEST} {self._tokenizer.name}{said}"
+    method, sizes = "words", (WINDOW, LONGEST)
 
     def nearest(self, query: str, count: int, within: Span | None = None) -> list[Passage]:
         """Return up to `count` passages that best cover `query`, later ones covering what earlier ones do not;

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +31,13 @@ _TERM = pattern(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
 _UNSPACED_RUN = pattern(rf"[{UNSPACED}]+")
 
 
-class Windows:
-    """The windows of one document and their search; cut and indexed once, at the first search."""
+class DocumentSearch:
+    """The parts of one document and their search; cut and indexed once, at the first search."""
+
+    method: ClassVar[str]
+    """What the ranking is based on, besides the meaning where there is an encoder."""
+    sizes: ClassVar[tuple[int, int]]
+    """The tokens that decide where the document is cut."""
 
     def __init__(self, document: Document, tokenizer: Tokenizer, encoder: Encoder | None = None) -> None:
         self._document = document
@@ -41,10 +46,16 @@ class Windows:
 
     @property
     def name(self) -> str:
-        """Return what the windows and their ranking depend on, as part of a cache key."""
-        by = f"bm25 and {self._encoder.weights}" if self._encoder else "bm25"
+        """Return what the parts and their ranking depend on, as part of a cache key."""
+        by = f"{self.method} and {self._encoder.weights}" if self._encoder else self.method
         said = f" in {language}" if (language := unshown(self._document)) else ""
-        return f"{by} {WINDOW}-{OVERLAP} {self._tokenizer.name}{said}"
+        return f"{by} {self.sizes[0]}-{self.sizes[1]} {self._tokenizer.name}{said}"
+
+
+class Windows(DocumentSearch):
+    """The windows of one document, which judges read, ranked by BM25."""
+
+    method, sizes = "bm25", (WINDOW, OVERLAP)
 
     @cached_property
     def spans(self) -> list[Span]:
