@@ -73,7 +73,8 @@ class Reader:
             self.read.append(list(passages))
         tokenizer = tokenizer_named(VOCABULARY_NAME)
         usage = Usage(
-            tokenizer.count(request.text) + tokenizer.count(structured_output.said(request)), tokenizer.count(wire)
+            tokenizer.count(request.text) + tokenizer.count(structured_output.prompt_schema(request)),
+            tokenizer.count(wire),
         )
         assert usage.completion_tokens <= (request.sampling.max_tokens or 0), request.prompt.name
         return Reply(cast(Value_, value), wire, usage)

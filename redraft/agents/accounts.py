@@ -13,7 +13,7 @@ from redraft.llm.base import Reply
 Result_ = TypeVar("Result_")
 
 
-async def together(tasks: Iterable[Coroutine[Any, Any, Result_]]) -> list[Result_]:
+async def gather_all(tasks: Iterable[Coroutine[Any, Any, Result_]]) -> list[Result_]:
     """Return the results of all tasks in order; the first error is raised once every task has ended."""
     results = await asyncio.gather(*tasks, return_exceptions=True)
     for result in results:
@@ -104,7 +104,7 @@ Ask = Callable[[Sequence[int], Attempt], Awaitable[Entries[Verdict_]]]
 
 async def account(batches: Sequence[Sequence[int]], ask: Ask[Verdict_]) -> Account[Verdict_]:
     """Ask about all batches concurrently, and again about the items that a reply leaves out."""
-    return _joined(await together(_batch(batch, ask, FIRST) for batch in batches))
+    return _joined(await gather_all(_batch(batch, ask, FIRST) for batch in batches))
 
 
 def first_trouble(accounts: Iterable[Account[Any]]) -> str:
@@ -143,7 +143,7 @@ async def _after(
     """Retry after a failed request with fewer items, more room or once more; give up where that cannot help."""
     if isinstance(error, UnreadableReply) and error.nameless and len(numbers) > 1:
         # A reply about a single item needs no item name.
-        return _joined(await together(_batch([number], ask, attempt) for number in numbers))
+        return _joined(await gather_all(_batch([number], ask, attempt) for number in numbers))
     following = _following(error, attempt, single=len(numbers) == 1)
     return await _in_parts(numbers, ask, following) if following else Account(trouble=str(error))
 
@@ -151,7 +151,7 @@ async def _after(
 async def _in_parts(numbers: Sequence[int], ask: Ask[Verdict_], attempt: Attempt) -> Account[Verdict_]:
     middle = len(numbers) // 2
     parts = [numbers[:middle], numbers[middle:]] if middle else [numbers]
-    return _joined(await together(_batch(part, ask, attempt) for part in parts))
+    return _joined(await gather_all(_batch(part, ask, attempt) for part in parts))
 
 
 def _following(error: ReplyError | RejectedRequest, attempt: Attempt, *, single: bool) -> Attempt | None:

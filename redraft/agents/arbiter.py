@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from redraft.agents.accounts import Account, Attempt, Entries, account
-from redraft.agents.evidence import EntryBudget, EvidenceReader, shown
+from redraft.agents.evidence import EntryBudget, EvidenceReader, document_fields
 from redraft.agents.judge import Judge, batch_size, in_batches
 from redraft.domain import Finding, Span
 from redraft.prompts.arbitration import RULE_ON_FINDINGS, RuledPoint, RuleGiven, RulingPoint
@@ -61,7 +61,7 @@ class Arbiter:
             )
             points = [_ruling_point(number + 1, requests[number]) for number in numbers]
             contested = any(one.against for one in points)
-            given = RuleGiven(**shown(self.reader, places), points=points, contested=contested)
+            given = RuleGiven(**document_fields(self.reader, places), points=points, contested=contested)
             reply = await self.judge.ask_items(RULE_ON_FINDINGS, given, numbers, RULED, f"{label}, finding", attempt)
             return Entries.of(reply, ((one.id - 1, one) for one in reply.value.points))
 

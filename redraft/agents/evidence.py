@@ -290,7 +290,7 @@ def _cut(quote: str) -> str:
     return quote if len(quote) <= 2 * _LONGEST_QUOTE else quote[: 2 * _LONGEST_QUOTE].rpartition(" ")[0]
 
 
-def shown(reader: EvidenceReader, spans: Sequence[Span]) -> dict[str, Any]:
+def document_fields(reader: EvidenceReader, spans: Sequence[Span]) -> dict[str, Any]:
     """Return the prompt fields for some places: the whole document, or passages."""
     texts = [reader.text(span) for span in spans]
     return {"document": texts[0]} if texts == [reader.document.text] else {"passages": texts}

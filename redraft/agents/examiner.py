@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from redraft.agents.accounts import Account, Attempt, Entries, account, first_trouble, together
+from redraft.agents.accounts import Account, Attempt, Entries, account, first_trouble, gather_all
 from redraft.agents.answers import ReplyAnswers, SummaryAnswerCache, sentence_names
-from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, Scope, shown
-from redraft.agents.judge import Judge, batch_size, in_batches, labelled
+from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, Scope, document_fields
+from redraft.agents.judge import Judge, batch_size, in_batches, label_of
 from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, ReadingPlan
 from redraft.domain import Span
 from redraft.errors import RejectedRequest, ReplyError
@@ -94,7 +94,7 @@ class Examiner:
             only = [] if len(numbers) == len(part) else [statements[n].id for n in numbers]
             given = qa.AskSummaryGiven(sentences=_told(part), only=only, at_most=at_most)
             room = min(len(numbers) * each, rooms[part_of[statements[numbers[0]].id]])
-            label = labelled("questions about", numbers)
+            label = label_of("questions about", numbers)
             reply = await self.judge.ask(qa.ASK_SUMMARY, given, room, label, attempt)
             return Entries.of(reply, ((place[one.id], one) for one in reply.value.sentences if one.id in place))
 
@@ -119,7 +119,7 @@ class Examiner:
         """Return the answers that a summary gives to each question, none where it is silent; a long summary is read in
         parts."""
         names = sentence_names(statements, _pointed_back_to(statements))
-        accounts = await together(
+        accounts = await gather_all(
             SummaryAnswerCache(self.judge, reader.document.id, questions, part, names).answers(
                 lambda some, numbers: self._answers_from(some, numbers, questions, reader)
             )
@@ -156,7 +156,7 @@ class Examiner:
                     questions=[QuestionItem(id=n + 1, question=questions[n]) for n in some],
                     again=again,
                 )
-                room, label = min(len(some) * each, limit), labelled("doubted" if again else "answers", some)
+                room, label = min(len(some) * each, limit), label_of("doubted" if again else "answers", some)
                 return await self.judge.ask(qa.ANSWER_FROM_SUMMARY, given, room, label, attempt)
 
             async def doubted(some: Sequence[int]) -> Sequence[qa.SummaryAnswer]:
@@ -221,12 +221,12 @@ class Examiner:
 
         async def asked(some: Sequence[int], label: str, *, again: bool) -> Reply[qa.DocumentAnswers]:
             given = qa.AnswerFromDocumentGiven(
-                **shown(reader, spans),
+                **document_fields(reader, spans),
                 questions=[QuestionItem(id=n + 1, question=wanted[n].text) for n in some],
                 again=again,
             )
             room = min(len(some) * each, self.judge.longest_reply)
-            return await self.judge.ask(qa.ANSWER_FROM_DOCUMENT, given, room, labelled(label, some), attempt)
+            return await self.judge.ask(qa.ANSWER_FROM_DOCUMENT, given, room, label_of(label, some), attempt)
 
         async def doubted(some: Sequence[int]) -> Sequence[qa.DocumentAnswer]:
             return (await asked([number - 1 for number in some], "doubted", again=True)).value.answers
@@ -280,7 +280,7 @@ class AnswerComparison:
     """What was read of the document for the second look."""
 
 
-async def compared(
+async def compare_twice(
     examiner: Examiner,
     pairs: Sequence[Pair],
     wanted: Sequence[EvidenceQuery],

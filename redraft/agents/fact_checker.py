@@ -8,8 +8,8 @@ from typing import get_args
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import Account, Attempt, Entries, account, first_trouble, together
-from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, shown
+from redraft.agents.accounts import Account, Attempt, Entries, account, first_trouble, gather_all
+from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, document_fields
 from redraft.agents.judge import Judge, batch_size, window_of
 from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, ReadingPlan
 from redraft.domain import KeyFact, Level, Perspective, Span
@@ -84,7 +84,7 @@ class FactChecker:
 
     async def vet(self, excerpt: str, facts: Sequence[KeyFact], label: str) -> Mapping[str, Account[FactVerdict]]:
         """Return the verdicts on each fact, by dimension."""
-        accounts = await together(
+        accounts = await gather_all(
             [
                 self._supported(excerpt, facts, f"faithfulness of {label}"),
                 self._opinions(factual.FACTS_OBJECTIVE, excerpt, facts, f"objectivity of {label}"),
@@ -134,7 +134,7 @@ class FactChecker:
         self, statements: Sequence[Statement], facts: Sequence[str], reader: EvidenceReader
     ) -> Account[FactAlignment]:
         """Return whether the summary states each fact, and in which sentences; a long summary is read in parts."""
-        parts = await together(self._align_with(part, facts) for part in reader.parts(statements))
+        parts = await gather_all(self._align_with(part, facts) for part in reader.parts(statements))
         verdicts: dict[int, FactAlignment] = {}
         for n in range(len(facts)):
             said = [part.verdicts[n] for part in parts if n in part.verdicts]
@@ -167,12 +167,14 @@ class FactChecker:
         async def ask(reading: EvidenceReading) -> Entries[SentenceVerdict]:
             some, spans = reading.numbers, reading.spans
             asked = [statements[n].model_copy(update={"id": n + 1}) for n in some]
-            given = factual.VerifyGiven(**shown(reader, spans), sentences=asked)
+            given = factual.VerifyGiven(**document_fields(reader, spans), sentences=asked)
             label = "read more for" if reading.wide else "verified"
             reply = await self.judge.ask_items(
                 factual.VERIFY_SENTENCES, given, some, VERIFICATION, label, reading.attempt
             )
-            return Entries.of(reply, ((one.id - 1, verified(one, reader, spans)) for one in reply.value.sentences))
+            return Entries.of(
+                reply, ((one.id - 1, sentence_verdict(one, reader, spans)) for one in reply.value.sentences)
+            )
 
         fitting = batch_size(self.judge.reply_tokens, self.judge.needs(VERIFICATION))
         sought = [EvidenceQuery(f"{one.before} “{one.sentence}”") for one in statements]
@@ -229,19 +231,19 @@ def _reason(text: str) -> str:
     return one_line(text, _LONGEST_REASON)
 
 
-def _is_contradicted(verified: SentenceVerdict) -> bool:
-    return bool(verified.evidence) and verified.category not in (SUPPORTED, NOT_SAID, UNSURE)
+def _is_contradicted(verdict: SentenceVerdict) -> bool:
+    return bool(verdict.evidence) and verdict.category not in (SUPPORTED, NOT_SAID, UNSURE)
 
 
-def _is_unsure(verified: SentenceVerdict) -> bool:
-    return verified.category == UNSURE
+def _is_unsure(verdict: SentenceVerdict) -> bool:
+    return verdict.category == UNSURE
 
 
-def _is_faulty(verified: SentenceVerdict) -> bool:
-    return verified.category != SUPPORTED
+def _is_faulty(verdict: SentenceVerdict) -> bool:
+    return verdict.category != SUPPORTED
 
 
-def verified(one: factual.Verification, reader: EvidenceReader, spans: Sequence[Span]) -> SentenceVerdict:
+def sentence_verdict(one: factual.Verification, reader: EvidenceReader, spans: Sequence[Span]) -> SentenceVerdict:
     """Return the verdict on a sentence, with its quote located in the document."""
     cited = CitedPlace.fields_of(reader.quoted(one.quote, spans))
     return SentenceVerdict(category=one.category, reason=_reason(one.reason), **cited)

@@ -106,7 +106,7 @@ class Judge:
         attempt: Attempt,
     ) -> Reply[Value_]:
         """Ask about some items, with room for an entry of each."""
-        return await self.ask(prompt, given, len(numbers) * self.needs(entry), labelled(label, numbers), attempt)
+        return await self.ask(prompt, given, len(numbers) * self.needs(entry), label_of(label, numbers), attempt)
 
     async def _asked(
         self, prompt: Prompt[Given_, Value_], given: Given_, room: int, label: str, attempt: Attempt
@@ -179,7 +179,7 @@ def batch_size(room: int, tokens: int) -> int:
     return max(1, room // tokens)
 
 
-def labelled(what: str, numbers: Sequence[int]) -> str:
+def label_of(what: str, numbers: Sequence[int]) -> str:
     """Return the label of a request: which items, counted from 1."""
     first, last = numbers[0] + 1, numbers[-1] + 1
     return f"{what} {first}" if first == last else f"{what} {first} to {last}"

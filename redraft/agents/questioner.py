@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from redraft.agents.accounts import Account, Attempt, Entries, account
 from redraft.agents.answers import is_answered
 from redraft.agents.evidence import EntryBudget
-from redraft.agents.judge import Judge, batch_size, in_batches, labelled
+from redraft.agents.judge import Judge, batch_size, in_batches, label_of
 from redraft.domain import Document
 from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE
@@ -59,7 +59,7 @@ class Questioner:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Response]:
             asked = [QuestionItem(id=n + 1, question=questions[n]) for n in numbers]
             given = qa.AnswerQuestionsGiven(document=text, questions=asked)
-            room, where = len(numbers) * each, f"{labelled('questions', numbers)} {label}"
+            room, where = len(numbers) * each, f"{label_of('questions', numbers)} {label}"
             reply = await self.judge.ask(qa.ANSWER_QUESTIONS, given, room, where, attempt)
             return Entries.of(reply, ((one.id - 1, _response(one)) for one in reply.value.answers))
 

@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 from math import ceil
 from typing import Generic, NamedTuple, TypeVar
 
-from redraft.agents.accounts import Account, Attempt, Entries, account, first_trouble, together
+from redraft.agents.accounts import Account, Attempt, Entries, account, first_trouble, gather_all
 from redraft.agents.evidence import CitedPlace, EvidenceQuery, EvidenceReader, Scope, has_room
 from redraft.domain import Span
 from redraft.settings import EvidenceName
@@ -116,11 +116,11 @@ class ReadingPlan:
         order = sorted(found, key=lambda n: (self._place(found[n]), n))
         chosen: list[dict[int, Sequence[Span]]] = []
         for _, group in groupby(order, key=lambda n: self._place(found[n])):
-            together = {n: self._fitting(n, found[n]) for n in group}
-            if chosen and self._fits(chosen[-1] | together, most):
-                chosen[-1] |= together
+            same_window = {n: self._fitting(n, found[n]) for n in group}
+            if chosen and self._fits(chosen[-1] | same_window, most):
+                chosen[-1] |= same_window
                 continue
-            for at, (n, spans) in enumerate(together.items()):
+            for at, (n, spans) in enumerate(same_window.items()):
                 if at and self._fits(chosen[-1] | {n: spans}, most):
                     chosen[-1][n] = spans
                 else:
@@ -328,7 +328,7 @@ class EvidenceSearch(Generic[Verdict]):
     async def _in_parts(self, numbers: Sequence[int], seen: Mapping[int, Verdict]) -> Account[Verdict]:
         """Return the verdicts after checking each item against every part."""
         parts = await asyncio.to_thread(self.looks.parts, numbers)
-        read = await together(self._read(part, wide=True) for part in parts)
+        read = await gather_all(self._read(part, wide=True) for part in parts)
         trouble = first_trouble(read)
         verdicts: dict[int, Verdict] = {}
         disputed: dict[int, list[Verdict]] = {}

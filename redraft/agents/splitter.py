@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from redraft.agents.accounts import Account, Attempt, Entries, account
-from redraft.agents.evidence import EntryBudget, EvidenceReader, shown
-from redraft.agents.fact_checker import VERIFICATION, SentenceVerdict, verified
+from redraft.agents.evidence import EntryBudget, EvidenceReader, document_fields
+from redraft.agents.fact_checker import VERIFICATION, SentenceVerdict, sentence_verdict
 from redraft.agents.judge import Judge, batch_size
 from redraft.domain import Span
 from redraft.prompts import factual
@@ -68,11 +68,13 @@ class Splitter:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceVerdict]:
             spans = reader.joined([[places[n]] for n in numbers])
             asked = [Statement(id=n + 1, sentence=facts[n]) for n in numbers]
-            given = factual.VerifyGiven(**shown(reader, spans), sentences=asked)
+            given = factual.VerifyGiven(**document_fields(reader, spans), sentences=asked)
             reply = await self.judge.ask_items(
                 factual.VERIFY_SENTENCES, given, numbers, VERIFICATION, "verified fact", attempt
             )
-            return Entries.of(reply, ((one.id - 1, verified(one, reader, spans)) for one in reply.value.sentences))
+            return Entries.of(
+                reply, ((one.id - 1, sentence_verdict(one, reader, spans)) for one in reply.value.sentences)
+            )
 
         async def judged(numbers: Sequence[int]) -> Account[SentenceVerdict]:
             return await account(self._fitting(numbers, places, reader), ask)

@@ -11,7 +11,7 @@ from math import ceil
 
 from typing_extensions import override
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge, batch_size
 from redraft.agents.proofreader import CONFUSION, Proofreader, SentenceConfusion, least_window
@@ -106,7 +106,7 @@ class Booookscore(Evaluator):
         statements = sentences_of(case.statements)
         if not statements:
             return self.not_applicable("the summary has no sentence")
-        panel = await together(self._sit(judge, case, statements) for judge in case.panel)
+        panel = await gather_all(self._sit(judge, case, statements) for judge in case.panel)
         sittings = [seat.sitting for seat in panel]
         polls = aggregate(sittings, range(len(statements)))
         said = {n: _said(n, panel) for n in polls}

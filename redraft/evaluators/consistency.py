@@ -8,9 +8,9 @@ from math import ceil
 
 from typing_extensions import override
 
-from redraft.agents.accounts import Account, together
+from redraft.agents.accounts import Account, gather_all
 from redraft.agents.evidence import EvidenceQuery
-from redraft.agents.examiner import ANSWER, CLAIM, QUESTIONS_NEAR, Examiner, RememberedAnswer, compared
+from redraft.agents.examiner import ANSWER, CLAIM, QUESTIONS_NEAR, Examiner, RememberedAnswer, compare_twice
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import Case, Evaluator, concluded
@@ -156,7 +156,7 @@ class Consistency(Evaluator):
                 return self.failed(asked.trouble, passed_over + empty)
             return self.not_applicable("no sentence of the summary claims anything")
         alike = similarity(self.likeness, self.encoder)
-        panel = await together(self._check(judge, claims, case, alike) for judge in case.panel)
+        panel = await gather_all(self._check(judge, claims, case, alike) for judge in case.panel)
         sittings = [one.sitting for one in panel]
         items = aggregate(sittings, range(len(claims)))
         evaluation = Evaluation(
@@ -190,7 +190,7 @@ class Consistency(Evaluator):
             for n in doubtful
         ]
         sought = [wanted[n] for n in doubtful]
-        settled = await compared(Examiner(judge), pairs, sought, case.reader, confirm=self.second_look)
+        settled = await compare_twice(Examiner(judge), pairs, sought, case.reader, confirm=self.second_look)
         for at, n in enumerate(doubtful):
             # An answer about something else neither bears the claim out nor speaks against it.
             if (one := settled.verdicts.get(at)) is None or one.verdict == "unrelated":

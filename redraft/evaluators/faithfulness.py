@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.agents.fact_checker import SENTENCES_NEAR, SUPPORTED, VERIFICATION, FactChecker, SentenceVerdict
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, Span
@@ -78,7 +78,7 @@ class Faithfulness(Evaluator):
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
         within = case.trees[0].span if case.query is not None and case.trees else None
-        panel = await together(_sit(judge, case, within) for judge in case.panel)
+        panel = await gather_all(_sit(judge, case, within) for judge in case.panel)
         sittings = [seat.sitting for seat in panel]
         polls = aggregate(sittings, range(len(case.statements)))
         levels = await _levels(case, items_of(case.trees))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.agents.fact_checker import FactAlignment, FactChecker
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding
@@ -36,7 +36,7 @@ class Aligned:
 async def align(case: Case, items: Sequence[ListedFact]) -> Aligned:
     """Hold all facts against the summary, once for each judge."""
     texts = [item.fact.text for item in items]
-    panel = await together(_sit(judge, case, texts) for judge in case.panel)
+    panel = await gather_all(_sit(judge, case, texts) for judge in case.panel)
     sittings = tuple(sitting for sitting, _ in panel)
     found = aggregate(sittings, range(len(items)))
     sentences = {

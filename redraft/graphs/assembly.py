@@ -13,7 +13,7 @@ from langgraph.runtime import Runtime, get_runtime
 from redraft.errors import UsageError
 from redraft.events import StageStarted
 from redraft.graphs.evaluation import add_judging, choose
-from redraft.graphs.nodes import Node, SessionProtocol, node, session_of, watched
+from redraft.graphs.nodes import Node, SessionProtocol, node, session_of, streaming
 from redraft.graphs.refinement import add_refinement
 from redraft.graphs.state import GraphOutput, Scope, State, Task, Update
 from redraft.graphs.strategies import STRATEGIES, strategy_named
@@ -101,7 +101,7 @@ def _begin(strategy: str, scope: Scope, session: SessionProtocol | None) -> Node
         """Open the run that is named, or a new one."""
         runtime: Runtime[Any] = get_runtime()
         opened = session_of(runtime, session)
-        with watched(runtime):
+        with streaming(runtime):
             run = state.get("recorded") or await opened.begin({**state, "strategy": strategy}, scope)
             async with opened.at_work(run) as job:
                 given = await job.given_draft() if strategy == _OWN_DRAFT else None
@@ -121,7 +121,7 @@ def _draft(strategy: str, session: SessionProtocol | None) -> Node:
 
     async def draft(state: State, runtime: Runtime[Any], config: RunnableConfig) -> Update:
         """Draft by the strategy, and stream its events."""
-        with watched(runtime):
+        with streaming(runtime):
             return dict(await drafting.ainvoke(state, config))
 
     return draft
@@ -133,7 +133,7 @@ def _draft_as_chosen(session: SessionProtocol | None) -> Node:
 
     async def draft(state: State, runtime: Runtime[Any], config: RunnableConfig) -> Update:
         """Draft by the strategy that was chosen for the document."""
-        with watched(runtime):
+        with streaming(runtime):
             async with session_of(runtime, session).at_work(state["run"]) as job:
                 chosen = job.plan.strategy
             return dict(await known[chosen].ainvoke(state, config))
@@ -145,7 +145,7 @@ def _finish(session: SessionProtocol | None) -> Node:
     async def finish(state: State, runtime: Runtime[Any]) -> Update:
         """Close the run with the best draft as its result."""
         best, opened = state.get("best") or state["draft"], session_of(runtime, session)
-        with watched(runtime):
+        with streaming(runtime):
             async with opened.at_work(state["run"]) as job:
                 await job.go_on_from(state["round"], best)
             why = state.get("why", "")

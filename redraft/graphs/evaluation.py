@@ -12,7 +12,7 @@ from langgraph.graph import StateGraph
 from langgraph.types import Send
 from typing_extensions import TypedDict
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.domain import REVIEW, Evaluation, Parent, Round
 from redraft.errors import RedraftError
 from redraft.evaluators.metric_info import self_checks
@@ -20,7 +20,7 @@ from redraft.evaluators.preference import prefer
 from redraft.events import FindingFound, Noted, Scored, StageStarted
 from redraft.graphs.job import Job
 from redraft.graphs.nodes import SessionProtocol, node
-from redraft.graphs.policy import POLICIES, Goals, Scores, scores_of, stands
+from redraft.graphs.policy import POLICIES, Goals, Scores, draft_standing, scores_of
 from redraft.graphs.state import MetricVerdict, State, Update
 from redraft.rulings import FinalComparison
 from redraft.store.connection import off_loop
@@ -63,7 +63,7 @@ async def metric(state: MetricTask, job: Job) -> Update:
         job.failures[name] = error
         return {"judged": {}}
     _tell(evaluation, number, job)
-    return {"judged": {name: in_short(evaluation)}}
+    return {"judged": {name: metric_verdict(evaluation)}}
 
 
 async def gather(state: State, job: Job) -> Update:
@@ -72,7 +72,7 @@ async def gather(state: State, job: Job) -> Update:
     if failed := [job.failures[name] for name in missing if name in job.failures]:
         raise failed[0]
     changed = {} if missing else await job.judges.agreed(state["draft"])
-    judged = state["judged"] | {name: in_short(one) for name, one in changed.items()}
+    judged = state["judged"] | {name: metric_verdict(one) for name, one in changed.items()}
     scores = {name: verdict["score"] for name, verdict in judged.items() if verdict["outcome"] != "measured"}
     return {
         "due": missing,
@@ -81,7 +81,7 @@ async def gather(state: State, job: Job) -> Update:
     }
 
 
-def seats(state: State) -> list[Send]:
+def metric_steps(state: State) -> list[Send]:
     """Return one step for each metric that is due."""
     task: MetricTask = {"run": state["run"], "draft": state["draft"], "round": state["round"], "metric": ""}
     return [Send("metric", {**task, "metric": name}) for name in state["due"]]
@@ -91,17 +91,17 @@ def add_judging(graph: StateGraph[Any, Any, Any, Any], session: SessionProtocol 
     """Add the judging steps, from `judge` to the node `then`."""
 
     def gathered(state: State) -> Sequence[Send] | str:
-        return seats(state) or then
+        return metric_steps(state) or then
 
     graph.add_node("judge", node(judge, session))
     graph.add_node("metric", node(metric, session), input_schema=MetricTask)
     graph.add_node("gather", node(gather, session))
-    graph.add_conditional_edges("judge", seats, ["metric"])
+    graph.add_conditional_edges("judge", metric_steps, ["metric"])
     graph.add_edge("metric", "gather")
     graph.add_conditional_edges("gather", gathered, ["metric", then])
 
 
-def in_short(evaluation: Evaluation) -> MetricVerdict:
+def metric_verdict(evaluation: Evaluation) -> MetricVerdict:
     """Return an evaluation as small values for the state."""
     return {
         "outcome": evaluation.outcome,
@@ -153,7 +153,7 @@ async def compare(state: State, job: Job) -> Update:
         "next": "finish",
         "best": first.id,
         "stop": FIRST_PREFERRED,
-        **stands(await job.judged(first.id), job.refinement),
+        **draft_standing(await job.judged(first.id), job.refinement),
     }
 
 
@@ -224,7 +224,7 @@ async def _judged(drafts: Mapping[int, str], job: Job) -> dict[int, Scores]:
     nothing is refined."""
     goals = job.refinement.goals
     job.observe(StageStarted("judging the candidates", 0))
-    await together(job.judges.judge_by(metric, draft) for draft in drafts.values() for metric in goals)
+    await gather_all(job.judges.judge_by(metric, draft) for draft in drafts.values() for metric in goals)
     for draft in drafts.values():
         await job.judges.agreed(draft)
     found = {number: scores_of(await job.judged(draft)) for number, draft in drafts.items()}

@@ -61,7 +61,7 @@ def _no_session(context: object) -> Any:
 
 
 @contextmanager
-def watched(runtime: Runtime[Any]) -> Iterator[None]:
+def streaming(runtime: Runtime[Any]) -> Iterator[None]:
     """Stream events raised within by the graph, and by the outer graph where it is a subgraph of ours."""
     if _watched.get():
         yield
@@ -78,7 +78,7 @@ def node(work: Work, session: SessionProtocol | None = None) -> Node:
     """Return a graph node that does `work` on a run."""
 
     async def at_work(state: Any, runtime: Runtime[Any]) -> Update | Command[str]:
-        with watched(runtime):
+        with streaming(runtime):
             async with session_of(runtime, session).at_work(state["run"]) as job:
                 return await work(state, job)
 

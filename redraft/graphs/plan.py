@@ -326,7 +326,7 @@ _CHUNKS_OF_A_LONG_STORY = 3
 _CALLED = {"narrative": "the story", "report": "the report"}
 
 
-def what_is_read(
+def choose_reading(
     document: Document, end: int, settings: DraftConfig, tokenizer: Tokenizer, book: PromptBook
 ) -> tuple[DraftConfig, Span, list[str]]:
     """Return the settings with the chosen strategy, the span that is read, and a note on both. A given draft, or one by

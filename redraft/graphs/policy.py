@@ -139,7 +139,7 @@ def requests_open(judged: Judged, tried: Sequence[str]) -> list[Finding]:
     return [one for one in judged[REVIEW].findings if one.id not in tried] if REVIEW in judged else []
 
 
-def held_by(judged: Judged, aims: Aims, dropped: Sequence[str] = ()) -> list[str]:
+def sentences_to_keep(judged: Judged, aims: Aims, dropped: Sequence[str] = ()) -> list[str]:
     """Return the sentences that a revision should keep: those that support what matters and have no fault, and those
     that a person has asked for. Findings that a person has `dropped` are no faults."""
     faulty = {found.sentence for said in judged.values() for found in said.findings if found.id not in dropped}
@@ -160,7 +160,7 @@ def scores_of(judged: Judged) -> dict[str, float | None]:
     return {metric: evaluation.score for metric, evaluation in judged.items()}
 
 
-def rule(
+def acceptance(
     policy: Policy,
     wanted: Sequence[str],
     goals: Goals,
@@ -252,15 +252,15 @@ class DraftStanding(TypedDict):
     standings: dict[str, str]
 
 
-def stands(judged: Mapping[str, Evaluation], settings: RefineConfig) -> DraftStanding:
+def draft_standing(judged: Mapping[str, Evaluation], settings: RefineConfig) -> DraftStanding:
     """Return the scores of a draft, and how it stands to its goals."""
     goals: dict[str, str] = {
         name: standing(judged.get(name), least, settings.judged_share) for name, least in settings.goals.items()
     }
-    return {"scores": shown(scores_of(judged)), "standings": goals}
+    return {"scores": metric_scores(scores_of(judged)), "standings": goals}
 
 
-def shown(scores: Mapping[str, float | None]) -> dict[str, float | None]:
+def metric_scores(scores: Mapping[str, float | None]) -> dict[str, float | None]:
     """Return the scores without measurements and a person's requests."""
     return {metric: score for metric, score in scores.items() if metric not in {REVIEW, *FIGURES}}
 

@@ -25,17 +25,17 @@ from redraft.graphs.policy import (
     AcceptanceDecision,
     Aim,
     Policy,
+    acceptance,
     aim,
+    draft_standing,
     findings_in,
-    held_by,
     in_turn,
+    metric_scores,
     reason_to_stop,
     requests_open,
     room_for_more,
-    rule,
     scores_of,
-    shown,
-    stands,
+    sentences_to_keep,
     unmet,
     unsure,
 )
@@ -57,7 +57,7 @@ async def _ending(state: State, job: Job) -> Update:
 
 def _shortening_request(base: Draft, judged: Mapping[str, Evaluation], state: State, job: Job) -> RevisionRequest:
     """Return the request for a revision that is only shorter."""
-    keep = tuple(held_by(judged, job.judges.aims, state["dropped"]))
+    keep = tuple(sentences_to_keep(judged, job.judges.aims, state["dropped"]))
     return RevisionRequest(base.text, (too_long(base.words, job.plan.words),), keep, job.plan.words, state["round"] + 1)
 
 
@@ -82,7 +82,7 @@ async def _rule_on_shortened(state: State, job: Job, policy: Policy) -> tuple[Ac
         return AcceptanceDecision(True, "shortened to the limit of words"), state["best"]
     goals, tolerance = job.refinement.goals, job.refinement.tolerance
     before, start, after = [await job.judged(one) for one in (fitting, state["first"], state["draft"])]
-    ruling = rule(policy, list(goals), goals, job.judges.aims, before, start, after, tolerance)
+    ruling = acceptance(policy, list(goals), goals, job.judges.aims, before, start, after, tolerance)
     reason = f"shortened to the limit of words{'' if policy.follows else f': {ruling.reason}'}"
     return AcceptanceDecision(ruling.accepted, reason), fitting
 
@@ -151,7 +151,7 @@ async def ruled_on(
         job.observe(Noted(f"{label}: {of} withdrawn, for the document says so"))
     best = state["best"]
     changed = [await job.judges.apply_rulings(draft) for draft in dict.fromkeys((best, state["first"]))]
-    return {**stands(await job.judged(best), job.refinement)} if any(changed) else {}
+    return {**draft_standing(await job.judged(best), job.refinement)} if any(changed) else {}
 
 
 NO_DOCUMENT = (
@@ -165,7 +165,7 @@ _NO_ROOM = "the reviser had no room for"
 async def settle(state: State, job: Job) -> Update:
     """Accept the latest draft as the best, or reject it and stay with the best."""
     number, draft, settings = state["round"], state["draft"], job.refinement
-    its = stands(await job.judged(draft), settings)
+    its = draft_standing(await job.judged(draft), settings)
     if number == 0:
         job.observe(RoundSettled(0, draft, accepted=True, reason="the first draft", **its))
         return {"best": draft, "accepted": True, "reason": "the first draft", **its}
@@ -184,7 +184,7 @@ async def settle(state: State, job: Job) -> Update:
         return {**settled, **its, "best": draft, "tried": [], "refused": 0}
     settled["refused"] = state["refused"] + 1
     if otherwise != best:
-        return {**settled, **stands(await job.judged(otherwise), settings), "best": otherwise, "tried": []}
+        return {**settled, **draft_standing(await job.judged(otherwise), settings), "best": otherwise, "tried": []}
     # A policy that follows tries unmended findings again, unless they are a person's.
     tried = [] if policy.follows and REVIEW not in state["aims"] else state["findings"]
     return {**settled, "tried": [*state["tried"], *tried]}
@@ -215,7 +215,7 @@ async def _rule_on_revision(state: State, job: Job, policy: Policy) -> Acceptanc
         failed = f"the revision was of no use: {flaws[0]}" if flaws else ""
         return AcceptanceDecision(policy.follows and not failed, failed or "nothing was changed")
     before, start, after = [await job.judged(one) for one in (base.id, state["first"], revised.id)]
-    return rule(policy, state["aims"], settings.goals, job.judges.aims, before, start, after, settings.tolerance)
+    return acceptance(policy, state["aims"], settings.goals, job.judges.aims, before, start, after, settings.tolerance)
 
 
 async def decide(state: State, job: Job) -> Update:
@@ -273,7 +273,7 @@ async def _led(state: State, job: Job, decider: Decider, judged: Mapping[str, Ev
 async def _decision_input(state: State, job: Job, judged: Mapping[str, Evaluation]) -> DecisionInput:
     """Return what the decider is shown: metrics that miss their goals first, without findings tried in vain."""
     goals, gone = job.refinement.goals, {*state["tried"], *state["dropped"]}
-    known = shown(scores_of(judged))
+    known = metric_scores(scores_of(judged))
     # Metrics finish in any order, and the prompt must not depend on that.
     scores = {name: known[name] for name in (*goals, *sorted(known.keys() - goals.keys())) if name in known}
     missed = set(unmet(scores, goals))

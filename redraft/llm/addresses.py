@@ -69,7 +69,7 @@ def has_usual_key() -> bool:
     return bool(os.environ.get(_KEY_VARIABLE, "").strip())
 
 
-def home_of_the_key(urls: Sequence[str]) -> Server | None:
+def key_server(urls: Sequence[str]) -> Server | None:
     """Return the one server that gets OPENAI_API_KEY from models without keys of their own: OpenAI, else the one in
     OPENAI_BASE_URL, else the first."""
     wanting = [server_at(url) for url in urls]

@@ -32,7 +32,7 @@ from redraft.llm.addresses import is_openais, plain_address
 from redraft.llm.base import BROKEN_OFF, Model, Reply, Request, Sampling
 from redraft.llm.envelope import as_reply, finish_of, oddities, text_of, usage_of
 from redraft.llm.failures import status_of, translate
-from redraft.llm.reasoning_budget import ThinkingRoom, refuses_drawing, thought_tokens, usual_room
+from redraft.llm.reasoning_budget import ThinkingRoom, refuses_sampling, thought_tokens, usual_room
 from redraft.llm.reply_reader import NoValueError, declines, is_exact, read_value, whole_entries, without_thoughts
 from redraft.llm.secrets import LEAST_SECRET, check_key, header_secrets, message_without
 from redraft.llm.structured_output import Mode, Modes, modes_for
@@ -142,7 +142,7 @@ _REFUSALS, _FAULTS = frozenset({400, 422}), frozenset({500, 501})
 _NO_WAY = "the provider refuses this in every way of asking for a structured reply (--replies); see its message"
 
 
-def wrapped(given: Model | BaseChatModel, *, seconds: float | None = None) -> Model:
+def as_model(given: Model | BaseChatModel, *, seconds: float | None = None) -> Model:
     """Return a model as it is, or a LangChain chat model wrapped, with `seconds` as its time limit."""
     if isinstance(given, BaseChatModel):
         return ChatModel(given, seconds=seconds)
@@ -183,7 +183,7 @@ class ChatModel:
         """Why every way of asking for a structured reply was refused."""
         told = traits.thinking if reasoning_reserve is None else reasoning_reserve
         self._thinking = ThinkingRoom(usual_room(traits.name), told)
-        draws = not refuses_drawing(traits.name) if takes_temperature is None else takes_temperature
+        draws = not refuses_sampling(traits.name) if takes_temperature is None else takes_temperature
         # OpenAI compiles a grammar for each new schema, and lets the request wait for it.
         limits = traits.speaks_openai and not is_openais(traits.address or "")
         has = (draws and traits.temperature, draws and traits.top_p, limits, limits, traits.speaks_openai)
@@ -352,7 +352,7 @@ class ChatModel:
                 f"the prompt {request.prompt.name} was not filled in",
                 hint="ask through a RecordedModel, which renders the prompt and keeps the reply",
             )
-        schema = structured_output.said(request)
+        schema = structured_output.prompt_schema(request)
         form = f"Reply with one JSON object that fits this JSON Schema, and with nothing else:\n{schema}"
         if mode and not self._modes.is_proven(mode):
             text += f"\n\n{form}"
@@ -381,9 +381,9 @@ class ChatModel:
         chat = self._chat.model_copy(update=fields) if fields else self._chat
         runnable = cast(Runnable[Any, BaseMessage], chat)
         if mode == "tools":
-            runnable = _with_tool(chat, structured_output.called(request, mode, self._takes))
+            runnable = _with_tool(chat, structured_output.function_tool(request, mode, self._takes))
         elif mode == "json_schema":
-            tool = structured_output.called(request, mode, self._takes)["function"]
+            tool = structured_output.function_tool(request, mode, self._takes)["function"]
             schema = {"name": tool["name"], "schema": tool["parameters"], "strict": True}
             extra["response_format"] = {"type": "json_schema", "json_schema": schema}
         if extra:

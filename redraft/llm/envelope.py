@@ -31,7 +31,7 @@ _FINISHES = {
 _TEXT_PARTS = frozenset({None, "text", "output_text"})
 
 
-def mended(response: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def normalized_completion(response: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return a chat completion with every field as the protocol has it, and what was irregular; one without a reply
     stays as it is."""
     odd: list[str] = []
@@ -149,7 +149,7 @@ def _count(value: object, name: str, odd: list[str]) -> int | None:
     return value
 
 
-def counted(usage: Usage) -> Usage:
+def plausible_usage(usage: Usage) -> Usage:
     """Return the usage reported by any package's model, if it is plausible."""
     odd: list[str] = []
     both = [_count(getattr(usage, name), name, odd) for name in _COUNTS]
@@ -213,7 +213,7 @@ def usage_of(message: AIMessage) -> Usage:
     found = message.usage_metadata
     if not found:
         return Usage(reported=False)
-    return counted(
+    return plausible_usage(
         Usage(
             prompt_tokens=found["input_tokens"],
             completion_tokens=found["output_tokens"],

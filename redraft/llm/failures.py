@@ -25,7 +25,7 @@ from redraft.errors import (
     UsageError,
 )
 from redraft.llm.addresses import plain_address
-from redraft.llm.secrets import REDACTED, without
+from redraft.llm.secrets import REDACTED, redacted
 
 _SECRET = re.compile(r"\b(?:sk|key|pk|rk)-[A-Za-z0-9_\-*.]{6,}|(?i:bearer)\s+\S+|(?<=//)[^/@\s]+:[^/@\s]+@")
 _WIDTH = 300
@@ -54,7 +54,7 @@ _NO_CREDIT = "the account has no credit left; add some, then resume the run"
 
 def redact(message: str, secrets: Sequence[str] = ()) -> str:
     """Return the message on one line, shortened, without `secrets` and what looks like one."""
-    line = " ".join(_SECRET.sub(REDACTED, without(message, tuple(secrets))).split())
+    line = " ".join(_SECRET.sub(REDACTED, redacted(message, tuple(secrets))).split())
     return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
 
 

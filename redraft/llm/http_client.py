@@ -15,7 +15,7 @@ MOST_BYTES = 64 * 1024 * 1024
 """The limit of an unpacked response; the longest replies of any model are a hundredth of that."""
 
 
-def bound(client: httpx2.AsyncClient, most: int = MOST_BYTES) -> None:
+def limit_response(client: httpx2.AsyncClient, most: int = MOST_BYTES) -> None:
     """Let the client abort a response as soon as it exceeds the limit."""
 
     async def limit(response: httpx2.Response) -> None:
@@ -52,7 +52,7 @@ class _Bounded(httpx2.AsyncByteStream):
 _DEEPEST = 4
 
 
-def stay_where_they_are(chat: object) -> None:
+def disable_redirects(chat: object) -> None:
     """Stop all HTTP clients that can be found in a chat model from following redirects."""
     for client in _http_clients(chat, _DEEPEST, set()):
         client.follow_redirects = False

@@ -187,7 +187,7 @@ class _Premise:
     """Whether it includes the window that shares most words with the claim."""
 
 
-def hold(model: Entailment, claims: Sequence[str], passages: Sequence[str]) -> list[EntailmentVerdict | None]:
+def check_claims(model: Entailment, claims: Sequence[str], passages: Sequence[str]) -> list[EntailmentVerdict | None]:
     """Return the verdict on each claim, all in one batch; None where no class is likely enough, or the claim is too
     long."""
     premises = [_premises(model, claim, passages) for claim in claims]
@@ -249,7 +249,7 @@ _USUAL_IMPORTANCE = 3
 _CATEGORIES: Mapping[str, Category] = {"entailed": "none", "contradicted": "sentence", "neither": "out_of_article"}
 
 
-def opened(name_or_path: str) -> Model:
+def open_entailment(name_or_path: str) -> Model:
     """Return the judge of this name, loaded when first asked. Raises `UsageError` for an invalid name."""
     check_name(name_or_path, WHAT)
     identity = _identity(name_or_path)
@@ -352,7 +352,7 @@ class EntailmentModel:
 
     def _held(self, claims: Mapping[int, str], passages: list[str]) -> dict[int, EntailmentVerdict | None]:
         """Return the verdict on each claim; None where nothing is sure."""
-        return dict(zip(claims, hold(self._model, list(claims.values()), passages), strict=True))
+        return dict(zip(claims, check_claims(self._model, list(claims.values()), passages), strict=True))
 
 
 def _asked(given: AskSummaryGiven) -> SummaryQuestions:

@@ -16,8 +16,8 @@ from pydantic import SecretStr
 from typing_extensions import override
 
 from redraft.llm.chat import ChatModel
-from redraft.llm.envelope import ODD, mended
-from redraft.llm.http_client import bound
+from redraft.llm.envelope import ODD, normalized_completion
+from redraft.llm.http_client import limit_response
 from redraft.llm.provider_batch import BatchClient, JobTransport, shared_client
 from redraft.llm.reasoning_budget import THOUGHTS
 from redraft.llm.structured_output import modes_for
@@ -36,7 +36,7 @@ class _ChatOpenAI(ChatOpenAI):
         sent = told.model_dump(warnings=False) if isinstance(told, openai.BaseModel) else told
         if not isinstance(sent, dict):
             return super()._create_chat_result(response, generation_info)
-        kept, odd = mended(sent)
+        kept, odd = normalized_completion(sent)
         result = super()._create_chat_result(kept, generation_info)
         for made, choice in zip(result.generations, kept["choices"], strict=True):
             message = choice["message"]
@@ -82,7 +82,7 @@ def open_openai(
         client = openai.DefaultAsyncHttpx2Client(transport=transport, timeout=None)
     else:
         client = _client(seconds)
-    bound(client)
+    limit_response(client)
     closing.push_async_callback(client.aclose)
     chat = _ChatOpenAI(
         model=name,

@@ -13,9 +13,9 @@ from pydantic import ValidationError
 from redraft import plugins
 from redraft.errors import RedraftError, UsageError
 from redraft.llm.base import Model
-from redraft.llm.chat import ChatModel, traits_of, wrapped
+from redraft.llm.chat import ChatModel, as_model, traits_of
 from redraft.llm.failures import redact
-from redraft.llm.http_client import stay_where_they_are
+from redraft.llm.http_client import disable_redirects
 from redraft.llm.secrets import environment_keys
 from redraft.llm.structured_output import modes_for
 from redraft.settings import DraftConfig
@@ -49,7 +49,7 @@ def open_provided(settings: DraftConfig, *, seconds: float) -> ChatModel:
             raise UsageError(f"{settings.model} takes no base URL", hint="leave out --base-url")
         given["base_url"] = settings.base_url
     chat = _initialized(settings.model, provider, name, **given) if given else first
-    stay_where_they_are(chat)
+    disable_redirects(chat)
     return _asked(chat, settings, seconds)
 
 
@@ -65,7 +65,7 @@ def open_plugged(settings: DraftConfig, *, seconds: float) -> Model:
         raise _not_opened(settings.model, error) from error
     if isinstance(made, BaseChatModel):
         return _asked(made, settings, seconds)
-    return wrapped(made)
+    return as_model(made)
 
 
 def _asked(chat: BaseChatModel, settings: DraftConfig, seconds: float) -> ChatModel:

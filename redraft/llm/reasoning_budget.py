@@ -47,7 +47,7 @@ def usual_room(name: str) -> int:
     return START if _THINKS.search(known) and not _ANSWERS.search(known) else 0
 
 
-def refuses_drawing(name: str) -> bool:
+def refuses_sampling(name: str) -> bool:
     """Return whether it is an OpenAI reasoning model, which accepts neither a temperature nor `top_p`."""
     return bool(_OPENAI.match(_last_part(name)))
 

@@ -32,11 +32,11 @@ from redraft.events import CallAnswered, CallFailed, CallStarted, Noted, Observe
 from redraft.llm import structured_output
 from redraft.llm.base import ATTEMPT, Complaint, Model, ReasoningModel, Reply, Request, Sampling
 from redraft.llm.budget import Budget
-from redraft.llm.envelope import counted
+from redraft.llm.envelope import plausible_usage
 from redraft.llm.prices import FREE
 from redraft.llm.rate_limiter import Limiter
 from redraft.llm.retry import RetryPolicy, TimeoutHistory
-from redraft.llm.secrets import environment_keys, without
+from redraft.llm.secrets import environment_keys, redacted
 from redraft.llm.structured_output import bytes_beside, bytes_of, most_tokens_of
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Value_
@@ -164,7 +164,7 @@ class RecordedModel:
             self.identity,
             request.prompt.name,
             request.text,
-            structured_output.whole(request) or "text",
+            structured_output.full_schema(request) or "text",
             sampling.temperature,
             sampling.max_tokens,
             sampling.sample,
@@ -303,7 +303,7 @@ class RecordedModel:
         """Record a failed attempt; without reported usage its maximum stays reserved."""
         if isinstance(error, ModelError):
             # Models of other packages may report anything.
-            error.message = without(error.message, environment_keys())
+            error.message = redacted(error.message, environment_keys())
         code = _code(error)
         call = replace(pending.call, seconds=time.monotonic() - pending.sent)
         if isinstance(error, ReplyError):
@@ -356,7 +356,7 @@ class RecordedModel:
     def _charged(self, pending: _PendingCall, usage: Usage, text: str) -> Call:
         """Return the attempt with its usage; unreported usage is estimated from the sizes, at the highest possible
         cost."""
-        usage = counted(usage)
+        usage = plausible_usage(usage)
         cost = self._cost(usage) if usage.reported else pending.call.booked_usd
         if not usage.reported:
             prompt, reply = pending.size // _BYTES_A_TOKEN_AS_A_RULE, bytes_of(text) // _BYTES_A_TOKEN_AS_A_RULE
@@ -377,7 +377,7 @@ class RecordedModel:
     def _most_in(self, request: Request[Any, Any]) -> int:
         """Return the most tokens that the request may have."""
         count = most_tokens_of if self._tokenizer is None else self._tokenizer.count
-        schema = structured_output.longest(request)
+        schema = structured_output.longest_schema(request)
         tokens = _FRAME_TOKENS + count(request.text)
         if schema:
             tokens += _TOOL_TOKENS + 2 * count(schema)

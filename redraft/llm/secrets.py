@@ -54,7 +54,7 @@ def header_secrets(headers: object) -> list[str]:
     return [str(value).split()[-1] for name, value in headers.items() if value and _HEADERS.search(str(name))]
 
 
-def without(value: T, secrets: tuple[str, ...]) -> T:
+def redacted(value: T, secrets: tuple[str, ...]) -> T:
     """Return a text, or texts in lists and mappings, with the secrets struck out in every encoding."""
     if isinstance(value, str):
         text: str = value
@@ -64,15 +64,15 @@ def without(value: T, secrets: tuple[str, ...]) -> T:
                     text = form.sub(REDACTED, text)
         return cast(T, text)
     if isinstance(value, list):
-        return cast(T, [without(one, secrets) for one in value])
+        return cast(T, [redacted(one, secrets) for one in value])
     if isinstance(value, dict):
-        return cast(T, {name: without(one, secrets) for name, one in value.items()})
+        return cast(T, {name: redacted(one, secrets) for name, one in value.items()})
     return value
 
 
 def message_without(message: AIMessage, secrets: tuple[str, ...]) -> AIMessage:
     """Return a message with the secrets struck out."""
-    return message.model_copy(update={name: without(getattr(message, name), secrets) for name in _IN_THE_MESSAGE})
+    return message.model_copy(update={name: redacted(getattr(message, name), secrets) for name in _IN_THE_MESSAGE})
 
 
 @lru_cache(maxsize=64)

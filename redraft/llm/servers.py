@@ -102,7 +102,7 @@ class LocalServer:
     models: tuple[str, ...] | None
 
 
-def nearby(ports: Sequence[Port]) -> list[LocalServer]:
+def local_servers(ports: Sequence[Port]) -> list[LocalServer]:
     """Return what answers on this machine's usual ports, asked concurrently and without a key."""
     with ThreadPoolExecutor(max_workers=max(1, len(ports))) as pool:
         return list(pool.map(_at, ports))

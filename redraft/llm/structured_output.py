@@ -149,7 +149,7 @@ LIMITS, NAMES = "maxItems", "enum"
 """Schema keywords that a server may support: list lengths, and the item tags."""
 
 
-def whole(request: Request[Any, Any]) -> dict[str, Any]:
+def full_schema(request: Request[Any, Any]) -> dict[str, Any]:
     """Return the complete schema; empty for prose."""
     shape = request.prompt.returns
     return _whole(shape) if issubclass(shape, BaseModel) else {}
@@ -160,7 +160,7 @@ def _whole(shape: type[BaseModel]) -> dict[str, Any]:
     return shape.model_json_schema()
 
 
-def said(request: Request[Any, Any]) -> str:
+def prompt_schema(request: Request[Any, Any]) -> str:
     """Return the schema as a prompt states it, the same for every request; empty for prose."""
     shape = request.prompt.returns
     if not issubclass(shape, BaseModel):
@@ -168,7 +168,7 @@ def said(request: Request[Any, Any]) -> str:
     return json.dumps(reply_schema(shape), ensure_ascii=False, separators=(",", ":"))
 
 
-def called(request: Request[Any, Any], mode: Mode, takes: Collection[str]) -> dict[str, Any]:
+def function_tool(request: Request[Any, Any], mode: Mode, takes: Collection[str]) -> dict[str, Any]:
     """Return the reply as a function call, with the schema keywords that the server `takes`. Item tags are named only
     with strict schemas, since functions precede the prompt and would break the provider's prefix cache."""
     form, to_the_letter = _form(request), mode == "json_schema"
@@ -181,7 +181,7 @@ def called(request: Request[Any, Any], mode: Mode, takes: Collection[str]) -> di
     return tool
 
 
-def longest(request: Request[Any, Any]) -> str:
+def longest_schema(request: Request[Any, Any]) -> str:
     """Return the longest possible schema; empty for prose."""
     shape = request.prompt.returns
     if not issubclass(shape, BaseModel):
@@ -212,7 +212,7 @@ def bytes_of(text: str) -> int:
 
 def bytes_beside(request: Request[Any, Any]) -> int:
     """Return the size of what is sent beside the prompt: the schema, twice for a repair, and the rejected reply."""
-    schema = whole(request)
+    schema = full_schema(request)
     size = bytes_of(json.dumps(schema)) if schema else 0
     if request.complaint is None:
         return size

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.agents.arbiter import Arbiter
 from redraft.agents.decider import Decider
 from redraft.agents.evidence import USUAL, EvidenceReader, TokenRates, wording_of
@@ -273,7 +273,7 @@ async def revise(job_factory: JobFactory, findings: Sequence[str], instruction: 
         metric({"run": run.id, "draft": state["draft"], "round": state["round"], "metric": one.name}, job)
         for one in job.judges.evaluators
     ]
-    await together(seats)
+    await gather_all(seats)
     if job.failures:
         raise next(iter(job.failures.values()))
     return cast(State, {**state, **await settle(state, job)})

@@ -13,10 +13,10 @@ from langchain_core.language_models import BaseChatModel
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.events import Noted, Observer
-from redraft.llm.addresses import OPENAI, address_in, has_usual_key, home_of_the_key, is_here, provider_of, server_at
+from redraft.llm.addresses import OPENAI, address_in, has_usual_key, is_here, key_server, provider_of, server_at
 from redraft.llm.base import Model
 from redraft.llm.budget import Budget
-from redraft.llm.chat import wrapped
+from redraft.llm.chat import as_model
 from redraft.llm.prices import PriceTable, builtin_prices
 from redraft.llm.rate_limiter import Limiter, shared_limiter
 from redraft.llm.recorded import RecordedModel
@@ -159,7 +159,7 @@ def _with_keys(hired: Sequence[ModelRole]) -> list[ModelRole]:
     def wants(one: ModelRole) -> bool:
         return one.model is None and provider_of(one.settings.model) == OPENAI and one.settings.key_env is None
 
-    home = home_of_the_key([one.settings.base_url or "" for one in hired if wants(one)])
+    home = key_server([one.settings.base_url or "" for one in hired if wants(one)])
     return [replace(one, usual_key=wants(one) and server_at(one.settings.base_url or "") == home) for one in hired]
 
 
@@ -412,7 +412,7 @@ def people(
             return given
         if isinstance(given, ModelSettings):
             return _kept(given, models)
-        return seen.setdefault(id(given), wrapped(given)).identity
+        return seen.setdefault(id(given), as_model(given)).identity
 
     writer = model if isinstance(model, ModelSettings) else None
     name = writer.model if writer else named(model)

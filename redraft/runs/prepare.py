@@ -14,7 +14,7 @@ from redraft.errors import DocumentError, PromptError, RunError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import check_goals, evaluators
 from redraft.evaluators.metric_info import refuse_self_check
-from redraft.graphs.plan import Plan, Planner, fitting_words, what_is_read
+from redraft.graphs.plan import Plan, Planner, choose_reading, fitting_words
 from redraft.graphs.review import reviewed
 from redraft.graphs.strategies import strategy_named, version_with
 from redraft.llm.addresses import name_of
@@ -224,7 +224,7 @@ def _settle(document: Document, settings: DraftConfig, model: Model | None, give
         window = window_of_family(name_of(settings.model)) or settings.context_tokens
         settings = settings.model_copy(update={"context_tokens": window})
     book = PromptBook(settings.prompts)
-    settings, read, said = what_is_read(document, end, settings, tokenizer, book)
+    settings, read, said = choose_reading(document, end, settings, tokenizer, book)
     return _Settled(settings, tokenizer, book, (*warnings, *said), read)
 
 

@@ -92,11 +92,11 @@ def body_of(document: Document, end: int | None = None) -> DocumentBody:
     paragraphs = [Span(*found.span()) for found in _PARAGRAPH_OF_MATTER.finditer(text)]
     room = _LARGEST_SHARE * len(text)
     front, begin = _front(text, paragraphs, room)
-    back, stop = (_back(text, paragraphs, room - begin, begin)) if stop_is_known(document, end) else ([], len(text))
+    back, stop = (_back(text, paragraphs, room - begin, begin)) if reads_to_end(document, end) else ([], len(text))
     return DocumentBody(Span(begin, stop), tuple(front + back))
 
 
-def stop_is_known(document: Document, end: int | None) -> bool:
+def reads_to_end(document: Document, end: int | None) -> bool:
     """Return whether what is read goes on to the end of the document."""
     return end is None or end >= len(document.text)
 

@@ -53,7 +53,7 @@ class SentenceOrigin:
     """The lead of the best place over the others, or how far below the floor the sentence is, from 0 to 1."""
 
 
-def links_written(found: Sequence[SentenceOrigin]) -> str:
+def links_to_json(found: Sequence[SentenceOrigin]) -> str:
     """Return origins in their stored form."""
     return json.dumps(
         [
@@ -63,7 +63,7 @@ def links_written(found: Sequence[SentenceOrigin]) -> str:
     )
 
 
-def links_read(kept: str) -> tuple[SentenceOrigin, ...]:
+def links_from_json(kept: str) -> tuple[SentenceOrigin, ...]:
     """Return origins from their stored form."""
     return tuple(
         SentenceOrigin(

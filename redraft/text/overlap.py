@@ -38,7 +38,7 @@ def longest_matches(summary: Sequence[str], source: UnitIndex) -> list[int]:
     return _Automaton(numbered[::-1]).longest(_backwards(source, table))[::-1]
 
 
-def quoted(texts: Sequence[Sequence[str]], source: UnitIndex) -> list[bool]:
+def are_quoted(texts: Sequence[Sequence[str]], source: UnitIndex) -> list[bool]:
     """Return which of some texts are nearly quoted from the source: most of each is in copied runs."""
     matches = longest_matches([unit for text in texts for unit in text], source)
     found: list[bool] = []

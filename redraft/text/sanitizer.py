@@ -38,10 +38,10 @@ class CleanupResult(NamedTuple):
 
 def clean(text: str) -> str:
     """Return `text` with `\\n` line ends, without terminal escapes, and with spaces for control characters."""
-    return cleaned(text).text
+    return clean_with_notes(text).text
 
 
-def cleaned(text: str) -> CleanupResult:
+def clean_with_notes(text: str) -> CleanupResult:
     """Return the text as `clean` does, with notes on what was removed."""
     notes = []
     if "\x1b" in text:

@@ -19,7 +19,7 @@ from redraft.events import Noted
 from redraft.llm.base import Reply
 from redraft.llm.budget import Budget
 from redraft.llm.chat import ChatModel
-from redraft.llm.envelope import counted
+from redraft.llm.envelope import plausible_usage
 from redraft.llm.openai import open_openai
 from redraft.settings import Price
 from tests.chatserver import ChatServer, Raw
@@ -126,8 +126,8 @@ async def test_a_usage_of_another_package_cannot_break_the_ledger(desk: Desk) ->
 
 
 def test_no_more_is_cached_or_thought_than_was_used() -> None:
-    assert counted(Usage(10, 5, 20, 30)) == Usage(10, 5, 10, 5)
-    assert counted(Usage(10, -5)) == Usage(reported=False)
+    assert plausible_usage(Usage(10, 5, 20, 30)) == Usage(10, 5, 10, 5)
+    assert plausible_usage(Usage(10, -5)) == Usage(reported=False)
 
 
 async def test_a_chat_model_may_bring_any_kind_of_message(desk: Desk) -> None:

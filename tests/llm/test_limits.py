@@ -21,7 +21,7 @@ from redraft.llm import structured_output
 from redraft.llm.base import Request, Sampling
 from redraft.llm.chat import ChatModel
 from redraft.llm.reply_forms import ReplyShape
-from redraft.llm.structured_output import modes_for, whole
+from redraft.llm.structured_output import full_schema, modes_for
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import FactTree, GrowGiven
@@ -212,7 +212,7 @@ def test_openai_itself_sees_one_schema_and_not_one_for_each_number(url: str) -> 
 @pytest.mark.parametrize("name", sorted(name for name, prompt in PROMPTS.items() if prompt.returns is not str))
 def test_what_identifies_a_reply_does_not_know_of_limits_and_tags(name: str) -> None:
     case = CASES[name]
-    schema = str(whole(Request(case.prompt, case.given)))
+    schema = str(full_schema(Request(case.prompt, case.given)))
     assert "maxItems" not in schema
     assert not [tag for field in fields_of(case) for tag in Tags(case.given).all(field) if tag in schema]
 
@@ -220,9 +220,11 @@ def test_what_identifies_a_reply_does_not_know_of_limits_and_tags(name: str) -> 
 @pytest.mark.parametrize("name", sorted(name for name, prompt in PROMPTS.items() if prompt.returns is not str))
 def test_what_is_booked_has_room_for_the_schema_as_it_goes_out(name: str) -> None:
     request = Request(CASES[name].prompt, CASES[name].given)
-    sent = json.dumps(structured_output.called(request, "json_schema", ("maxItems", "enum"))["function"]["parameters"])
+    sent = json.dumps(
+        structured_output.function_tool(request, "json_schema", ("maxItems", "enum"))["function"]["parameters"]
+    )
     for part in re.findall(r'"maxItems": \d+|"enum": \[.*?\]', sent):
-        assert part in structured_output.longest(request)
+        assert part in structured_output.longest_schema(request)
 
 
 def fields_of(case: Case) -> list[str]:

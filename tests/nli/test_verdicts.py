@@ -20,7 +20,15 @@ from redraft.agents.splitter import Splitter
 from redraft.domain import Document, Span
 from redraft.errors import ProviderError, UsageError
 from redraft.llm.base import Reply, Request
-from redraft.llm.nli import SURE, Entailment, EntailmentModel, EntailmentScores, EntailmentVerdict, hold, opened
+from redraft.llm.nli import (
+    SURE,
+    Entailment,
+    EntailmentModel,
+    EntailmentScores,
+    EntailmentVerdict,
+    check_claims,
+    open_entailment,
+)
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import UNSURE as UNSURE_SAID
@@ -73,7 +81,7 @@ class _Tokenizer:
 def said(
     claim: str, passages: list[str], odds: Callable[[str, str], EntailmentScores], length: int = 64
 ) -> EntailmentVerdict | None:
-    return hold(Entailment("made-up", Words(odds, length)), [claim], passages)[0]
+    return check_claims(Entailment("made-up", Words(odds, length)), [claim], passages)[0]
 
 
 def test_a_claim_that_follows_from_one_passage_is_borne_out_whatever_the_others_say() -> None:
@@ -117,13 +125,13 @@ def test_what_is_put_to_the_model_fits_and_is_put_once() -> None:
     words = Words(lambda *_: UNSURE, length=64)
     model, long = Entailment("made-up", words), " ".join([FERRY, BRIDGE, MILL] * 40)
     claims = ["The ferry sank in March.", "The mill burned down."]
-    hold(model, claims, [long, "x" * 500, FERRY])
-    hold(model, claims, [long, "x" * 500, FERRY])
+    check_claims(model, claims, [long, "x" * 500, FERRY])
+    check_claims(model, claims, [long, "x" * 500, FERRY])
     (pairs,) = words.asked
     assert len(pairs) == len(set(pairs))
     assert all(len(premise.split()) + len(claim.split()) + 3 <= 64 for premise, claim in pairs)
     assert model.length == 64
-    assert hold(model, ["word " * 40], [FERRY]) == [None]
+    assert check_claims(model, ["word " * 40], [FERRY]) == [None]
 
 
 async def test_what_it_cannot_tell_is_said_so_that_nobody_asks_again() -> None:
@@ -206,10 +214,10 @@ def test_it_is_told_by_its_name_and_costs_nothing(tmp_path: Path) -> None:
     settings = resolve(DraftConfig(model="nli:cross-encoder/nli-deberta-v3-base", base_url="http://localhost:1/v1"))
     assert settings.base_url is None
     assert price_of(settings, None) is not None  # type: ignore[arg-type]
-    assert opened("cross-encoder/nli-deberta-v3-base").identity == "nli:cross-encoder/nli-deberta-v3-base:2"
-    assert opened(str(tmp_path)).identity.startswith(f"nli:{os.path.abspath(tmp_path)}:2:")
+    assert open_entailment("cross-encoder/nli-deberta-v3-base").identity == "nli:cross-encoder/nli-deberta-v3-base:2"
+    assert open_entailment(str(tmp_path)).identity.startswith(f"nli:{os.path.abspath(tmp_path)}:2:")
     with pytest.raises(UsageError, match="no such folder"):
-        opened("./nowhere")
+        open_entailment("./nowhere")
     with pytest.raises(UsageError, match="there is no model"):
         resolve(DraftConfig(model="nli:"))
 

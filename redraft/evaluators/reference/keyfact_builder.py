@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from redraft.agents.accounts import FIRST, Attempt, together
+from redraft.agents.accounts import FIRST, Attempt, gather_all
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.fact_checker import FactChecker, FactVerdict
 from redraft.agents.judge import Judge
@@ -81,7 +81,7 @@ class Gardener:
         chunks = chunk(document, self.reader.tokenizer, chunk_tokens(self.reader))
         worded = [one for one in chunks if count_words(self.reader.text(one.span))]
         misses = Misses()
-        grown = await together(self._chunk(one, len(chunks), misses) for one in worded)
+        grown = await gather_all(self._chunk(one, len(chunks), misses) for one in worded)
         trees = tuple(tree for found, _ in grown for tree in found)
         missing = tuple(trouble for _, troubles in grown for trouble in troubles)
         if not any(tree.kept for tree in trees):
@@ -103,7 +103,7 @@ class Gardener:
     async def _chunk(self, one: Chunk, of: int, misses: Misses) -> tuple[list[Tree], list[str]]:
         """The trees of one chunk. The facts of all its perspectives are validated together: it is read less often."""
         name = f"chunk {one.index + 1}/{of}"
-        grown = await together(self._tree(one.span, perspective, name, misses) for perspective in self.perspectives)
+        grown = await gather_all(self._tree(one.span, perspective, name, misses) for perspective in self.perspectives)
         troubles = [
             f"no {perspective} key facts of {name}: {found}"
             for perspective, found in zip(self.perspectives, grown, strict=True)
@@ -122,7 +122,7 @@ class Gardener:
             if own:
                 position = middle_of(one.span, len(self.reader.document.text))
                 trees.append(Tree(one.index, perspective, one.span, position, pruned(own)))
-        asked = await together(self._asked(tree, name) for tree in trees)
+        asked = await gather_all(self._asked(tree, name) for tree in trees)
         return [tree for tree, _ in asked], troubles + [trouble for _, trouble in asked if trouble]
 
     async def _tree(
@@ -151,7 +151,7 @@ class Gardener:
                 return await self._tree(*where, depth, loosely) if once_more else error.message
             if not halved:
                 return error.message
-        grown = await together(
+        grown = await gather_all(
             self._tree(half, perspective, f"{name}, part {at}", misses, depth + 1) for at, half in enumerate(halved, 1)
         )
         failed = next((found for found in grown if isinstance(found, str)), None)

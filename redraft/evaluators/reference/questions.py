@@ -11,7 +11,7 @@ from math import ceil, sqrt
 
 import numpy as np
 
-from redraft.agents.accounts import FIRST, Attempt, together
+from redraft.agents.accounts import FIRST, Attempt, gather_all
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.examiner import QUESTION, Examiner
 from redraft.agents.judge import Judge
@@ -101,7 +101,7 @@ async def build_pack(
     misses, of = Misses(), len(stretches)
     seen = _in_view(outline, reader, quantity)
     counts = _counts(questions_each(reader, quantity, of), wanted, [one.tokens for one in stretches])
-    replies = await together(
+    replies = await gather_all(
         _ask(judge, reader, stretch, count, of, misses, seen) for stretch, count in zip(stretches, counts, strict=True)
     )
     missing = tuple(trouble for _, troubles in replies for trouble in troubles)
@@ -157,7 +157,7 @@ async def _ranked(judge: Judge, found: Sequence[_Found], window: int, outline: s
     groups = ceil(len(found) / ranked_at_once(window))
     candidates = [Candidate(id=n + 1, question=f.asked.question, answer=f.asked.answer) for n, f in enumerate(found)]
     label = "questions ranked"
-    orders = await together(
+    orders = await gather_all(
         Examiner(judge).rank(
             candidates[at::groups], f"{label}, part {at + 1}/{groups}" if groups > 1 else label, outline
         )
@@ -282,7 +282,7 @@ async def _asked_of(
 ) -> tuple[list[_Found], list[str]]:
     """So many questions about some parts together: the first of each, then the second, ..."""
     shares = [(_share(count[0], at, len(parts)), _share(count[1], at, len(parts))) for at in range(len(parts))]
-    replies = await together(_asked(asker, part, share, attempt) for part, share in zip(parts, shares, strict=True))
+    replies = await gather_all(_asked(asker, part, share, attempt) for part, share in zip(parts, shares, strict=True))
     found: list[_Found] = []
     for row in zip_longest(*(asked for asked, _ in replies)):
         found += _spread([one for one in row if one is not None], count[1] - len(found))

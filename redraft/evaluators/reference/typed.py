@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.examiner import Examiner
 from redraft.agents.judge import Judge
@@ -57,7 +57,7 @@ class TypedBuilder:
         """All questions, in the order of their paragraphs. What could not be had is named, and stops nothing else."""
         misses, document = Misses(), self.reader.document
         wanted = slots(document.text, self.end, self.each)
-        made = await together(self._question(slot, misses) for slot in wanted)
+        made = await gather_all(self._question(slot, misses) for slot in wanted)
         troubles = [one for one in made if isinstance(one, str)]
         found: dict[str, TypedQuestion] = {}
         for slot, one in zip(wanted, made, strict=True):

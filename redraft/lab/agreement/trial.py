@@ -10,7 +10,7 @@ from itertools import count, product
 from random import Random
 from typing import Any
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.agents.fact_checker import SUPPORTED
 from redraft.domain import Document, Evaluation, Totals, Usage
 from redraft.errors import BudgetError, StoreError, UsageError
@@ -364,7 +364,7 @@ async def tried(dataset: Dataset, design: AgreementDesign, bench: ExperimentRunn
 
     columns: list[Column] = []
     for way in ways:
-        done = await together(judged(way, dataset.items[n]) for n in first.values())
+        done = await gather_all(judged(way, dataset.items[n]) for n in first.values())
         by_text = dict(zip(first, done, strict=True))
         rows = [by_text[item.document, item.text] for item in dataset.items]
         runs = {said[0].run for said in done if said[0].run}

@@ -27,7 +27,7 @@ from redraft.store.documents import Ancestry
 from redraft.store.store import Store
 from redraft.text.languages import is_foreign, language_spans_of, reading
 from redraft.text.origin_chains import ComposedOrigin, DerivedText, Drift, Excerpt, Known, OriginPlace, compose, drift
-from redraft.text.origins import Link, Method, Origins, SentenceOrigin, links_read, links_written
+from redraft.text.origins import Link, Method, Origins, SentenceOrigin, links_from_json, links_to_json
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading
@@ -288,12 +288,12 @@ class Tracer:
         """Where the sentences of a text come from, in what it was made from; worked out once."""
         key = self.key(child, parents)
         known = self._store.ancestry.links(key)
-        found = self._worked_out(key, child, parents) if known is None else links_read(known)
+        found = self._worked_out(key, child, parents) if known is None else links_from_json(known)
         return tuple(said.get((key, at), one) for at, one in enumerate(found)) if said else found
 
     def _worked_out(self, key: str, child: str, parents: Sequence[Parent]) -> tuple[SentenceOrigin, ...]:
         found = self.origins([self.shown(one) for one in parents]).trace(child)
-        self._store.ancestry.keep_links(key, child, links_written(found))
+        self._store.ancestry.keep_links(key, child, links_to_json(found))
         return found
 
     def origins(self, parents: Sequence[str]) -> Origins:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import ceil
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.agents.judge import Judge, batch_size, reply_tokens
 from redraft.agents.proofreader import CONFUSION, Proofreader, SentenceConfusion, least_window
 from redraft.domain import Document, Evaluation, Totals, content_id
@@ -238,7 +238,7 @@ async def judged(outcome: CoherenceOutcome, bench: ExperimentRunner) -> Coherenc
     calls = sum(-(-len(one.sentences) // design.batch) for one in summaries)
     bench.observer(StageStarted("annotations", calls * len(seats)))
     batch = RunBatch(bench, len(seats) * len(summaries))
-    systems = await together(_system(seat, summaries, batch) for seat in seats)
+    systems = await gather_all(_system(seat, summaries, batch) for seat in seats)
     return replace(outcome, systems=(*outcome.systems, *systems), stopped=bench.stopped)
 
 
@@ -303,7 +303,7 @@ async def _system(seat: AnnotationJudge, summaries: Sequence[Summary], batch: Ru
     with suppress(BudgetError):
         async with part_at_work(run, seat.prepared, seat.order.judging, bench) as pool:
             proofreader = _proofreader(seat, pool.judges[0].model, bench)
-            readings = await together(read(summary, proofreader) for summary in summaries)
+            readings = await gather_all(read(summary, proofreader) for summary in summaries)
             if bench.stopped is not None and not all(one.made for one in readings):
                 raise bench.stopped
     by_id = {summary.id: said for summary, said in zip(summaries, readings, strict=True)}

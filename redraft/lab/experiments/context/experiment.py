@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.agents.evidence import USUAL
 from redraft.agents.fact_checker import ALIGNMENT as ALIGNMENT_ROOM
 from redraft.agents.fact_checker import FACT_TOKENS, VERIFICATION, facts_at_once
@@ -87,7 +87,7 @@ async def context(documents: Sequence[Document], design: ContextDesign, bench: E
     bench.observer(StageStarted("summaries of a growing span", len(todo)))
     batch, encoder = RunBatch(bench, len(todo)), await asyncio.to_thread(design.encoder)
 
-    items = await together(
+    items = await gather_all(
         _drafted(document, course, item, design, encoder, batch)
         for (document, course, _, _), item in zip(todo, blank, strict=True)
     )

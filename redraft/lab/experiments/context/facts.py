@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.fact_checker import SUPPORTED, FactChecker
 from redraft.agents.splitter import Splitter
@@ -173,7 +173,7 @@ async def _all(items: Sequence[ContextItem], course: Course, bureau: Bureau) -> 
                 there = await bureau.tried(name + what, work(there, bureau, name + what), there)
         whole = sorted([*there, *(item for item in group if item.told is None)], key=lambda item: item.step.number)
         before = {now.step.number: then for then, now in pairwise(whole)}
-        done += await together(_held(item, before.get(item.step.number), course, bureau) for item in whole)
+        done += await gather_all(_held(item, before.get(item.step.number), course, bureau) for item in whole)
     return done
 
 
@@ -216,7 +216,7 @@ async def _compared(item: ContextItem, before: ContextItem, bureau: Bureau) -> t
     kept = bureau.alike(then, now, whole=not item.unsplit)
     known = bureau.alike(now, then, whole=not before.unsplit)
     by_likeness = FactComparison(bureau.likeness.name, bureau.least, kept, known)
-    kept, known = await together([bureau.stated(then, item.told or ()), bureau.stated(now, before.told or ())])
+    kept, known = await gather_all([bureau.stated(then, item.told or ()), bureau.stated(now, before.told or ())])
     return by_likeness, FactComparison(ALIGNMENT, None, kept, known)
 
 

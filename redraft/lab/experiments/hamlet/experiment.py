@@ -9,7 +9,7 @@ from functools import partial
 from random import Random
 from typing import Any, NamedTuple, get_args
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.domain import Document, Evaluation, KeyFacts, Outcome, Perspective, Totals, Tree
 from redraft.errors import BudgetError
 from redraft.evaluators.consensus import total
@@ -300,7 +300,7 @@ async def hamlet(documents: Sequence[Document], design: HamletDesign, bench: Exp
     await asyncio.to_thread(refuse_if_none_fits, plans)
     await _count_what_is_known(documents, design, bench)
     bench.observer(StageStarted("key facts", 0))
-    subjects = await together(_subject(document, design, bench) for document in documents)
+    subjects = await gather_all(_subject(document, design, bench) for document in documents)
     items = [
         (subject, item_of(subject.document, tree, one.name))
         for subject in subjects
@@ -310,7 +310,7 @@ async def hamlet(documents: Sequence[Document], design: HamletDesign, bench: Exp
     ]
     bench.observer(StageStarted("summaries and verdicts", 0))
     batch = RunBatch(bench, len(items))
-    done = await together(_item(subject, item, design, batch) for subject, item in items)
+    done = await gather_all(_item(subject, item, design, batch) for subject, item in items)
     behind = await asyncio.to_thread(_certificates, done, bench)
     return HamletOutcome(design, tuple(subjects), tuple(done), bench.stopped, behind)
 

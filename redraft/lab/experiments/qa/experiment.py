@@ -10,7 +10,7 @@ from functools import partial
 from math import ceil
 from typing import Any
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.agents.evidence import USUAL
 from redraft.agents.judge import Judge, batch_size, reply_tokens
 from redraft.agents.questioner import ANSWER, QUESTION, VERDICT, JudgedAnswer, Questioner
@@ -75,7 +75,7 @@ async def qa(documents: Sequence[Document], design: QaDesign, bench: ExperimentR
     for document in documents:
         await bench.begun(document, design.judging(), design.building())
     bench.observer(StageStarted("typed questions", 0))
-    subjects = await together(_subject(document, design, bench) for document in documents)
+    subjects = await gather_all(_subject(document, design, bench) for document in documents)
     bench.observer(StageStarted("answers", 0))
     wanted = [
         (subject, QaCell(subject.document.id, one.name, step))
@@ -86,9 +86,9 @@ async def qa(documents: Sequence[Document], design: QaDesign, bench: ExperimentR
     ]
     await _count_what_is_known(wanted, design, bench)
     batch = RunBatch(bench, len(wanted))
-    cells = await together(_answered(subject, cell, design, batch) for subject, cell in wanted)
+    cells = await gather_all(_answered(subject, cell, design, batch) for subject, cell in wanted)
     bench.observer(StageStarted("verdicts", 0))
-    judged = await together(
+    judged = await gather_all(
         _judged(subject, [cell for cell in cells if cell.document == subject.document.id], design, bench)
         for subject in subjects
     )
