@@ -62,6 +62,7 @@ def _shortening_request(base: Draft, judged: Mapping[str, Evaluation], state: St
 
 
 def too_long(words: int, limit: int) -> Finding:
+    """Return the finding that asks to shorten a summary."""
     said = (
         f"The summary counts {words} words, {max(1, words - limit)} more than it may have (a range such as 3-4 is two)."
     )
