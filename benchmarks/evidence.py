@@ -31,10 +31,10 @@ from redraft.agents.judge import Judge, reply_tokens
 from redraft.agents.retrieval import NEAR
 from redraft.domain import Document, content_id
 from redraft.llm.base import Request
-from redraft.llm.testing import FunctionModel, Line
-from redraft.prompts import factual, judging
+from redraft.llm.fakes import FunctionModel, Line
+from redraft.prompts import factual, qa
 from redraft.prompts.book import PromptBook
-from redraft.prompts.judging import Statement
+from redraft.prompts.qa import Statement
 from redraft.store.store import Store
 from redraft.text.passages import Passages
 from redraft.text.tokens import Tokenizer, tokenizer_named
@@ -93,15 +93,15 @@ class Oracle:
         passages = request.given.texts
         self.sent += self.tokenizer.count(self.book.render(request.prompt, request.given))
         self.read += sum(map(self.tokenizer.count, passages))
-        if isinstance(request.given, judging.AnswerFromDocumentGiven):
-            return judging.DocumentAnswers(answers=[self._answer(one, passages) for one in request.given.questions])
+        if isinstance(request.given, qa.AnswerFromDocumentGiven):
+            return qa.DocumentAnswers(answers=[self._answer(one, passages) for one in request.given.questions])
         return factual.Verifications(sentences=[self._verified(one, passages) for one in request.given.sentences])
 
-    def _answer(self, asked: judging.Asked, passages: Sequence[str]) -> judging.DocumentAnswer:
+    def _answer(self, asked: qa.QuestionItem, passages: Sequence[str]) -> qa.DocumentAnswer:
         claim = self._by_question[asked.question]
         quote = claim.quoted_in(passages)
         answer = claim.true[0] if quote else ""
-        return judging.DocumentAnswer(id=asked.id, quote=quote, answered=bool(quote), answer=answer)
+        return qa.DocumentAnswer(id=asked.id, quote=quote, answered=bool(quote), answer=answer)
 
     def _verified(self, asked: Statement, passages: Sequence[str]) -> factual.Verification:
         quote = self._by_question[asked.sentence].quoted_in(passages)
@@ -159,7 +159,7 @@ class Bench:
     tokenizer: Tokenizer
     book: PromptBook = field(default_factory=PromptBook)
 
-    def desk(self, told: Told, window: int) -> EvidenceReader:
+    def reader(self, told: Told, window: int) -> EvidenceReader:
         """Where a judge with such a window looks things up."""
         passages = Passages(told.document, self.tokenizer)
         return EvidenceReader(
@@ -168,25 +168,25 @@ class Bench:
 
     async def row(self, told: Told, window: int, *, answers: bool) -> Row:
         """The claims as questions to be answered, or as sentences to be verified."""
-        desk, row = self.desk(told, window), Row(len(told.claims))
+        reader, row = self.reader(told, window), Row(len(told.claims))
         for right in (True, False):
             oracle = Oracle(told.claims, right, self.tokenizer, self.book)
             model = FunctionModel(oracle, f"oracle of {told.name} {window} {answers} {right}")
             judge = Judge(model, self.book, self.store.judgments, reply_tokens=reply_tokens(window))
             held = self._answered if answers else self._verified
-            for verdict in await held(judge, desk, told.claims, right=right):
+            for verdict in await held(judge, reader, told.claims, right=right):
                 row.undecided += verdict is None
                 row.accused += right and verdict is False
                 row.found += not right and verdict is False
             row.sent += oracle.sent
-            row.readings += oracle.read / desk.document_tokens / 2
+            row.readings += oracle.read / reader.document_tokens / 2
         return row
 
     async def _answered(
-        self, judge: Judge, desk: EvidenceReader, claims: Sequence[Claim], *, right: bool
+        self, judge: Judge, reader: EvidenceReader, claims: Sequence[Claim], *, right: bool
     ) -> list[bool | None]:
         wanted = [EvidenceQuery(one.question, one.said(right=right)) for one in claims]
-        found = await Examiner(judge).answers_from_document(wanted, desk)
+        found = await Examiner(judge).answers_from_document(wanted, reader)
         verdicts: list[bool | None] = []
         for n, claim in enumerate(claims):
             answer = found.verdicts.get(n)
@@ -197,10 +197,10 @@ class Bench:
         return verdicts
 
     async def _verified(
-        self, judge: Judge, desk: EvidenceReader, claims: Sequence[Claim], *, right: bool
+        self, judge: Judge, reader: EvidenceReader, claims: Sequence[Claim], *, right: bool
     ) -> list[bool | None]:
         statements = [Statement(id=n, sentence=one.said(right=right)[1]) for n, one in enumerate(claims, 1)]
-        found = await FactChecker(judge).verify(statements, desk, None)
+        found = await FactChecker(judge).verify(statements, reader, None)
         said = [found.verdicts[n].category if n in found.verdicts else None for n in range(len(claims))]
         silent = None if not right else False
         named = {None: None, "none": True, "out_of_article": silent}
@@ -208,9 +208,9 @@ class Bench:
 
     def in_first_look(self, told: Told) -> int:
         """For how many of the true claims a quote is among the windows that are read first."""
-        desk = self.desk(told, WINDOWS[-1])
+        reader = self.reader(told, WINDOWS[-1])
         read = (
-            [desk.text(span) for span in desk.wanted(EvidenceQuery(one.question, one.true), NEAR)]
+            [reader.text(span) for span in reader.wanted(EvidenceQuery(one.question, one.true), NEAR)]
             for one in told.claims
         )
         return sum(bool(one.quoted_in(texts)) for one, texts in zip(told.claims, read, strict=True))

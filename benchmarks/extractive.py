@@ -20,7 +20,7 @@ from rouge_score.rouge_scorer import RougeScorer
 from benchmarks.common import stories
 from redraft.builtin.draft import merge, summarize_part, summarize_whole
 from redraft.domain import Document, content_id
-from redraft.prompts.drafting import ChunkGiven, MergeGiven, WholeGiven
+from redraft.prompts.summarization import ChunkGiven, MergeGiven, WholeGiven
 from redraft.text.chunks import chunk
 from redraft.text.sentences import sentences
 from redraft.text.tokens import EstimatingTokenizer

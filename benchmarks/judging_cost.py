@@ -33,7 +33,7 @@ from redraft.domain import Usage
 from redraft.graphs.plan import DEFAULT_WORDS
 from redraft.llm import structured_output
 from redraft.llm.base import Reply, Request, Sampling
-from redraft.prompts import factual, judging
+from redraft.prompts import factual, qa
 from redraft.prompts.contract import Given_, Value_
 from redraft.prompts.tags import Tags, Wire
 from redraft.readers.documents import parse
@@ -73,7 +73,8 @@ class Reader:
             self.read.append(list(passages))
         tokenizer = tokenizer_named(VOCABULARY_NAME)
         usage = Usage(
-            tokenizer.count(request.text) + tokenizer.count(structured_output.said(request)), tokenizer.count(wire)
+            tokenizer.count(request.text) + tokenizer.count(structured_output.prompt_schema(request)),
+            tokenizer.count(wire),
         )
         assert usage.completion_tokens <= (request.sampling.max_tokens or 0), request.prompt.name
         return Reply(cast(Value_, value), wire, usage)
@@ -87,34 +88,34 @@ class Reader:
         self.known[question] = answer, " ".join(words)
         return question, answer
 
-    def ask_document(self, given: judging.AskDocumentGiven) -> judging.DocumentQuestions:
+    def ask_document(self, given: qa.AskDocumentGiven) -> qa.DocumentQuestions:
         lines = _sentences(given.excerpt)
         chosen = lines[:: max(1, len(lines) // given.count)][: given.count]
         asked = [(self._asked(one, 1), one) for one in chosen]
-        return judging.DocumentQuestions(
+        return qa.DocumentQuestions(
             questions=[
-                judging.DocumentQuestion(question=question, kind="what", answer=answer, quote=_first_ten(one))
+                qa.DocumentQuestion(question=question, kind="what", answer=answer, quote=_first_ten(one))
                 for (question, answer), one in asked
             ]
         )
 
-    def rank_questions(self, given: judging.RankGiven) -> judging.Ranking:
-        return judging.Ranking(order=[one.id for one in given.candidates])
+    def rank_questions(self, given: qa.RankGiven) -> qa.Ranking:
+        return qa.Ranking(order=[one.id for one in given.candidates])
 
-    def answer_from_summary(self, given: judging.AnswerFromSummaryGiven) -> judging.SummaryAnswers:
+    def answer_from_summary(self, given: qa.AnswerFromSummaryGiven) -> qa.SummaryAnswers:
         answers = []
         for one in given.questions:
             held = crc32(one.question.encode()) % 2 == 0
             answer = self.known[one.question][0] if held else ""
             ids = _ids(given)
             rests_on = [ids[crc32(answer.encode()) % len(ids)]] if held else []
-            answers.append(judging.SummaryAnswer(id=one.id, sentences=rests_on, answered=held, answer=answer))
-        return judging.SummaryAnswers(answers=answers)
+            answers.append(qa.SummaryAnswer(id=one.id, sentences=rests_on, answered=held, answer=answer))
+        return qa.SummaryAnswers(answers=answers)
 
-    def compare_answers(self, given: judging.CompareGiven) -> judging.Comparisons:
-        return judging.Comparisons(
+    def compare_answers(self, given: qa.CompareGiven) -> qa.Comparisons:
+        return qa.Comparisons(
             comparisons=[
-                judging.Comparison(
+                qa.Comparison(
                     id=one.id,
                     reason="The two answers name the same thing in other words.",
                     verdict="contradicts" if _kind(one.question) == 1 else "agrees",
@@ -123,36 +124,36 @@ class Reader:
             ]
         )
 
-    def ask_summary(self, given: judging.AskSummaryGiven) -> judging.SummaryQuestions:
+    def ask_summary(self, given: qa.AskSummaryGiven) -> qa.SummaryQuestions:
         found = []
         for one in given.sentences:
-            if not isinstance(one, judging.Told) or (given.only and one.id not in given.only):
+            if not isinstance(one, qa.SummaryLine) or (given.only and one.id not in given.only):
                 continue
             asked = [
                 self._asked(one.sentence, at)
                 for at in range(min(given.at_most, max(1, len(one.sentence.split()) // 9)))
             ]
             questions = [
-                judging.SummaryQuestion(question=question, answer=answer, search="", importance=3)
+                qa.SummaryQuestion(question=question, answer=answer, search="", importance=3)
                 for question, answer in asked
             ]
-            found.append(judging.SentenceQuestions(id=one.id, questions=questions))
-        return judging.SummaryQuestions(sentences=found)
+            found.append(qa.SentenceQuestions(id=one.id, questions=questions))
+        return qa.SummaryQuestions(sentences=found)
 
-    def answer_from_document(self, given: judging.AnswerFromDocumentGiven) -> judging.DocumentAnswers:
+    def answer_from_document(self, given: qa.AnswerFromDocumentGiven) -> qa.DocumentAnswers:
         there = " ".join(" ".join(given.texts).split())
-        return judging.DocumentAnswers(answers=[self._found(one, there) for one in given.questions])
+        return qa.DocumentAnswers(answers=[self._found(one, there) for one in given.questions])
 
-    def _found(self, one: judging.Asked, there: str) -> judging.DocumentAnswer:
+    def _found(self, one: qa.QuestionItem, there: str) -> qa.DocumentAnswer:
         answer, sentence = self.known[one.question]
         kind = _kind(one.question)
         if sentence not in there or kind == 2:
-            return judging.DocumentAnswer(id=one.id, quote="", answered=False, answer="")
+            return qa.DocumentAnswer(id=one.id, quote="", answered=False, answer="")
         if kind == 1:
             answer = "something else altogether, as it is told there"
         elif kind % 3 == 0:
             answer = f"put otherwise, that is about {answer.split()[0]}"
-        return judging.DocumentAnswer(id=one.id, quote=_first_ten(sentence), answered=True, answer=answer)
+        return qa.DocumentAnswer(id=one.id, quote=_first_ten(sentence), answered=True, answer=answer)
 
     def verify_sentences(self, given: factual.VerifyGiven) -> factual.Verifications:
         there = " ".join(" ".join(given.texts).split())
@@ -174,8 +175,8 @@ def _first_ten(sentence: str) -> str:
     return " ".join(sentence.split()[:10])
 
 
-def _ids(given: judging.AnswerFromSummaryGiven) -> list[int]:
-    return [one.id for one in given.sentences if isinstance(one, judging.Told)]
+def _ids(given: qa.AnswerFromSummaryGiven) -> list[int]:
+    return [one.id for one in given.sentences if isinstance(one, qa.SummaryLine)]
 
 
 def _kind(question: str) -> int:

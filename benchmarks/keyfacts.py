@@ -42,7 +42,7 @@ from redraft.prompts.factual import (
     VerifyGiven,
     VetGiven,
 )
-from redraft.prompts.judging import Statement
+from redraft.prompts.qa import Statement
 from redraft.text.chunks import chunk
 from redraft.text.tokens import EstimatingTokenizer
 

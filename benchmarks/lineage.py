@@ -43,9 +43,9 @@ from benchmarks.lineage_texts import (
     summarized,
 )
 from benchmarks.statistics import source_of
-from redraft.text.languages import tongues_in
-from redraft.text.origin_chains import Composed, DerivedText, Excerpt, OriginPlace, compose
-from redraft.text.origins import Origins, Traced, indexed
+from redraft.text.languages import language_spans_in
+from redraft.text.origin_chains import ComposedOrigin, DerivedText, Excerpt, OriginPlace, compose
+from redraft.text.origins import Origins, SentenceOrigin, indexed
 from redraft.text.sentences import worded
 from redraft.text.vectors import Encoder, load_encoder
 
@@ -87,14 +87,15 @@ def followed(made: Made, encoder: Encoder | None, known: dict[int, DerivedText])
     return known[id(made)]
 
 
-def at_once(traced: Sequence[Traced]) -> list[Composed]:
+def at_once(traced: Sequence[SentenceOrigin]) -> list[ComposedOrigin]:
     """The map to the document itself, without the texts in between."""
     return [
-        Composed(one.span, tuple(OriginPlace(link.span, link.weight, (link,)) for link in one.links)) for one in traced
+        ComposedOrigin(one.span, tuple(OriginPlace(link.span, link.weight, (link,)) for link in one.links))
+        for one in traced
     ]
 
 
-def answers(document: str, made: Made, found: Sequence[Composed]) -> Iterator[Answer]:
+def answers(document: str, made: Made, found: Sequence[ComposedOrigin]) -> Iterator[Answer]:
     for told, span in zip(made.told, made.spans(), strict=True):
         # A sentence that was fused may be two to the splitter.
         parts = [one for one in found if one.span.start < span.end and span.start < one.span.end]
@@ -177,7 +178,7 @@ def costs() -> None:
         summary = ""
         while len(summary.split()) < WORDS:
             summary += f"{reworded(chance.choice(pool), chance)} "
-        index, index_took = _timed(lambda: indexed(document, tongues_in(document, "en")))  # noqa: B023
+        index, index_took = _timed(lambda: indexed(document, language_spans_in(document, "en")))  # noqa: B023
         _, at_once_took = _timed(lambda: Origins([document]).trace(summary))  # noqa: B023
         _, all_took = _timed(lambda: compose(followed(made, None, {})))  # noqa: B023
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

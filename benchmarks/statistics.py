@@ -64,8 +64,8 @@ def summary_of(source: str) -> str:
 
 def case_of(source: str, summary: str, tokenizer: Tokenizer, tokens: int) -> Case:
     document = Document(content_id(source), "source", source)
-    desk = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 8192, tokens)
-    return Case(statements_of(summary), (), desk, text=summary)
+    reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 8192, tokens)
+    return Case(statements_of(summary), (), reader, text=summary)
 
 
 def seconds(action: Callable[[], object]) -> float:

@@ -28,7 +28,7 @@ from redraft.builtin.facts import align_facts
 from redraft.builtin.support import SentenceSupport, ground_of
 from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.prompts.factual import AlignGiven, Fact
-from redraft.prompts.judging import Statement
+from redraft.prompts.qa import Statement
 from redraft.text.sentences import worded
 
 ACCUSING = ("contradicted", "absent")

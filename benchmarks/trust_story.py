@@ -33,7 +33,7 @@ from benchmarks.common import fresh, table
 from benchmarks.extractive import KINDS, Story, read
 from redraft import Document, Result, Session
 from redraft.builtin.questions import ask_document
-from redraft.prompts.judging import AskDocumentGiven
+from redraft.prompts.qa import AskDocumentGiven
 from redraft.readers.documents import parse
 from redraft.text.sentences import worded
 

@@ -57,8 +57,8 @@ if TYPE_CHECKING:
     from redraft.graphs.state import Options
     from redraft.llm.base import Model, Reply, Request, Sampling
     from redraft.llm.chat import ChatModel
+    from redraft.llm.fakes import FunctionModel, ScriptedModel
     from redraft.llm.prices import PriceTable, price_table
-    from redraft.llm.testing import FunctionModel, ScriptedModel
     from redraft.presets import Preset, preset
     from redraft.prompts.catalog import PROMPTS
     from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel
@@ -115,7 +115,7 @@ _HOMES = {
     "Fence": "redraft.prompts.contract",
     "Finding": "redraft.domain",
     "FindingFound": "redraft.events",
-    "FunctionModel": "redraft.llm.testing",
+    "FunctionModel": "redraft.llm.fakes",
     "Gap": "redraft.domain",
     "GivenModel": "redraft.prompts.contract",
     "TaggedItem": "redraft.prompts.tags",
@@ -161,7 +161,7 @@ _HOMES = {
     "RunsBeside": "redraft.report.dossier.comparison.contents",
     "Sampling": "redraft.llm.base",
     "Scored": "redraft.events",
-    "ScriptedModel": "redraft.llm.testing",
+    "ScriptedModel": "redraft.llm.fakes",
     "DraftConfig": "redraft.settings",
     "Span": "redraft.domain",
     "Stage": "redraft.runs.dry_run",

@@ -22,8 +22,8 @@ from redraft.errors import ModelError, UnreadableReply
 from redraft.evaluators.base import statements_of
 from redraft.events import Observer, unobserved
 from redraft.llm.base import Model, Request
+from redraft.llm.fakes import FunctionModel, Line
 from redraft.llm.reply_reader import NoValueError, read_value
-from redraft.llm.testing import FunctionModel, Line
 from redraft.prompts.book import PromptBook
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import GAP, Apart, Fence, Lines

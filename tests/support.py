@@ -10,8 +10,8 @@ from typing import Any
 from redraft import DraftConfig, Limits, Result, Session, Store
 from redraft.domain import Document
 from redraft.llm.base import Request
-from redraft.llm.testing import FunctionModel, Line
-from redraft.prompts.drafting import Outline
+from redraft.llm.fakes import FunctionModel, Line
+from redraft.prompts.summarization import Outline
 from redraft.readers.documents import parse
 
 SAMPLE = Path(__file__).parent.parent / "examples" / "the-salt-ledger.md"

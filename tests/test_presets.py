@@ -15,7 +15,7 @@ from redraft.cli.commands.summarize import summarize
 from redraft.presets import presets
 from redraft.prompts.coherence import FIND_CONFUSION
 from redraft.prompts.factual import FACTUAL
-from redraft.prompts.judging import JUDGING
+from redraft.prompts.qa import JUDGING
 from tests.chatserver import ChatServer
 from tests.cli.inside import Inside
 from tests.support import SAMPLE, story

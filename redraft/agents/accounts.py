@@ -1,4 +1,4 @@
-"""Asks about items in batches, side by side, until each has a verdict or is known to have none."""
+"""Ask about items in batches, concurrently, until each has a verdict or is known to have none."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar, cast
 
 from redraft.errors import RejectedRequest, ReplyError, UnreadableReply
+from redraft.llm.base import Reply
 
 Result_ = TypeVar("Result_")
 
 
-async def together(tasks: Iterable[Coroutine[Any, Any, Result_]]) -> list[Result_]:
-    """The results of all tasks in order. When one fails the others go on to their end, and then its error is raised.
-
-    Whoever stops the whole stops each of them.
-    """
+async def gather_all(tasks: Iterable[Coroutine[Any, Any, Result_]]) -> list[Result_]:
+    """Return the results of all tasks in order; the first error is raised once every task has ended."""
     results = await asyncio.gather(*tasks, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):
@@ -24,24 +22,21 @@ async def together(tasks: Iterable[Coroutine[Any, Any, Result_]]) -> list[Result
     return [result for result in results if not isinstance(result, BaseException)]
 
 
-class Once:
-    """Makes a thing once, whoever asks first, side by side with whatever else is going on.
-
-    Who asks while it is made waits for it; where that fails, they fail alike, and who asks later has it tried again.
-    """
+class TaskCache:
+    """Creates each named thing once for all concurrent callers; the next caller retries a failed creation."""
 
     def __init__(self) -> None:
         self._made: dict[str, asyncio.Task[Any]] = {}
 
     async def made(self, name: str, make: Callable[[], Coroutine[Any, Any, Result_]]) -> Result_:
-        """The thing of this name."""
+        """Return the thing of this name, creating it with `make` if needed."""
         task = self._made.get(name)
         if task is None or (task.done() and (task.cancelled() or task.exception())):
             task = self._made[name] = asyncio.create_task(make())
         try:
             return cast(Result_, await asyncio.shield(task))
         except asyncio.CancelledError:
-            # Whoever is stopped stops all that is going on.
+            # Cancelling one caller cancels the shared task.
             task.cancel()
             raise
 
@@ -51,65 +46,75 @@ Verdict_ = TypeVar("Verdict_")
 
 @dataclass(frozen=True, slots=True)
 class Entries(Generic[Verdict_]):
-    """What a reply says: an item's number and its verdict, None where the entry holds none."""
+    """The parsed entries of a reply: item numbers with their verdicts, None where an entry holds none."""
 
     found: Iterable[tuple[int, Verdict_ | None]]
     repaired: bool = False
-    """Whether the reply was itself the second, so that there shall be no third."""
+    """Whether the reply was already a repaired one, so that it is not repaired again."""
     broken_off: bool = False
-    """Whether it was cut, so that what is missing is not passed over, but has had no room."""
+    """Whether the reply was cut off, so that missing items had no room rather than being skipped."""
+
+    @classmethod
+    def of(cls, reply: Reply[Any], found: Iterable[tuple[int, Verdict_ | None]]) -> Entries[Verdict_]:
+        """Return the entries found in a reply."""
+        return cls(list(found), reply.repaired, reply.broken_off)
 
 
 @dataclass(frozen=True, slots=True)
 class Account(Generic[Verdict_]):
-    """The verdicts by number, and what went wrong where there are none."""
+    """The verdicts by item number, and what went wrong where there are none."""
 
     verdicts: dict[int, Verdict_] = field(default_factory=dict)
     trouble: str = ""
 
     def open(self, numbers: Iterable[int]) -> list[int]:
-        """The items that have no verdict."""
+        """Return the items that have no verdict."""
         return [number for number in numbers if number not in self.verdicts]
 
     def decided(self, is_verdict: Callable[[Verdict_], bool]) -> Account[Verdict_]:
-        """The same without what a judge has said that it cannot tell: that is no verdict, and no trouble either."""
+        """Return a copy without the verdicts that only say the judge cannot tell."""
         return replace(self, verdicts={n: one for n, one in self.verdicts.items() if is_verdict(one)})
 
 
 _CUT = "the reply was cut off at the token limit"
 MOST_TIMES = 4
-"""How many times the usual room an entry may have at most: whoever fills that writes without end."""
+"""The largest multiple of the usual room that an entry may get."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """How something is asked: whether for the second time, with how many times the usual room for the reply, and
-    whether it is `loosely` drawn, because the likeliest words have come to follow themselves without an end."""
+    """How a request is made: whether it is a repeat, its multiple of the usual reply room, and whether it is sampled
+    `loosely` to escape a loop."""
 
     again: bool = False
     times: int = 1
     loosely: bool = False
 
     def roomier(self) -> Attempt | None:
-        """The same with twice the room; None where that is more than there can be any use for."""
+        """Return the attempt with twice the room; None beyond `MOST_TIMES`."""
         return replace(self, times=2 * self.times) if 2 * self.times <= MOST_TIMES else None
 
 
 FIRST = Attempt()
-"""As something is asked first."""
+"""The first attempt at a request."""
 
 Ask = Callable[[Sequence[int], Attempt], Awaitable[Entries[Verdict_]]]
 """Asks about some items."""
 
 
 async def account(batches: Sequence[Sequence[int]], ask: Ask[Verdict_]) -> Account[Verdict_]:
-    """Ask about all batches at once, and again about what each of them leaves out."""
-    return _joined(await together(_batch(batch, ask, FIRST) for batch in batches))
+    """Ask about all batches concurrently, and again about the items that a reply leaves out."""
+    return _joined(await gather_all(_batch(batch, ask, FIRST) for batch in batches))
+
+
+def first_trouble(accounts: Iterable[Account[Any]]) -> str:
+    """Return the first trouble of several accounts; empty where there was none."""
+    return next((one.trouble for one in accounts if one.trouble), "")
 
 
 def _joined(accounts: Sequence[Account[Verdict_]]) -> Account[Verdict_]:
     verdicts = {number: verdict for one in accounts for number, verdict in one.verdicts.items()}
-    return Account(verdicts, next((one.trouble for one in accounts if one.trouble), ""))
+    return Account(verdicts, first_trouble(accounts))
 
 
 async def _batch(
@@ -135,10 +140,10 @@ async def _batch(
 async def _after(
     error: ReplyError | RejectedRequest, numbers: Sequence[int], ask: Ask[Verdict_], attempt: Attempt
 ) -> Account[Verdict_]:
-    """What comes of asking for less, for more room or once more; nothing where the reply was of no use."""
+    """Retry after a failed request with fewer items, more room or once more; give up where that cannot help."""
     if isinstance(error, UnreadableReply) and error.nameless and len(numbers) > 1:
-        # What a reply to one item is about is certain, whatever that calls it.
-        return _joined(await together(_batch([number], ask, attempt) for number in numbers))
+        # A reply about a single item needs no item name.
+        return _joined(await gather_all(_batch([number], ask, attempt) for number in numbers))
     following = _following(error, attempt, single=len(numbers) == 1)
     return await _in_parts(numbers, ask, following) if following else Account(trouble=str(error))
 
@@ -146,11 +151,11 @@ async def _after(
 async def _in_parts(numbers: Sequence[int], ask: Ask[Verdict_], attempt: Attempt) -> Account[Verdict_]:
     middle = len(numbers) // 2
     parts = [numbers[:middle], numbers[middle:]] if middle else [numbers]
-    return _joined(await together(_batch(part, ask, attempt) for part in parts))
+    return _joined(await gather_all(_batch(part, ask, attempt) for part in parts))
 
 
 def _following(error: ReplyError | RejectedRequest, attempt: Attempt, *, single: bool) -> Attempt | None:
-    """How half of the items, or a `single` one, are asked about after this; None where that would be of no use."""
+    """Return how to retry half of the items, or a `single` one, after an error; None where that is of no use."""
     if isinstance(error, ReplyError) and error.loops and not attempt.loosely:
         return replace(attempt, loosely=True)
     if isinstance(error, ReplyError) and error.fills_any_room:
@@ -158,18 +163,17 @@ def _following(error: ReplyError | RejectedRequest, attempt: Attempt, *, single:
     if isinstance(error, ReplyError) and error.wants_room:
         return _with_room(attempt, single=single)
     if isinstance(error, RejectedRequest) or (isinstance(error, UnreadableReply) and not error.text.strip()):
-        # Nobody has answered: it may have been too much, or an accident of the way.
+        # There was no reply at all: the request may have been too large, or failed by accident.
         return (None if attempt.again else replace(attempt, again=True)) if single else attempt
     return None
 
 
 def _with_room(attempt: Attempt, *, single: bool) -> Attempt | None:
-    """How half of the items, or a `single` one, are asked about for want of room; None where there has been enough."""
     return attempt.roomier() or (None if single else attempt)
 
 
 def _settled(found: Iterable[tuple[int, Verdict_ | None]], numbers: Sequence[int]) -> tuple[dict[int, Verdict_], int]:
-    """The verdicts on the items, and how many entries speak of none of them."""
+    """Return the verdicts on the items, and how many entries name none of them."""
     wanted, strangers = set(numbers), 0
     verdicts: dict[int, Verdict_] = {}
     disputed: set[int] = set()

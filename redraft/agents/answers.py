@@ -18,16 +18,16 @@ from redraft.agents.judge import Judge
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.llm.reply_reader import declines
 from redraft.prompts.contract import UNSURE, Unsure
-from redraft.prompts.judging import ANSWER_FROM_SUMMARY, DocumentAnswer, Statement, SummaryAnswer, yes_or_no
+from redraft.prompts.qa import ANSWER_FROM_SUMMARY, DocumentAnswer, Statement, SummaryAnswer, yes_or_no
 from redraft.prompts.silence import is_answer
 from redraft.store.connection import off_loop
 from redraft.text.languages import language_of
 from redraft.text.vectors import SentenceVectors, telling_terms
 from redraft.text.words import has_words, words_key
 
-# What is read along with new sentences: the one before and the one behind each, and those nearest to a question.
+# What is read along with new sentences: the neighbours of each, and the sentences nearest to a question.
 _AROUND, _NEAREST = 1, 2
-# Where that is more of the summary, all of it is read.
+# Above this share of the summary, all of it is read.
 _MOST_OF_IT = 0.6
 _LETTERS = 16
 
@@ -36,7 +36,7 @@ Read = Callable[[Sequence[Statement], Sequence[int]], Awaitable[Account[SummaryA
 
 
 class GivenAnswerSource(BaseModel):
-    """An answer, and the names of the sentences that it rests on."""
+    """An answer, and the names of the sentences that support it."""
 
     answer: str
     answered: bool | Unsure = True
@@ -44,23 +44,23 @@ class GivenAnswerSource(BaseModel):
 
 
 class KnownAnswers(BaseModel):
-    """What is known of one question: the sentences that do not answer it, and what others answer."""
+    """What is known of one question: the sentences that do not answer it, and the answers that others give."""
 
     silent: list[str] = []
     answers: list[GivenAnswerSource] = []
 
     def stands(self, there: Mapping[str, int]) -> GivenAnswerSource | None:
-        """The first answer all of whose sentences are there."""
+        """Return the first answer whose sentences are all present."""
         return next((one for one in self.answers if all(name in there for name in one.sentences)), None)
 
     @property
     def names(self) -> set[str]:
-        """Of all sentences that it says something of."""
+        """Return the names of all sentences that something is known of."""
         return {*self.silent, *(name for one in self.answers for name in one.sentences)}
 
 
 def sentence_names(statements: Sequence[Statement], meant: Mapping[int, Sequence[str]]) -> dict[int, str]:
-    """A name for each sentence, which depends on what it says and on what it points back to."""
+    """Return a name for each sentence, a hash of its text and of what it refers back to."""
     return {
         one.id: hashlib.sha256(json.dumps([*meant[one.id], one.sentence]).encode()).hexdigest()[:_LETTERS]
         for one in statements
@@ -68,8 +68,8 @@ def sentence_names(statements: Sequence[Statement], meant: Mapping[int, Sequence
 
 
 @dataclass(frozen=True, slots=True)
-class KnownStanding:
-    """The answers of one summary, or of a part of it, to some questions about a document."""
+class SummaryAnswerCache:
+    """The answers that one summary, or part of one, gives to questions about a document; known ones are reused."""
 
     judge: Judge
     document: str
@@ -78,7 +78,7 @@ class KnownStanding:
     names: Mapping[int, str]
 
     async def answers(self, read: Read) -> Account[SummaryAnswer]:
-        """An answer to each question, or that there is none; read is what must be."""
+        """Return an answer to each question, reading only the sentences that are not known yet."""
         numbers = range(len(self.questions))
         items = [["standing", self.document, question] for question in self.questions]
         keys = self.judge.keys(ANSWER_FROM_SUMMARY, items)
@@ -102,7 +102,7 @@ class KnownStanding:
         return Account(settled | found, fresh.trouble or more.trouble)
 
     def _settled(self, n: int, known: KnownAnswers) -> SummaryAnswer | None:
-        """The answer that is known, also that there is none."""
+        """Return the known answer, or that there is none; None where it is not known."""
         ids = {name: number for number, name in reversed(self._named())}
         if given := known.stands(ids):
             sentences = [ids[name] for name in given.sentences]
@@ -116,13 +116,13 @@ class KnownStanding:
         return [(one.id, self.names[one.id]) for one in self.statements]
 
     def _to_read(self, left: Sequence[int], knowledge: Sequence[KnownAnswers]) -> Sequence[Statement]:
-        """The sentences that these questions are put to."""
+        """Return the sentences that these questions are asked of."""
         seen = {name for known in knowledge for name in known.names}
         new = {
             at
             for n in left
             for at, (_, name) in enumerate(self._named())
-            # Of a question that had an answer nobody knows which other sentences answer it: the new ones come first.
+            # Where a question had an answer, new sentences are read first.
             if name not in (seen if knowledge[n].answers else knowledge[n].silent)
         }
         wanted = {at + step for at in new for step in range(-_AROUND, _AROUND + 1)} & set(range(len(self.statements)))
@@ -136,7 +136,6 @@ class KnownStanding:
         return [self.statements[at] for at in sorted(wanted)]
 
     def _learned(self, answer: SummaryAnswer, read: Sequence[Statement]) -> KnownAnswers:
-        """What is known of a question by an answer that was given to it."""
         if not answer.answered:
             return KnownAnswers(silent=[self.names[one.id] for one in read])
         rests_on = answer.sentences or [one.id for one in read]
@@ -147,7 +146,6 @@ class KnownStanding:
 
 
 def _joined(one: KnownAnswers, other: KnownAnswers) -> KnownAnswers:
-    """All that is known by both."""
     fresh = [answer for answer in other.answers if answer not in one.answers]
     return KnownAnswers(silent=list(dict.fromkeys(one.silent + other.silent)), answers=one.answers + fresh)
 
@@ -156,25 +154,18 @@ def _merged(one: str, other: str) -> str:
     return _joined(KnownAnswers.model_validate_json(one), KnownAnswers.model_validate_json(other)).model_dump_json()
 
 
-# So many questions that are given the same words make these suspicious, or all where there are fewer.
+# An answer given to this many questions is suspicious, or to all of them where there are fewer.
 _SEVERAL = 3
 _WORD = re.compile(r"\w+")
-# An answer, where it is said to be one and its place is named: who was hurt, and what was lost.
+# Counts as an answer where its place is named: to "who was hurt", for instance.
 _NONE = "none"
 
 Answer = TypeVar("Answer", SummaryAnswer, DocumentAnswer)
 
 
-def is_answered(
-    answered: bool | Unsure | None,
-    answer: str,
-    *,
-    placed: bool,
-) -> bool | Unsure | None:
-    """Whether an answer is one, by what a reply says of it; None where that is no verdict.
-
-    `placed` is whether it names a place of the text that there is: then it is one though it is said to be none.
-    """
+def is_answered(answered: bool | Unsure | None, answer: str, *, placed: bool) -> bool | Unsure | None:
+    """Return whether an answer counts as one; None where that is no verdict. `placed` says that it names an existing
+    place of the text, which outweighs a reply that denies having an answer."""
     if answered == UNSURE:
         return UNSURE
     if not answer.strip():
@@ -190,19 +181,17 @@ def is_answered(
 
 @dataclass(frozen=True, slots=True)
 class ReplyAnswers(Generic[Answer]):
-    """The answers of one reply to questions about a text, which is all of it that there was `read`."""
+    """Checks the answers of one reply to questions about the text that `read` returns."""
 
     read: Callable[[], str]
     placed: Callable[[Answer], bool]
-    """Whether an answer names a place of the text that there is."""
+    """Whether an answer names an existing place of the text."""
 
     async def settled(
         self, answers: Sequence[Answer], again: Callable[[list[int]], Awaitable[Sequence[Answer]]]
     ) -> list[tuple[int, Answer | None]]:
-        """What each of them comes to, by the number of its question: `answered` says it; None is no verdict.
-
-        `again` asks once more about some, for the places that the answers rest on.
-        """
+        """Return each answer, settled, by the number of its question; None is no verdict. `again` asks once more about
+        the doubtful ones."""
         found, doubted = self._weighed(answers)
         if not doubted:
             return found
@@ -211,7 +200,7 @@ class ReplyAnswers(Generic[Answer]):
         except (ReplyError, RejectedRequest):
             replies = ()
         second, still = self._weighed(replies)
-        # Whoever cannot say a second time where it stands has no answer; "yes" shows nothing, and is left open.
+        # Without a place the second time there is no answer; a bare "yes" is left open.
         closed = [
             (n, None if one is None or _is_yes_or_no(one.answer) else _silent(one)) if n in still else (n, one)
             for n, one in second
@@ -219,7 +208,7 @@ class ReplyAnswers(Generic[Answer]):
         return [(n, one) for n, one in found if n not in doubted] + [(n, one) for n, one in closed if n in doubted]
 
     def _weighed(self, answers: Sequence[Answer]) -> tuple[list[tuple[int, Answer | None]], set[int]]:
-        """What they come to by themselves, and which of them are doubted."""
+        """Return the answers settled without asking again, and the numbers of the doubtful ones."""
         repeated = _repeated(answers)
         found: list[tuple[int, Answer | None]] = []
         doubted: set[int] = set()
@@ -239,13 +228,13 @@ class ReplyAnswers(Generic[Answer]):
         return found, doubted
 
     def _is_borne_out(self, answer: str, *, placed: bool) -> bool:
-        """Whether an answer that several questions are given may be one all the same, as a name is."""
+        """Return whether an answer that several questions share may still be right, as a name may be."""
         if placed and (_is_yes_or_no(answer) or self._shares(answer)):
             return True
         return f" {words_key(answer)} " in f" {_key(self.read())} "
 
     def _shares(self, answer: str) -> bool:
-        """Whether it shares a word with the text that says something by itself."""
+        """Return whether the answer shares a telling word with the text."""
         read = self.read()
         language = language_of(read)
         return not telling_terms(read, language).isdisjoint(telling_terms(answer, language))
@@ -260,7 +249,7 @@ def _silent(answer: Answer) -> Answer:
 
 
 def _repeated(answers: Sequence[Answer]) -> set[str]:
-    """The words that are given to several questions."""
+    """Return the answers that are given to several questions."""
     questions = {one.id for one in answers}
     given = Counter(key for _, key in {(one.id, words_key(one.answer)) for one in answers} if key)
     fewest = min(_SEVERAL, max(2, len(questions)))

@@ -1,9 +1,6 @@
-"""The arbiter: takes a second look at findings before anything is taken out of a summary for their sake.
-
-It reads the document whole where that fits into its window, as the first judge's prompts begin, and else the places
-around what was found, what is quoted, and what is nearest to the point. A finding is overruled only by words that the
-document has; whatever an arbiter cannot tell, or says without such words, leaves the finding as it is.
-"""
+"""The arbiter: confirms findings before a revision removes or corrects anything because of them. It reads the whole
+document where that fits, else the places around a finding. A finding is overruled only by words that the document
+has."""
 
 from __future__ import annotations
 
@@ -12,31 +9,31 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from redraft.agents.accounts import Account, Attempt, Entries, account
-from redraft.agents.evidence import EntryBudget, EvidenceReader, shown
-from redraft.agents.judge import Judge, batch_size, in_batches, labelled
+from redraft.agents.evidence import EntryBudget, EvidenceReader, document_fields
+from redraft.agents.judge import Judge, batch_size, in_batches
 from redraft.domain import Finding, Span
-from redraft.prompts.ruling import RULE_ON_FINDINGS, Accused, RuledPoint, RuleGiven
+from redraft.prompts.arbitration import RULE_ON_FINDINGS, RuledPoint, RuleGiven, RulingPoint
 from redraft.rulings import Ruling
-from redraft.text.cleaning import one_line
 from redraft.text.languages import foreign_in
 from redraft.text.quotes import quoted_in
+from redraft.text.sanitizer import one_line
 
 RULED = EntryBudget(frame=40, words=35, sentences=1)
 """One entry of a reply: a reason and a quote."""
 NEAREST = 4
-"""How many places are looked for that are nearest to a point, where the document is not read whole."""
+"""How many nearest places are searched for each point, where the document is not read whole."""
 AT_ONCE = 12
-"""How many points are ruled on in one reply at most."""
+"""The most points that are ruled on in one reply."""
 _PARTS = 4
-"""How many of them, where each has places of its own to be read."""
+"""The same, where each point has its own places to be read."""
 _BESIDE = 1
 _FRAME = 120
 _LONGEST_REASON, _LONGEST_TEXT, _LONGEST_QUOTE = 400, 600, 400
 
 
 @dataclass(frozen=True, slots=True)
-class Plea:
-    """A finding to be ruled on, and the words of the document that somebody holds against it, if anybody does."""
+class RulingRequest:
+    """A finding to be ruled on, and the document's words that are held against it, if any."""
 
     finding: Finding
     against: str = ""
@@ -44,93 +41,91 @@ class Plea:
 
 @dataclass(frozen=True, slots=True)
 class Arbiter:
-    """Rules with one judge."""
+    """Rules on findings with one judge."""
 
     judge: Judge
-    desk: EvidenceReader
+    reader: EvidenceReader
 
-    async def rule(self, pleas: Sequence[Plea], label: str) -> list[Ruling]:
-        """A ruling on each finding on which the judge gives one, in their order."""
-        if not pleas or not self.judge.reads(foreign_in(self.desk.document)):
+    async def rule(self, requests: Sequence[RulingRequest], label: str) -> list[Ruling]:
+        """Return the judge's rulings, in the order of the findings."""
+        if not requests or not self.judge.reads(foreign_in(self.reader.document)):
             return []
-        # The first search cuts the document into passages, and nothing else should have to wait for that.
-        whole = await asyncio.to_thread(self._fits, pleas)
+        # The first search indexes the document, so it runs in a thread.
+        whole = await asyncio.to_thread(self._fits, requests)
         size = min(AT_ONCE if whole else _PARTS, batch_size(self.judge.reply_tokens, self.judge.needs(RULED)))
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[RuledPoint]:
-            some = [pleas[number] for number in numbers]
-            places = [Span(0, len(self.desk.document.text))] if whole else await asyncio.to_thread(self._passages, some)
-            points = [_accused(number + 1, pleas[number]) for number in numbers]
+            some = [requests[number] for number in numbers]
+            places = (
+                [Span(0, len(self.reader.document.text))] if whole else await asyncio.to_thread(self._passages, some)
+            )
+            points = [_ruling_point(number + 1, requests[number]) for number in numbers]
             contested = any(one.against for one in points)
-            given = RuleGiven(**shown(self.desk, places), points=points, contested=contested)
-            room = len(numbers) * self.judge.needs(RULED)
-            said = labelled(f"{label}, finding", numbers)
-            reply = await self.judge.ask(RULE_ON_FINDINGS, given, room, said, attempt)
-            found = [(one.id - 1, one) for one in reply.value.points]
-            return Entries(found, reply.repaired, reply.broken_off)
+            given = RuleGiven(**document_fields(self.reader, places), points=points, contested=contested)
+            reply = await self.judge.ask_items(RULE_ON_FINDINGS, given, numbers, RULED, f"{label}, finding", attempt)
+            return Entries.of(reply, ((one.id - 1, one) for one in reply.value.points))
 
-        heard: Account[RuledPoint] = await account(in_batches(range(len(pleas)), size), ask)
-        return [self._ruling(pleas[number], heard.verdicts[number], whole) for number in sorted(heard.verdicts)]
+        replies: Account[RuledPoint] = await account(in_batches(range(len(requests)), size), ask)
+        return [self._ruling(requests[number], replies.verdicts[number], whole) for number in sorted(replies.verdicts)]
 
-    def _fits(self, pleas: Sequence[Plea]) -> bool:
-        """Whether the whole document fits into the window beside the points and the reply."""
-        count = self.desk.tokenizer.count
-        most = pleas[:AT_ONCE]
-        points = sum(count(text) for one in most for text in _texts(_accused(0, one))) + _FRAME * (len(most) + 1)
+    def _fits(self, requests: Sequence[RulingRequest]) -> bool:
+        count = self.reader.tokenizer.count
+        most = requests[:AT_ONCE]
+        points = sum(count(text) for one in most for text in _texts(_ruling_point(0, one))) + _FRAME * (len(most) + 1)
         around = count(self.judge.book.source(RULE_ON_FINDINGS.name)) + len(most) * self.judge.needs(RULED)
-        return self.desk.document_tokens + points + around <= self.desk.window
+        return self.reader.document_tokens + points + around <= self.reader.window
 
-    def _passages(self, pleas: Sequence[Plea]) -> list[Span]:
-        """The places that the points are about, as far as there is room, in the document's order."""
+    def _passages(self, requests: Sequence[RulingRequest]) -> list[Span]:
+        """Return the places of the points, in document order, as far as there is room."""
         found: list[Span] = []
-        for span in self._places(pleas):
-            wider = self.desk.joined([found, [span]])
-            if sum(self.desk.tokenizer.count(self.desk.text(one)) for one in wider) <= self.desk.room:
+        for span in self._places(requests):
+            wider = self.reader.joined([found, [span]])
+            if sum(self.reader.tokenizer.count(self.reader.text(one)) for one in wider) <= self.reader.room:
                 found = wider
         return found
 
-    def _places(self, pleas: Sequence[Plea]) -> Iterator[Span]:
-        """What is quoted first, with what stands around it; then what is nearest to each point."""
-        text = self.desk.document.text
-        for plea in pleas:
-            evidence = plea.finding.evidence
-            for place in (quoted_in(text, plea.against), evidence.span if evidence else None):
+    def _places(self, requests: Sequence[RulingRequest]) -> Iterator[Span]:
+        """Yield the quoted places with their neighbours, then the places nearest to each point."""
+        text = self.reader.document.text
+        for request in requests:
+            evidence = request.finding.evidence
+            for place in (quoted_in(text, request.against), evidence.span if evidence else None):
                 if place is not None:
-                    yield from (passage.span for passage in self.desk.passages.around(place, _BESIDE))
-        for plea in pleas:
-            one = plea.finding
-            yield from self.desk.evidence(f"{one.question} {one.found} {one.sentence}".strip(), NEAREST, wide=True)
+                    yield from (passage.span for passage in self.reader.passages.around(place, _BESIDE))
+        for request in requests:
+            one = request.finding
+            yield from self.reader.evidence(f"{one.question} {one.found} {one.sentence}".strip(), NEAREST, wide=True)
 
-    def _ruling(self, plea: Plea, said: RuledPoint, whole: bool) -> Ruling:
+    def _ruling(self, request: RulingRequest, said: RuledPoint, whole: bool) -> Ruling:
         quote = one_line(said.quote, _LONGEST_QUOTE)
         decides = said.verdict in ("supported", "contradicted")
-        place = quoted_in(self.desk.document.text, said.quote) if decides else None
-        # That a part of the document says nothing of it tells nothing of the rest.
+        place = quoted_in(self.reader.document.text, said.quote) if decides else None
+        # A part of the document says nothing about the rest of it.
         verdict = "unclear" if said.verdict == "absent" and not whole else said.verdict
         return Ruling(
-            document=self.desk.document.id,
-            finding=plea.finding.id,
+            document=self.reader.document.id,
+            finding=request.finding.id,
             verdict=verdict,
-            quote=one_line(self.desk.text(place), _LONGEST_QUOTE) if place else quote,
+            quote=one_line(self.reader.text(place), _LONGEST_QUOTE) if place else quote,
             start=place.start if place else None,
             end=place.end if place else None,
             reason=one_line(said.reason, _LONGEST_REASON),
             by=self.judge.name,
-            contested=plea.against,
+            contested=request.against,
         )
 
 
-def _accused(number: int, plea: Plea) -> Accused:
-    one = plea.finding
-    return Accused(
+def _ruling_point(number: int, request: RulingRequest) -> RulingPoint:
+    one = request.finding
+    return RulingPoint(
         id=number,
         sentence=one_line(one.sentence, _LONGEST_TEXT),
         question=one_line(one.question, _LONGEST_TEXT),
         says=one_line(one.found, _LONGEST_TEXT),
         judged=one_line(one.expected or one.explanation, _LONGEST_TEXT),
-        against=one_line(plea.against, _LONGEST_TEXT),
+        against=one_line(request.against, _LONGEST_TEXT),
     )
 
 
-def _texts(accused: Accused) -> tuple[str, ...]:
-    return (accused.sentence, accused.question, accused.says, accused.judged, accused.against)
+def _texts(point: RulingPoint) -> tuple[str, ...]:
+    return (point.sentence, point.question, point.says, point.judged, point.against)

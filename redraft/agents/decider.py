@@ -1,4 +1,4 @@
-"""A model that decides what the next revision mends. It sees the scores and may look places up before it decides."""
+"""A model that decides what the next revision mends; it may look up passages before it decides."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from redraft.agents import decider
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.domain import Document, Finding, Round, Span
 from redraft.errors import RejectedRequest, ReplyError, UsageError
-from redraft.prompts.deciding import DECIDE, DecideGiven, Decision, Option, Read, Standing
+from redraft.prompts.decision import DECIDE, DecideGiven, Decision, DecisionPassage, FindingOption, MetricStanding
 from redraft.prompts.tags import NOBODY, Tags
 from redraft.rulings import Lookup
-from redraft.text.cleaning import one_line
 from redraft.text.passages import Passages
 from redraft.text.places import place_of
 from redraft.text.quotes import quoted_in
+from redraft.text.sanitizer import one_line
 
 LONGEST_READ = 4000
-"""So many characters are read at once, whoever asks for more."""
+"""The most characters that are read at once."""
 MOST_PASSAGES = 10
 
 
@@ -56,14 +55,14 @@ class FoundPassage(BaseModel):
 
 
 def find_passages(document: Document, passages: Passages, search: SearchRequest) -> list[FoundPassage]:
-    """The passages of a document that are nearest to a query, the nearest first."""
+    """Return the passages of a document nearest to a query, the nearest first."""
     return [passage_at(document, one.span) for one in passages.nearest(search.query, search.count)]
 
 
 def read_span(document: Document, place: DocumentPlace) -> FoundPassage:
-    """The words at a place, the first of them where it is long. Raises a `UsageError` where there are none."""
+    """Return the text at a place, shortened where it is long. Raises `UsageError` where there is none."""
     length = len(document.text)
-    # Not the whole of a short one either.
+    # No request reads a whole document, however short.
     most = min(LONGEST_READ, (length + 1) // 2)
     span = Span(place.start, min(place.end, place.start + most, length))
     if span.start >= span.end:
@@ -75,20 +74,20 @@ def read_span(document: Document, place: DocumentPlace) -> FoundPassage:
 
 
 def passage_at(document: Document, span: Span) -> FoundPassage:
-    """The words of a document from one character to another."""
+    """Return the text of a document at a span."""
     text = document.text[span.start : span.end]
     return FoundPassage(start=span.start, end=span.end, place=place_of(document, span), text=text)
 
 
 AT_ONCE = 3
-"""How many searches are answered at once, and how many places read."""
+"""How many searches, and how many places, are answered at once."""
 _PASSAGES = 6
-# Beside the place that somebody names by a percentage or a finding.
+# How many passages are read on each side of a named place.
 _BESIDE = 1
 _LONGEST_SEARCH, _LONGEST_SHOWN = 200, 80
 _PERCENT = re.compile(r"(\d{1,9})(?:[.,]\d{1,9})? ?%")
 _FROM_TO = re.compile(r"(\d{1,12})\s*(?:-|–|—|to|\.{2,3}|,)\s*(\d{1,12})")
-# 1,200 is one number; a comma and a space stand between two.
+# 1,200 is one number; a comma with a space stands between two.
 _THOUSANDS = re.compile(r"(?<=\d)[,'’\u202f](?=\d{3}(?!\d))")
 _NO_PLACE = 'that is no place: name one such as "40 %" or "1200-2400", or the id of a finding'
 
@@ -103,15 +102,15 @@ class LookupResult:
 
 @dataclass(frozen=True, slots=True)
 class Research:
-    """Looks things up at one desk for somebody who sees some findings. No place is longer than `room` tokens."""
+    """Looks up places for a model that sees some findings; no place is longer than `room` tokens."""
 
-    desk: EvidenceReader
+    reader: EvidenceReader
     room: int
     finding: Callable[[str], Finding | None]
-    """The finding that goes by an id."""
+    """Returns the finding with an id."""
 
     def answers(self, searches: Sequence[str], places: Sequence[str]) -> list[LookupResult]:
-        """What is found, request by request."""
+        """Return what is found for each request."""
         count = max(1, _PASSAGES // max(1, min(AT_ONCE, len(searches))))
         return [
             *(self._search(one, count) for one in searches[:AT_ONCE]),
@@ -122,8 +121,8 @@ class Research:
 
     def _search(self, said: str, count: int) -> LookupResult:
         asked = f"search: {one_line(said, _LONGEST_SHOWN)}"
-        search = decider.SearchRequest(query=one_line(said, _LONGEST_SEARCH), count=count)
-        found = decider.find_passages(self.desk.document, self.desk.passages, search)
+        search = SearchRequest(query=one_line(said, _LONGEST_SEARCH), count=count)
+        found = find_passages(self.reader.document, self.reader.passages, search)
         if not found:
             return LookupResult(
                 Lookup(asked, 0, "nothing in the document has to do with these words; others may find it")
@@ -133,13 +132,13 @@ class Research:
     def _read(self, said: str) -> LookupResult:
         asked = f"read: {one_line(said, _LONGEST_SHOWN)}"
         try:
-            found = decider.read_span(self.desk.document, self._place(said))
+            found = read_span(self.reader.document, self._place(said))
         except UsageError as error:
             return LookupResult(Lookup(asked, 0, ": ".join(filter(None, (error.message, error.hint)))))
         return LookupResult(Lookup(asked, 1), (Span(found.start, found.start + self._fitting(found.text)),))
 
-    def _place(self, said: str) -> decider.DocumentPlace:
-        """The place that is named: a percentage of the document, characters from and to, or what a finding rests on."""
+    def _place(self, said: str) -> DocumentPlace:
+        """Return the place that is named by a percentage, by characters, or by a finding's id."""
         finding = self.finding(said)
         if finding is not None:
             if finding.evidence is None or finding.evidence.span is None:
@@ -147,7 +146,7 @@ class Research:
             return self._around(finding.evidence.span)
         plain = _THOUSANDS.sub("", said)
         if percent := _PERCENT.search(plain):
-            length, part = len(self.desk.document.text), int(percent[1])
+            length, part = len(self.reader.document.text), int(percent[1])
             if part > 100:
                 raise UsageError("a document ends at 100 %")
             at = min(length * part // 100, length - 1)
@@ -155,17 +154,17 @@ class Research:
         if between := _FROM_TO.search(plain):
             start, end = int(between[1]), int(between[2])
             if end:
-                return decider.DocumentPlace(start=start, end=end)
+                return DocumentPlace(start=start, end=end)
         raise UsageError(_NO_PLACE)
 
-    def _around(self, span: Span) -> decider.DocumentPlace:
-        """Whole passages about a place."""
-        near = [one.span for one in self.desk.passages.around(span, _BESIDE)] or [span]
-        return decider.DocumentPlace(start=min(one.start for one in near), end=max(one.end for one in near))
+    def _around(self, span: Span) -> DocumentPlace:
+        """Return the place widened to whole passages."""
+        near = [one.span for one in self.reader.passages.around(span, _BESIDE)] or [span]
+        return DocumentPlace(start=min(one.start for one in near), end=max(one.end for one in near))
 
     def _fitting(self, text: str) -> int:
-        """How many characters of a text there is room for."""
-        return min(len(text), max(1, self.desk.tokenizer.measure(text).reach(0, self.room)))
+        """Return how many characters of a text fit the room."""
+        return min(len(text), max(1, self.reader.tokenizer.measure(text).reach(0, self.room)))
 
 
 def _too_many(number: int, one: str, many: str) -> list[LookupResult]:
@@ -180,38 +179,38 @@ T = TypeVar("T")
 
 DECISION_TOKENS = 600
 LOOKS = 2
-"""How often something is looked up before a decision."""
+"""How often something may be looked up before a decision."""
 MOST_ATTEMPTS, AN_ATTEMPT = 8, 200
-"""How many of the latest revisions are told of, and the tokens of one at most, as a rule."""
+"""How many of the latest revisions are listed, and the usual maximum of tokens for one."""
 _MOST_FINDINGS = 40
-# Of what a prompt has room for beside the summary and the reply.
+# Shares of the room beside the summary and the reply.
 _SHARE_OF_FINDINGS, _SHARE_OF_PASSAGES = 0.6, 0.4
 _LONGEST_TEXT, _LONGEST_REASON = 300, 600
-# What is said around a finding's texts to name them.
+# Tokens of the fence and the labels of a finding.
 _TAG_TOKENS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Board:
-    """What there is to decide on."""
+class DecisionInput:
+    """What the decider decides on."""
 
     summary: str
     scores: Mapping[str, float | None]
-    """Those of the metrics with goals first."""
+    """The metrics with goals first."""
     goals: Mapping[str, float]
     findings: Sequence[Finding]
-    """What may be mended, the most wanted first."""
+    """What may be mended, the most important first."""
     rounds: Sequence[Round]
     rounds_left: int
     at_most: int
-    """How many findings a revision is to mend at most."""
+    """The most findings that a revision may mend."""
     unsure: Collection[str] = ()
-    """The metrics of whose items too few have a verdict to tell whether their goals are met."""
+    """The metrics with too few verdicts to tell whether their goals are met."""
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
-    """What is to be done. Without findings, and without `stop`, nothing valid was said, and `why` says what was."""
+class DecisionResult:
+    """The decision. Without findings and without `stop` the reply was not valid, and `why` says so."""
 
     findings: tuple[Finding, ...]
     why: str
@@ -220,19 +219,19 @@ class Decided:
     lookups: tuple[Lookup, ...] = ()
     """What was looked up before."""
     kept: tuple[tuple[Finding, str], ...] = ()
-    """The findings that the document speaks against, and its words, which it has."""
+    """The contested findings, with the document's words that speak against them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decider:
-    """Decides with one model; it looks passages up at one desk. One that is not `bounded` has no window."""
+    """Decides with one model, which may search the document. A decider that is not `bounded` has no window."""
 
     judge: Judge
-    desk: EvidenceReader
+    reader: EvidenceReader
     bounded: bool = True
 
-    async def decide(self, board: Board, label: str) -> Decided:
-        """What the next revision is to mend, or that there shall be none."""
+    async def decide(self, board: DecisionInput, label: str) -> DecisionResult:
+        """Return what the next revision is to mend, or that the refinement stops."""
         findings, looked = self._shown(board.findings), list[LookupResult]()
         for looks in range(LOOKS, -1, -1):
             given = self._given(board, findings, looked, looks)
@@ -240,59 +239,57 @@ class Decider:
                 decision = (await self.judge.ask(DECIDE, given, DECISION_TOKENS, label)).value
             except (ReplyError, RejectedRequest) as error:
                 why = f"the decider has decided nothing: {one_line(error.message, _LONGEST_REASON)}"
-                return Decided((), why, lookups=_lookups(looked))
+                return DecisionResult((), why, lookups=_lookups(looked))
             searches = [one for one in decision.look_up if one_line(one)]
             if decision.mend or decision.stop or decision.kept or not (searches or decision.read):
                 break
             if looks:
-                # The first search indexes the document, and nothing else should have to wait for that.
+                # The first search indexes the document, so it runs in a thread.
                 looked += await asyncio.to_thread(self._research(given, findings).answers, searches, decision.read)
         decided = _decided(decision, findings, board.at_most)
         return replace(decided, lookups=_lookups(looked), kept=self._kept(decision, findings))
 
     def _kept(self, decision: Decision, findings: Sequence[Finding]) -> tuple[tuple[Finding, str], ...]:
-        """What it contests with words that the document has."""
+        """Return the findings that are contested with words the document has."""
         quotes = {one.finding: one_line(one.quote, _LONGEST_REASON) for one in decision.kept}
         return tuple(
             (findings[number - 1], quote)
             for number, quote in quotes.items()
-            if 0 < number <= len(findings) and quoted_in(self.desk.document.text, quote)
+            if 0 < number <= len(findings) and quoted_in(self.reader.document.text, quote)
         )
 
     def _research(self, given: DecideGiven, findings: Sequence[Finding]) -> Research:
-        """What can be looked up by whoever is `given` the findings."""
         tags = Tags(given)
 
         def finding(said: str) -> Finding | None:
             number = tags.number("findings", said)
             return None if number == NOBODY else findings[number - 1]
 
-        return Research(self.desk, self._room_of_passages, finding)
+        return Research(self.reader, self._room_of_passages, finding)
 
     @property
     def _room_of_passages(self) -> int:
-        return int(self.desk.room * _SHARE_OF_PASSAGES)
+        return int(self.reader.room * _SHARE_OF_PASSAGES)
 
     def _shown(self, findings: Sequence[Finding]) -> list[Finding]:
-        """As many findings as the prompt has room for."""
         if not self.bounded:
             return list(findings)
-        room = int(self.desk.room * _SHARE_OF_FINDINGS)
+        room = int(self.reader.room * _SHARE_OF_FINDINGS)
         return _fitting(findings[:_MOST_FINDINGS], lambda one: self._tokens(_option(0, one)), room)
 
-    def _tokens(self, option: Option) -> int:
+    def _tokens(self, option: FindingOption) -> int:
         texts = (option.problem, option.sentence, option.question, option.answer, option.why, option.evidence)
-        return _TAG_TOKENS + sum(self.desk.tokenizer.count(text) for text in texts)
+        return _TAG_TOKENS + sum(self.reader.tokenizer.count(text) for text in texts)
 
     def _given(
-        self, board: Board, findings: Sequence[Finding], looked: Sequence[LookupResult], looks: int
+        self, board: DecisionInput, findings: Sequence[Finding], looked: Sequence[LookupResult], looks: int
     ) -> DecideGiven:
-        count = self.desk.tokenizer.count
+        count = self.reader.tokenizer.count
         answers = [_answer(one.lookup) for one in looked]
-        # What was asked for last is what is wanted most.
+        # The latest requests come first.
         found = list(dict.fromkeys(span for one in reversed(looked) for span in one.spans))
         room = self._room_of_passages - sum(_TAG_TOKENS + count(one) for one in answers)
-        near = _fitting(found, lambda span: _TAG_TOKENS + count(self.desk.text(span)), room)
+        near = _fitting(found, lambda span: _TAG_TOKENS + count(self.reader.text(span)), room)
         if len(near) < len(found):
             answers.append(f"there is no room for {len(found) - len(near)} of the passages found before")
         judged = [one for one in board.rounds if one.number and one.accepted is not None]
@@ -302,16 +299,16 @@ class Decider:
             findings=[_option(number, one) for number, one in enumerate(findings, 1)],
             tried=[_attempt(one) for one in judged[-MOST_ATTEMPTS:]],
             answers=answers,
-            passages=[self._read(span) for span in self.desk.joined([near])],
+            passages=[self._read(span) for span in self.reader.joined([near])],
             rounds_left=board.rounds_left,
             at_most=board.at_most,
             looks=looks,
             requests=AT_ONCE,
         )
 
-    def _read(self, span: Span) -> Read:
-        passage = decider.passage_at(self.desk.document, span)
-        return Read(place=f"characters {passage.start}-{passage.end}, {passage.place}", text=passage.text)
+    def _read(self, span: Span) -> DecisionPassage:
+        passage = passage_at(self.reader.document, span)
+        return DecisionPassage(place=f"characters {passage.start}-{passage.end}, {passage.place}", text=passage.text)
 
 
 def _lookups(looked: Sequence[LookupResult]) -> tuple[Lookup, ...]:
@@ -324,7 +321,7 @@ def _answer(lookup: Lookup) -> str:
 
 
 def _fitting(items: Sequence[T], tokens: Callable[[T], int], room: int) -> list[T]:
-    """The first of them, and those after it that there is room for."""
+    """Return the first item, and those after it that fit the room."""
     chosen: list[T] = []
     for item in items:
         room -= tokens(item)
@@ -334,29 +331,29 @@ def _fitting(items: Sequence[T], tokens: Callable[[T], int], room: int) -> list[
     return chosen
 
 
-def _decided(decision: Decision, findings: Sequence[Finding], at_most: int) -> Decided:
+def _decided(decision: Decision, findings: Sequence[Finding], at_most: int) -> DecisionResult:
     why = one_line(decision.why, _LONGEST_REASON)
     numbers = dict.fromkeys(number for number in decision.mend if 0 < number <= len(findings))
     if numbers:
         chosen = tuple(findings[number - 1] for number in list(numbers)[:at_most])
-        return Decided(chosen, why, one_line(decision.instruction, _LONGEST_REASON))
+        return DecisionResult(chosen, why, one_line(decision.instruction, _LONGEST_REASON))
     if decision.stop:
-        return Decided((), why or "no reason was given", stop=True)
+        return DecisionResult((), why or "no reason was given", stop=True)
     said = f", saying: {why}" if why else ""
-    return Decided((), f"the decider has named no finding that there is{said}")
+    return DecisionResult((), f"the decider has named no finding that there is{said}")
 
 
-def _standing(number: int, metric: str, board: Board) -> Standing:
+def _standing(number: int, metric: str, board: DecisionInput) -> MetricStanding:
     score, goal = board.scores[metric], board.goals.get(metric)
     figure = "none" if score is None else f"{score:.4f}"
     if goal is None:
-        return Standing(id=number, metric=metric, score=figure)
+        return MetricStanding(id=number, metric=metric, score=figure)
     met = "no" if score is None or score < goal else "unsure" if metric in board.unsure else "yes"
-    return Standing(id=number, metric=metric, score=figure, goal=f"{goal:g}", met=met)
+    return MetricStanding(id=number, metric=metric, score=figure, goal=f"{goal:g}", met=met)
 
 
-def _option(number: int, finding: Finding) -> Option:
-    return Option(
+def _option(number: int, finding: Finding) -> FindingOption:
+    return FindingOption(
         id=number,
         metric=finding.metric,
         task=finding.task,

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from redraft.domain import WHOLE, Document, Evidence, Span
-from redraft.prompts.judging import Statement
+from redraft.prompts.qa import Statement
 from redraft.settings import LEVEL_RATIO, EvidenceName
 from redraft.text.passages import Passages, joined
 from redraft.text.quotes import locate
@@ -20,45 +20,45 @@ from redraft.text.sentences import sentences
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import UNSPACED, count_words
 
-# As much is looked at, in pieces from all parts of a document.
+# The text is sampled in this many pieces of this many characters.
 _PIECES, _PIECE = 10, 2_000
-# Three of four sentences are no longer than that one.
+# The quantile of sentence lengths that counts as a longer sentence.
 _LONGER = 0.75
 _SHORTEST, _LONGEST = 16, 240
-# Where letters count as words, so many of them make one of another language.
+# Letters per word of a script without spaces.
 _LETTERS_A_WORD = 2
 _LETTER = re.compile(rf"[{UNSPACED}]")
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
-    """How a document's language comes out in tokens."""
+class TokenRates:
+    """How many tokens a document's language takes."""
 
     per_word: float = 1 / LEVEL_RATIO
-    """The tokens of a word."""
+    """Tokens per word."""
     sentence: int = 40
-    """The tokens of a longer sentence."""
+    """Tokens of a longer sentence."""
 
 
-USUAL = Wording()
-"""That of English, where nothing is known of a document."""
+USUAL = TokenRates()
+"""The rates of English, used where nothing is known of a document."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntryBudget:
-    """One entry of a reply: the tokens of its frame, the words that are written for it, and the sentences copied."""
+    """What one entry of a reply needs: the tokens of its frame, the words written for it, and the sentences copied."""
 
     frame: int
     words: int = 0
     sentences: int = 0
 
-    def tokens(self, wording: Wording) -> int:
-        """What it may need where words and sentences are like these."""
+    def tokens(self, wording: TokenRates) -> int:
+        """Return the tokens that an entry may need at these rates."""
         return ceil(self.frame + self.words * wording.per_word + self.sentences * wording.sentence)
 
 
-def wording_of(text: str, tokenizer: Tokenizer, per_word: float) -> Wording:
-    """The wording of a document whose words take so many tokens."""
+def wording_of(text: str, tokenizer: Tokenizer, per_word: float) -> TokenRates:
+    """Return the token rates of a document."""
     step = max(_PIECE, len(text) // _PIECES)
     pieces = [text[at : at + _PIECE] for at in range(0, len(text), step)]
     found = [piece[span.start : span.end] for piece in pieces for span in _whole(piece)]
@@ -66,43 +66,43 @@ def wording_of(text: str, tokenizer: Tokenizer, per_word: float) -> Wording:
     words = sum(map(count_words, pieces))
     unspaced = 2 * sum(len(_LETTER.findall(piece)) for piece in pieces) > words
     longer = counts[int(_LONGER * (len(counts) - 1))] if counts else USUAL.sentence
-    return Wording(per_word * (_LETTERS_A_WORD if unspaced else 1), min(_LONGEST, max(_SHORTEST, longer)))
+    return TokenRates(per_word * (_LETTERS_A_WORD if unspaced else 1), min(_LONGEST, max(_SHORTEST, longer)))
 
 
 def _whole(piece: str) -> list[Span]:
-    """The sentences of a piece that is cut out of a text, without the first and the last, which may be cut through."""
+    """Return the sentences of a piece without the first and the last, which may be cut."""
     found = sentences(piece)
     return found[1:-1] if len(found) > 2 else found
 
 
-# Beside the passages a prompt holds the questions, what is said around them, and the room for the reply.
+# The share of the window that evidence may take.
 _SHARE_OF_WINDOW = 0.5
-# So much is left for items, the reply and what is said around them beside a document that is read whole.
+# Tokens left for items and reply beside a document that is read whole.
 _BESIDE_DOCUMENT = 1_600
 _LONGEST_QUOTE = 600
-# A question may quote the sentence that it is about, with a gap in it or with marks around what it asks for.
+# A question may quote the sentence it is about, with a gap or with marks around the part asked for.
 _QUOTED = re.compile(r"[“«„]([^”»“]{3,2000})[”»“]|\"([^\"]{3,2000})\"")
 _GAP = re.compile(r"_{2,}|…|\.\.\.")
 _NAMED = re.compile(r"\s*\[[^\]]{1,100}\]\s*")
 _BEFORE_NAMED = 1
 _UNMARKED = str.maketrans("", "", "[]")
-# What is said around a sentence to number it.
+# Tokens that number a sentence.
 _TAG_TOKENS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceQuery:
-    """What is looked for in the document: a question or a sentence, and whatever helps to find its place."""
+    """What is looked for in the document: a question or a sentence, and what helps to find its place."""
 
     text: str
     also: tuple[str, ...] = ()
     """The summary's answer, its sentence, and words that the document would use."""
     cited: tuple[Span, ...] = ()
-    """Places that are read in any case: those that the document's pack cites for such a question."""
+    """Places that are always read: those that the document's pack cites."""
 
     @property
     def query(self) -> str:
-        """All of it, to search with."""
+        """Return all of it as a search query."""
         return " ".join((self.text, *self.also))
 
 
@@ -115,80 +115,82 @@ class Scope(BaseModel):
 
     @property
     def said(self) -> str:
-        """The same for people."""
+        """Return the scope in words."""
         if self.passages is None:
             return f"{WHOLE} ({self.tokens:,} tokens)"
         return f"{self.passages:,} passage{'' if self.passages == 1 else 's'}"
 
 
 class CitedPlace(BaseModel):
-    """The words of the document that something rests on, as they are remembered, and where they stand."""
+    """The document's words that a verdict rests on, as stored, and where they stand."""
 
     evidence: str = ""
     start: int | None = None
     end: int | None = None
     scope: Scope | None = None
-    """What was read for it; None where nobody says."""
+    """What was read for it; None where that is unknown."""
+
+    @staticmethod
+    def fields_of(evidence: Evidence) -> dict[str, Any]:
+        """Return the fields that hold some evidence."""
+        start, end = evidence.span or (None, None)
+        return {"evidence": evidence.text, "start": start, "end": end}
 
     @property
     def place(self) -> tuple[int, int] | None:
-        """From where to where they stand; None where nobody knows."""
+        """Return the start and end; None where they are unknown."""
         return None if self.start is None or self.end is None else (self.start, self.end)
 
     @property
     def read(self) -> str:
-        """What was read for it, as a finding says it; empty where nobody knows."""
+        """Return what was read, in words; empty where that is unknown."""
         return self.scope.said if self.scope else ""
 
     @property
     def cited(self) -> Evidence | None:
-        """The same as a finding has it."""
+        """Return the place as evidence of a finding."""
         return Evidence(self.evidence, Span(*self.place) if self.place else None) if self.evidence else None
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceReader:
-    """Finds what the document says about a question. `window` is how many tokens a prompt and its reply may have."""
+    """Finds what the document says about a question; `window` is the token limit of a prompt and its reply."""
 
     document: Document
     passages: Passages
     tokenizer: Tokenizer
     window: int
     document_tokens: int
-    wording: Wording = USUAL
-    """How the document's language comes out in tokens."""
+    wording: TokenRates = USUAL
     reading: EvidenceName = "auto"
     """How much of the document is read before something is said to be missing from it."""
 
     @property
     def name(self) -> str:
-        """What the evidence depends on."""
+        """Return what the evidence depends on, as part of a cache key."""
         return f"{self.document.id} {self.passages.name} {self.windows.name} {self.window} {self.reading}"
 
     @property
     def is_long(self) -> bool:
-        """Whether the document is searched before it is read: it leaves no room for items beside it, or shall be."""
+        """Return whether the document is searched rather than read whole."""
         return self.reading == "retrieved" or not has_room(self.window, self.document_tokens)
 
     def key(self, item: EvidenceQuery, *, wide: bool = False) -> list[object]:
-        """What is read for an item depends on: how it is searched for too, unless all of the document is read."""
+        """Return the part of a cache key that covers what is read for an item."""
         return [self.name, item.text, *([item.also, item.cited] if wide or self.is_long else [])]
 
     @property
     def windows(self) -> Windows:
-        """What is read of a document that is not read whole."""
         return self.passages.windows
 
     @property
     def room(self) -> int:
-        """The tokens of evidence that a prompt has room for."""
+        """Return the tokens of evidence that fit a prompt."""
         return int(self.window * _SHARE_OF_WINDOW)
 
     def evidence(self, question: str, count: int, *, wide: bool = False) -> list[Span]:
-        """The places nearest to a question, the best first: at most `count`, besides those that it quotes.
-
-        A question that quotes the document is about that place, so no other is looked for unless `wide`.
-        """
+        """Return the places nearest to a question, the best first: at most `count`, besides those it quotes. Quoted
+        places suffice unless `wide`."""
         named = self._named(question)
         if named and not wide:
             return named
@@ -196,26 +198,21 @@ class EvidenceReader:
         return list(dict.fromkeys([*named, *near]))
 
     def wanted(self, item: EvidenceQuery, count: int, *, wide: bool = False) -> list[Span]:
-        """The windows to read for an item: those that hold what it quotes or what is cited for it, then the nearest.
-
-        One that quotes the document is about that place, so no other is looked for unless `wide`.
-        """
+        """Return the windows to read for an item: quoted and cited places, then the nearest; quoted places suffice
+        unless `wide`."""
         named = [window for place, _ in self._quoted(item.text) for window in self.windows.holding(place)]
         cited = [window for place in item.cited for window in self.windows.holding(place)]
         near = [] if named and not wide else self.windows.nearest(item.query, count)
         return list(dict.fromkeys([*named, *cited, *near]))
 
     def nearest(self, text: str, count: int, within: Span) -> list[Span]:
-        """The places within a part of the document that are nearest to a text, the best first."""
+        """Return the places within a part of the document that are nearest to a text, the best first."""
         found = (passage.span for passage in self.passages.nearest(text, count, within))
         return [Span(max(span.start, within.start), min(span.end, within.end)) for span in found]
 
     def _named(self, question: str) -> list[Span]:
-        """The passages that hold word for word what the question quotes: a search by rare terms may pass them over.
-
-        Where a quote has a name in brackets, for which the document has a pronoun, those before it are there as well:
-        they say whom it means.
-        """
+        """Return the passages that hold what the question quotes word for word. Where a quote names somebody in
+        brackets, the passages before it are included, since they say who is meant."""
         found: list[Span] = []
         for place, named in self._quoted(question):
             near = self.passages.around(place, _BEFORE_NAMED) if named else self.passages.holding(place)
@@ -223,7 +220,7 @@ class EvidenceReader:
         return found
 
     def _quoted(self, question: str) -> Iterator[tuple[Span, bool]]:
-        """The places that a question quotes, and whether a quote has a name in brackets before it."""
+        """Yield the places that a question quotes, and whether a name in brackets precedes the quote."""
         for found in _QUOTED.finditer(question):
             quote = "".join(found.groups(default=""))
             named = _NAMED.match(quote)
@@ -233,11 +230,11 @@ class EvidenceReader:
                 yield place, named is not None
 
     def joined(self, found: Sequence[Sequence[Span]]) -> list[Span]:
-        """The evidence of several questions in the document's order, overlapping places joined."""
+        """Return the evidence of several questions in document order, overlapping places joined."""
         return joined(span for spans in found for span in spans)
 
     def parts(self, statements: Sequence[Statement]) -> list[list[Statement]]:
-        """The sentences of a summary in as many parts as it takes for each to fit into a prompt; mostly that is one."""
+        """Return the sentences of a summary in parts that each fit a prompt."""
         parts: list[list[Statement]] = [[]]
         filled = 0
         for statement in statements:
@@ -245,27 +242,27 @@ class EvidenceReader:
             if parts[-1] and filled + tokens > self.room:
                 parts.append([])
                 filled = 0
-            # What a sentence points back to is the one before it in its part, if it is not the first.
+            # A sentence refers back to the one before it, unless it is the first of its part.
             parts[-1].append(statement.model_copy(update={"before": ""}) if parts[-1] else statement)
             filled += tokens
         return parts
 
     def tokens_of(self, statements: Sequence[Statement]) -> int:
-        """About as many tokens as some sentences of a summary take in a prompt."""
+        """Return roughly how many tokens some sentences take in a prompt."""
         texts = [text for one in statements for text in (one.before, one.sentence)]
         return sum(map(self.tokenizer.count, texts)) + _TAG_TOKENS * len(statements)
 
     def text(self, span: Span) -> str:
-        """The document's words at a place."""
+        """Return the document's text at a span."""
         return self.document.text[span.start : span.end]
 
     def quoted(self, quote: str, within: Sequence[Span]) -> Evidence:
-        """The place that a model has quoted; where it cannot be found, nothing is claimed to stand anywhere."""
+        """Return the place that a model has quoted; empty where it is not found."""
         span = locate(self.document.text, _cut(quote), within)
         return Evidence("") if span is None else self.place(span)
 
     def sentence(self, quote: str, within: Sequence[Span]) -> Evidence:
-        """The whole sentences of which a model has quoted some words."""
+        """Return the whole sentences around words that a model has quoted."""
         span = self.quoted(quote, within).span
         if span is None:
             return Evidence("")
@@ -278,22 +275,22 @@ class EvidenceReader:
         return self.place(Span(found[0].start, found[-1].end) if found else span)
 
     def place(self, span: Span) -> Evidence:
-        """The words at a place, the first of them where there are many."""
+        """Return the text at a place, shortened where it is long."""
         span = Span(span.start, min(span.end, span.start + _LONGEST_QUOTE))
         return Evidence(self.text(span), span)
 
 
 def has_room(window: int, read: int) -> bool:
-    """Whether so many tokens of a document can be read at once: there is room for some eight items beside them."""
+    """Return whether so many tokens of a document fit a window beside a few items."""
     return read + _BESIDE_DOCUMENT <= window
 
 
 def _cut(quote: str) -> str:
-    """A quote of a sensible length; it ends with a word."""
+    """Return a quote cut to a sensible length, at a word."""
     return quote if len(quote) <= 2 * _LONGEST_QUOTE else quote[: 2 * _LONGEST_QUOTE].rpartition(" ")[0]
 
 
-def shown(desk: EvidenceReader, spans: Sequence[Span]) -> dict[str, Any]:
-    """The fields of a prompt that is given these places: the whole document is one text, and so called."""
-    texts = [desk.text(span) for span in spans]
-    return {"document": texts[0]} if texts == [desk.document.text] else {"passages": texts}
+def document_fields(reader: EvidenceReader, spans: Sequence[Span]) -> dict[str, Any]:
+    """Return the prompt fields for some places: the whole document, or passages."""
+    texts = [reader.text(span) for span in spans]
+    return {"document": texts[0]} if texts == [reader.document.text] else {"passages": texts}

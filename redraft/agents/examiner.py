@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from redraft.agents.accounts import Account, Attempt, Entries, account, together
-from redraft.agents.answers import KnownStanding, ReplyAnswers, sentence_names
-from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, Scope, shown
-from redraft.agents.judge import Judge, batch_size, in_batches, labelled
-from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, Looks
-from redraft.domain import Evidence, Span
+from redraft.agents.accounts import Account, Attempt, Entries, account, first_trouble, gather_all
+from redraft.agents.answers import ReplyAnswers, SummaryAnswerCache, sentence_names
+from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, Scope, document_fields
+from redraft.agents.judge import Judge, batch_size, in_batches, label_of
+from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, ReadingPlan
+from redraft.domain import Span
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.llm.base import Reply
-from redraft.prompts import judging
+from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE, Unsure
-from redraft.prompts.judging import Asked, Candidate, Comparison, Pair, Statement, Told, Verdict
+from redraft.prompts.qa import Candidate, Comparison, Pair, QuestionItem, Statement, SummaryLine, Verdict
 from redraft.prompts.silence import is_answer
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 from redraft.text.words import same_words
 
 # What one entry of a reply may hold.
@@ -26,18 +26,17 @@ CLAIM = EntryBudget(frame=46, words=38)
 ANSWER = EntryBudget(frame=42, words=12, sentences=1)
 COMPARISON = EntryBudget(frame=32, words=20)
 NUMBER = EntryBudget(frame=8)
-# Entries hardly ever need all at once what each of them may need. As a rule they take so much of it, indented or not;
-# and of the questions that may be asked about a sentence every other is asked.
+# Entries take this share of their maximum as a rule, and every other possible question about a sentence is asked.
 _AS_A_RULE, _ASKED_AS_A_RULE = 0.6, 0.5
-# Questions about a document are answered from shared passages: the fewer at once, the less there is to read past.
+# Questions are answered from shared passages: fewer at once leave less to read past.
 QUESTIONS_NEAR = 32
-# What a prompt about a summary says besides, with the schema of its reply; and around a question to number it.
+# Tokens of the prompt and reply schema, and of a question's number.
 _FRAME_TOKENS, _AROUND = 600, 8
 _LONGEST_ANSWER = 600
 
 
 class RememberedAnswer(CitedPlace):
-    """An answer from the document as it is remembered: with the place that holds it."""
+    """An answer from the document, as stored, with its place."""
 
     answered: bool | Unsure
     answer: str
@@ -56,28 +55,23 @@ class Examiner:
         label: str,
         attempt: Attempt | None = None,
         outline: str | None = None,
-    ) -> tuple[list[judging.DocumentQuestion], bool]:
-        """Questions about a stretch of the document, from so many to so many, the most important first, each once; and
-        whether the reply was cut, and would have had more of them.
-
-        Who says which attempt it is asks about less where the reply is cut.
-        """
+    ) -> tuple[list[qa.DocumentQuestion], bool]:
+        """Return distinct questions about an excerpt, the most important first, and whether the reply was cut. With an
+        `attempt`, a cut reply is the caller's to retry."""
         least, most = count
-        given = judging.AskDocumentGiven(
+        given = qa.AskDocumentGiven(
             excerpt=excerpt, at_least=least if least < most else None, count=most, outline=outline
         )
-        reply = await self.judge.ask(judging.ASK_DOCUMENT, given, most * self.judge.needs(QUESTION), label, attempt)
+        reply = await self.judge.ask(qa.ASK_DOCUMENT, given, most * self.judge.needs(QUESTION), label, attempt)
         asked = [one for one in reply.value.questions if one.question.strip() and is_answer(one.answer)][:most]
         once = {one_line(one.question).casefold(): one for one in reversed(asked)}
         return [one for one in asked if once[one_line(one.question).casefold()] is one], reply.broken_off
 
     async def rank(self, candidates: Sequence[Candidate], label: str, outline: str | None = None) -> list[int]:
-        """The numbers of the candidates, the most important first. Those that are passed over follow as they came."""
-        given = judging.RankGiven(candidates=list(candidates), outline=outline)
+        """Return the numbers of the candidates, the most important first; unranked ones follow in order."""
+        given = qa.RankGiven(candidates=list(candidates), outline=outline)
         try:
-            reply = await self.judge.ask(
-                judging.RANK_QUESTIONS, given, len(candidates) * self.judge.needs(NUMBER), label
-            )
+            reply = await self.judge.ask(qa.RANK_QUESTIONS, given, len(candidates) * self.judge.needs(NUMBER), label)
             order = reply.value.order
         except (ReplyError, RejectedRequest):
             order = []
@@ -85,30 +79,26 @@ class Examiner:
         return list(dict.fromkeys([number for number in order if number in known] + sorted(known)))
 
     async def questions_about(
-        self, statements: Sequence[Statement], among: Sequence[Statement], at_most: int, desk: EvidenceReader
-    ) -> Account[judging.SentenceQuestions]:
-        """What some sentences of a summary claim, as questions with the answers that they give.
-
-        The summary is in view, all of it where it fits, or that part of it which a sentence stands in. Remembered are
-        the questions by sentence, with what it points back to: another draft that says the same there is asked no more.
-        """
-        parts = desk.parts(among)
+        self, statements: Sequence[Statement], among: Sequence[Statement], at_most: int, reader: EvidenceReader
+    ) -> Account[qa.SentenceQuestions]:
+        """Return what some sentences of a summary claim, as questions with their answers. Questions are stored by
+        sentence and what it refers back to, so that an unchanged sentence of another draft is not asked about again."""
+        parts = reader.parts(among)
         part_of = {one.id: number for number, part in enumerate(parts) for one in part}
         place = {one.id: n for n, one in enumerate(statements)}
         each = at_most * self.judge.needs(CLAIM)
-        rooms = [self.judge.room_beside(_FRAME_TOKENS + desk.tokens_of(part), desk.window) for part in parts]
+        rooms = [self.judge.room_beside(_FRAME_TOKENS + reader.tokens_of(part), reader.window) for part in parts]
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[judging.SentenceQuestions]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.SentenceQuestions]:
             part = parts[part_of[statements[numbers[0]].id]]
             only = [] if len(numbers) == len(part) else [statements[n].id for n in numbers]
-            given = judging.AskSummaryGiven(sentences=_told(part), only=only, at_most=at_most)
+            given = qa.AskSummaryGiven(sentences=_told(part), only=only, at_most=at_most)
             room = min(len(numbers) * each, rooms[part_of[statements[numbers[0]].id]])
-            label = labelled("questions about", numbers)
-            reply = await self.judge.ask(judging.ASK_SUMMARY, given, room, label, attempt)
-            found = [(place[one.id], one) for one in reply.value.sentences if one.id in place]
-            return Entries(found, reply.repaired, reply.broken_off)
+            label = label_of("questions about", numbers)
+            reply = await self.judge.ask(qa.ASK_SUMMARY, given, room, label, attempt)
+            return Entries.of(reply, ((place[one.id], one) for one in reply.value.sentences if one.id in place))
 
-        async def judged(numbers: Sequence[int]) -> Account[judging.SentenceQuestions]:
+        async def judged(numbers: Sequence[int]) -> Account[qa.SentenceQuestions]:
             batches: list[Sequence[int]] = []
             for at in range(len(parts)):
                 group = [n for n in numbers if part_of[statements[n].id] == at]
@@ -117,154 +107,150 @@ class Examiner:
 
         meant = _pointed_back_to(among)
         return await self.judge.remembered(
-            judging.ASK_SUMMARY,
-            judging.SentenceQuestions,
-            [[desk.document.id, at_most, *meant[one.id], one.sentence] for one in statements],
+            qa.ASK_SUMMARY,
+            qa.SentenceQuestions,
+            [[reader.document.id, at_most, *meant[one.id], one.sentence] for one in statements],
             judged,
         )
 
     async def answers_from_summary(
-        self, statements: Sequence[Statement], questions: Sequence[str], desk: EvidenceReader
-    ) -> Account[list[judging.SummaryAnswer]]:
-        """The answers that a summary gives to each question; none where it is silent.
-
-        A summary too long for one prompt is read in parts, and more than one of them may have an answer.
-        """
+        self, statements: Sequence[Statement], questions: Sequence[str], reader: EvidenceReader
+    ) -> Account[list[qa.SummaryAnswer]]:
+        """Return the answers that a summary gives to each question, none where it is silent; a long summary is read in
+        parts."""
         names = sentence_names(statements, _pointed_back_to(statements))
-        accounts = await together(
-            KnownStanding(self.judge, desk.document.id, questions, part, names).answers(
-                lambda some, numbers: self._answers_from(some, numbers, questions, desk)
+        accounts = await gather_all(
+            SummaryAnswerCache(self.judge, reader.document.id, questions, part, names).answers(
+                lambda some, numbers: self._answers_from(some, numbers, questions, reader)
             )
-            for part in desk.parts(statements)
+            for part in reader.parts(statements)
         )
-        verdicts: dict[int, list[judging.SummaryAnswer]] = {}
+        verdicts: dict[int, list[qa.SummaryAnswer]] = {}
         for n in range(len(questions)):
             said = [one.verdicts[n] for one in accounts if n in one.verdicts]
             told = [answer for answer in said if answer.answered != UNSURE]
             given = [answer for answer in told if answer.answered]
-            # That the summary is silent is known only when all of it has been read, by one who can tell.
+            # A summary is silent only where every part was read and none left it open.
             if given or len(told) == len(accounts):
                 verdicts[n] = given
-        return Account(verdicts, next((one.trouble for one in accounts if one.trouble), ""))
+        return Account(verdicts, first_trouble(accounts))
 
     async def _answers_from(
-        self, statements: Sequence[Statement], wanted: Sequence[int], questions: Sequence[str], desk: EvidenceReader
-    ) -> Account[judging.SummaryAnswer]:
+        self, statements: Sequence[Statement], wanted: Sequence[int], questions: Sequence[str], reader: EvidenceReader
+    ) -> Account[qa.SummaryAnswer]:
         each = self.judge.needs(ANSWER)
-        asking = sum(desk.tokenizer.count(questions[n]) + _AROUND for n in wanted)
-        limit = self.judge.room_beside(_FRAME_TOKENS + desk.tokens_of(statements) + asking, desk.window)
+        asking = sum(reader.tokenizer.count(questions[n]) + _AROUND for n in wanted)
+        limit = self.judge.room_beside(_FRAME_TOKENS + reader.tokens_of(statements) + asking, reader.window)
 
         sentences = _told(statements)
         known = {one.id for one in statements}
-        answers: ReplyAnswers[judging.SummaryAnswer] = ReplyAnswers(
+        answers: ReplyAnswers[qa.SummaryAnswer] = ReplyAnswers(
             lambda: "\n".join(f"{one.before} {one.sentence}" for one in statements),
             lambda one: not known.isdisjoint(one.sentences),
         )
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[judging.SummaryAnswer]:
-            async def asked(some: Sequence[int], *, again: bool) -> Reply[judging.SummaryAnswers]:
-                given = judging.AnswerFromSummaryGiven(
-                    sentences=sentences, questions=[Asked(id=n + 1, question=questions[n]) for n in some], again=again
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.SummaryAnswer]:
+            async def asked(some: Sequence[int], *, again: bool) -> Reply[qa.SummaryAnswers]:
+                given = qa.AnswerFromSummaryGiven(
+                    sentences=sentences,
+                    questions=[QuestionItem(id=n + 1, question=questions[n]) for n in some],
+                    again=again,
                 )
-                room, label = min(len(some) * each, limit), labelled("doubted" if again else "answers", some)
-                return await self.judge.ask(judging.ANSWER_FROM_SUMMARY, given, room, label, attempt)
+                room, label = min(len(some) * each, limit), label_of("doubted" if again else "answers", some)
+                return await self.judge.ask(qa.ANSWER_FROM_SUMMARY, given, room, label, attempt)
 
-            async def doubted(some: Sequence[int]) -> Sequence[judging.SummaryAnswer]:
+            async def doubted(some: Sequence[int]) -> Sequence[qa.SummaryAnswer]:
                 return (await asked([number - 1 for number in some], again=True)).value.answers
 
             reply = await asked(numbers, again=False)
             found = await answers.settled(reply.value.answers, doubted)
-            return Entries([(number - 1, one) for number, one in found], reply.repaired, reply.broken_off)
+            return Entries.of(reply, ((number - 1, one) for number, one in found))
 
         return await account(in_batches(wanted, entries_at_once(limit, each)), ask)
 
-    async def compare_answers(self, pairs: Sequence[Pair]) -> Account[judging.Comparison]:
-        """Whether the answers of each pair contradict each other; nothing of those of which nobody can tell."""
+    async def compare_answers(self, pairs: Sequence[Pair]) -> Account[qa.Comparison]:
+        """Return whether the answers of each pair contradict each other; pairs that cannot be told are left out."""
         each = self.judge.needs(COMPARISON)
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[judging.Comparison]:
-            given = judging.CompareGiven(pairs=[pairs[n].model_copy(update={"id": n + 1}) for n in numbers])
-            room = len(numbers) * each
-            reply = await self.judge.ask(judging.COMPARE_ANSWERS, given, room, labelled("compared", numbers), attempt)
-            return Entries([(one.id - 1, one) for one in reply.value.comparisons], reply.repaired, reply.broken_off)
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.Comparison]:
+            given = qa.CompareGiven(pairs=[pairs[n].model_copy(update={"id": n + 1}) for n in numbers])
+            reply = await self.judge.ask_items(qa.COMPARE_ANSWERS, given, numbers, COMPARISON, "compared", attempt)
+            return Entries.of(reply, ((one.id - 1, one) for one in reply.value.comparisons))
 
         found = await self.judge.remembered(
-            judging.COMPARE_ANSWERS,
-            judging.Comparison,
+            qa.COMPARE_ANSWERS,
+            qa.Comparison,
             [[pair.question, pair.document, pair.summary] for pair in pairs],
             lambda numbers: account(in_batches(numbers, batch_size(self.judge.reply_tokens, each)), ask),
         )
         return found.decided(lambda one: one.verdict != "unclear")
 
     async def answers_from_document(
-        self, wanted: Sequence[EvidenceQuery], desk: EvidenceReader, *, wide: bool = False
+        self, wanted: Sequence[EvidenceQuery], reader: EvidenceReader, *, wide: bool = False
     ) -> Account[RememberedAnswer]:
-        """The document's own answers. Before it is believed to hold none, all of it is read; where `wide`, more windows
-        of it than at first.
-
-        What the judge cannot tell is remembered as that, and has no answer here.
-        """
+        """Return the document's own answers. All of it is read before it is said to hold none; `wide` reads more
+        windows than at first."""
         each = self.judge.needs(ANSWER)
 
         async def ask(reading: EvidenceReading) -> Entries[RememberedAnswer]:
-            return await self._read(reading, wanted, desk)
+            return await self._read(reading, wanted, reader)
 
         fitting = entries_at_once(self.judge.longest_reply, each)
-        looks = Looks(desk, wanted, each, min(fitting, QUESTIONS_NEAR), fitting)
+        looks = ReadingPlan(reader, wanted, each, min(fitting, QUESTIONS_NEAR), fitting)
         search = EvidenceSearch(
             looks, ask, lambda one: one.answered is not True, unsure=lambda one: one.answered == UNSURE
         )
         found = await self.judge.remembered(
-            judging.ANSWER_FROM_DOCUMENT,
+            qa.ANSWER_FROM_DOCUMENT,
             RememberedAnswer,
-            [[*desk.key(one, wide=wide), *(["wide"] if wide else [])] for one in wanted],
+            [[*reader.key(one, wide=wide), *(["wide"] if wide else [])] for one in wanted],
             search.closer if wide else search.verdicts,
         )
         return found.decided(lambda answer: answer.answered != UNSURE)
 
     async def _read(
-        self, reading: EvidenceReading, wanted: Sequence[EvidenceQuery], desk: EvidenceReader
+        self, reading: EvidenceReading, wanted: Sequence[EvidenceQuery], reader: EvidenceReader
     ) -> Entries[RememberedAnswer]:
-        """The answers to some questions from some places of the document."""
+        """Return the answers to some questions from some places of the document."""
         each, spans = self.judge.needs(ANSWER), reading.spans
-        # A second look at the same pages is a further draw: the first reply would only be repeated.
+        # A second look at the same pages is a new sample, since the first reply is cached.
         attempt = replace(reading.attempt, again=reading.attempt.again != reading.wide)
-        answers: ReplyAnswers[judging.DocumentAnswer] = ReplyAnswers(
-            lambda: "\n".join(map(desk.text, spans)), lambda one: desk.quoted(one.quote, spans).span is not None
+        answers: ReplyAnswers[qa.DocumentAnswer] = ReplyAnswers(
+            lambda: "\n".join(map(reader.text, spans)), lambda one: reader.quoted(one.quote, spans).span is not None
         )
 
-        async def asked(some: Sequence[int], label: str, *, again: bool) -> Reply[judging.DocumentAnswers]:
-            given = judging.AnswerFromDocumentGiven(
-                **shown(desk, spans), questions=[Asked(id=n + 1, question=wanted[n].text) for n in some], again=again
+        async def asked(some: Sequence[int], label: str, *, again: bool) -> Reply[qa.DocumentAnswers]:
+            given = qa.AnswerFromDocumentGiven(
+                **document_fields(reader, spans),
+                questions=[QuestionItem(id=n + 1, question=wanted[n].text) for n in some],
+                again=again,
             )
             room = min(len(some) * each, self.judge.longest_reply)
-            return await self.judge.ask(judging.ANSWER_FROM_DOCUMENT, given, room, labelled(label, some), attempt)
+            return await self.judge.ask(qa.ANSWER_FROM_DOCUMENT, given, room, label_of(label, some), attempt)
 
-        async def doubted(some: Sequence[int]) -> Sequence[judging.DocumentAnswer]:
+        async def doubted(some: Sequence[int]) -> Sequence[qa.DocumentAnswer]:
             return (await asked([number - 1 for number in some], "doubted", again=True)).value.answers
 
         reply = await asked(reading.numbers, "read more for" if reading.wide else "looked up", again=False)
         found = await answers.settled(reply.value.answers, doubted)
-        return Entries(
-            [(number - 1, _remembered(one, desk, spans) if one else None) for number, one in found],
-            reply.repaired,
-            reply.broken_off,
+        return Entries.of(
+            reply, ((number - 1, _remembered(one, reader, spans) if one else None) for number, one in found)
         )
 
 
 def entries_at_once(room: int, tokens: float) -> int:
-    """How many entries, each of which may need so many tokens, are asked for in a reply that has this room."""
+    """Return how many entries of so many tokens are asked for in a reply with this room."""
     return max(1, int(room / (_AS_A_RULE * tokens)))
 
 
-def _told(statements: Sequence[Statement]) -> list[Told | str]:
-    """The sentences of a summary, or of a part of it, after what the first of them points back to."""
+def _told(statements: Sequence[Statement]) -> list[SummaryLine | str]:
+    """Return the sentences of a summary, after what the first of them refers back to."""
     before = [one.before for one in statements[:1] if one.before]
-    return [*before, *(Told(id=one.id, sentence=one.sentence, quoted=one.quoted) for one in statements)]
+    return [*before, *(SummaryLine(id=one.id, sentence=one.sentence, quoted=one.quoted) for one in statements)]
 
 
 def _pointed_back_to(statements: Sequence[Statement]) -> dict[int, list[str]]:
-    """By the number of a sentence those right before it that tell whom it means: back to one that stands by itself."""
+    """Return for each sentence those before it that say whom it means, back to a self-contained one."""
     meant: dict[int, list[str]] = {}
     chain: list[str] = []
     for one in statements:
@@ -274,53 +260,42 @@ def _pointed_back_to(statements: Sequence[Statement]) -> dict[int, list[str]]:
     return meant
 
 
-def _remembered(answer: judging.DocumentAnswer, desk: EvidenceReader, spans: Sequence[Span]) -> RememberedAnswer:
+def _remembered(answer: qa.DocumentAnswer, reader: EvidenceReader, spans: Sequence[Span]) -> RememberedAnswer:
     if answer.answered is not True:
         return RememberedAnswer(answered=UNSURE if answer.answered == UNSURE else False, answer="")
     words = one_line(answer.answer, _LONGEST_ANSWER)
-    evidence: Evidence = desk.sentence(answer.quote or words, spans)
-    span = evidence.span
-    return RememberedAnswer(
-        answered=True,
-        answer=words,
-        evidence=evidence.text,
-        start=span.start if span else None,
-        end=span.end if span else None,
-    )
+    cited = CitedPlace.fields_of(reader.sentence(answer.quote or words, spans))
+    return RememberedAnswer(answered=True, answer=words, **cited)
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerComparison:
-    """How the summary's answer stands to the document's, why, and the document's answer of the second look."""
+    """How the summary's answer compares with the document's, why, and the answer of the second look."""
 
     verdict: Verdict
     reason: str
     read: RememberedAnswer | None = None
-    """None where the second look found no other answer than the first."""
+    """None where the second look found the same answer as the first."""
     scope: Scope | None = None
-    """What was read of the document for it, where more was."""
+    """What was read of the document for the second look."""
 
 
-async def compared(
+async def compare_twice(
     examiner: Examiner,
     pairs: Sequence[Pair],
     wanted: Sequence[EvidenceQuery],
-    desk: EvidenceReader,
+    reader: EvidenceReader,
     *,
     confirm: bool = True,
 ) -> Account[AnswerComparison]:
-    """What there is to say of each pair, whose question is looked for as `wanted`.
-
-    A pair that contradicts is not believed at once: where `confirm` is set its question is answered from the document
-    once more, with more of it in view, and the summary's answer is compared with that answer. What the second look has
-    no verdict on has none.
-    """
+    """Return a comparison of each pair. With `confirm`, the question of a contradicting pair is answered from the
+    document once more, with more of it in view, and compared again."""
     first = await examiner.compare_answers(pairs)
     doubted = [n for n, one in sorted(first.verdicts.items()) if one.verdict == "contradicts"] if confirm else []
     found = {n: AnswerComparison(one.verdict, one.reason) for n, one in first.verdicts.items()}
     if not doubted:
         return Account(found, first.trouble)
-    wider = await examiner.answers_from_document([wanted[n] for n in doubted], desk, wide=True)
+    wider = await examiner.answers_from_document([wanted[n] for n in doubted], reader, wide=True)
     read = {n: wider.verdicts[at] for at, n in enumerate(doubted) if at in wider.verdicts}
     second = await _again(examiner, pairs, read)
     for n in doubted:
@@ -336,7 +311,7 @@ async def compared(
 async def _again(
     examiner: Examiner, pairs: Sequence[Pair], read: Mapping[int, RememberedAnswer]
 ) -> dict[int, Comparison | None]:
-    """The verdicts on those pairs to which the second look gave another answer; None where there is none."""
+    """Return the verdicts on pairs for which the second look gave another answer; None where there is none."""
     other = [n for n, answer in read.items() if answer.answered and not same_words(answer.answer, pairs[n].document)]
     account = await examiner.compare_answers([pairs[n].model_copy(update={"document": read[n].answer}) for n in other])
     return {n: account.verdicts.get(at) for at, n in enumerate(other)}

@@ -1,4 +1,4 @@
-"""The factfinder: finds key facts in a text, validates them, and holds a summary against them and the document."""
+"""The fact checker: finds key facts in a text, validates them, and checks a summary against them and the document."""
 
 from __future__ import annotations
 
@@ -8,44 +8,44 @@ from typing import get_args
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import Account, Attempt, Entries, account, together
-from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, shown
-from redraft.agents.judge import Judge, batch_size, labelled, window_of
-from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, Looks
+from redraft.agents.accounts import Account, Attempt, Entries, account, first_trouble, gather_all
+from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, document_fields
+from redraft.agents.judge import Judge, batch_size, window_of
+from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, ReadingPlan
 from redraft.domain import KeyFact, Level, Perspective, Span
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE, Prompt, Unsure
-from redraft.prompts.judging import Statement
-from redraft.text.cleaning import one_line
+from redraft.prompts.qa import Statement
+from redraft.text.sanitizer import one_line
 from redraft.text.tokens import Tokenizer
 
-# What a fact may need in a prompt, and what one entry of a reply may hold.
+# Tokens of a fact in a prompt, and of one entry of a reply.
 FACT_TOKENS = 40
 OPINION = EntryBudget(frame=30, words=20)
 SUPPORT = EntryBudget(frame=36, words=20, sentences=1)
 ALIGNMENT = EntryBudget(frame=48)
 VERIFICATION = EntryBudget(frame=38, words=36, sentences=1)
-# And what a whole reply may need that is one of a kind.
+# Tokens of a whole reply.
 QUERY_TOKENS = 150
 MARKS_TOKENS = 150
-# Whoever has more facts than this before them at once begins to pass some over.
+# With more facts at once a judge begins to skip some.
 FACTS_AT_ONCE = 60
-# Sentences are held against shared passages: the fewer at once, the less there is to read past.
+# Sentences are checked against shared passages: fewer at once leave less to read past.
 SENTENCES_NEAR = 12
 _LONGEST_REASON = 400
 _SHARE_OF_WINDOW = 0.5
 _PROMPT_TOKENS = 450
-# What is said around a fact to name its level.
+# Tokens that name the level of a fact.
 _LEVEL_TOKENS = 20
 
 SUPPORTED = "none"
 """The category of a sentence with which nothing is wrong."""
 NOT_SAID = "out_of_article"
-"""And that of one of which the document says nothing."""
+"""The category of a sentence that the document says nothing of."""
 
 
-class Vetted(BaseModel):
-    """Whether a fact passes in one dimension, why, and the words that bear on it where there are any."""
+class FactVerdict(BaseModel):
+    """Whether a fact passes in one dimension, why, and the words that bear on it."""
 
     passed: bool | None
     """None where the judge cannot tell."""
@@ -53,8 +53,8 @@ class Vetted(BaseModel):
     quote: str = ""
 
 
-class Verified(CitedPlace):
-    """What is wrong with a sentence, as it is remembered: with the place that comes closest to it."""
+class SentenceVerdict(CitedPlace):
+    """What is wrong with a sentence, as stored, with the closest place of the document."""
 
     category: factual.Category | Unsure
     reason: str
@@ -62,7 +62,7 @@ class Verified(CitedPlace):
 
 @dataclass(frozen=True, slots=True)
 class FactAlignment:
-    """Whether a summary states a fact, and the numbers of those sentences that are said to."""
+    """Whether a summary states a fact, and the numbers of the sentences that do."""
 
     stated: bool | None
     """None where the judge cannot tell."""
@@ -78,13 +78,13 @@ class FactChecker:
     async def grow(
         self, excerpt: str, perspective: Perspective, label: str, attempt: Attempt | None = None
     ) -> factual.FactTree:
-        """The key facts of an excerpt as a tree. Who says which attempt it is asks for less where the reply is cut."""
+        """Return the key facts of an excerpt as a tree. With an `attempt`, a cut reply is the caller's to retry."""
         given, room = factual.GrowGiven(excerpt=excerpt), self.judge.reply_tokens
         return (await self.judge.ask(factual.GROWING[perspective], given, room, label, attempt)).value
 
-    async def vet(self, excerpt: str, facts: Sequence[KeyFact], label: str) -> Mapping[str, Account[Vetted]]:
-        """What is to be said for and against each fact, by dimension."""
-        accounts = await together(
+    async def vet(self, excerpt: str, facts: Sequence[KeyFact], label: str) -> Mapping[str, Account[FactVerdict]]:
+        """Return the verdicts on each fact, by dimension."""
+        accounts = await gather_all(
             [
                 self._supported(excerpt, facts, f"faithfulness of {label}"),
                 self._opinions(factual.FACTS_OBJECTIVE, excerpt, facts, f"objectivity of {label}"),
@@ -93,108 +93,105 @@ class FactChecker:
         )
         return dict(zip(("faithfulness", "objectivity", "significance"), accounts, strict=True))
 
-    async def _supported(self, excerpt: str, facts: Sequence[KeyFact], label: str) -> Account[Vetted]:
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Vetted]:
+    async def _supported(self, excerpt: str, facts: Sequence[KeyFact], label: str) -> Account[FactVerdict]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactVerdict]:
             given = _to_vet(excerpt, facts, numbers)
-            room = len(numbers) * self.judge.needs(SUPPORT)
-            reply = await self.judge.ask(factual.FACTS_FAITHFUL, given, room, labelled(label, numbers), attempt)
-            vetted = ((one.id - 1, _support(one)) for one in reply.value.facts)
-            return Entries(list(vetted), reply.repaired, reply.broken_off)
+            reply = await self.judge.ask_items(factual.FACTS_FAITHFUL, given, numbers, SUPPORT, label, attempt)
+            return Entries.of(reply, ((one.id - 1, _support(one)) for one in reply.value.facts))
 
         return (await account(self._batches(len(facts), SUPPORT), ask)).decided(lambda one: one.passed is not None)
 
     async def _opinions(
         self, prompt: Prompt[factual.VetGiven, factual.Opinions], excerpt: str, facts: Sequence[KeyFact], label: str
-    ) -> Account[Vetted]:
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Vetted]:
+    ) -> Account[FactVerdict]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactVerdict]:
             given = _to_vet(excerpt, facts, numbers)
-            room = len(numbers) * self.judge.needs(OPINION)
-            reply = await self.judge.ask(prompt, given, room, labelled(label, numbers), attempt)
-            vetted = (
-                (one.id - 1, Vetted(passed=one.verdict == "pass", reason=_reason(one.reason)))
-                for one in reply.value.facts
+            reply = await self.judge.ask_items(prompt, given, numbers, OPINION, label, attempt)
+            return Entries.of(
+                reply,
+                (
+                    (one.id - 1, FactVerdict(passed=one.verdict == "pass", reason=_reason(one.reason)))
+                    for one in reply.value.facts
+                ),
             )
-            return Entries(list(vetted), reply.repaired, reply.broken_off)
 
         return await account(self._batches(len(facts), OPINION), ask)
 
     async def query(
-        self, excerpt: str, facts: Sequence[KeyFact], perspective: Perspective, label: str, desk: EvidenceReader
+        self, excerpt: str, facts: Sequence[KeyFact], perspective: Perspective, label: str, reader: EvidenceReader
     ) -> str:
-        """The question that these facts of an excerpt answer. Where it does not fit in beside them it is left out."""
-        room = desk.window - _PROMPT_TOKENS - QUERY_TOKENS
-        main = _main(facts, room, desk.tokenizer)
-        room -= sum(desk.tokenizer.count(fact.text) + _LEVEL_TOKENS for fact in main)
+        """Return the question that these facts of an excerpt answer; the excerpt is left out where it does not fit."""
+        room = reader.window - _PROMPT_TOKENS - QUERY_TOKENS
+        main = _main(facts, room, reader.tokenizer)
+        room -= sum(reader.tokenizer.count(fact.text) + _LEVEL_TOKENS for fact in main)
         listed = [factual.LevelledFact(id=n, level=fact.level, fact=fact.text) for n, fact in enumerate(main, 1)]
-        beside = excerpt if desk.tokenizer.count(excerpt) <= room else None
+        beside = excerpt if reader.tokenizer.count(excerpt) <= room else None
         given = factual.QueryGiven(excerpt=beside, facts=listed)
         reply = await self.judge.ask(factual.QUERYING[perspective], given, QUERY_TOKENS, label)
         return one_line(reply.value.query)
 
     async def align(
-        self, statements: Sequence[Statement], facts: Sequence[str], desk: EvidenceReader
+        self, statements: Sequence[Statement], facts: Sequence[str], reader: EvidenceReader
     ) -> Account[FactAlignment]:
-        """Whether the summary states each fact, and by which sentences.
-
-        A summary too long for one prompt is read in parts, and only all of them together can be silent.
-        """
-        parts = await together(self._align_with(part, facts) for part in desk.parts(statements))
+        """Return whether the summary states each fact, and in which sentences; a long summary is read in parts."""
+        parts = await gather_all(self._align_with(part, facts) for part in reader.parts(statements))
         verdicts: dict[int, FactAlignment] = {}
         for n in range(len(facts)):
             said = [part.verdicts[n] for part in parts if n in part.verdicts]
             stated = any(one.stated for one in said)
             if stated or (len(said) == len(parts) and all(one.stated is False for one in said)):
                 verdicts[n] = FactAlignment(stated, frozenset().union(*(one.sentences for one in said)))
-        return Account(verdicts, next((part.trouble for part in parts if part.trouble), ""))
+        return Account(verdicts, first_trouble(parts))
 
     async def _align_with(self, statements: Sequence[Statement], facts: Sequence[str]) -> Account[FactAlignment]:
         known = {statement.id for statement in statements}
 
         def told(one: factual.Alignment) -> FactAlignment:
-            """The verdict is the answer alone, as in the paper; which sentences state the fact may be left open."""
+            """Only the answer counts, as in the paper; the sentences may be left open."""
             stated = None if one.stated == UNSURE else one.stated == "yes"
             return FactAlignment(stated, frozenset(known.intersection(one.sentences)) if stated else frozenset())
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactAlignment]:
-            given = factual.AlignGiven(sentences=list(statements), facts=_numbered(facts, numbers))
-            room = len(numbers) * self.judge.needs(ALIGNMENT)
-            reply = await self.judge.ask(factual.ALIGN_FACTS, given, room, labelled("aligned", numbers), attempt)
-            return Entries([(one.id - 1, told(one)) for one in reply.value.facts], reply.repaired, reply.broken_off)
+            listed = [factual.Fact(id=n + 1, fact=facts[n]) for n in numbers]
+            given = factual.AlignGiven(sentences=list(statements), facts=listed)
+            reply = await self.judge.ask_items(factual.ALIGN_FACTS, given, numbers, ALIGNMENT, "aligned", attempt)
+            return Entries.of(reply, ((one.id - 1, told(one)) for one in reply.value.facts))
 
         return await account(self._batches(len(facts), ALIGNMENT), ask)
 
     async def verify(
-        self, statements: Sequence[Statement], desk: EvidenceReader, within: Span | None
-    ) -> Account[Verified]:
-        """What is wrong with each sentence, going by the document, or by the part of it that the summary is about."""
+        self, statements: Sequence[Statement], reader: EvidenceReader, within: Span | None
+    ) -> Account[SentenceVerdict]:
+        """Return what is wrong with each sentence, going by the document or the part `within` it."""
 
-        async def ask(reading: EvidenceReading) -> Entries[Verified]:
+        async def ask(reading: EvidenceReading) -> Entries[SentenceVerdict]:
             some, spans = reading.numbers, reading.spans
             asked = [statements[n].model_copy(update={"id": n + 1}) for n in some]
-            given = factual.VerifyGiven(**shown(desk, spans), sentences=asked)
-            label = labelled("read more for" if reading.wide else "verified", some)
-            room = len(some) * self.judge.needs(VERIFICATION)
-            reply = await self.judge.ask(factual.VERIFY_SENTENCES, given, room, label, reading.attempt)
-            return Entries(
-                [(one.id - 1, verified(one, desk, spans)) for one in reply.value.sentences],
-                reply.repaired,
-                reply.broken_off,
+            given = factual.VerifyGiven(**document_fields(reader, spans), sentences=asked)
+            label = "read more for" if reading.wide else "verified"
+            reply = await self.judge.ask_items(
+                factual.VERIFY_SENTENCES, given, some, VERIFICATION, label, reading.attempt
+            )
+            return Entries.of(
+                reply, ((one.id - 1, sentence_verdict(one, reader, spans)) for one in reply.value.sentences)
             )
 
         fitting = batch_size(self.judge.reply_tokens, self.judge.needs(VERIFICATION))
         sought = [EvidenceQuery(f"{one.before} “{one.sentence}”") for one in statements]
-        looks = Looks(desk, sought, self.judge.needs(VERIFICATION), min(fitting, SENTENCES_NEAR), fitting, within)
+        looks = ReadingPlan(
+            reader, sought, self.judge.needs(VERIFICATION), min(fitting, SENTENCES_NEAR), fitting, within
+        )
         search = EvidenceSearch(looks, ask, _is_faulty, objects=_is_contradicted, unsure=_is_unsure)
         found = await self.judge.remembered(
             factual.VERIFY_SENTENCES,
-            Verified,
-            [[desk.name, within, one.before, one.sentence] for one in statements],
+            SentenceVerdict,
+            [[reader.name, within, one.before, one.sentence] for one in statements],
             search.verdicts,
         )
         return found.decided(lambda one: one.category != UNSURE)
 
     async def mark(self, excerpt: str, label: str) -> factual.ChunkMarks:
-        """How well a chunk lends itself to drawing key facts from it."""
+        """Return how well a chunk lends itself to drawing key facts from it."""
         given = factual.ChunkGiven(excerpt=excerpt)
         return (await self.judge.ask(factual.JUDGE_CHUNK, given, MARKS_TOKENS, label)).value
 
@@ -204,19 +201,13 @@ class FactChecker:
 
 
 def facts_at_once(room: int, tokens: int) -> int:
-    """How many facts to ask about at once, when each takes so many tokens of the reply, for which there is this room.
-
-    What they are held against takes half of the window; they, the reply and what is said around them, the rest.
-    """
+    """Return how many facts are asked about at once, when each takes so many tokens of a reply with this room."""
     left = int(window_of(room) * _SHARE_OF_WINDOW) - _PROMPT_TOKENS
     return max(1, min(FACTS_AT_ONCE, batch_size(room, tokens), left // (tokens + FACT_TOKENS)))
 
 
 def _main(facts: Sequence[KeyFact], room: int, tokenizer: Tokenizer) -> list[KeyFact]:
-    """As many of the facts as there is room for, in their order: leaves are the first to be left out, roots the last.
-
-    The first of all is never left out.
-    """
+    """Return the facts that fit the room, in order; leaves are left out first, and the first fact never is."""
     kept: set[int] = set()
     for n in sorted(range(len(facts)), key=lambda n: get_args(Level).index(facts[n].level)):
         room -= tokenizer.count(facts[n].text) + _LEVEL_TOKENS
@@ -231,39 +222,28 @@ def _to_vet(excerpt: str, facts: Sequence[KeyFact], numbers: Sequence[int]) -> f
     return factual.VetGiven(excerpt=excerpt, facts=listed)
 
 
-def _numbered(facts: Sequence[str], numbers: Sequence[int]) -> list[factual.Fact]:
-    return [factual.Fact(id=n + 1, fact=facts[n]) for n in numbers]
-
-
-def _support(one: factual.Support) -> Vetted:
+def _support(one: factual.Support) -> FactVerdict:
     passed = None if one.verdict == UNSURE else one.verdict == "pass"
-    return Vetted(passed=passed, reason=_reason(one.reason), quote=one.quote)
+    return FactVerdict(passed=passed, reason=_reason(one.reason), quote=one.quote)
 
 
 def _reason(text: str) -> str:
     return one_line(text, _LONGEST_REASON)
 
 
-def _is_contradicted(verified: Verified) -> bool:
-    return bool(verified.evidence) and verified.category not in (SUPPORTED, NOT_SAID, UNSURE)
+def _is_contradicted(verdict: SentenceVerdict) -> bool:
+    return bool(verdict.evidence) and verdict.category not in (SUPPORTED, NOT_SAID, UNSURE)
 
 
-def _is_unsure(verified: Verified) -> bool:
-    return verified.category == UNSURE
+def _is_unsure(verdict: SentenceVerdict) -> bool:
+    return verdict.category == UNSURE
 
 
-def _is_faulty(verified: Verified) -> bool:
-    return verified.category != SUPPORTED
+def _is_faulty(verdict: SentenceVerdict) -> bool:
+    return verdict.category != SUPPORTED
 
 
-def verified(one: factual.Verification, desk: EvidenceReader, spans: Sequence[Span]) -> Verified:
-    """What was said of a sentence, with the words of the passages that it rests on where these can be found."""
-    evidence = desk.quoted(one.quote, spans)
-    span = evidence.span
-    return Verified(
-        category=one.category,
-        reason=_reason(one.reason),
-        evidence=evidence.text,
-        start=span.start if span else None,
-        end=span.end if span else None,
-    )
+def sentence_verdict(one: factual.Verification, reader: EvidenceReader, spans: Sequence[Span]) -> SentenceVerdict:
+    """Return the verdict on a sentence, with its quote located in the document."""
+    cited = CitedPlace.fields_of(reader.quoted(one.quote, spans))
+    return SentenceVerdict(category=one.category, reason=_reason(one.reason), **cited)

@@ -1,4 +1,4 @@
-"""A judge: a model, which of its draws, and a memory. A verdict is given once and remembered."""
+"""A judge: a model, one of its samples, and a store that keeps each verdict."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from redraft.agents.accounts import FIRST, Account, Attempt
-from redraft.agents.evidence import USUAL, EntryBudget, Wording
+from redraft.agents.evidence import USUAL, EntryBudget, TokenRates
 from redraft.builtin.facade import IDENTITY, reads
 from redraft.errors import ReplyError
 from redraft.llm.base import Model, Reply, Request, Sampling
@@ -27,15 +27,15 @@ _REPLY_TOKENS = 3000
 _LONGEST_REPLY = 4096
 _SHARE_OF_WINDOW = 0.3
 _REPLY_FRAME = 60
-# The temperature of a reply that was a loop without one.
+# The least temperature after a reply that looped.
 _LOOSELY = 0.7
-# Draws of later attempts are as far apart from the first ones as there are samples and repeats.
+# Keeps the samples of later attempts apart from those of first ones.
 _APART = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """One judge of a panel. What it is asked, and how its replies are read, is for those who ask it to know."""
+    """One judge of a panel; agents decide what it is asked and how its replies are read."""
 
     model: Model
     book: PromptBook
@@ -43,45 +43,37 @@ class Judge:
     sample: int = 0
     temperature: float | None = None
     top_p: float | None = None
-    """The model's; it makes other verdicts of the same questions."""
+    """Part of the key of every verdict, like the temperature."""
     reply_tokens: int = _REPLY_TOKENS
-    """The room for a reply beside as much evidence as there may be, which decides how much is asked at once."""
+    """The room for a reply beside as much evidence as possible; it decides how much is asked at once."""
     longest_reply: int = _LONGEST_REPLY
-    """And where there is more room, which is as much as any model writes in one go."""
-    wording: Wording = USUAL
-    """How the language of its replies comes out in tokens."""
+    """The room for a reply where there is more space."""
+    wording: TokenRates = USUAL
+    """How many tokens the language of its replies takes."""
     document: str = ""
-    """The id of the document that the verdicts are about, so that they are forgotten with it."""
+    """The id of the document, so that verdicts are deleted with it."""
     visit: int = 0
-    """Another number for whoever goes on with a run that is done: what was left open then is asked for once more."""
+    """Counts how often a finished run was continued: what was left open then is asked once more."""
 
     @property
     def name(self) -> str:
-        """Which judge this is, told from the others of a panel."""
+        """Return the name that tells this judge from the others of a panel."""
         return f"{self.model.identity}#{self.sample}" if self.sample else self.model.identity
 
     @property
     def drawn(self) -> list[float | None]:
-        """How its replies are drawn, in what anything that it says is known by."""
+        """Return the sampling settings that are part of every key."""
         return [self.temperature] if self.top_p is None else [self.temperature, self.top_p]
 
     def reads(self, language: str) -> bool:
-        """Whether it can judge by a text in a language. What one says that cannot would be a false accusation."""
+        """Return whether the judge can read a language."""
         return self.model.identity != IDENTITY or reads(language)
 
     async def ask(
-        self,
-        prompt: Prompt[Given_, Value_],
-        given: Given_,
-        room: int,
-        label: str,
-        attempt: Attempt | None = None,
+        self, prompt: Prompt[Given_, Value_], given: Given_, room: int, label: str, attempt: Attempt | None = None
     ) -> Reply[Value_]:
-        """Ask for a reply of so many tokens, as a rule; a reply that needs more is asked for with twice the room. What
-        was begun is returned where none comes to its end.
-
-        Who says which `attempt` it is has something better to do about a reply that is cut, and is told of it.
-        """
+        """Ask, doubling the reply's room while it is cut; return a partial reply where none is complete. With an
+        `attempt`, a cut reply is the caller's to retry."""
         if attempt is not None:
             return await self._asked(prompt, given, room, label, attempt)
         following: Attempt | None = FIRST
@@ -104,16 +96,28 @@ class Judge:
         assert begun is not None
         return begun
 
+    async def ask_items(
+        self,
+        prompt: Prompt[Given_, Value_],
+        given: Given_,
+        numbers: Sequence[int],
+        entry: EntryBudget,
+        label: str,
+        attempt: Attempt,
+    ) -> Reply[Value_]:
+        """Ask about some items, with room for an entry of each."""
+        return await self.ask(prompt, given, len(numbers) * self.needs(entry), label_of(label, numbers), attempt)
+
     async def _asked(
         self, prompt: Prompt[Given_, Value_], given: Given_, room: int, label: str, attempt: Attempt
     ) -> Reply[Value_]:
         temperature = prompt.temperature if self.temperature is None else self.temperature
         temperature = max(temperature, _LOOSELY) if attempt.loosely else temperature
-        # Asking again for all that was asked would be the same request: it is a further draw of it.
+        # The same request would be answered from the cache, so it is another sample.
         draw = 2 * self.sample + attempt.again * (1 + 2 * _APART * (self.visit % _APART))
         sampling = Sampling(temperature, room * attempt.times + _REPLY_FRAME, draw)
         reply = await self.model.ask(Request(prompt, given, sampling, label))
-        # That it took a second request then is no reason not to ask about the rest now.
+        # An old repair is no reason not to ask about the rest now.
         return replace(reply, repaired=False) if self.visit and reply.cached else reply
 
     async def remembered(
@@ -123,10 +127,8 @@ class Judge:
         items: Sequence[list[Any]],
         judge: Callable[[Sequence[int]], Awaitable[Account[Verdict]]],
     ) -> Account[Verdict]:
-        """What is known of the items already, and verdicts on the others, which are stored all at once.
-
-        All at once, because the batches depend on what is known: after a crash they must be the same again.
-        """
+        """Return stored verdicts and judge the other items. New verdicts are stored all at once, since the batches
+        depend on what is stored and must be the same after a crash."""
         keys = self.keys(prompt, items)
         known = await off_loop(self.judgments.verdicts, keys)
         verdicts = {n: kind.model_validate_json(known[key]) for n, key in enumerate(keys) if key in known}
@@ -138,46 +140,46 @@ class Judge:
         return Account(verdicts, fresh.trouble)
 
     def keys(self, prompt: Prompt[Any, Any], items: Sequence[list[Any]]) -> list[str]:
-        """Under which the verdicts of this judge on some items are stored."""
+        """Return the keys under which verdicts on some items are stored."""
         frame = [self.book.hash(prompt), self.model.identity, self.sample, *self.drawn]
         return [hashlib.sha256(json.dumps([*frame, *item]).encode()).hexdigest() for item in items]
 
     def needs(self, entry: EntryBudget) -> int:
-        """The tokens that an entry of a reply may need."""
+        """Return the tokens that an entry of a reply may need."""
         return entry.tokens(self.wording)
 
     def room_beside(self, tokens: int, window: int) -> int:
-        """The room for a reply beside so many tokens of a prompt."""
+        """Return the room for a reply beside so many tokens of a prompt."""
         return max(self.reply_tokens, min(self.longest_reply, window - tokens))
 
 
 def reply_tokens(window: int) -> int:
-    """The room for a reply in a window that holds evidence, questions and what is said around them as well."""
+    """Return the usual room for a reply in a window."""
     return min(_REPLY_TOKENS, int(window * _SHARE_OF_WINDOW))
 
 
 def longest_reply(most: int | None) -> int:
-    """The most that a model writes in one go, or the user's own limit."""
+    """Return the most tokens of one reply, or the user's own limit."""
     return min(_LONGEST_REPLY, most or _LONGEST_REPLY)
 
 
 def in_batches(numbers: Sequence[int], size: int) -> list[Sequence[int]]:
-    """The numbers in as few batches of at most this size as may be, about as large as each other."""
+    """Return the numbers in as few, and as equal, batches of at most this size as possible."""
     size = ceil(len(numbers) / ceil(len(numbers) / size)) if numbers else 1
     return [numbers[at : at + size] for at in range(0, len(numbers), size)]
 
 
 def window_of(room: int) -> int:
-    """The least window in which there is this room for a reply."""
+    """Return the smallest window that has this room for a reply."""
     return int(room / _SHARE_OF_WINDOW)
 
 
 def batch_size(room: int, tokens: int) -> int:
-    """How many items may be asked about at once, when each takes so many tokens of the reply."""
+    """Return how many items may be asked about at once, when each takes so many tokens of the reply."""
     return max(1, room // tokens)
 
 
-def labelled(what: str, numbers: Sequence[int]) -> str:
-    """The place in a run: which items, counted from 1."""
+def label_of(what: str, numbers: Sequence[int]) -> str:
+    """Return the label of a request: which items, counted from 1."""
     first, last = numbers[0] + 1, numbers[-1] + 1
     return f"{what} {first}" if first == last else f"{what} {first} to {last}"

@@ -1,4 +1,4 @@
-"""The outliner: says once for a document what it comes to, for those who merge, ask and revise. It is remembered."""
+"""The outliner: outlines a document once, for those who merge, ask and revise. The outline is stored."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from redraft.agents.judge import Judge
 from redraft.errors import RejectedRequest, ReplyError
-from redraft.prompts.drafting import MOST_NAMES, MOST_POINTS, OUTLINE, Outline, OutlineGiven
+from redraft.prompts.summarization import MOST_NAMES, MOST_POINTS, OUTLINE, Outline, OutlineGiven
 from redraft.store.connection import off_loop
 from redraft.text.sentences import sentences
 from redraft.text.tokens import Tokenizer
@@ -15,17 +15,15 @@ from redraft.text.tokens import Tokenizer
 REPLY_TOKENS = 900
 """The room for an outline: a line, twelve turning points and twenty names."""
 LEAST_WINDOW = 4_096
-"""In a smaller window an outline would take the place of what it is of."""
-LEAST_DOCUMENT = 2_048
-"""A document of no more tokens is as soon read as its outline."""
+"""In a smaller window an outline would displace the text itself."""
 _AROUND = 20
-# What the schema of the reply and the fences come to beside the template.
+# Tokens of the reply schema and the fences.
 _FRAME = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Outliner:
-    """Outlines one document by a model, which is asked for it once."""
+    """Outlines one document with a model, which is asked once."""
 
     judge: Judge
     tokenizer: Tokenizer
@@ -33,13 +31,13 @@ class Outliner:
     language: str | None = None
 
     async def known(self) -> Outline | None:
-        """The outline, where there is one."""
+        """Return the stored outline, if there is one."""
         found = await off_loop(self.judge.judgments.verdicts, [self._key])
         return Outline.model_validate_json(found[self._key]) if found else None
 
     async def of_summaries(self, summaries: Sequence[str]) -> Outline | None:
-        """The outline of a document whose parts are summarized, all of it by their beginnings where the window has no
-        room for more; None where no reply can be read."""
+        """Return the outline of a document from the summaries of its parts, shortened to fit the window; None where no
+        reply is readable."""
         if (known := await self.known()) is not None:
             return known
         shown = await off_loop(self._fitting, summaries)
@@ -64,7 +62,7 @@ class Outliner:
         return self.judge.keys(OUTLINE, [[self.judge.document]])[0]
 
     def _fitting(self, summaries: Sequence[str]) -> list[str]:
-        """The summaries, each with as many of its first sentences as its share of the window has room for."""
+        """Return the summaries, each cut to its share of the window at a sentence."""
         asked = self.tokenizer.count(self.judge.book.render(OUTLINE, OutlineGiven(summaries=["."])))
         room = self.window - asked - REPLY_TOKENS - 2 * _AROUND
         sizes = [self.tokenizer.count(one) + _AROUND for one in summaries]

@@ -9,28 +9,28 @@ from pydantic import BaseModel
 
 from redraft.agents.accounts import Account, Attempt, Entries, account
 from redraft.agents.evidence import USUAL, EntryBudget
-from redraft.agents.judge import Judge, batch_size, labelled
+from redraft.agents.judge import Judge, batch_size
 from redraft.domain import content_id
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import FIND_CONFUSION, Confusion, ConfusionGiven, ErrorType, SummarySentence
-from redraft.prompts.judging import Statement
+from redraft.prompts.qa import Statement
 from redraft.prompts.tags import NOBODY
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 from redraft.text.tokens import Tokenizer
 
 CONFUSION = EntryBudget(frame=50, words=26)
 """What one entry of a reply may hold."""
-# What the schema of the reply and the numbering come to beside the template.
+# Tokens of the reply schema and the numbering.
 _FRAME = 300
-# A summary that is read in stretches is of some use from this many tokens on.
+# The fewest tokens of a stretch that are of any use.
 _LEAST_STRETCH = 500
-# A summary that is longer than a prompt has room for is read up to so many sentences behind those that are judged.
+# How many sentences after those judged are shown where the summary is too long.
 _AFTER = 3
 _LONGEST_QUESTION = 300
 
 
-class Confused(BaseModel):
-    """The verdict on a sentence, as it is remembered; none where the judge cannot tell."""
+class SentenceConfusion(BaseModel):
+    """The stored verdict on a sentence; None where the judge cannot tell."""
 
     confusing: bool | None
     questions: tuple[str, ...] = ()
@@ -39,54 +39,47 @@ class Confused(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Proofreader:
-    """Asks a judge about so many sentences at once. `window` is how many tokens a prompt and its reply may have."""
+    """Asks a judge about `batch` sentences at once; `window` is the token limit of a prompt and its reply."""
 
     judge: Judge
     tokenizer: Tokenizer
     window: int
     batch: int
 
-    async def read(self, summary: str, statements: Sequence[Statement]) -> Account[Confused]:
-        """What confuses in each sentence, by its place among the statements. Nothing else than the summary is read.
-
-        All requests begin with the same words, up to the end of the summary, and the first goes ahead of the others: a
-        provider that remembers the beginnings of prompts has then to read them once.
-        """
+    async def read(self, summary: str, statements: Sequence[Statement]) -> Account[SentenceConfusion]:
+        """Return what confuses in each sentence, by its place among the statements. All requests begin with the
+        summary, and the first goes ahead so that a provider can cache that prefix."""
         size = min(self.batch, batch_size(self.judge.reply_tokens, self.judge.needs(CONFUSION)))
         room = self.room(size, statements)
         whole = self.tokenizer.count(summary) <= room
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Confused]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceConfusion]:
             beside = summary if whole else self._stretch(statements, numbers, room)
             asked = [_asked(statements, n) for n in numbers]
             given = ConfusionGiven(summary=beside, sentences=asked)
-            label = labelled("coherence", numbers)
-            reply = await self.judge.ask(
-                FIND_CONFUSION, given, len(numbers) * self.judge.needs(CONFUSION), label, attempt
-            )
+            reply = await self.judge.ask_items(FIND_CONFUSION, given, numbers, CONFUSION, "coherence", attempt)
             place = {statements[n].id: n for n in numbers}
-            found = ((place.get(one.id, NOBODY), _confused(one)) for one in reply.value.sentences)
-            return Entries(list(found), reply.repaired, reply.broken_off)
+            return Entries.of(reply, ((place.get(one.id, NOBODY), _confused(one)) for one in reply.value.sentences))
 
-        async def judged(numbers: Sequence[int]) -> Account[Confused]:
+        async def judged(numbers: Sequence[int]) -> Account[SentenceConfusion]:
             batches = [numbers[at : at + size] for at in range(0, len(numbers), size)]
             ahead, others = await account(batches[:1], ask), await account(batches[1:], ask)
             return Account(ahead.verdicts | others.verdicts, ahead.trouble or others.trouble)
 
-        # Where a sentence is read beside less than the whole, it matters how much that is.
+        # The verdict depends on how much of the summary is shown.
         beside_it = [content_id(summary)] if whole else [content_id(summary), room, size]
         items = [[*beside_it, one.id, one.sentence] for one in statements]
-        found = await self.judge.remembered(FIND_CONFUSION, Confused, items, judged)
+        found = await self.judge.remembered(FIND_CONFUSION, SentenceConfusion, items, judged)
         return found.decided(lambda one: one.confusing is not None)
 
     def room(self, size: int, statements: Sequence[Statement]) -> int:
-        """The tokens of a summary that a prompt has room for beside so many of its longest sentences."""
+        """Return the tokens of a summary that fit beside so many of its longest sentences."""
         longest = sorted((self.tokenizer.count(one.sentence) for one in statements), reverse=True)[:size]
         frame = _frame(self.judge.book, self.tokenizer)
         return self.window - frame - sum(longest) - size * self.judge.needs(CONFUSION)
 
     def _stretch(self, statements: Sequence[Statement], numbers: Sequence[int], left: int) -> str:
-        """As much as there is room for of what a reader knows at these sentences: most of it stands before them."""
+        """Return as much of the summary around these sentences as fits; most of it stands before them."""
         found = list[str]()
         for statement in reversed(statements[: numbers[-1] + 1 + _AFTER]):
             left -= self.tokenizer.count(statement.sentence) + 1
@@ -97,7 +90,7 @@ class Proofreader:
 
 
 def _asked(statements: Sequence[Statement], n: int) -> SummarySentence:
-    """A sentence to be judged, and which one it is where the summary says the same again."""
+    """Return a sentence to be judged, with its position among identical ones."""
     one = statements[n]
     alike = [other.id for other in statements if other.sentence == one.sentence]
     place = f"number {alike.index(one.id) + 1} of {len(alike)} sentences with these words" if len(alike) > 1 else ""
@@ -105,18 +98,18 @@ def _asked(statements: Sequence[Statement], n: int) -> SummarySentence:
 
 
 def least_window(book: PromptBook, tokenizer: Tokenizer) -> int:
-    """The tokens of the least window in which a summary can be read, if need be in stretches and one by one."""
+    """Return the smallest window in which a summary can be read, if need be in stretches."""
     return _frame(book, tokenizer) + _LEAST_STRETCH + CONFUSION.tokens(USUAL)
 
 
 def _frame(book: PromptBook, tokenizer: Tokenizer) -> int:
-    """The tokens of a prompt without the summary and its sentences."""
+    """Return the tokens of a prompt without the summary and its sentences."""
     return tokenizer.count(book.source(FIND_CONFUSION.name)) + _FRAME
 
 
-def _confused(one: Confusion) -> Confused | None:
-    """The verdict of an entry, also that it cannot tell; none where it gives none, or contradicts itself."""
+def _confused(one: Confusion) -> SentenceConfusion | None:
+    """Return the verdict of an entry; None where it gives none, or contradicts itself."""
     if one.is_confusing is None and not one.is_left_open:
         return None
     questions = tuple(one_line(question, _LONGEST_QUESTION) for question in one.asked)
-    return Confused(confusing=one.is_confusing, questions=questions, types=tuple(one.errors))
+    return SentenceConfusion(confusing=one.is_confusing, questions=questions, types=tuple(one.errors))

@@ -1,4 +1,4 @@
-"""The referee: says which of two summaries of a document is better, asked with either of them in the first place."""
+"""The referee: says which of two summaries of a document is better, asked in both orders."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from redraft.agents.judge import Judge
 from redraft.domain import Document, content_id
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import PREFER_SUMMARY, PreferGiven, Preferred
-from redraft.text.cleaning import one_line
 from redraft.text.languages import foreign_in
+from redraft.text.sanitizer import one_line
 from redraft.text.tokens import Tokenizer
 
 PREFERENCE_TOKENS = 400
-"""What a reply may need."""
-# What the schema of the reply and the fences come to beside the template.
+# Tokens of the reply schema and the fences.
 _FRAME = 300
 _LONGEST_REASON = 400
 
@@ -34,14 +33,14 @@ class BothOrders:
 
 @dataclass(frozen=True, slots=True)
 class Referee:
-    """Asks one judge. `window` is how many tokens a prompt and its reply may have; None for a model without one."""
+    """Asks one judge; `window` is the token limit of a prompt and its reply, None for a model without one."""
 
     judge: Judge
     tokenizer: Tokenizer
     window: int | None
 
     async def prefer(self, document: Document, document_tokens: int, a: str, b: str) -> BothOrders:
-        """Ask for the better one in both orders at once. The document is read where it fits beside the two."""
+        """Ask for the better summary in both orders; the document is shown where it fits."""
         if not self.judge.reads(foreign_in(document)):
             trouble = "the built-in model judges English only, and the document is in another language"
             return BothOrders(self.judge.name, None, None, False, trouble)
@@ -72,18 +71,18 @@ class Referee:
 
 
 def prompt_tokens(book: PromptBook, tokenizer: Tokenizer, a: str, b: str) -> int:
-    """The tokens of a prompt and its reply without the document."""
+    """Return the tokens of a prompt and its reply without the document."""
     around = tokenizer.count(book.source(PREFER_SUMMARY.name)) + _FRAME + PREFERENCE_TOKENS
     return around + tokenizer.count(a) + tokenizer.count(b)
 
 
 def fits(tokens: int, window: int | None) -> bool:
-    """Whether a prompt and its reply fit into a window."""
+    """Return whether a prompt and its reply fit a window."""
     return window is None or tokens <= window
 
 
 def _begins_with_later(judge: str, a: str, b: str) -> bool:
-    """Which order is asked first: as good as drawn, and yet the same for the same texts, whichever of them is `a`."""
+    """Return which order is asked first: pseudo-random, but the same for the same texts."""
     earlier, later = sorted((a, b))
     drawn = int(content_id("\n".join((judge, earlier, later)))[:8], 16) % 2
     return (a == earlier) == bool(drawn)

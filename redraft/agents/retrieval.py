@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 from math import ceil
 from typing import Generic, TypeVar
 
-from redraft.agents.accounts import Account, Attempt, Entries, account, together
+from redraft.agents.accounts import Account, Attempt, Entries, account, first_trouble, gather_all
 from redraft.agents.evidence import CitedPlace, EvidenceQuery, EvidenceReader, Scope, has_room
 from redraft.domain import Span
 from redraft.text.retrieval import WINDOW
@@ -18,113 +18,108 @@ from redraft.text.words import words_key
 NEAR = 4
 """How many windows are read for each item at first."""
 FAR = 12
-"""And how many where those are silent, and no more of the document is to be read."""
-# Where an answer is doubted at least so many are read for it, at most `FAR`; those of all items together come to no
-# more than this share of the document, unless the least is more.
+"""How many windows are read where those are silent and no more of the document is to be read."""
+# The fewest windows for a doubted answer, at most `FAR`, and the largest share of the document that those of all
+# items together take beyond that.
 _LEAST_CLOSER = 2
 _SHARE_CLOSER = 0.25
-# Beside a part of the document the items and the reply about them take at most this share of the window.
+# The largest share of the window that items and their reply take beside a part of the document.
 _SHARE_OF_ITEMS = 0.4
-# What a prompt says besides, with the schema of its reply, and around an item and a passage to number them.
+# Tokens of the prompt and reply schema, and of the number of an item or passage.
 _FRAME_TOKENS = 480
 _AROUND = 16
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceBatch:
-    """Items that are asked about at once, and the places of the document that are read for them, in its order."""
+    """Items that are asked about together, and the places of the document that are read for them, in order."""
 
     numbers: tuple[int, ...]
     spans: tuple[Span, ...]
     windows: int | None = None
-    """How many windows these are; None where they are all that there is to read."""
+    """How many windows these are; None where they are all there is to read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
-    """Decides what is read for some items, each of which takes `each` tokens of a reply.
+class ReadingPlan:
+    """Decides what is read for items that take `each` tokens of a reply; shared places are read once."""
 
-    The order in which they are asked about windows is that of the document. What is read for several is read once.
-    """
-
-    desk: EvidenceReader
+    reader: EvidenceReader
     items: Sequence[EvidenceQuery]
     each: int
     near: int
-    """How many items are asked about at once, beside windows that were chosen for them."""
+    """How many items are asked about at once beside chosen windows."""
     far: int
-    """And how many beside the whole document, a part of it, or a wider choice."""
+    """How many items are asked about at once beside the whole document, a part of it, or a wider choice."""
     within: Span | None = None
-    """The part of the document that there is to read, where that is not all of it."""
+    """The part of the document to read, where that is not all of it."""
     _counted: dict[Span, int] = field(default_factory=dict)
 
     @property
     def all(self) -> Span:
-        """All that there is to read."""
-        return self.within or Span(0, len(self.desk.document.text))
+        """Return the span of all there is to read."""
+        return self.within or Span(0, len(self.reader.document.text))
 
     @property
     def all_tokens(self) -> int:
-        """The tokens of that."""
-        return self._tokens([self.within]) if self.within else self.desk.document_tokens
+        """Return the tokens of all there is to read."""
+        return self._tokens([self.within]) if self.within else self.reader.document_tokens
 
     def tokens_of(self, look: EvidenceBatch) -> int:
-        """The tokens of what is read in a look."""
+        """Return the tokens that a batch reads."""
         return self.all_tokens if look.spans == (self.all,) else self._tokens(look.spans)
 
     def whole(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
-        """All that there is to read for every item, in as few and as equal batches as may be; none if it does not fit.
-
-        It is the beginning of each prompt, so that a provider remembers it.
-        """
-        room = self.desk.window - _FRAME_TOKENS - _AROUND - self.all_tokens
-        size = min(self.far, self._beside(numbers, room)) if has_room(self.desk.window, self.all_tokens) else 0
+        """Return batches that read everything, as few and equal as possible; none where it does not fit. The document
+        comes first in each prompt, so that a provider can cache it."""
+        room = self.reader.window - _FRAME_TOKENS - _AROUND - self.all_tokens
+        size = min(self.far, self._beside(numbers, room)) if has_room(self.reader.window, self.all_tokens) else 0
         return [EvidenceBatch(some, (self.all,)) for some in _equal(numbers, size)] if size else []
 
     def parts(self, numbers: Sequence[int]) -> list[list[EvidenceBatch]]:
-        """The same where it does not fit: for each of its parts the batches in which all items are asked about."""
-        room = self.desk.window - _FRAME_TOKENS - _AROUND
+        """Return, for each part of a document that does not fit, the batches that ask about all items."""
+        room = self.reader.window - _FRAME_TOKENS - _AROUND
         size = max(1, min(self.far, len(numbers), self._beside(numbers, int(_SHARE_OF_ITEMS * room))))
         batches = _equal(numbers, size)
         taken = max(sum(map(self._cost, some)) for some in batches)
-        spans = self.desk.windows.parts(max(1, room - taken), self.all)
+        spans = self.reader.windows.parts(max(1, room - taken), self.all)
         return [[EvidenceBatch(some, (span,)) for some in batches] for span in spans]
 
     def first(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
-        """The windows nearest to each item."""
-        return self._filled({n: self.desk.wanted(self.items[n], NEAR) for n in numbers}, self.near)
+        """Return batches that read the windows nearest to each item."""
+        return self._filled({n: self.reader.wanted(self.items[n], NEAR) for n in numbers}, self.near)
 
     def wider(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
-        """More of them, for items on which those were silent."""
-        return self._filled({n: self.desk.wanted(self.items[n], FAR, wide=True) for n in numbers}, self.far)
+        """Return batches that read more windows, for items on which the nearest were silent."""
+        return self._filled({n: self.reader.wanted(self.items[n], FAR, wide=True) for n in numbers}, self.far)
 
     def closer(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
-        """The windows for items whose answers are doubted, whatever was read for them before."""
-        count = closer_windows(self.desk.document_tokens, len(numbers))
-        return self._filled({n: self.desk.wanted(self.items[n], count, wide=True) for n in numbers}, self.far)
+        """Return batches that read the windows of items whose answers are doubted."""
+        count = closer_windows(self.reader.document_tokens, len(numbers))
+        return self._filled({n: self.reader.wanted(self.items[n], count, wide=True) for n in numbers}, self.far)
 
     def beside(self, places: Mapping[int, Sequence[Span]]) -> list[EvidenceBatch]:
-        """The windows that hold certain places for each item, so that they are read together."""
-        held = {n: [window for one in some for window in self.desk.windows.holding(one)] for n, some in places.items()}
+        """Return batches that read the windows around given places of each item together."""
+        held = {
+            n: [window for one in some for window in self.reader.windows.holding(one)] for n, some in places.items()
+        }
         return self._filled({n: list(dict.fromkeys(some)) for n, some in held.items()}, self.far)
 
     def _beside(self, numbers: Sequence[int], room: int) -> int:
-        """How many of the items there is room for."""
+        """Return how many of the items fit the room."""
         return max(0, room) // max((self._cost(n) for n in numbers), default=1)
 
     def _filled(self, found: Mapping[int, Sequence[Span]], most: int) -> list[EvidenceBatch]:
-        """The items in the order of their best windows, as many at once as may be and as fit with what is read.
-
-        Those of one window are asked about together where they can be, so that it is read once.
-        """
+        """Group the items by their best windows into batches, as many at once as fit; items of one window stay together
+        where they can."""
         order = sorted(found, key=lambda n: (self._place(found[n]), n))
         chosen: list[dict[int, Sequence[Span]]] = []
         for _, group in groupby(order, key=lambda n: self._place(found[n])):
-            together = {n: self._fitting(n, found[n]) for n in group}
-            if chosen and self._fits(chosen[-1] | together, most):
-                chosen[-1] |= together
+            same_window = {n: self._fitting(n, found[n]) for n in group}
+            if chosen and self._fits(chosen[-1] | same_window, most):
+                chosen[-1] |= same_window
                 continue
-            for at, (n, spans) in enumerate(together.items()):
+            for at, (n, spans) in enumerate(same_window.items()):
                 if at and self._fits(chosen[-1] | {n: spans}, most):
                     chosen[-1][n] = spans
                 else:
@@ -132,55 +127,56 @@ class Looks:
         return [self._look(one) for one in chosen]
 
     def _look(self, chosen: Mapping[int, Sequence[Span]]) -> EvidenceBatch:
-        numbers, spans = tuple(sorted(chosen)), self.desk.joined(list(chosen.values()))
+        numbers, spans = tuple(sorted(chosen)), self.reader.joined(list(chosen.values()))
         if len(spans) == 1 and not self._left_out(spans[0]):
             return EvidenceBatch(numbers, (self.all,))
         return EvidenceBatch(numbers, tuple(spans), len({span for some in chosen.values() for span in some}))
 
     def _left_out(self, span: Span) -> str:
-        text, everything = self.desk.document.text, self.all
+        text, everything = self.reader.document.text, self.all
         return (text[everything.start : span.start] + text[span.end : everything.end]).strip()
 
     def _place(self, spans: Sequence[Span]) -> Span:
-        """The best place; whoever has none comes last."""
-        end = len(self.desk.document.text)
+        end = len(self.reader.document.text)
         return spans[0] if spans else Span(end, end)
 
     def _fits(self, chosen: Mapping[int, Sequence[Span]], most: int) -> bool:
-        spans = self.desk.joined(list(chosen.values()))
+        spans = self.reader.joined(list(chosen.values()))
         return len(chosen) <= most and self._tokens(spans) <= self._room(list(chosen))
 
     def _fitting(self, n: int, spans: Sequence[Span]) -> list[Span]:
-        """As many of the places, the best first, as there is room for; one in any case, as much of it as there is."""
+        """Return the places that fit, the best first; always one, shortened if need be."""
         room = self._room([n])
         kept = [
-            span for at, span in enumerate(spans) if not at or self._tokens(self.desk.joined([spans[: at + 1]])) <= room
+            span
+            for at, span in enumerate(spans)
+            if not at or self._tokens(self.reader.joined([spans[: at + 1]])) <= room
         ]
         if kept and self._tokens(kept[:1]) > room:
-            kept[0] = self.desk.windows.parts(max(1, room - _AROUND), kept[0])[0]
+            kept[0] = self.reader.windows.parts(max(1, room - _AROUND), kept[0])[0]
         return kept
 
     def _room(self, numbers: Sequence[int]) -> int:
-        """The tokens of the document that there is room for beside some items and the reply about them."""
-        return self.desk.window - _FRAME_TOKENS - sum(map(self._cost, numbers))
+        """Return the tokens of the document that fit beside some items and their reply."""
+        return self.reader.window - _FRAME_TOKENS - sum(map(self._cost, numbers))
 
     def _cost(self, n: int) -> int:
-        return self.each + _AROUND + self.desk.tokenizer.count(self.items[n].text)
+        return self.each + _AROUND + self.reader.tokenizer.count(self.items[n].text)
 
     def _tokens(self, spans: Sequence[Span]) -> int:
         for span in spans:
             if span not in self._counted:
-                self._counted[span] = self.desk.tokenizer.count(self.desk.text(span)) + _AROUND
+                self._counted[span] = self.reader.tokenizer.count(self.reader.text(span)) + _AROUND
         return sum(self._counted[span] for span in spans)
 
 
 def closer_windows(document: int, items: int) -> int:
-    """How many windows are read for each of so many items whose answers are doubted."""
+    """Return how many windows are read for each of so many items whose answers are doubted."""
     return max(_LEAST_CLOSER, min(FAR, int(_SHARE_CLOSER * document / (max(1, items) * WINDOW))))
 
 
 def _equal(numbers: Sequence[int], size: int) -> list[tuple[int, ...]]:
-    """The numbers in as few batches of at most this size as may be, about as large as each other."""
+    """Return the numbers in as few, and as equal, batches of at most this size as possible."""
     count = ceil(len(numbers) / size) if numbers else 0
     bounds = [at * len(numbers) // count for at in range(count + 1)] if count else []
     return [tuple(numbers[one:other]) for one, other in pairwise(bounds)]
@@ -189,13 +185,13 @@ def _equal(numbers: Sequence[int], size: int) -> list[tuple[int, ...]]:
 Verdict = TypeVar("Verdict", bound=CitedPlace)
 
 _LEFT_OPEN = "the passages that were read do not settle it, and no more was to be read"
-# What two verdicts may differ in without saying different things.
+# Fields in which equal verdicts may differ.
 _BESIDES = {"evidence", "start", "end", "scope", "reason"}
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceReading:
-    """What is asked about at once: the items, the places to read, how far was looked, and how it is asked."""
+    """One request: the items, the places to read, whether this is a wider look, and how it is asked."""
 
     numbers: Sequence[int]
     spans: Sequence[Span]
@@ -209,31 +205,31 @@ def _never(_: CitedPlace) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceSearch(Generic[Verdict]):
-    """How verdicts come about."""
+    """Searches the document for verdicts, reading more where the first places do not settle them."""
 
-    looks: Looks
+    looks: ReadingPlan
     ask: Callable[[EvidenceReading], Awaitable[Entries[Verdict]]]
     silent: Callable[[Verdict], bool]
     """Whether more is to be read before a verdict is believed."""
     objects: Callable[[Verdict], bool] = _never
-    """Whether a silent one rests on words of the document all the same, and stands where nothing better is found."""
+    """Whether a silent verdict rests on words of the document, and stands where nothing better is found."""
     unsure: Callable[[Verdict], bool] = _never
-    """Whether a silent one says that the judge cannot tell."""
+    """Whether a silent verdict says that the judge cannot tell."""
 
     async def verdicts(self, numbers: Sequence[int]) -> Account[Verdict]:
-        """The verdicts on some of the items."""
+        """Return the verdicts on some of the items."""
         if not numbers:
             return Account()
-        looks, retrieved = self.looks, self.looks.desk.reading == "retrieved"
-        if looks.within is not None or not looks.desk.is_long:
+        looks, retrieved = self.looks, self.looks.reader.reading == "retrieved"
+        if looks.within is not None or not looks.reader.is_long:
             if whole := await asyncio.to_thread(looks.whole, numbers):
                 return await self._read(whole, wide=False)
             return await self._in_parts(numbers, {})
-        # The first search cuts and indexes the document, and nothing else should have to wait for that.
+        # The first search indexes the document, so it runs in a thread.
         first = await asyncio.to_thread(looks.first, numbers)
         near = await self._read(first, wide=False)
         whole_read = {n for look in first if look.windows is None for n in look.numbers}
-        # What no window has to do with was not asked about.
+        # Items without any window were not asked about.
         unread = set(numbers).difference(n for look in first for n in look.numbers if look.spans)
         silent = {n for n, one in near.verdicts.items() if self.silent(one) and n not in whole_read}
         open_ = sorted(unread | silent)
@@ -245,13 +241,13 @@ class EvidenceSearch(Generic[Verdict]):
         return Account(known | more.verdicts, near.trouble or more.trouble)
 
     async def closer(self, numbers: Sequence[int]) -> Account[Verdict]:
-        """The verdicts on doubted items, from windows that are chosen anew, or from all where that is wanted."""
-        if self.looks.desk.reading == "whole" and (whole := await asyncio.to_thread(self.looks.whole, numbers)):
+        """Return the verdicts on doubted items, from newly chosen windows, or from all where that is wanted."""
+        if self.looks.reader.reading == "whole" and (whole := await asyncio.to_thread(self.looks.whole, numbers)):
             return await self._read(whole, wide=True)
         return await self._read(await asyncio.to_thread(self.looks.closer, numbers), wide=True)
 
     async def _wider(self, numbers: Sequence[int], seen: Mapping[int, Verdict]) -> Account[Verdict]:
-        """The verdicts of a wider look; without those on what the passages alone are silent about."""
+        """Return the verdicts of a wider look, without those on which passages alone are silent."""
         far = await self._read(await asyncio.to_thread(self.looks.wider, numbers), wide=True)
         found: dict[int, Verdict] = {}
         for n in numbers:
@@ -261,15 +257,15 @@ class EvidenceSearch(Generic[Verdict]):
         return Account(found, far.trouble or (_LEFT_OPEN if len(found) < len(numbers) else ""))
 
     def _settles(self, verdict: Verdict) -> bool:
-        """Whether a verdict stands though not all of the document was read."""
+        """Return whether a verdict stands though not all of the document was read."""
         all_read = verdict.scope is not None and verdict.scope.passages is None
         return all_read or not self.silent(verdict) or self.objects(verdict)
 
     async def _in_parts(self, numbers: Sequence[int], seen: Mapping[int, Verdict]) -> Account[Verdict]:
-        """The verdicts when each item is held against every part of what there is to read."""
+        """Return the verdicts after checking each item against every part."""
         parts = await asyncio.to_thread(self.looks.parts, numbers)
-        read = await together(self._read(part, wide=True) for part in parts)
-        trouble = next((one.trouble for one in read if one.trouble), "")
+        read = await gather_all(self._read(part, wide=True) for part in parts)
+        trouble = first_trouble(read)
         verdicts: dict[int, Verdict] = {}
         disputed: dict[int, list[Verdict]] = {}
         for n in numbers:
@@ -286,12 +282,12 @@ class EvidenceSearch(Generic[Verdict]):
         return Account(verdicts | again.verdicts, trouble or again.trouble)
 
     def _strongest(self, silent: Sequence[Verdict]) -> Verdict:
-        """Of verdicts none of which settles an item the one with words of the document, then one that cannot tell."""
+        """Return the silent verdict that quotes the document, else one that cannot tell, else the first."""
         objecting = next((one for one in silent if self.objects(one)), None)
         return objecting or next((one for one in silent if self.unsure(one)), silent[0])
 
     async def _settled(self, disputed: Mapping[int, Sequence[Verdict]]) -> Account[Verdict]:
-        """The verdicts on items of which parts say different things, with all places that these rest on in view."""
+        """Return the verdicts on items on which parts disagree, with all cited places in view."""
         places = {n: [Span(*one.place) for one in said if one.place] for n, said in disputed.items()}
         placed = {n: some for n, some in places.items() if some}
         looks = await asyncio.to_thread(self.looks.beside, placed)
@@ -312,7 +308,7 @@ class EvidenceSearch(Generic[Verdict]):
         if not others or looks[0].spans != looks[-1].spans:
             found = await account([one for one in (ahead_of, *others) if one], ask)
         else:
-            # All of them begin with the same words: the first goes ahead, so that a provider remembers them.
+            # The prompts share a prefix: the first goes ahead so that a provider can cache it.
             ahead, behind = await account([ahead_of], ask), await account(others, ask)
             found = Account(ahead.verdicts | behind.verdicts, ahead.trouble or behind.trouble)
         scopes = {n: self._scope(look) for look in looks for n in look.numbers}
@@ -325,10 +321,9 @@ class EvidenceSearch(Generic[Verdict]):
 
     @property
     def _all(self) -> Scope:
-        """All that there is to read; a part of the document is a passage of it."""
         return Scope(tokens=self.looks.all_tokens, passages=1 if self.looks.within else None)
 
 
 def _says(verdict: CitedPlace) -> str:
-    """What a verdict says, however it is written and wherever it was found."""
+    """Return what a verdict says, without its place and wording."""
     return words_key(" ".join(map(str, verdict.model_dump(exclude=_BESIDES).values())))

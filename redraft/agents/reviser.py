@@ -1,8 +1,5 @@
-"""Reading a reviser's reply: a section on the points, and the revised summary.
-
-It is read leniently. A reply without sections is the summary, as weak models write it; of the points that it passes
-over nothing is known, and they count as mended. What stands in the summary's section is handed on to the letter.
-"""
+"""The reviser: asks for a revised summary, and reads the reply: a section on the points, and the summary. A reply
+without sections is taken as the summary, and points that it skips count as mended."""
 
 from __future__ import annotations
 
@@ -17,11 +14,11 @@ from redraft.agents.retrieval import NEAR
 from redraft.agents.structured_writer import Completion, StructuredWriter, tolerated, tolerated_at_worst
 from redraft.domain import REVIEW, Finding, Span
 from redraft.llm.reply_reader import declines
-from redraft.prompts.revising import REVISE, Point, ReviseGiven
+from redraft.prompts.revision import REVISE, Point, ReviseGiven
 from redraft.prompts.tags import Tags
 from redraft.rulings import Became, PointAnswer
-from redraft.text.cleaning import one_line
 from redraft.text.quotes import carries, quoted_in
+from redraft.text.sanitizer import one_line
 from redraft.text.sentences import sentences
 from redraft.text.units import ngrams, words
 from redraft.text.words import count_words, is_unspaced
@@ -37,20 +34,15 @@ _QUOTES = {'"': '"', "“": "”", "„": "“”", "«": "»", "»": "«", "‘
 
 @dataclass(frozen=True, slots=True)
 class RevisionReply:
-    """A reply apart: the revised summary, and what it says of each point, by what it calls the point."""
+    """A parsed reply: the revised summary, and what it says of each point, by the point's tag."""
 
     text: str
     points: Mapping[str, tuple[Became, str]] = field(default_factory=dict)
-    """What became of it, and the words that go with that."""
-
-
-def revision_of(reply: str) -> str:
-    """The revised summary alone."""
-    return read_reply(reply).text
+    """The outcome of each point, and the words that go with it."""
 
 
 def read_reply(reply: str) -> RevisionReply:
-    """Take a reply apart."""
+    """Parse a reply."""
     revision = _REVISION.search(reply)
     points = _POINTS.search(reply, 0, revision.start() if revision else len(reply))
     if revision is None and points is None:
@@ -60,7 +52,7 @@ def read_reply(reply: str) -> RevisionReply:
         end = _POINTS_END.search(reply, points.end())
         stop = end.start() if end else revision.start() if revision else len(reply)
         said = reply[points.end() : stop]
-        # Without a section of its own the summary is what stands beside that of the points.
+        # Without a section of its own the summary is whatever stands beside the points.
         rest = reply[end.end() :] if end else ""
         if not rest.strip():
             rest = reply[: points.start()]
@@ -71,7 +63,7 @@ def read_reply(reply: str) -> RevisionReply:
 
 
 def _lines(said: str) -> dict[str, tuple[Became, str]]:
-    """What is said of each point; the first word on one stands."""
+    """Return what is said of each point; the first line on a point counts."""
     found: dict[str, tuple[Became, str]] = {}
     for line in said.splitlines():
         if match := _LINE.match(line):
@@ -85,7 +77,7 @@ def _became(word: str) -> Became:
 
 
 def _unquoted(said: str) -> str:
-    """The words behind a verdict, without the marks around them."""
+    """Return the words behind a verdict, without quotation marks."""
     text = said.strip().lstrip(_BEFORE_SAID).rstrip()
     closing = _QUOTES.get(text[:1], "")
     return text[1:-1].strip() if len(text) > 1 and closing and text[-1] in closing else text
@@ -94,38 +86,38 @@ def _unquoted(said: str) -> str:
 BESIDE = 1
 """How many passages are read before and after those that hold the evidence of a finding."""
 INSTRUCTION = "agent"
-"""In place of a metric: the words in which a model that leads the revision says what it wants."""
-# What is said around a reply that has a flaw when it is asked for again.
+"""Stands in place of a metric for an instruction of the model that leads the revision."""
+# Tokens of the complaint about a flawed reply.
 _MARGIN = 180
-# Every round draws replies of its own. Another sample of a run begins where one of so many rounds ends.
+# Every round draws its own samples; the next sample of a run begins after this many rounds.
 _ROUNDS = 1000
-# Who revises a summary keeps most of its words: a reply that shares fewer pairs of them is something else.
+# The least share of word pairs that a revision has in common with its summary.
 _IN_COMMON = 0.1
-# A summary that was put into the language that is asked for shares none, and yet is not much shorter.
+# The least relative length of a translated summary, which has no words in common.
 _TRANSLATED = 0.4
-# In a script without spaces every letter counts as a word, and a text has about so many more of them.
+# Letters per word of a script without spaces.
 _LETTERS_A_WORD = 2.5
-# The tokens of a line on a point, with a quote, and of the tags of both sections.
+# Tokens of a line on a point, with a quote, and of the tags of both sections.
 _A_POINT, _SECTIONS = 60, 24
 _LONGEST_SAID = 400
 
 
 @dataclass(frozen=True, slots=True)
 class RevisionRequest:
-    """What a round asks for: a summary without these findings, in which that which is to be kept is kept."""
+    """What a round asks for: a summary without these findings that keeps the given sentences."""
 
     summary: str
     findings: tuple[Finding, ...]
     keep: tuple[str, ...]
     words: int
-    """How many the revision may have."""
+    """The word limit of the revision."""
     number: int
     """The number of the round."""
 
 
 @dataclass(frozen=True, slots=True)
-class Briefed:
-    """What a reviser reads, and the places of the document among that: passages, and the evidence of the findings."""
+class RevisionBrief:
+    """What a reviser reads, and which places of the document that covers."""
 
     given: ReviseGiven
     places: tuple[Span, ...]
@@ -133,7 +125,7 @@ class Briefed:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """What a reviser has written, and what it says of each finding that it knew of."""
+    """What a reviser has written, and its answer to each finding."""
 
     written: Completion
     answers: tuple[PointAnswer, ...] = ()
@@ -141,29 +133,29 @@ class Revision:
 
 @dataclass(frozen=True, slots=True)
 class Reviser:
-    """Revises with one pen, towards the question that the summary answers where there is one."""
+    """Revises summaries with one model, towards the question that the summary answers, if any."""
 
     structured_writer: StructuredWriter
-    desk: EvidenceReader
+    reader: EvidenceReader
     query: str | None = None
     outline: str | None = None
-    """What the document is as a whole, in a few lines."""
+    """An outline of the document."""
     strict: bool = False
-    """Whether a revision has to keep to the limit. One that others may follow can be a few words over it."""
+    """Whether the word limit is strict; a revision that others may follow can exceed it slightly."""
 
-    async def brief(self, order: RevisionRequest) -> Briefed:
-        """What the reviser reads: the document where that fits, or else the passages around what was found."""
-        # The first search cuts the document into passages, and nothing else should have to wait for that.
-        return await asyncio.to_thread(self._brief, order)
+    async def brief(self, request: RevisionRequest) -> RevisionBrief:
+        """Return what the reviser reads: the document where it fits, else the passages around the findings."""
+        # The first search indexes the document, so it runs in a thread.
+        return await asyncio.to_thread(self._brief, request)
 
-    def _brief(self, order: RevisionRequest) -> Briefed:
-        points = [_point(number, finding) for number, finding in enumerate(order.findings, 1)]
+    def _brief(self, request: RevisionRequest) -> RevisionBrief:
+        points = [_point(number, finding) for number, finding in enumerate(request.findings, 1)]
         bare = ReviseGiven(
-            summary=order.summary,
+            summary=request.summary,
             **_asking(points),
             outline=self.outline,
-            keep=list(order.keep),
-            words=order.words,
+            keep=list(request.keep),
+            words=request.words,
             query=self.query,
             language=self.structured_writer.language,
             characters=self.structured_writer.characters,
@@ -171,102 +163,103 @@ class Reviser:
         if self.structured_writer.spare is None:
             return self._with_document(bare)
         # A reply, and the text of one that is sent back because of a flaw.
-        texts = 2 * self.structured_writer.tokens(order.words) + _MARGIN
+        texts = 2 * self.structured_writer.tokens(request.words) + _MARGIN
         while (room := self.structured_writer.spare(REVISE, bare) - texts - _answering(len(bare.points))) < 0 and len(
             bare.points
         ) > 1:
             bare = bare.model_copy(update=_asking(bare.points[:-1]))
-        if self.desk.document_tokens <= room:
+        if self.reader.document_tokens <= room:
             return self._with_document(bare)
-        near = self._near(order.findings, room)
-        quoted = [one.evidence.span for one in order.findings[: len(bare.points)] if one.evidence and one.evidence.span]
-        shown = bare.model_copy(update={"passages": [self.desk.text(span) for span in near]})
-        return Briefed(shown, tuple(self.desk.joined([near, quoted])))
+        near = self._near(request.findings, room)
+        quoted = [
+            one.evidence.span for one in request.findings[: len(bare.points)] if one.evidence and one.evidence.span
+        ]
+        shown = bare.model_copy(update={"passages": [self.reader.text(span) for span in near]})
+        return RevisionBrief(shown, tuple(self.reader.joined([near, quoted])))
 
-    def _with_document(self, bare: ReviseGiven) -> Briefed:
-        text = self.desk.document.text
-        return Briefed(bare.model_copy(update={"document": text}), (Span(0, len(text)),))
+    def _with_document(self, bare: ReviseGiven) -> RevisionBrief:
+        text = self.reader.document.text
+        return RevisionBrief(bare.model_copy(update={"document": text}), (Span(0, len(text)),))
 
     def _near(self, findings: Sequence[Finding], room: int) -> list[Span]:
-        """The passages that hold the evidence of each finding, then those beside them, as far as there is room."""
+        """Return the passages that hold the evidence of each finding, then their neighbours, as far as they fit."""
         places = [place for one in findings for place in self._places(one)]
         found: list[Span] = []
         for beside in range(BESIDE + 1):
             for place in places:
-                around = [passage.span for passage in self.desk.passages.around(place, beside)]
-                wider = self.desk.joined([found, around])
-                if sum(self.desk.tokenizer.count(self.desk.text(span)) for span in wider) <= room:
+                around = [passage.span for passage in self.reader.passages.around(place, beside)]
+                wider = self.reader.joined([found, around])
+                if sum(self.reader.tokenizer.count(self.reader.text(span)) for span in wider) <= room:
                     found = wider
         return found
 
     def _places(self, finding: Finding) -> list[Span]:
-        """Where its evidence stands; for what a person has asked for in his own words, the places nearest to that."""
+        """Return where a finding's evidence stands; for a person's request, the places nearest to it."""
         span = finding.evidence.span if finding.evidence else None
         if span is None and finding.metric == REVIEW:
             asked = f"{finding.sentence} {finding.question} {finding.expected}".strip() or finding.explanation
-            return [passage.span for passage in self.desk.passages.nearest(asked, NEAR)]
+            return [passage.span for passage in self.reader.passages.nearest(asked, NEAR)]
         return [span] if span else []
 
-    async def revise(self, order: RevisionRequest, given: ReviseGiven, label: str) -> Revision:
-        """Mend what the findings say and keep what is to be kept."""
+    async def revise(self, request: RevisionRequest, given: ReviseGiven, label: str) -> Revision:
+        """Ask for a revision that mends the findings and keeps what is to be kept."""
         said: dict[str, tuple[Became, str]] = {}
 
         def read(reply: str) -> str:
             found = read_reply(reply)
-            # A reply that was sent back may have answered what the next one passes over.
+            # A reply that was sent back may have answered points that the next one skips.
             said.update(found.points)
             return found.text
 
         structured_writer = replace(
             self.structured_writer,
-            sample=self.structured_writer.sample * _ROUNDS + order.number - 1,
+            sample=self.structured_writer.sample * _ROUNDS + request.number - 1,
             read=read,
             beside=_answering(len(given.points)),
         )
-        most, at_worst = (order.words, 0) if self.strict else (tolerated(order.words), tolerated_at_worst(order.words))
+        most, at_worst = (
+            (request.words, 0) if self.strict else (tolerated(request.words), tolerated_at_worst(request.words))
+        )
         written = await structured_writer.within(
             REVISE,
             lambda limit: given.model_copy(update={"words": limit}),
-            order.words,
+            request.words,
             label,
             most,
             at_worst=at_worst,
         )
-        if not written.flaw and _is_something_else(written.text, order, self.structured_writer.language):
+        if not written.flaw and _is_something_else(written.text, request, self.structured_writer.language):
             written = replace(written, flaw="it has hardly a word in common with the summary")
-        return Revision(written, tuple(self._answered(order, given, said)))
+        return Revision(written, tuple(self._answered(request, given, said)))
 
     def _answered(
-        self, order: RevisionRequest, given: ReviseGiven, said: Mapping[str, tuple[Became, str]]
+        self, request: RevisionRequest, given: ReviseGiven, said: Mapping[str, tuple[Became, str]]
     ) -> Iterator[PointAnswer]:
-        """What became of each finding. Who keeps a sentence without words that the document has has left the point."""
+        """Yield the outcome of each finding; a point kept without a quote that the document has counts as left."""
         tags = Tags(given)
-        for point, finding in zip(given.points, order.findings, strict=False):
+        for point, finding in zip(given.points, request.findings, strict=False):
             became, words_said = said.get(tags.tag("points", point.id), ("mended", ""))
             words_said = one_line(words_said, _LONGEST_SAID)
-            if became == "kept" and quoted_in(self.desk.document.text, words_said) is None:
+            if became == "kept" and quoted_in(self.reader.document.text, words_said) is None:
                 became, words_said = "left", f"the document does not have its quote: {words_said or 'it has none'}"
             if finding.metric != INSTRUCTION:
                 yield PointAnswer(finding.id, became, words_said)
 
 
-def _is_something_else(text: str, order: RevisionRequest, language: str | None) -> bool:
-    """Whether a reply is no revision: an excuse, a question, an answer in a language that nobody has asked for.
-
-    What somebody has asked for in words of his own may be just that.
-    """
-    if any(one.metric in (REVIEW, INSTRUCTION) for one in order.findings):
+def _is_something_else(text: str, request: RevisionRequest, language: str | None) -> bool:
+    """Return whether a reply is no revision, such as an excuse or another language; never for a person's requests."""
+    if any(one.metric in (REVIEW, INSTRUCTION) for one in request.findings):
         return False
-    points = [f"{one.expected} {one.evidence.text if one.evidence else ''}" for one in order.findings]
-    known = {pair for one in (order.summary, *points) for pair in ngrams(words(one), 2)}
+    points = [f"{one.expected} {one.evidence.text if one.evidence else ''}" for one in request.findings]
+    known = {pair for one in (request.summary, *points) for pair in ngrams(words(one), 2)}
     pairs = list(ngrams(words(text), 2))
     if sum(pair in known for pair in pairs) >= _IN_COMMON * len(pairs):
         return False
-    return not (language and _may_be_translated(text, order.summary))
+    return not (language and _may_be_translated(text, request.summary))
 
 
 def _may_be_translated(text: str, summary: str) -> bool:
-    """Whether a text may be the summary in another language: no excuse, not much shorter, of the same names."""
+    """Return whether a text may be a translation of the summary: no excuse, not much shorter, the same names."""
     first = next((text[span.start : span.end] for span in sentences(text)), "")
     if declines(text) or declines(first) or _length(text) <= _TRANSLATED * _length(summary):
         return False
@@ -278,12 +271,11 @@ def _length(text: str) -> float:
 
 
 def _asking(points: Sequence[Point]) -> dict[str, Any]:
-    """Points, with the tasks that occur in them."""
     return {"points": list(points), "tasks": list(dict.fromkeys(one.task for one in points))}
 
 
 def _answering(points: int) -> int:
-    """The tokens that a reply may need for what it says of so many points."""
+    """Return the tokens that a reply may need for its section on the points."""
     return _SECTIONS + _A_POINT * points
 
 

@@ -1,4 +1,4 @@
-"""The splitter: takes summaries apart into atomic facts, and holds facts against the place that they come from."""
+"""The splitter: splits summaries into atomic facts, and checks facts against the place that they come from."""
 
 from __future__ import annotations
 
@@ -8,52 +8,51 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from redraft.agents.accounts import Account, Attempt, Entries, account
-from redraft.agents.evidence import EntryBudget, EvidenceReader, shown
-from redraft.agents.fact_checker import VERIFICATION, Verified, verified
-from redraft.agents.judge import Judge, batch_size, labelled
+from redraft.agents.evidence import EntryBudget, EvidenceReader, document_fields
+from redraft.agents.fact_checker import VERIFICATION, SentenceVerdict, sentence_verdict
+from redraft.agents.judge import Judge, batch_size
 from redraft.domain import Span
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.factual import SPLIT_FACTS, FactsGiven
-from redraft.prompts.judging import Statement
-from redraft.text.cleaning import one_line
+from redraft.prompts.qa import Statement
 from redraft.text.languages import read_as
+from redraft.text.sanitizer import one_line
 
 FACTS = EntryBudget(frame=60, words=20, sentences=2)
-"""What the facts of one sentence may need in a reply: they say all that it says, with names for pronouns."""
+"""What the facts of one sentence may need in a reply, with names in place of pronouns."""
 SENTENCES_AT_ONCE = 8
 FACTS_AT_ONCE = 12
 MOST_FACTS = 20
-"""Of one sentence; whoever has more has begun to repeat itself."""
+"""The most facts of one sentence."""
 _LONGEST_FACT = 400
 
 
 class SentenceFactsFound(BaseModel):
-    """The facts of one sentence, as they are remembered."""
+    """The facts of one sentence, as stored."""
 
     facts: list[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Splitter:
-    """Asks one judge."""
+    """Splits and verifies facts with one judge."""
 
     judge: Judge
 
     def batches(self, count: int) -> list[Sequence[int]]:
-        """So many sentences in as few prompts as may be."""
+        """Return so many sentences in as few prompts as possible."""
         size = min(SENTENCES_AT_ONCE, batch_size(self.judge.reply_tokens, self.judge.needs(FACTS)))
         return [range(at, min(at + size, count)) for at in range(0, count, size)]
 
     async def split(self, statements: Sequence[Statement]) -> Account[SentenceFactsFound]:
-        """The atomic facts of each sentence. What was said of a text is remembered, wherever it is read again."""
+        """Return the atomic facts of each sentence; known ones are reused."""
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceFactsFound]:
             given = FactsGiven(sentences=[statements[n].model_copy(update={"id": n + 1}) for n in numbers])
-            room = len(numbers) * self.judge.needs(FACTS)
-            reply = await self.judge.ask(SPLIT_FACTS, given, room, labelled("facts of sentence", numbers), attempt)
-            found = [(one.id - 1, SentenceFactsFound(facts=_plain(one.facts))) for one in reply.value.sentences]
-            return Entries(found, reply.repaired, reply.broken_off)
+            reply = await self.judge.ask_items(SPLIT_FACTS, given, numbers, FACTS, "facts of sentence", attempt)
+            found = ((one.id - 1, SentenceFactsFound(facts=_plain(one.facts))) for one in reply.value.sentences)
+            return Entries.of(reply, found)
 
         async def judged(numbers: Sequence[int]) -> Account[SentenceFactsFound]:
             return await account([[numbers[n] for n in batch] for batch in self.batches(len(numbers))], ask)
@@ -61,37 +60,40 @@ class Splitter:
         items = [[one.before, one.sentence] for one in statements]
         return await self.judge.remembered(SPLIT_FACTS, SentenceFactsFound, items, judged)
 
-    async def verify(self, facts: Sequence[str], places: Sequence[Span], desk: EvidenceReader) -> Account[Verified]:
-        """What is wrong with each fact, going by the place of the document that it was traced to, and nothing else."""
+    async def verify(
+        self, facts: Sequence[str], places: Sequence[Span], reader: EvidenceReader
+    ) -> Account[SentenceVerdict]:
+        """Return what is wrong with each fact, going by the place of the document that it was traced to alone."""
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Verified]:
-            spans = desk.joined([[places[n]] for n in numbers])
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceVerdict]:
+            spans = reader.joined([[places[n]] for n in numbers])
             asked = [Statement(id=n + 1, sentence=facts[n]) for n in numbers]
-            given = factual.VerifyGiven(**shown(desk, spans), sentences=asked)
-            room = len(numbers) * self.judge.needs(VERIFICATION)
-            label = labelled("verified fact", numbers)
-            reply = await self.judge.ask(factual.VERIFY_SENTENCES, given, room, label, attempt)
-            found = [(one.id - 1, verified(one, desk, spans)) for one in reply.value.sentences]
-            return Entries(found, reply.repaired, reply.broken_off)
+            given = factual.VerifyGiven(**document_fields(reader, spans), sentences=asked)
+            reply = await self.judge.ask_items(
+                factual.VERIFY_SENTENCES, given, numbers, VERIFICATION, "verified fact", attempt
+            )
+            return Entries.of(
+                reply, ((one.id - 1, sentence_verdict(one, reader, spans)) for one in reply.value.sentences)
+            )
 
-        async def judged(numbers: Sequence[int]) -> Account[Verified]:
-            return await account(self._fitting(numbers, places, desk), ask)
+        async def judged(numbers: Sequence[int]) -> Account[SentenceVerdict]:
+            return await account(self._fitting(numbers, places, reader), ask)
 
         items = [
-            ["mapped passage", read_as(desk.document), place, fact] for fact, place in zip(facts, places, strict=True)
+            ["mapped passage", read_as(reader.document), place, fact] for fact, place in zip(facts, places, strict=True)
         ]
-        found = await self.judge.remembered(factual.VERIFY_SENTENCES, Verified, items, judged)
+        found = await self.judge.remembered(factual.VERIFY_SENTENCES, SentenceVerdict, items, judged)
         return found.decided(lambda one: one.category != UNSURE)
 
-    def _fitting(self, numbers: Sequence[int], places: Sequence[Span], desk: EvidenceReader) -> list[list[int]]:
-        """The facts in batches whose passages fit into a prompt together."""
+    def _fitting(self, numbers: Sequence[int], places: Sequence[Span], reader: EvidenceReader) -> list[list[int]]:
+        """Return the facts in batches whose passages fit a prompt together."""
         most = min(FACTS_AT_ONCE, batch_size(self.judge.reply_tokens, self.judge.needs(VERIFICATION)))
         batches: list[list[int]] = []
         for number in numbers:
             tried = [*batches[-1], number] if batches else [number]
-            spans = desk.joined([[places[n]] for n in tried])
-            tokens = sum(desk.tokenizer.count(desk.text(span)) for span in spans)
-            if batches and len(tried) <= most and tokens <= desk.room:
+            spans = reader.joined([[places[n]] for n in tried])
+            tokens = sum(reader.tokenizer.count(reader.text(span)) for span in spans)
+            if batches and len(tried) <= most and tokens <= reader.room:
                 batches[-1].append(number)
             else:
                 batches.append([number])
@@ -99,6 +101,5 @@ class Splitter:
 
 
 def _plain(facts: Sequence[str]) -> list[str]:
-    """Each fact once, as one line."""
     lines = (one_line(fact, _LONGEST_FACT) for fact in facts)
     return list(dict.fromkeys(line for line in lines if line))[:MOST_FACTS]

@@ -1,13 +1,7 @@
-"""Writing within limits: ask, look at what comes back, say what is wrong with it, and keep the closest.
-
-A reply that breaks off is asked for with twice the room, as often as the window allows that and a few times at most.
-After that, and whatever else is wrong with a reply, the model is told when it is asked again, for less where that may
-help: what was asked in the same words would be answered in the same.
-
-Where no reply is without a flaw, one that is whole and says nothing over and over is kept before any other; of what
-loops, one turn is kept, and of what breaks off, what stands before its last sentence. That is said of it. What is no
-summary of its source is kept in no case: it is asked for once more, and is a refusal after that.
-"""
+"""Writing within limits: ask, check the reply, say what is wrong with it, and keep the best. A reply that is cut off
+gets twice the room; for any other flaw the model is told what was wrong. Where no reply is flawless, the best part
+of one is kept, with a note; what is no summary of its source is never kept, and raises `RefusedReply` the second
+time."""
 
 from __future__ import annotations
 
@@ -20,39 +14,38 @@ from pydantic import BaseModel
 
 from redraft.domain import Usage
 from redraft.errors import EmptyReply, RefusedReply
-from redraft.llm.base import Complaint, Forgetful, Model, Request, Sampling
+from redraft.llm.base import Complaint, Model, Request, Sampling, Withdrawable
 from redraft.prompts.contract import Prompt
 from redraft.store.connection import off_loop
-from redraft.text.cleaning import one_line
 from redraft.text.reply_cleanup import ends_in_loop, unframed, unlooped, without_copies, without_unfinished
+from redraft.text.sanitizer import one_line
 from redraft.text.sentences import ends_sentence
 from redraft.text.summary_checks import is_no_summary
 from redraft.text.words import count_words, has_words
 
 MAX_TRIES = 6
-"""How often more a text is asked for that has a flaw, and as often one that got lost on the way."""
-# Each further try asks for a little less.
+"""The most repeated requests because of a flaw, and as many because of lost replies."""
+# Each further try asks for this much less.
 _SHRINK_REGENERATION = 0.1
 MIN_WORDS = 5
-# A text that is over its limit by no more than a part of it is asked to be shorter by what it is over, and never for
-# less than a share of the limit: asked for a third, a model writes another text.
+# A text slightly over its limit is asked to be shorter by the excess, and never for less than a share of the limit:
+# asked for a third, a model writes another text.
 _SLIGHTLY = 1.25
 _LEAST_SHARE = 0.7
 Stage = Literal["leaf", "merge", "revision"]
-"""What a text that is not the result yet is: the summary of a chunk, one of summaries, or a revised draft."""
-# How often the room for a reply that breaks off is doubled.
+"""An intermediate text: the summary of a chunk, a merge of summaries, or a revised draft."""
+# How often the room of a cut reply is doubled.
 _DOUBLED = 4
-# How often a text is asked for before one that will do at worst is taken.
+# The number of tries before a text within the worst limit is taken.
 _FEW_TRIES = 3
-# A text on the way to the result may be over its limit by so much: to ask again costs more than it saves, and what is
-# made from it is shorter in any case.
+# How much an intermediate text may exceed its limit: to ask again costs more than it saves.
 _TOLERANCE: dict[Stage, float] = {"leaf": 0.15, "merge": 0.1, "revision": 0.05}
-# And a revision by so much, where it stays that long however often it is asked for: it is worth more than none.
+# How much a revision may exceed its limit where every try has failed.
 _TOLERANCE_AT_WORST = 0.1
-# About what is said around a reply that is complained of, in tokens.
+# Tokens of a complaint, without the reply.
 _COMPLAINT_TOKENS = 120
 
-# So many replies that are no summary of their source are a refusal.
+# The number of replies that are no summary and make a refusal.
 _REFUSALS = 2
 _LONGEST_SAID = 200
 
@@ -62,23 +55,23 @@ _ACCIDENTS = ("empty", "cut")
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """What is wrong with a text: what kind of thing, and in words for the record."""
+    """What is wrong with a text: its kind, and words for the record."""
 
     kind: Kind
     said: str
 
 
 Examine = Callable[[str], Flaw | None]
-"""What is wrong with a text, if anything is."""
+"""Returns what is wrong with a text, if anything."""
 Spare = Callable[[Prompt[Any, str], BaseModel], int]
-"""How many tokens of the window a prompt leaves for what is said after it."""
+"""Returns how many tokens of the window a prompt leaves."""
 Instructions = Callable[[Prompt[Any, str], BaseModel], str]
-"""What a prompt says besides the texts that it is given."""
+"""Returns what a prompt says besides the texts that it is given."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A text, how many tries it took, and what is wrong with it if the best of them is not valid."""
+    """A text, how many tries it took, and what is wrong with it if none was valid."""
 
     text: str
     words: int
@@ -87,69 +80,69 @@ class Completion:
 
 
 @dataclass(frozen=True, slots=True)
-class _Heard:
-    """A reply's text, nothing where the model wrote nothing."""
+class _WriterReply:
+    """The text of a reply; empty where the model wrote nothing."""
 
     text: str
     cut: bool = False
-    """Whether it broke off for want of room."""
+    """Whether it was cut off for lack of room."""
     echo: bool = False
-    """Whether most of the reply was the prompt's own words, which are left out of the text."""
+    """Whether most of the reply repeated the prompt's own words, which are left out of the text."""
     loops: bool = False
-    """Whether it was cut off while it said the same over and over."""
+    """Whether it was cut off in a loop."""
     request: Request[Any, str] | None = None
-    """What it was said to, where the model wrote anything."""
+    """The request, where the model wrote anything."""
 
 
 @dataclass(slots=True)
-class _Course:
-    """How far the asking for one text has come."""
+class _Progress:
+    """The state of the tries for one text."""
 
     limits: Sequence[int]
-    """What is asked for at first, and with each further try of a text that is far from it."""
+    """The word limit of the first try, and of each further one."""
     room: int
     limit: int = 0
-    """What is asked for next."""
+    """The limit of the next try."""
     shrunk: int = 0
     told: int = 0
     lost: int = 0
     lost_in_a_row: int = 0
     told_of_limit: bool = False
-    """Whether a text that was too long has been told so, and asked for once more within the same limit."""
+    """Whether the model was told that its text was too long, and asked again within the same limit."""
     doubled: int = 0
     complaint: Complaint | None = None
     flawed: list[tuple[bool, Completion]] = field(default_factory=list)
     """What can be kept of each try, and whether that is all of it."""
     long: list[Completion] = field(default_factory=list)
-    """Those of them that are too long, and have no other flaw."""
+    """The tries whose only flaw is their length."""
     answered: list[tuple[object, ...]] = field(default_factory=list)
     refused: list[Request[Any, str]] = field(default_factory=list)
-    """Those to which something else came than a summary."""
+    """The requests that were answered with something else than a summary."""
 
     def __post_init__(self) -> None:
         self.limit = self.limits[0]
 
     def count(self, flaw: Flaw) -> None:
-        """Note a flaw. What may be an accident is not counted with what the model can be told of."""
+        """Count a flaw; lost replies are counted apart."""
         accident = flaw.kind in _ACCIDENTS
         self.lost += accident
         self.told += not accident
         self.lost_in_a_row = self.lost_in_a_row + 1 if accident else 0
 
     def widen(self, room: int, left: float) -> bool:
-        """Give a reply that broke off twice the room, or what is left; whether that was twice and is worth a try."""
+        """Double the room of a cut reply, as far as there is any left; return whether it was doubled."""
         before, self.doubled = self.room, self.doubled + 1
         if self.doubled <= _DOUBLED:
             self.room = max(self.room, int(min(room * 2**self.doubled, left)))
         return self.room >= 2 * before
 
     def shrink(self, flaw: Flaw, words: int) -> None:
-        """Ask for less, where the flaw of a text of so many words is one that this may mend."""
-        # What was empty is first told so; a text that is too short needs no lower limit either.
+        """Lower the limit, where that may mend the flaw."""
+        # An empty reply is first reported, and a text that is too short needs no lower limit.
         if flaw.kind in ("short", "loop", "echo", "foreign") or (flaw.kind == "empty" and self.lost_in_a_row == 1):
             return
         if flaw.kind == "long" and not self.told_of_limit:
-            # What was asked is asked again, and the complaint says by how much it was missed.
+            # The limit stays the same, and the complaint says by how much it was missed.
             self.told_of_limit = True
             return
         self.shrunk += 1
@@ -158,16 +151,14 @@ class _Course:
         if words <= _SLIGHTLY * first:
             lower = self.limit - (words - first) if first < words and flaw.kind == "long" else lower
             lower = max(lower, last, round(_LEAST_SHARE * first))
-        # At the least of it one word less: the same words would be the same request again.
+        # At least one word less: the same limit would be the same request.
         self.limit = max(MIN_WORDS, min(self.limit - 1, lower))
 
 
 @dataclass(frozen=True, slots=True)
 class StructuredWriter:
-    """A model that writes. `tokens_per_word` sizes the room for replies in the document's language.
-
-    Without `spare` the model's window has no end, and without `instructions` nothing is known for an echo of them.
-    """
+    """A model that writes texts within limits. Without `spare` its window is unlimited; without `instructions` echoes
+    of the prompt are not detected."""
 
     model: Model
     tokens_per_word: float
@@ -175,12 +166,12 @@ class StructuredWriter:
     sample: int = 0
     spare: Spare | None = None
     language: str | None = None
-    """The language to write in; without one it is that of what is read."""
+    """The language to write in; None for that of the source."""
     characters: bool = False
-    """Whether that language puts no spaces between words, so that lengths are told in characters."""
+    """Whether lengths are counted in characters, for a script without spaces."""
     instructions: Instructions | None = None
     read: Callable[[str], str] = str
-    """What of a reply is the text: nothing else of it is counted, or looked at for flaws."""
+    """Extracts the text from a reply; nothing else is counted or checked."""
     beside: int = 0
     """The tokens that a reply may have beside its text."""
 
@@ -195,12 +186,9 @@ class StructuredWriter:
         at_worst: int = 0,
         source: str = "",
     ) -> Completion:
-        """Ask until the reply keeps to the limit and ends a sentence; the closest is kept if none does.
-
-        `words` is what is asked for; a reply of up to `most`, where that is more, will do, and so will one that is the
-        `sign` that there is nothing to write. If no other comes, one of up to `at_worst` will. With a `source` it is
-        held against that.
-        """
+        """Ask until the reply has at most `words` (or `most`) words and ends a sentence, or is the `sign` that there is
+        nothing to write; else keep the closest, or one of up to `at_worst` words. With a `source` the text has to be
+        a summary of it."""
 
         def examine(text: str) -> Flaw | None:
             if sign and sign(text):
@@ -220,7 +208,7 @@ class StructuredWriter:
         sign: Callable[[str], bool] | None = None,
         source: str = "",
     ) -> Completion:
-        """Ask until the reply ends a sentence; its length is for compression to mend."""
+        """Ask until the reply ends a sentence, whatever its length."""
 
         def examine(text: str) -> Flaw | None:
             return None if sign and sign(text) else self.foreign(text, source, words) or unfinished(text)
@@ -238,130 +226,126 @@ class StructuredWriter:
         label: str,
         at_worst: int = 0,
     ) -> Completion:
-        """Ask until a reply has no flaw, as often as there are limits; then keep the one closest to `wanted` in length.
-
-        Replies that are lost on the way, empty or broken off, are not counted among these. After a few tries a whole
-        text of no more than `at_worst` words is taken, where that is given. Raises `RefusedReply` where something else
-        than a summary comes twice: then the next run asks for both again.
-        """
-        course = _Course(limits, max_tokens)
-        while course.told < len(limits) and course.lost <= MAX_TRIES:
-            asked = given(course.limit)
-            heard = await self._heard(prompt, asked, course, label)
-            text, words, once = heard.text, count_words(heard.text), unlooped(heard.text)
-            flaw = _flaw(heard, once, examine)
+        """Ask until a reply has no flaw, once per limit; then keep the one closest to `wanted` words. Lost replies are
+        not counted. After a few tries a whole text of up to `at_worst` words is taken. Raises `RefusedReply` where
+        something else than a summary comes twice."""
+        progress = _Progress(limits, max_tokens)
+        while progress.told < len(limits) and progress.lost <= MAX_TRIES:
+            asked = given(progress.limit)
+            reply = await self._reply(prompt, asked, progress, label)
+            text, words, once = reply.text, count_words(reply.text), unlooped(reply.text)
+            flaw = _flaw(reply, once, examine)
             if flaw is None:
-                return Completion(text, words, len(course.flawed) + 1)
-            course.flawed.append(_kept(text, once, flaw, examine, len(course.flawed) + 1))
-            if flaw.kind == "long" and not heard.cut and not unfinished(text):
-                course.long.append(course.flawed[-1][1])
-            if flaw.kind == "foreign" and heard.request:
-                await self._refused(course, heard.request, text)
-            course.count(flaw)
-            if course.told >= _FEW_TRIES and (enough := _enough(course, at_worst)):
+                return Completion(text, words, len(progress.flawed) + 1)
+            progress.flawed.append(_kept(text, once, flaw, examine, len(progress.flawed) + 1))
+            if flaw.kind == "long" and not reply.cut and not unfinished(text):
+                progress.long.append(progress.flawed[-1][1])
+            if flaw.kind == "foreign" and reply.request:
+                await self._refused(progress, reply.request, text)
+            progress.count(flaw)
+            if progress.told >= _FEW_TRIES and (enough := _enough(progress, at_worst)):
                 return enough
             left = await off_loop(self.spare, prompt, asked) if self.spare else inf
-            # What is too long as well has had room enough.
-            wider = heard.cut and flaw.kind in _ACCIDENTS and course.widen(max_tokens, left)
+            # A text that is too long had room enough.
+            wider = reply.cut and flaw.kind in _ACCIDENTS and progress.widen(max_tokens, left)
             if not wider:
-                course.shrink(flaw, words)
-                course.room = max(max_tokens, int(min(course.room, left - _COMPLAINT_TOKENS)))
-                fits = left >= self.tokens(words) + _COMPLAINT_TOKENS + course.room
-                told = _told(flaw, words, course.limit, self.characters)
-                course.complaint = Complaint.about(once if fits else "", told)
-        _, best = min(course.flawed, key=lambda one: (not one[1].text, not one[0], abs(one[1].words - wanted)))
-        return replace(best, attempts=len(course.flawed))
+                progress.shrink(flaw, words)
+                progress.room = max(max_tokens, int(min(progress.room, left - _COMPLAINT_TOKENS)))
+                fits = left >= self.tokens(words) + _COMPLAINT_TOKENS + progress.room
+                told = _complaint_about(flaw, words, progress.limit, self.characters)
+                progress.complaint = Complaint.about(once if fits else "", told)
+        _, best = min(progress.flawed, key=lambda one: (not one[1].text, not one[0], abs(one[1].words - wanted)))
+        return replace(best, attempts=len(progress.flawed))
 
-    async def _heard(self, prompt: Prompt[Any, str], given: BaseModel, course: _Course, label: str) -> _Heard:
-        same = (given, course.room, course.complaint)
-        # What was answered before would be answered from memory: it is a further sample of it.
-        sample = self.sample * MAX_TRIES + course.answered.count(same)
-        sampling = Sampling(self.temperature_of(prompt), course.room, sample)
-        tried = f"{label} try {len(course.flawed) + 1}" if course.flawed else label
-        request = Request(prompt, given, sampling, tried, course.complaint)
+    async def _reply(self, prompt: Prompt[Any, str], given: BaseModel, progress: _Progress, label: str) -> _WriterReply:
+        same = (given, progress.room, progress.complaint)
+        # The same request would be answered from the cache, so it is another sample.
+        sample = self.sample * MAX_TRIES + progress.answered.count(same)
+        sampling = Sampling(self.temperature_of(prompt), progress.room, sample)
+        tried = f"{label} try {len(progress.flawed) + 1}" if progress.flawed else label
+        request = Request(prompt, given, sampling, tried, progress.complaint)
         try:
             reply = await self.model.ask(request)
         except EmptyReply as error:
-            return _Heard("", error.finish_reason == "length")
+            return _WriterReply("", error.finish_reason == "length")
         said = unframed(self.read(reply.value))
         if said:
-            course.answered.append(same)
+            progress.answered.append(same)
         # A rule, or a row of stars, is no text.
         text = said if has_words(said) else ""
         if self.instructions is not None:
             text = without_copies(text, await off_loop(self.instructions, prompt, given), list(_texts(given)))
         cut = reply.finish_reason == "length"
-        # Of a loop of openings nothing may be left that shows it.
+        # A loop of openings may be cleaned up entirely, so the raw reply is checked.
         echo, loops = 2 * count_words(text) < count_words(said), cut and ends_in_loop(reply.value)
-        return _Heard(text, cut, echo, loops, request)
+        return _WriterReply(text, cut, echo, loops, request)
 
-    async def _refused(self, course: _Course, request: Request[Any, str], text: str) -> None:
-        """Take note that something else came than a summary; the second time that is all that comes."""
-        course.refused.append(request)
-        if len(course.refused) < _REFUSALS:
+    async def _refused(self, progress: _Progress, request: Request[Any, str], text: str) -> None:
+        """Record a reply that is no summary; raise `RefusedReply` the second time."""
+        progress.refused.append(request)
+        if len(progress.refused) < _REFUSALS:
             return
         said = f"the model wrote something else than a summary: {one_line(text, _LONGEST_SAID)}"
-        if isinstance(self.model, Forgetful):
-            for one in course.refused:
+        if isinstance(self.model, Withdrawable):
+            for one in progress.refused:
                 await self.model.withdraw(one, said)
         raise RefusedReply(said, text=text, usage=Usage(), place=request.label)
 
     def foreign(self, text: str, source: str, words: int) -> Flaw | None:
-        """What is wrong with a text that is no summary of the source of which so many words were asked."""
+        """Return the flaw of a text that is no summary of its source."""
         strange = source and is_no_summary(text, source, words, self.language)
         return Flaw("foreign", "has hardly a word in common with its source") if strange else None
 
     def temperature_of(self, prompt: Prompt[Any, str]) -> float:
-        """How freely a reply to `prompt` is drawn."""
+        """Return the temperature of a prompt."""
         return prompt.temperature if self.temperature is None else self.temperature
 
     def tokens(self, words: int) -> int:
-        """The room that a reply of so many words needs."""
+        """Return the tokens that a reply of so many words needs."""
         return max(16, int(words * self.tokens_per_word) + 1)
 
 
 def shrinking(words: int) -> list[int]:
-    """The limits to ask for: the full one, then at most six times again, each time for a tenth less."""
+    """Return the limits to ask for: the full one, then each time a tenth less."""
     return [max(MIN_WORDS, round(words * (1 - _SHRINK_REGENERATION * n))) for n in range(MAX_TRIES + 1)]
 
 
 def tolerated(words: int, stage: Stage = "revision") -> int:
-    """The most words of a text that is not the result yet, where so many are asked for."""
+    """Return the most words that an intermediate text may have."""
     return int(words * (1 + _TOLERANCE[stage]))
 
 
 def tolerated_at_worst(words: int) -> int:
-    """The most words of such a text where every try for a shorter one has failed."""
+    """Return the most words of a revision after every try for a shorter one has failed."""
     return int(words * (1 + _TOLERANCE_AT_WORST))
 
 
 def too_long(text: str, words: int, most: int = 0) -> Flaw | None:
-    """What is wrong with a text of more words than it may have: `words`, or else `most`."""
+    """Return the flaw of a text that has more than `words` or `most` words."""
     written = count_words(text)
     return Flaw("long", f"{written} words, over the limit of {words}") if written > max(words, most) else None
 
 
 def unfinished(text: str) -> Flaw | None:
-    """What is wrong with a text that does not end as a text ends."""
+    """Return the flaw of a text that does not end a sentence."""
     return None if ends_sentence(text) else Flaw("unfinished", "does not end a sentence")
 
 
-def _flaw(heard: _Heard, once: str, examine: Examine) -> Flaw | None:
-    """What is wrong with a text, of which this is left where each sentence stands once."""
-    if heard.echo:
+def _flaw(reply: _WriterReply, once: str, examine: Examine) -> Flaw | None:
+    if reply.echo:
         return Flaw("echo", "repeats the instructions")
-    if not heard.text and not heard.loops:
+    if not reply.text and not reply.loops:
         return Flaw("empty", "empty")
-    if once != heard.text or heard.loops:
+    if once != reply.text or reply.loops:
         return Flaw("loop", "says the same over and over")
-    found = examine(heard.text)
-    # What is too long already is not too long for want of room.
-    cut = heard.cut and (found is None or found.kind not in ("long", "foreign"))
+    found = examine(reply.text)
+    # A text that is too long was not cut for lack of room.
+    cut = reply.cut and (found is None or found.kind not in ("long", "foreign"))
     return Flaw("cut", "breaks off before its end") if cut else found
 
 
 def _kept(text: str, once: str, flaw: Flaw, examine: Examine, tries: int) -> tuple[bool, Completion]:
-    """What can be kept of a flawed text, with what was wrong and what is, and whether the text was whole."""
+    """Return what can be kept of a flawed text, with its flaws, and whether the text was whole."""
     if flaw.kind == "foreign":
         return False, Completion("", 0, tries, flaw.said)
     left = without_unfinished(once)
@@ -374,16 +358,15 @@ def _kept(text: str, once: str, flaw: Flaw, examine: Examine, tries: int) -> tup
     return whole, Completion(left, count_words(left), tries, ", ".join(said))
 
 
-def _enough(course: _Course, at_worst: int) -> Completion | None:
-    """The shortest whole text so far, if it is of no more words than a text may have at worst."""
-    best = min(course.long, key=lambda one: one.words, default=None)
+def _enough(progress: _Progress, at_worst: int) -> Completion | None:
+    """Return the shortest whole text so far, if it has at most `at_worst` words."""
+    best = min(progress.long, key=lambda one: one.words, default=None)
     if best is None or best.words > at_worst:
         return None
-    return replace(best, attempts=len(course.flawed), flaw="")
+    return replace(best, attempts=len(progress.flawed), flaw="")
 
 
 def _texts(given: BaseModel) -> Iterator[str]:
-    """The texts that a prompt is given."""
     for name in type(given).model_fields:
         value = getattr(given, name)
         for one in value if isinstance(value, list) else [value]:
@@ -393,8 +376,8 @@ def _texts(given: BaseModel) -> Iterator[str]:
                 yield one
 
 
-def _told(flaw: Flaw, words: int, limit: int, characters: bool) -> str:
-    """What a model is told that is asked again, for a text of so many words, to keep to a limit."""
+def _complaint_about(flaw: Flaw, words: int, limit: int, characters: bool) -> str:
+    """Return what the model is told about a flaw when it is asked again."""
     unit = "characters" if characters else "words"
     keep = f"write at most {limit} {unit}"
     match flaw.kind:

@@ -1,4 +1,4 @@
-"""The tracer: says which of some places a sentence was made from, where words alone do not tell."""
+"""The tracer: says which places a sentence was made from, where words alone do not tell."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pydantic import BaseModel
 
 from redraft.agents.accounts import Account, Attempt, Entries, account
 from redraft.agents.evidence import EntryBudget
-from redraft.agents.judge import Judge, batch_size, labelled
-from redraft.prompts.judging import Statement
+from redraft.agents.judge import Judge, batch_size
 from redraft.prompts.origins import TRACE_SENTENCES, Place, TraceGiven
+from redraft.prompts.qa import Statement
 from redraft.text.tokens import Tokenizer
 
 SOURCES = EntryBudget(frame=40)
 """What an entry of a reply may need."""
-# Half of the window is for what is read; what is said around it takes so much.
+# The share of the window for what is read, and the tokens around each text.
 _SHARE_OF_WINDOW = 0.5
 _AROUND_EACH = 16
 _AT_ONCE = 12
@@ -24,30 +24,30 @@ MOST_SOURCES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Untraced:
-    """A sentence, what it points back to, and the places that it may come from."""
+class TraceItem:
+    """A sentence, what it refers back to, and the places that it may come from."""
 
     sentence: str
     before: str
     places: tuple[str, ...]
 
 
-class Named(BaseModel):
-    """The numbers of the places that a sentence comes from, as they are remembered; none where it is from nowhere."""
+class TraceResult(BaseModel):
+    """The numbers of the places that a sentence comes from, as stored; empty where it comes from none."""
 
     places: list[int]
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceTracer:
-    """Asks one judge. `window` is how many tokens a prompt and its reply may have; None for a model without one."""
+    """Asks one judge; `window` is the token limit of a prompt and its reply, None for a model without one."""
 
     judge: Judge
     tokenizer: Tokenizer
     window: int | None
 
-    def batches(self, items: Sequence[Untraced], numbers: Sequence[int]) -> list[list[int]]:
-        """Those of the items in as few prompts as may be, in their order."""
+    def batches(self, items: Sequence[TraceItem], numbers: Sequence[int]) -> list[list[int]]:
+        """Return the items in as few prompts as possible, in order."""
         room = int(self.window * _SHARE_OF_WINDOW) if self.window else None
         most = min(_AT_ONCE, batch_size(self.judge.reply_tokens, self.judge.needs(SOURCES)))
         made: list[list[int]] = []
@@ -61,62 +61,62 @@ class SentenceTracer:
             filled += size
         return made
 
-    def tokens(self, items: Sequence[Untraced], batch: Sequence[int]) -> int:
-        """About as many as a prompt about some items takes, with its reply."""
+    def tokens(self, items: Sequence[TraceItem], batch: Sequence[int]) -> int:
+        """Return roughly how many tokens a prompt about some items takes, with its reply."""
         rendered = self.judge.book.render(TRACE_SENTENCES, _given(items, batch))
         return self.tokenizer.count(rendered) + len(batch) * self.judge.needs(SOURCES)
 
-    async def trace(self, items: Sequence[Untraced], batches: Sequence[Sequence[int]]) -> Account[Named]:
-        """For each item of the batches the places that it comes from. What was said before is remembered."""
+    async def trace(self, items: Sequence[TraceItem], batches: Sequence[Sequence[int]]) -> Account[TraceResult]:
+        """Return the places that each item of the batches comes from; known ones are reused."""
         asked = [number for batch in batches for number in batch]
 
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Named]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[TraceResult]:
             some = [asked[n] for n in numbers]
-            given, room = _given(items, some), len(some) * self.judge.needs(SOURCES)
-            reply = await self.judge.ask(TRACE_SENTENCES, given, room, labelled("traced sentence", numbers), attempt)
-            found = [
+            given = _given(items, some)
+            reply = await self.judge.ask_items(TRACE_SENTENCES, given, numbers, SOURCES, "traced sentence", attempt)
+            found = (
                 (asked.index(one.id - 1), _named(one.places, items, some, one.id - 1)) for one in reply.value.sentences
-            ]
-            return Entries(found, reply.repaired, reply.broken_off)
+            )
+            return Entries.of(reply, found)
 
-        async def judged(numbers: Sequence[int]) -> Account[Named]:
+        async def judged(numbers: Sequence[int]) -> Account[TraceResult]:
             return await account(self._again(items, asked, numbers), ask)
 
         keys = [[items[n].before, items[n].sentence, list(items[n].places)] for n in asked]
-        found = await self.judge.remembered(TRACE_SENTENCES, Named, keys, judged)
+        found = await self.judge.remembered(TRACE_SENTENCES, TraceResult, keys, judged)
         return Account({asked[n]: one for n, one in found.verdicts.items()}, found.trouble)
 
-    def known(self, items: Sequence[Untraced]) -> list[bool]:
-        """Which of the items this judge has been asked about before."""
+    def known(self, items: Sequence[TraceItem]) -> list[bool]:
+        """Return which of the items this judge has verdicts on."""
         keys = self.judge.keys(TRACE_SENTENCES, [[one.before, one.sentence, list(one.places)] for one in items])
         there = self.judge.judgments.verdicts(keys)
         return [key in there for key in keys]
 
-    def _again(self, items: Sequence[Untraced], asked: Sequence[int], numbers: Sequence[int]) -> list[list[int]]:
-        """The batches of those that nothing is remembered of."""
+    def _again(self, items: Sequence[TraceItem], asked: Sequence[int], numbers: Sequence[int]) -> list[list[int]]:
+        """Return the batches of the items without stored verdicts."""
         places = {asked[n]: n for n in numbers}
         return [[places[n] for n in batch] for batch in self.batches(items, [asked[n] for n in numbers])]
 
-    def _size(self, item: Untraced) -> int:
+    def _size(self, item: TraceItem) -> int:
         texts = (item.before, item.sentence, *item.places)
         return sum(map(self.tokenizer.count, texts)) + _AROUND_EACH * (1 + len(item.places))
 
 
-def _pool(items: Sequence[Untraced], batch: Sequence[int]) -> list[str]:
-    """The places of all items of a prompt, each once."""
+def _pool(items: Sequence[TraceItem], batch: Sequence[int]) -> list[str]:
+    """Return the distinct places of all items of a prompt."""
     return list(dict.fromkeys(place for number in batch for place in items[number].places))
 
 
-def _given(items: Sequence[Untraced], batch: Sequence[int]) -> TraceGiven:
+def _given(items: Sequence[TraceItem], batch: Sequence[int]) -> TraceGiven:
     places = [Place(id=n, passage=text) for n, text in enumerate(_pool(items, batch), 1)]
     statements = [Statement(id=n + 1, before=items[n].before, sentence=items[n].sentence) for n in batch]
     return TraceGiven(places=places, sentences=statements)
 
 
-def _named(said: Sequence[int], items: Sequence[Untraced], batch: Sequence[int], number: int) -> Named | None:
-    """The item's own places among those that are named; another item's may say it as well, and are not asked about."""
+def _named(said: Sequence[int], items: Sequence[TraceItem], batch: Sequence[int], number: int) -> TraceResult | None:
+    """Return an item's own places among those named."""
     if number not in batch:
         return None
     pool, own = _pool(items, batch), items[number].places
     named = [own.index(pool[one - 1]) for one in dict.fromkeys(said) if 0 < one <= len(pool) and pool[one - 1] in own]
-    return Named(places=named[:MOST_SOURCES])
+    return TraceResult(places=named[:MOST_SOURCES])

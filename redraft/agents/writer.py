@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
+
+from pydantic import BaseModel
 
 from redraft.agents.structured_writer import (
     MAX_TRIES,
@@ -17,32 +19,33 @@ from redraft.agents.structured_writer import (
 )
 from redraft.domain import TextKind
 from redraft.errors import RefusedReply
-from redraft.prompts import drafting
-from redraft.prompts.drafting import Outline, outline_text
+from redraft.prompts import summarization
+from redraft.prompts.contract import Prompt
 from redraft.prompts.silence import after_sign, is_answer, is_sign
+from redraft.prompts.summarization import Outline, outline_text
 from redraft.text.sentences import sentences
 from redraft.text.summary_checks import needs_tidying
 from redraft.text.words import count_words
 
-# Each further try asks for a little less.
+# Each further try asks for this much less.
 _SHRINK_COMPRESSION = 0.05
 COMPRESSION_TOLERANCE = 0.2
-# A tidied summary that lost more than this was rewritten, not tidied.
+# The least share of a summary that tidying keeps.
 _TIDY_KEEPS = 0.6
 _TIDY_TRIES = 2
 
 
 _LONGEST = 400
-"""The most characters of a reply that says that there is nothing to say."""
+"""The most characters of a reply that says there is nothing to say."""
 
 
 class Writer:
-    """Writes summaries with one pen, all of them towards the same question where there is one."""
+    """Writes summaries with one model, all of them towards the same question, if any."""
 
     def __init__(
         self, structured_writer: StructuredWriter, *, query: str | None = None, kind: TextKind = "other"
     ) -> None:
-        """`kind` is what kind of text the document is, by its form: prompts say what such a text cannot do without."""
+        """`kind` is the kind of text that the document is; prompts say what a summary of it needs."""
         self._structured_writer = structured_writer
         self._asked: dict[str, Any] = {
             "query": query,
@@ -54,36 +57,20 @@ class Writer:
         self._sign = is_nothing if query else None
 
     def says_nothing(self, text: str) -> bool:
-        """Whether what was written is the sign that there is nothing to say to the question."""
+        """Return whether a text is the sign that there is nothing to say to the question."""
         return self._sign is not None and self._sign(text)
 
     async def summarize_chunk(
         self, excerpt: str, words: int, label: str, most: int = 0, *, place: str = "", before: str = ""
     ) -> Completion:
-        """Summarize one chunk within `words`, or within `most` where that is more.
-
-        `place` says where it stands in the document, and `before` are the last lines before it.
-        """
-        return await self._structured_writer.within(
-            drafting.SUMMARIZE_CHUNK,
-            lambda limit: drafting.ChunkGiven(excerpt=excerpt, words=limit, place=place, before=before, **self._asked),
-            words,
-            label,
-            most,
-            self._sign,
-            source=excerpt,
-        )
+        """Summarize one chunk within `words`, or `most` where that is more. `place` says where it stands in the
+        document, and `before` holds the lines before it."""
+        given = {"excerpt": excerpt, "place": place, "before": before}
+        return await self._within(summarization.SUMMARIZE_CHUNK, given, words, label, most, source=excerpt)
 
     async def summarize_whole(self, document: str, words: int, label: str) -> Completion:
         """Summarize a whole document within `words`."""
-        return await self._structured_writer.within(
-            drafting.SUMMARIZE_WHOLE,
-            lambda limit: drafting.WholeGiven(document=document, words=limit, **self._asked),
-            words,
-            label,
-            sign=self._sign,
-            source=document,
-        )
+        return await self._within(summarization.SUMMARIZE_WHOLE, {"document": document}, words, label, source=document)
 
     async def merge(
         self,
@@ -96,61 +83,43 @@ class Writer:
         outline: Outline | None = None,
         sources: Sequence[str] = (),
     ) -> Completion:
-        """Merge consecutive summaries within `words`, or within `most` where that is more.
-
-        `context` is the merged summary before them, if there is one; `sources` has for each of them the paragraphs that
-        it rests on, where these are to be in view.
-        """
+        """Merge consecutive summaries within `words`, or `most` where that is more. `context` is the merged summary
+        before them; `sources` are the paragraphs that each rests on, where these are to be in view."""
         source = "\n".join([context, *summaries, *sources])
-        given: dict[str, Any] = {**self._asked, "summaries": list(summaries), "sources": list(sources)}
+        given: dict[str, Any] = {"summaries": list(summaries), "sources": list(sources)}
         if outline is not None:
             given |= {"outline": outline_text(outline), "kind": outline.kind}
         if not context:
-            return await self._structured_writer.within(
-                drafting.MERGE,
-                lambda limit: drafting.MergeGiven(words=limit, **given),
-                words,
-                label,
-                most,
-                self._sign,
-                source=source,
-            )
+            return await self._within(summarization.MERGE, given, words, label, most, source=source)
+        given["context"] = context
+        return await self._within(summarization.MERGE_ONWARD, given, words, label, most, source=source)
+
+    async def _within(
+        self, prompt: Prompt[Any, str], given: dict[str, Any], words: int, label: str, most: int = 0, *, source: str
+    ) -> Completion:
         return await self._structured_writer.within(
-            drafting.MERGE_ONWARD,
-            lambda limit: drafting.MergeOnwardGiven(context=context, words=limit, **given),
-            words,
-            label,
-            most,
-            self._sign,
-            source=source,
+            prompt, self._given(prompt, given), words, label, most, self._sign, source=source
         )
 
+    def _given(self, prompt: Prompt[Any, str], given: dict[str, Any]) -> Callable[[int], BaseModel]:
+        """Return the input of a prompt for a limit of words."""
+        return lambda limit: prompt.given(words=limit, **{**self._asked, **given})
+
     async def begin(self, excerpt: str, words: int, room: int, label: str, *, place: str = "") -> Completion:
-        """Begin a running summary. `words` is what to aim at; up to `room` the reply is heard to its end."""
+        """Begin a running summary of about `words` words; up to `room` words the reply is not cut."""
+        given = self._given(summarization.BEGIN, {"excerpt": excerpt, "place": place})
         return await self._structured_writer.complete(
-            drafting.BEGIN,
-            lambda target: drafting.BeginGiven(excerpt=excerpt, words=target, place=place, **self._asked),
-            words,
-            room,
-            label,
-            self._sign,
-            excerpt,
+            summarization.BEGIN, given, words, room, label, self._sign, excerpt
         )
 
     async def update(
         self, excerpt: str, summary: str, words: int, room: int, label: str, *, place: str = ""
     ) -> Completion:
         """Work a chunk into a running summary."""
+        given = self._given(summarization.UPDATE, {"excerpt": excerpt, "summary": summary, "place": place})
+        source = f"{summary}\n{excerpt}"
         return await self._structured_writer.complete(
-            drafting.UPDATE,
-            lambda target: drafting.UpdateGiven(
-                excerpt=excerpt, summary=summary, words=target, place=place, **self._asked
-            ),
-            words,
-            room,
-            label,
-            self._sign,
-            f"{summary}\n{excerpt}",
+            summarization.UPDATE, given, words, room, label, self._sign, source
         )
 
     async def compress(self, summary: str, target: int, limit: int, label: str) -> Completion:
@@ -172,10 +141,8 @@ class Writer:
 
         try:
             written = await self._structured_writer.tries(
-                drafting.COMPRESS,
-                lambda asked: drafting.CompressGiven(
-                    summary=summary, current_words=current, words=asked, **self._asked
-                ),
+                summarization.COMPRESS,
+                self._given(summarization.COMPRESS, {"summary": summary, "current_words": current}),
                 [max(MIN_WORDS, int(target * (1 - _SHRINK_COMPRESSION * n))) for n in range(MAX_TRIES)],
                 examine,
                 target,
@@ -184,13 +151,13 @@ class Writer:
             )
         except RefusedReply as error:
             return Completion(summary, current, 1, error.message)
-        # Whatever was wrong with the tries, a compression that made the summary longer is none.
+        # A compression that made the summary longer is dropped.
         if not written.text or written.words >= current:
             return replace(written, text=summary, words=current, flaw=written.flaw or "could not be shortened")
         return written
 
     async def tidy(self, summary: str, label: str) -> Completion:
-        """Remove the traces of the process, where there are any. A reply that changed more than that is not taken."""
+        """Remove traces of the process, if any; a reply that changes more than that is not taken."""
         words = count_words(summary)
         if not needs_tidying(summary):
             return Completion(summary, words, 0)
@@ -207,8 +174,8 @@ class Writer:
 
         try:
             written = await self._structured_writer.tries(
-                drafting.TIDY,
-                lambda _: drafting.TidyGiven(summary=summary),
+                summarization.TIDY,
+                lambda _: summarization.TidyGiven(summary=summary),
                 [words] * _TIDY_TRIES,
                 examine,
                 words,
@@ -224,13 +191,10 @@ class Writer:
 
 
 def is_nothing(text: str) -> bool:
-    """Whether a reply says that there is nothing to say: by the prompt's own sign, or in words.
-
-    Every sentence has to say so: one that is followed by what there is to say begins a summary.
-    """
+    """Return whether every sentence of a reply says that there is nothing to say, by the prompt's sign or in words."""
     if len(text) > _LONGEST:
         return False
     reason = after_sign(text)
     said = [reason[span.start : span.end] for span in sentences(reason)]
-    # The sign alone is one; what stands after it, or in its place, has to say the same.
+    # The sign alone suffices; any text beside it has to say the same.
     return (bool(said) or reason != text) and all(is_sign(one) or not is_answer(one) for one in said)

@@ -32,7 +32,7 @@ from redraft.batches.worker import Tell, WorkerTerms, is_for_good, open_worker, 
 from redraft.errors import RedraftError, UsageError
 from redraft.llm.prices import PriceTable, price_table
 from redraft.store.addresses import is_only_here, is_server, shown
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 _CARRIED = re.compile(
     r"(?:REDRAFT|OPENAI|ANTHROPIC|AZURE|AWS|GOOGLE|LANGSMITH|LANGCHAIN|TIKTOKEN|OTEL)_\w+|PG[A-Z]+"

@@ -25,7 +25,7 @@ from redraft.sources import STDIN
 from redraft.store.batches import BatchItemRow, Error, NewItem, State
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words
 
 SUMMARY = ".md"

@@ -45,7 +45,7 @@ from redraft.sources import write
 from redraft.store.batches import LEASE_SECONDS, Batch, BatchItemRow, NewItem
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 _AT_ONCE = 50
 """So many texts are held in memory, and go into the database in one transaction."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from redraft.builtin.questions import read_claim
 from redraft.builtin.references import Detail, details
 from redraft.builtin.support import Ground, SourceLine, ground_of
-from redraft.prompts import judging
+from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.text.word_keys import Word, carries, is_negation, is_number, keys, words
 
@@ -47,16 +47,16 @@ class _Sought(NamedTuple):
     asks: str
 
 
-def answer_from_summary(given: judging.AnswerFromSummaryGiven) -> judging.SummaryAnswers:
+def answer_from_summary(given: qa.AnswerFromSummaryGiven) -> qa.SummaryAnswers:
     """Each answer from the sentence that says most of what the question says.
 
     That there is none is said only of a summary that is made of quotations: what is put in other words may be an answer
     all the same.
     """
-    kept = [one for one in given.sentences if isinstance(one, judging.Told) and words(one.sentence)]
+    kept = [one for one in given.sentences if isinstance(one, qa.SummaryLine) and words(one.sentence)]
     ground = ground_of(tuple(one.sentence for one in kept), whole=True)
     readable = sum(one.quoted for one in kept) >= _MADE_OF_QUOTATIONS * len(kept)
-    answered: list[judging.SummaryAnswer] = []
+    answered: list[qa.SummaryAnswer] = []
     for asked in given.questions:
         claim = read_claim(asked.question)
         found = _answer(ground, asked.question)
@@ -64,63 +64,63 @@ def answer_from_summary(given: judging.AnswerFromSummaryGiven) -> judging.Summar
         said = ground.source.lines[found.line].text if claim and found.line is not None else found.answer
         silent = False if claim else found.answered
         there = found.answered is True or (silent if readable else UNSURE)
-        answered.append(judging.SummaryAnswer(id=asked.id, sentences=on, answered=there, answer=said))
-    return judging.SummaryAnswers(answers=answered)
+        answered.append(qa.SummaryAnswer(id=asked.id, sentences=on, answered=there, answer=said))
+    return qa.SummaryAnswers(answers=answered)
 
 
-def answer_from_document(given: judging.AnswerFromDocumentGiven) -> judging.DocumentAnswers:
+def answer_from_document(given: qa.AnswerFromDocumentGiven) -> qa.DocumentAnswers:
     """Whether a sentence is so: its own words, or what the passages have instead.
 
     Any other question is answered from the place that has most of its words.
     """
     ground = ground_of(tuple(given.texts))
-    answered: list[judging.DocumentAnswer] = []
+    answered: list[qa.DocumentAnswer] = []
     for asked in given.questions:
         found = _answer(ground, asked.question)
         quote = "" if found.line is None else ground.source.lines[found.line].text
-        answered.append(judging.DocumentAnswer(id=asked.id, quote=quote, answered=found.answered, answer=found.answer))
-    return judging.DocumentAnswers(answers=answered)
+        answered.append(qa.DocumentAnswer(id=asked.id, quote=quote, answered=found.answered, answer=found.answer))
+    return qa.DocumentAnswers(answers=answered)
 
 
-def answer_questions(given: judging.AnswerQuestionsGiven) -> judging.GivenAnswers:
+def answer_questions(given: qa.AnswerQuestionsGiven) -> qa.GivenAnswers:
     """The same from the beginning of a document, where whether a sentence is so is answered by yes or no."""
     ground = ground_of((given.document,))
-    answered: list[judging.GivenAnswer] = []
+    answered: list[qa.GivenAnswer] = []
     for asked in given.questions:
         found, claim = _answer(ground, asked.question), read_claim(asked.question)
         said, why = found.answer, ""
         if claim and found.line is not None:
             said, why = "yes" if said == claim else "no", ground.source.lines[found.line].text
-        answered.append(judging.GivenAnswer(id=asked.id, answered=found.answered, answer=said, reason=why))
-    return judging.GivenAnswers(answers=answered)
+        answered.append(qa.GivenAnswer(id=asked.id, answered=found.answered, answer=said, reason=why))
+    return qa.GivenAnswers(answers=answered)
 
 
-def compare_answers(given: judging.CompareGiven) -> judging.Comparisons:
+def compare_answers(given: qa.CompareGiven) -> qa.Comparisons:
     """Answers contradict each other when they have different numbers or names, or one denies what the other says."""
-    return judging.Comparisons(comparisons=[_compare(pair) for pair in given.pairs])
+    return qa.Comparisons(comparisons=[_compare(pair) for pair in given.pairs])
 
 
-def _compare(pair: judging.Pair) -> judging.Comparison:
+def _compare(pair: qa.Pair) -> qa.Comparison:
     # To the question whether a sentence is so, what the document has instead is the answer.
     claimed = bool(read_claim(pair.question))
     apart = pair.document != pair.summary if claimed else differ(pair.document, pair.summary)
     reason = f"The document has “{pair.document}”." if apart else "Both say the same, or one says more."
-    return judging.Comparison(id=pair.id, reason=reason, verdict="contradicts" if apart else "agrees")
+    return qa.Comparison(id=pair.id, reason=reason, verdict="contradicts" if apart else "agrees")
 
 
-def judge_answers(given: judging.JudgeAnswersGiven) -> judging.AnswerVerdicts:
+def judge_answers(given: qa.JudgeAnswersGiven) -> qa.AnswerVerdicts:
     """Right where it has the reference's words, wrong where it has others in their place; what else is left open."""
-    return judging.AnswerVerdicts(answers=[_judge(pair) for pair in given.answers])
+    return qa.AnswerVerdicts(answers=[_judge(pair) for pair in given.answers])
 
 
-def _judge(pair: judging.AnswerPair) -> judging.AnswerVerdict:
+def _judge(pair: qa.AnswerPair) -> qa.AnswerVerdict:
     reference, answer = (set(filter(carries, keys(text))) for text in (pair.reference, pair.answer))
     # An answer that has so many more words besides may say something else with them.
     if reference and reference <= answer and len(answer - reference) <= _MORE:
-        return judging.AnswerVerdict(id=pair.id, reason="It has the words of the reference.", verdict="right")
+        return qa.AnswerVerdict(id=pair.id, reason="It has the words of the reference.", verdict="right")
     other = differ(pair.reference, pair.answer)
     reason = "It has something else than the reference." if other else "Its words do not tell."
-    return judging.AnswerVerdict(id=pair.id, reason=reason, verdict="wrong" if other else UNSURE)
+    return qa.AnswerVerdict(id=pair.id, reason=reason, verdict="wrong" if other else UNSURE)
 
 
 def differ(one: str, other: str) -> bool:

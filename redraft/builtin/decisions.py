@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from redraft.builtin.support import ground_of, reason
+from redraft.prompts.arbitration import RuledPoint, RuledPoints, RuleGiven
 from redraft.prompts.coherence import (
     Choice,
     Confusion,
@@ -16,12 +17,11 @@ from redraft.prompts.coherence import (
     Preferred,
 )
 from redraft.prompts.contract import UNSURE, Unsure
-from redraft.prompts.deciding import DecideGiven, Decision, Standing
-from redraft.prompts.drafting import Outline, OutlineGiven
+from redraft.prompts.decision import DecideGiven, Decision, MetricStanding
 from redraft.prompts.origins import AllSources, Sources, TraceGiven
-from redraft.prompts.ruling import RuledPoint, RuledPoints, RuleGiven
-from redraft.text.cleaning import one_line
+from redraft.prompts.summarization import Outline, OutlineGiven
 from redraft.text.languages import language_of
+from redraft.text.sanitizer import one_line
 from redraft.text.sentences import worded
 from redraft.text.word_keys import telling
 from redraft.text.words import same_words, words_key
@@ -42,7 +42,7 @@ def decide(given: DecideGiven) -> Decision:
     return Decision(why=f"{_AS_WEAKEST_FIRST}: {weakest.metric} is furthest from its goal", mend=chosen)
 
 
-def _reached(standing: Standing) -> float:
+def _reached(standing: MetricStanding) -> float:
     """The part of the goal that is reached."""
     score = 0.0 if standing.score == "none" else float(standing.score)
     return score / max(float(standing.goal), 1e-9)

@@ -10,7 +10,7 @@ import numpy as np
 
 from redraft.builtin.prose import LAST_RESORT, ProseSentence, cut, matter_around, read
 from redraft.builtin.references import NamedPeople, points_out
-from redraft.prompts.drafting import (
+from redraft.prompts.summarization import (
     BeginGiven,
     ChunkGiven,
     CompressGiven,
@@ -20,8 +20,8 @@ from redraft.prompts.drafting import (
     UpdateGiven,
     WholeGiven,
 )
-from redraft.text.languages import is_foreign, language_of, tongues_beside
-from redraft.text.ranking import RankedSentences, choose, rank, rank_towards
+from redraft.text.languages import is_foreign, language_of, language_spans_beside
+from redraft.text.pagerank import RankedSentences, choose, rank, rank_towards
 from redraft.text.sentences import sentences
 from redraft.text.vectors import SentenceVectors, Weights
 from redraft.text.words import count_words
@@ -122,7 +122,7 @@ def _by_language(parts: Sequence[str], shares: Sequence[float]) -> tuple[list[st
     texts: list[str] = []
     room: list[float] = []
     languages: list[str] = []
-    for part, share, tongues in zip(parts, shares, tongues_beside(parts), strict=True):
+    for part, share, tongues in zip(parts, shares, language_spans_beside(parts), strict=True):
         each = [part[start:end] for (start, end), _ in tongues]
         words = [count_words(text) for text in each]
         texts += each

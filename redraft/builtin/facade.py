@@ -8,7 +8,7 @@ from typing import Any
 from redraft.builtin.identity import IDENTITY, VERSION
 from redraft.llm.base import Model
 from redraft.prompts.contract import Prompt
-from redraft.prompts.drafting import MERGE, MergeGiven
+from redraft.prompts.summarization import MERGE, MergeGiven
 from redraft.text.languages import is_foreign
 
 __all__ = ["IDENTITY", "VERSION", "is_answered", "opened", "reads", "shortened"]

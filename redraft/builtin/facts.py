@@ -15,8 +15,8 @@ from redraft.errors import RejectedRequest
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.factual import AllFacts, FactsGiven, SentenceFacts
-from redraft.text.cleaning import one_line
 from redraft.text.languages import language_of
+from redraft.text.sanitizer import one_line
 from redraft.text.sentences import ends_sentence
 from redraft.text.vectors import SentenceVectors
 from redraft.text.word_keys import keys, telling, words

@@ -14,12 +14,12 @@ from redraft.builtin.identity import IDENTITY
 from redraft.domain import Usage
 from redraft.errors import ModelError
 from redraft.llm.base import Reply, Request, Sampling
+from redraft.prompts import arbitration, decision, factual, origins, qa, summarization
 from redraft.prompts import coherence as reading
-from redraft.prompts import deciding, drafting, factual, judging, origins, ruling
-from redraft.prompts import drafting as writing
+from redraft.prompts import summarization as writing
 from redraft.prompts.contract import Given_, Prompt, Value_
 from redraft.prompts.factual import SPLIT_FACTS
-from redraft.prompts.revising import REVISE
+from redraft.prompts.revision import REVISE
 
 _CHARACTERS_PER_TOKEN = 4
 Handler = Callable[[Any], Any]
@@ -39,17 +39,17 @@ HANDLERS: Mapping[str, Handler] = dict(
         _bound(writing.UPDATE, draft.update),
         _bound(writing.COMPRESS, draft.compress),
         _bound(writing.TIDY, draft.tidy),
-        _bound(drafting.OUTLINE, decisions.outline),
+        _bound(summarization.OUTLINE, decisions.outline),
         _bound(REVISE, revise.revise),
-        _bound(judging.ASK_DOCUMENT, questions.ask_document),
-        _bound(judging.RANK_QUESTIONS, questions.rank_questions),
-        _bound(judging.ASK_SUMMARY, questions.ask_summary),
-        _bound(judging.ANSWER_FROM_SUMMARY, answers.answer_from_summary),
-        _bound(judging.ANSWER_FROM_DOCUMENT, answers.answer_from_document),
-        _bound(judging.COMPARE_ANSWERS, answers.compare_answers),
-        _bound(judging.ASK_TYPED, questions.ask_typed),
-        _bound(judging.ANSWER_QUESTIONS, answers.answer_questions),
-        _bound(judging.JUDGE_ANSWERS, answers.judge_answers),
+        _bound(qa.ASK_DOCUMENT, questions.ask_document),
+        _bound(qa.RANK_QUESTIONS, questions.rank_questions),
+        _bound(qa.ASK_SUMMARY, questions.ask_summary),
+        _bound(qa.ANSWER_FROM_SUMMARY, answers.answer_from_summary),
+        _bound(qa.ANSWER_FROM_DOCUMENT, answers.answer_from_document),
+        _bound(qa.COMPARE_ANSWERS, answers.compare_answers),
+        _bound(qa.ASK_TYPED, questions.ask_typed),
+        _bound(qa.ANSWER_QUESTIONS, answers.answer_questions),
+        _bound(qa.JUDGE_ANSWERS, answers.judge_answers),
         _bound(factual.KEYFACTS_ANALYTICAL, facts.grow),
         _bound(factual.KEYFACTS_NARRATIVE, facts.grow),
         _bound(factual.FACTS_FAITHFUL, facts.facts_faithful),
@@ -63,8 +63,8 @@ HANDLERS: Mapping[str, Handler] = dict(
         _bound(SPLIT_FACTS, facts.split_facts),
         _bound(reading.FIND_CONFUSION, decisions.find_confusion),
         _bound(reading.PREFER_SUMMARY, decisions.prefer_summary),
-        _bound(deciding.DECIDE, decisions.decide),
-        _bound(ruling.RULE_ON_FINDINGS, decisions.rule_on_findings),
+        _bound(decision.DECIDE, decisions.decide),
+        _bound(arbitration.RULE_ON_FINDINGS, decisions.rule_on_findings),
         _bound(origins.TRACE_SENTENCES, decisions.trace_sentences),
     )
 )

@@ -17,11 +17,11 @@ from lemminflect import getAllLemmas, getInflection
 from redraft.builtin.draft import centrality, standing_alone
 from redraft.builtin.prose import LAST_RESORT, finish, plain, read
 from redraft.builtin.references import NamedPeople
-from redraft.prompts import judging
-from redraft.prompts.judging import AskTypedGiven, TypedReply
-from redraft.text.cleaning import one_line
+from redraft.prompts import qa
+from redraft.prompts.qa import AskTypedGiven, TypedReply
 from redraft.text.languages import ENGLISH
-from redraft.text.ranking import rank
+from redraft.text.pagerank import rank
+from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading, sentences
 from redraft.text.vectors import SentenceVectors
 from redraft.text.word_keys import carries, keys, listed
@@ -71,22 +71,22 @@ def read_claim(question: str) -> str:
     return quoted.group(1) if (quoted := _IS_WHETHER.fullmatch(question)) else ""
 
 
-def ask_summary(given: judging.AskSummaryGiven) -> judging.SummaryQuestions:
+def ask_summary(given: qa.AskSummaryGiven) -> qa.SummaryQuestions:
     """Whether each sentence is so that says something."""
-    return judging.SummaryQuestions(
+    return qa.SummaryQuestions(
         sentences=[
-            judging.SentenceQuestions(id=one.id, questions=_claims(one.sentence) if given.at_most else [])
+            qa.SentenceQuestions(id=one.id, questions=_claims(one.sentence) if given.at_most else [])
             for one in given.sentences
-            if isinstance(one, judging.Told) and (not given.only or one.id in given.only)
+            if isinstance(one, qa.SummaryLine) and (not given.only or one.id in given.only)
         ]
     )
 
 
-def _claims(sentence: str) -> list[judging.SummaryQuestion]:
+def _claims(sentence: str) -> list[qa.SummaryQuestion]:
     text = one_line(sentence)
     if not states(text):
         return []
-    return [judging.SummaryQuestion(question=ask_whether(text), answer=text, search="", importance=_IMPORTANCE)]
+    return [qa.SummaryQuestion(question=ask_whether(text), answer=text, search="", importance=_IMPORTANCE)]
 
 
 def states(text: str) -> bool:
@@ -96,7 +96,7 @@ def states(text: str) -> bool:
     return enough and not is_heading(text) and not _ASKS.search(text)
 
 
-def ask_document(given: judging.AskDocumentGiven) -> judging.DocumentQuestions:
+def ask_document(given: qa.AskDocumentGiven) -> qa.DocumentQuestions:
     """Questions on the sentences that matter most, from all stretches of the excerpt."""
     left = list(_candidates(given.excerpt))
     stretches = max(1, given.count // _QUESTIONS_A_STRETCH)
@@ -107,14 +107,14 @@ def ask_document(given: judging.AskDocumentGiven) -> judging.DocumentQuestions:
         best = left.pop(worth.index(max(worth)))
         crowds[int(best.place * stretches)] += 1
         asked.append(best)
-    return judging.DocumentQuestions(questions=[one.question for one in sorted(asked, key=lambda one: -one.worth)])
+    return qa.DocumentQuestions(questions=[one.question for one in sorted(asked, key=lambda one: -one.worth)])
 
 
-def rank_questions(given: judging.RankGiven) -> judging.Ranking:
+def rank_questions(given: qa.RankGiven) -> qa.Ranking:
     """What the others speak of too first."""
     worth = rank(SentenceVectors([f"{candidate.question} {candidate.answer}" for candidate in given.candidates]))
     order = sorted(range(len(worth)), key=lambda at: (-worth[at], at))
-    return judging.Ranking(order=[given.candidates[at].id for at in order])
+    return qa.Ranking(order=[given.candidates[at].id for at in order])
 
 
 def ask_typed(given: AskTypedGiven) -> TypedReply:
@@ -122,7 +122,7 @@ def ask_typed(given: AskTypedGiven) -> TypedReply:
 
     No question is put together from what a paragraph says, and none is known to have no answer: these are left out.
     """
-    for one in ask_document(judging.AskDocumentGiven(excerpt=given.excerpt, count=_TRIED)).questions:
+    for one in ask_document(qa.AskDocumentGiven(excerpt=given.excerpt, count=_TRIED)).questions:
         if given.type == "binary":
             return _yes_or_no(one_line(one.quote))
         if given.type == "extractive" and not read_claim(one.question) and count_words(one.answer) <= _LONGEST_ANSWER:
@@ -141,7 +141,7 @@ def _yes_or_no(sentence: str) -> TypedReply:
 class _Candidate(NamedTuple):
     """A question that can be asked, what it is worth, and where in the excerpt its sentence stands, from 0 to 1."""
 
-    question: judging.DocumentQuestion
+    question: qa.DocumentQuestion
     worth: float
     place: float
 
@@ -159,8 +159,8 @@ def _candidates(excerpt: str) -> Iterator[_Candidate]:
         quote = excerpt[span.start : span.end]
         told = one_line(quote)
         question, answer = question_about(told, people) or (ask_whether(told), told)
-        kind: judging.Kind = "who" if question.startswith("Who") else "what"
-        asked = judging.DocumentQuestion(question=question, kind=kind, answer=answer, quote=quote)
+        kind: qa.Kind = "who" if question.startswith("Who") else "what"
+        asked = qa.DocumentQuestion(question=question, kind=kind, answer=answer, quote=quote)
         yield _Candidate(asked, own * (_WHETHER_WORTH if answer == told else 1), span.start / len(excerpt))
 
 

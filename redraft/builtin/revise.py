@@ -9,9 +9,9 @@ from functools import lru_cache
 from redraft.builtin.draft import standing_alone
 from redraft.builtin.prose import LAST_RESORT, cut, read
 from redraft.builtin.references import details
-from redraft.prompts.revising import Point, ReviseGiven
+from redraft.prompts.revision import Point, ReviseGiven
 from redraft.text.languages import is_foreign, language_of
-from redraft.text.ranking import rank
+from redraft.text.pagerank import rank
 from redraft.text.sentences import ends_sentence, sentences
 from redraft.text.vectors import SentenceVectors
 from redraft.text.word_keys import keys, telling, words

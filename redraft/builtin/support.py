@@ -18,7 +18,7 @@ from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from redraft.builtin.references import TITLES, Detail, DetailKind, amounts, details
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 from redraft.text.sentences import sentences
 from redraft.text.word_keys import Word, carries, is_negation, listed, pairs, words
 

@@ -21,7 +21,7 @@ from redraft.graphs.review import ReviewQuestion
 from redraft.report.history.results import document_read, read_result
 from redraft.runs.driver import Reviewer
 from redraft.store.store import Store
-from redraft.text.cleaning import clean, one_line
+from redraft.text.sanitizer import clean, one_line
 from redraft.text.words import count_words
 
 _HELP = """  enter      go on with what is left

@@ -15,8 +15,8 @@ from typing import Any, TextIO, cast
 import click
 
 from redraft.sources import STDIN, is_no_path
-from redraft.text.cleaning import clean
 from redraft.text.columns import columns, lines_of
+from redraft.text.sanitizer import clean
 
 DONE, FAILED, WRONG_USAGE, SHORT, INTERRUPTED = 0, 1, 2, 3, 130
 _WIDEST, _NARROWEST = 100, 40

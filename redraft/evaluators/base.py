@@ -18,7 +18,7 @@ from redraft.evaluators.reference.keyfacts import trees_for
 from redraft.evaluators.reference.questions import cited_for
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
-from redraft.prompts.judging import Statement
+from redraft.prompts.qa import Statement
 from redraft.settings import JudgeConfig
 from redraft.text.languages import language_of
 from redraft.text.quotes import points_back
@@ -57,7 +57,7 @@ class Case:
     A prompt of one's own is put to a judge by `await judge.ask(prompt, given, room, label)`: what it is given, the
     tokens of the reply at most, and a few words for the ledger. The reply's `value` is what the prompt returns.
     """
-    desk: EvidenceReader
+    reader: EvidenceReader
     """Finds the places of the document that are nearest to a question, and their words."""
     yardstick: DocumentPack = DocumentPack()
     """What the metric `needs` or `uses` of the document's pack."""
@@ -69,7 +69,7 @@ class Case:
     @property
     def document(self) -> Document:
         """What is summarized."""
-        return self.desk.document
+        return self.reader.document
 
     def cited_for(self, text: str) -> tuple[Span, ...]:
         """The places that the questions of the document's pack cite which have most to do with a text."""

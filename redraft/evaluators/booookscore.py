@@ -10,17 +10,17 @@ from dataclasses import dataclass, replace
 
 from typing_extensions import override
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
-from redraft.agents.proofreader import Confused, Proofreader, least_window
+from redraft.agents.proofreader import Proofreader, SentenceConfusion, least_window
 from redraft.domain import Evaluation, Evidence, Finding, Span, Task
 from redraft.errors import UsageError
 from redraft.evaluators.base import Case, Evaluator, concluded
 from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, aggregate, objected
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION, ErrorType
-from redraft.prompts.judging import Statement
+from redraft.prompts.qa import Statement
 from redraft.settings import JudgeConfig
 from redraft.text.sentences import is_heading
 from redraft.text.tokens import Tokenizer
@@ -57,7 +57,7 @@ _LOOKED_UP: frozenset[Task] = frozenset({"clarify", "correct", "connect"})
 class _Seat:
     """One judge's verdicts by the sentence's place among those that are judged."""
 
-    verdicts: dict[int, Confused]
+    verdicts: dict[int, SentenceConfusion]
     sitting: JudgeVerdicts
 
 
@@ -93,11 +93,11 @@ class Booookscore(Evaluator):
         statements = sentences_of(case.statements)
         if not statements:
             return self.not_applicable("the summary has no sentence")
-        panel = await together(self._sit(judge, case, statements) for judge in case.panel)
+        panel = await gather_all(self._sit(judge, case, statements) for judge in case.panel)
         sittings = [seat.sitting for seat in panel]
         polls = aggregate(sittings, range(len(statements)))
         said = {n: _said(n, panel) for n in polls}
-        findings = await asyncio.to_thread(_findings, statements, polls, said, case.desk)
+        findings = await asyncio.to_thread(_findings, statements, polls, said, case.reader)
         evaluation = Evaluation(
             self.name,
             self.version,
@@ -114,7 +114,7 @@ class Booookscore(Evaluator):
         return _scored(concluded(evaluation, sittings, polls), sittings)
 
     async def _sit(self, judge: Judge, case: Case, statements: Sequence[Statement]) -> _Seat:
-        reader = Proofreader(judge, case.desk.tokenizer, case.desk.window, self.batch)
+        reader = Proofreader(judge, case.reader.tokenizer, case.reader.window, self.batch)
         found = await reader.read(case.text, statements)
         ballot = {n: CONFUSING if one.confusing else CLEAR for n, one in sorted(found.verdicts.items())}
         points = {n: float(verdict == CLEAR) for n, verdict in ballot.items()}
@@ -137,16 +137,16 @@ def sentences_of(statements: Sequence[Statement]) -> tuple[Statement, ...]:
     return tuple(statement for statement in statements if not is_heading(statement.sentence))
 
 
-def by_type(confusing: Sequence[Confused]) -> dict[str, int]:
+def by_type(confusing: Sequence[SentenceConfusion]) -> dict[str, int]:
     """How often each type occurs in sentences that confuse, and how many of these are of no known type."""
     found = Counter(kind for one in confusing for kind in one.types or (UNTYPED,))
     return {kind: found[kind] for kind in (*ERROR_TYPES, UNTYPED) if found[kind] or kind != UNTYPED}
 
 
-def _said(n: int, panel: Sequence[_Seat]) -> Confused:
+def _said(n: int, panel: Sequence[_Seat]) -> SentenceConfusion:
     """What those judges say of a sentence whom it confuses."""
     confused = [seat.verdicts[n] for seat in panel if seat.sitting.ballot.get(n) == CONFUSING]
-    return Confused(
+    return SentenceConfusion(
         confusing=bool(confused),
         questions=tuple(dict.fromkeys(question for one in confused for question in one.questions)),
         types=tuple(dict.fromkeys(kind for one in confused for kind in one.types)),
@@ -154,16 +154,19 @@ def _said(n: int, panel: Sequence[_Seat]) -> Confused:
 
 
 def _findings(
-    statements: Sequence[Statement], polls: Mapping[int, ItemVotes], said: Mapping[int, Confused], desk: EvidenceReader
+    statements: Sequence[Statement],
+    polls: Mapping[int, ItemVotes],
+    said: Mapping[int, SentenceConfusion],
+    reader: EvidenceReader,
 ) -> list[Finding]:
     """The confusing sentences, in their order: first those of which most judges say so."""
     return [
-        replace(_finding(statements[n], said[n], desk), said_by=polls[n].said_against(CLEAR))
+        replace(_finding(statements[n], said[n], reader), said_by=polls[n].said_against(CLEAR))
         for n in objected(polls, CLEAR)
     ]
 
 
-def _finding(statement: Statement, one: Confused, desk: EvidenceReader) -> Finding:
+def _finding(statement: Statement, one: SentenceConfusion, reader: EvidenceReader) -> Finding:
     task, explanation = _task(one)
     question = " ".join(one.questions)
     return Finding(
@@ -173,11 +176,11 @@ def _finding(statement: Statement, one: Confused, desk: EvidenceReader) -> Findi
         explanation,
         sentence=statement.sentence,
         question=question,
-        evidence=_looked_up(one, statement, desk) if task in _LOOKED_UP else None,
+        evidence=_looked_up(one, statement, reader) if task in _LOOKED_UP else None,
     )
 
 
-def _task(one: Confused) -> tuple[Task, str]:
+def _task(one: SentenceConfusion) -> tuple[Task, str]:
     """What is to be done about it, and in which words: each type has its own."""
     if not one.types:
         return _UNCLEAR if one.questions else _UNNAMED
@@ -185,7 +188,7 @@ def _task(one: Confused) -> tuple[Task, str]:
     return chosen[0][0], " ".join(explanation for _, explanation in chosen)
 
 
-def _looked_up(one: Confused, statement: Statement, desk: EvidenceReader) -> Evidence | None:
+def _looked_up(one: SentenceConfusion, statement: Statement, reader: EvidenceReader) -> Evidence | None:
     """The place of the document that is nearest to what a reader would ask.
 
     Who somebody is stands where the document first names them, or else where it speaks most of what is asked; all else,
@@ -193,25 +196,25 @@ def _looked_up(one: Confused, statement: Statement, desk: EvidenceReader) -> Evi
     """
     question, around = " ".join(one.questions), f"{statement.before} {statement.sentence}"
     about = "entity omission" in one.types and not _PRONOUN.search(question)
-    if about and (first := _first_named(question, desk)):
-        return desk.place(first)
+    if about and (first := _first_named(question, reader)):
+        return reader.place(first)
     for text in (*([question] if about else []), f"{question} {around}"):
-        if near := desk.evidence(text, 1):
-            return desk.place(near[0])
+        if near := reader.evidence(text, 1):
+            return reader.place(near[0])
     return None
 
 
-def _first_named(question: str, desk: EvidenceReader) -> Span | None:
+def _first_named(question: str, reader: EvidenceReader) -> Span | None:
     """The passage in which the document first has a name that the question has."""
     for name in _NAME.findall(question):
-        at = desk.document.text.find(name)
-        if at >= 0 and (holding := desk.passages.holding(Span(at, at + len(name)))):
+        at = reader.document.text.find(name)
+        if at >= 0 and (holding := reader.passages.holding(Span(at, at + len(name)))):
             return holding[0].span
     return None
 
 
 def _shown(
-    n: int, statement: Statement, polls: Mapping[int, ItemVotes], said: Mapping[int, Confused]
+    n: int, statement: Statement, polls: Mapping[int, ItemVotes], said: Mapping[int, SentenceConfusion]
 ) -> dict[str, object]:
     one = said.get(n)
     return {

@@ -8,9 +8,9 @@ from math import ceil
 
 from typing_extensions import override
 
-from redraft.agents.accounts import Account, together
+from redraft.agents.accounts import Account, gather_all
 from redraft.agents.evidence import EvidenceQuery
-from redraft.agents.examiner import Examiner, RememberedAnswer, compared
+from redraft.agents.examiner import Examiner, RememberedAnswer, compare_twice
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import Case, Evaluator, concluded
@@ -18,7 +18,7 @@ from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, agg
 from redraft.evaluators.metric_info import UNSUPPORTED
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, similarity
 from redraft.prompts.book import PromptBook
-from redraft.prompts.judging import (
+from redraft.prompts.qa import (
     ANSWER_FROM_DOCUMENT,
     ASK_SUMMARY,
     COMPARE_ANSWERS,
@@ -118,7 +118,7 @@ class Consistency(Evaluator):
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
         examined = _spread(case.statements, self.claims)
-        asked = await Examiner(case.panel[0]).questions_about(examined, case.statements, A_SENTENCE, case.desk)
+        asked = await Examiner(case.panel[0]).questions_about(examined, case.statements, A_SENTENCE, case.reader)
         most = claims_each(len(examined), self.claims)
         claims, empty = _claims(examined, asked, most, self.top_k), _without_answer(asked, most)
         passed_over = len(asked.open(range(len(examined))))
@@ -127,7 +127,7 @@ class Consistency(Evaluator):
                 return self.failed(asked.trouble, passed_over + empty)
             return self.not_applicable("no sentence of the summary claims anything")
         alike = similarity(self.likeness, self.encoder)
-        panel = await together(self._check(judge, claims, case, alike) for judge in case.panel)
+        panel = await gather_all(self._check(judge, claims, case, alike) for judge in case.panel)
         sittings = [one.sitting for one in panel]
         items = aggregate(sittings, range(len(claims)))
         evaluation = Evaluation(
@@ -149,7 +149,7 @@ class Consistency(Evaluator):
     async def _check(self, judge: Judge, claims: Sequence[_Claim], case: Case, alike: Similarity) -> _Checked:
         pack = case.yardstick.pack.questions if case.yardstick.pack else ()
         wanted = [claim.wanted(case) for claim in claims]
-        found = await Examiner(judge).answers_from_document(wanted, case.desk)
+        found = await Examiner(judge).answers_from_document(wanted, case.reader)
         said = {n: one if one.answered else claims[n].known(pack) or one for n, one in sorted(found.verdicts.items())}
         answers = {n: one for n, one in said.items() if _is_settled(one)}
         likeness = {
@@ -161,7 +161,7 @@ class Consistency(Evaluator):
             for n in doubtful
         ]
         sought = [wanted[n] for n in doubtful]
-        settled = await compared(Examiner(judge), pairs, sought, case.desk, confirm=self.second_look)
+        settled = await compare_twice(Examiner(judge), pairs, sought, case.reader, confirm=self.second_look)
         for at, n in enumerate(doubtful):
             # An answer about something else neither bears the claim out nor speaks against it.
             if (one := settled.verdicts.get(at)) is None or one.verdict == "unrelated":

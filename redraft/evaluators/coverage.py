@@ -10,16 +10,16 @@ from functools import lru_cache
 
 from typing_extensions import override
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.agents.evidence import EvidenceQuery
-from redraft.agents.examiner import AnswerComparison, Examiner, compared
+from redraft.agents.examiner import AnswerComparison, Examiner, compare_twice
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import Case, Evaluator, concluded
 from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, aggregate, mean, objected
 from redraft.evaluators.reference.keyfacts import bin_of
 from redraft.evaluators.similarity import is_same
-from redraft.prompts.judging import (
+from redraft.prompts.qa import (
     ANSWER_FROM_DOCUMENT,
     ANSWER_FROM_SUMMARY,
     ASK_DOCUMENT,
@@ -30,8 +30,8 @@ from redraft.prompts.judging import (
     SummaryAnswer,
 )
 from redraft.settings import JudgeConfig
-from redraft.text.overlap import quoted
-from redraft.text.units import Indexed, indexed, units
+from redraft.text.overlap import are_quoted
+from redraft.text.units import UnitIndex, indexed, units
 from redraft.text.vectors import Encoder
 from redraft.text.word_keys import telling
 
@@ -79,7 +79,7 @@ class Coverage(Evaluator):
             return self.not_applicable("the document's pack has no questions")
         statements = await asyncio.to_thread(_with_quotations, case)
         case = replace(case, statements=statements)
-        panel = await together(_sit(judge, case, questions, confirm=self.second_look) for judge in case.panel)
+        panel = await gather_all(_sit(judge, case, questions, confirm=self.second_look) for judge in case.panel)
         sittings = [one.sitting for one in panel]
         items = aggregate(sittings, range(len(questions)))
         details = {
@@ -105,21 +105,21 @@ class Coverage(Evaluator):
 
 def _with_quotations(case: Case) -> tuple[Statement, ...]:
     """The sentences of the summary, each with whether the document has it in nearly these words."""
-    found = quoted([units(one.sentence) for one in case.statements], _indexed(case.document.text))
+    found = are_quoted([units(one.sentence) for one in case.statements], _indexed(case.document.text))
     return tuple(
         one.model_copy(update={"quoted": is_quoted}) for one, is_quoted in zip(case.statements, found, strict=True)
     )
 
 
 @lru_cache(maxsize=2)
-def _indexed(text: str) -> Indexed:
+def _indexed(text: str) -> UnitIndex:
     """Every draft of a run is held against the same document."""
     return indexed(text)
 
 
 async def _sit(judge: Judge, case: Case, questions: Sequence[PackQuestion], *, confirm: bool) -> _Answered:
     found = await Examiner(judge).answers_from_summary(
-        case.statements, [question.text for question in questions], case.desk
+        case.statements, [question.text for question in questions], case.reader
     )
     compared_with, trouble = await _compared(judge, case, questions, found.verdicts, confirm=confirm)
     read: dict[int, str] = {}
@@ -164,7 +164,7 @@ async def _compared(
         for n, at in differing
     ]
     wanted = [_wanted(questions[n]) for n, _ in differing]
-    found = await compared(Examiner(judge), pairs, wanted, case.desk, confirm=confirm)
+    found = await compare_twice(Examiner(judge), pairs, wanted, case.reader, confirm=confirm)
     return {pair: found.verdicts.get(place, _OPEN) for place, pair in enumerate(differing)}, found.trouble
 
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from redraft.agents.accounts import together
-from redraft.agents.fact_checker import SUPPORTED, FactChecker, Verified
+from redraft.agents.accounts import gather_all
+from redraft.agents.fact_checker import SUPPORTED, FactChecker, SentenceVerdict
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, Span
 from redraft.evaluators.base import Case, Evaluator, concluded
@@ -16,7 +16,7 @@ from redraft.evaluators.keyfact_recall import align
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
 from redraft.prompts.factual import FACTUAL
-from redraft.prompts.judging import Statement
+from redraft.prompts.qa import Statement
 
 _NOT_SAID = "out_of_article"
 _WHAT_IS_WRONG = {
@@ -32,7 +32,7 @@ _OTHERWISE = "The judges do not agree on what is wrong with this."
 class _Seat:
     """One judge's verdicts by the sentence's place in the summary."""
 
-    verdicts: dict[int, Verified]
+    verdicts: dict[int, SentenceVerdict]
     sitting: JudgeVerdicts
 
 
@@ -56,7 +56,7 @@ class Faithfulness(Evaluator):
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
         within = case.trees[0].span if case.query is not None and case.trees else None
-        panel = await together(_sit(judge, case, within) for judge in case.panel)
+        panel = await gather_all(_sit(judge, case, within) for judge in case.panel)
         sittings = [seat.sitting for seat in panel]
         polls = aggregate(sittings, range(len(case.statements)))
         levels = await _levels(case, items_of(case.trees))
@@ -96,16 +96,16 @@ def _share(values: Sequence[float]) -> dict[str, float | int | None]:
 
 
 async def _sit(judge: Judge, case: Case, within: Span | None) -> _Seat:
-    found = await FactChecker(judge).verify(case.statements, case.desk, within)
+    found = await FactChecker(judge).verify(case.statements, case.reader, within)
     # The paper holds an answer to a query against the chunk that the query is about, and nothing else.
-    by_chunk = within is not None and case.desk.reading == "whole"
+    by_chunk = within is not None and case.reader.reading == "whole"
     verdicts = {n: one for n, one in sorted(found.verdicts.items()) if by_chunk or _is_settled(one)}
     ballot = {n: str(one.category) for n, one in verdicts.items()}
     points = {n: float(verdict == SUPPORTED) for n, verdict in ballot.items()}
     return _Seat(verdicts, JudgeVerdicts(judge.name, ballot, points, found.trouble))
 
 
-def _is_settled(one: Verified) -> bool:
+def _is_settled(one: SentenceVerdict) -> bool:
     """Whether a verdict stands: that the document does not say so is one only of who has read all of it."""
     return one.category != _NOT_SAID or (one.scope is not None and one.scope.passages is None)
 
@@ -131,7 +131,7 @@ def _findings(statements: Sequence[Statement], panel: Sequence[_Seat], polls: Ma
     ]
 
 
-def _finding(statement: Statement, poll: ItemVotes, said: Sequence[Verified]) -> Finding:
+def _finding(statement: Statement, poll: ItemVotes, said: Sequence[SentenceVerdict]) -> Finding:
     kind, objecting = poll.objection(SUPPORTED), poll.against(SUPPORTED)[0]
     if 2 * poll.votes[kind] <= objecting:
         kind = DISPUTED

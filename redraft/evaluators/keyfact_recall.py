@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.agents.fact_checker import FactAlignment, FactChecker
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding
@@ -35,7 +35,7 @@ class Aligned:
 async def align(case: Case, items: Sequence[ListedFact]) -> Aligned:
     """Hold all facts against the summary, once for each judge."""
     texts = [item.fact.text for item in items]
-    panel = await together(_sit(judge, case, texts) for judge in case.panel)
+    panel = await gather_all(_sit(judge, case, texts) for judge in case.panel)
     sittings = tuple(sitting for sitting, _ in panel)
     found = aggregate(sittings, range(len(items)))
     sentences = {
@@ -49,7 +49,7 @@ async def align(case: Case, items: Sequence[ListedFact]) -> Aligned:
 async def _sit(judge: Judge, case: Case, texts: Sequence[str]) -> tuple[JudgeVerdicts, dict[int, FactAlignment]]:
     # A fact that several trees have is asked about once.
     place = {text: n for n, text in enumerate(dict.fromkeys(texts))}
-    found = await FactChecker(judge).align(case.statements, list(place), case.desk)
+    found = await FactChecker(judge).align(case.statements, list(place), case.reader)
     known = {n: found.verdicts[place[text]] for n, text in enumerate(texts) if place[text] in found.verdicts}
     ballot = {n: STATED if told.stated else MISSING for n, told in known.items()}
     return _sitting(judge, ballot, found.trouble), known

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import ValidationError
 
-from redraft.agents.accounts import Once
+from redraft.agents.accounts import TaskCache
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.agents.outliner import Outliner
@@ -21,8 +21,8 @@ from redraft.evaluators.reference.keyfact_builder import Gardener
 from redraft.evaluators.reference.questions import Quantity, build_pack, pack_key, shows_outline
 from redraft.evaluators.similarity import is_same
 from redraft.events import Noted, Observer
-from redraft.llm.testing import ScriptError
-from redraft.prompts.drafting import Outline
+from redraft.llm.fakes import ScriptError
+from redraft.prompts.summarization import Outline
 from redraft.rulings import Ruling
 from redraft.settings import YARDSTICKS, JudgeConfig
 from redraft.store.connection import off_loop
@@ -118,7 +118,7 @@ class Panel:
     """Judges drafts of one document. Verdicts are stored as they are given."""
 
     store: Store
-    desk: EvidenceReader
+    reader: EvidenceReader
     panel: tuple[Judge, ...]
     evaluators: tuple[Evaluator, ...]
     judging: JudgeConfig
@@ -129,7 +129,7 @@ class Panel:
     """The question that the drafts answer, where they are not about the document as a whole."""
     outliner: Outliner | None = None
     """Who has outlined the document by the summaries of its parts, where somebody has."""
-    _once: Once = field(default_factory=Once)
+    _once: TaskCache = field(default_factory=TaskCache)
     _unbuilt: dict[str, Exception] = field(default_factory=dict)
     """By part of the pack why it could not be built: it is not tried for every draft."""
     _said: set[Noted] = field(default_factory=set)
@@ -149,10 +149,10 @@ class Panel:
         return await self.outliner.known() if self.outliner else None
 
     async def _asked(self) -> Pack:
-        outline = await self.outline() if shows_outline(self.desk, self._quantity) else None
-        built = await build_pack(self._first, self.desk, self._quantity, self.observer, outline)
+        outline = await self.outline() if shows_outline(self.reader, self._quantity) else None
+        built = await build_pack(self._first, self.reader, self._quantity, self.observer, outline)
         await off_loop(self.store.packs.add, built, self._pack_key)
-        return await off_loop(self.store.packs.find, self.desk.document.id, self._pack_key) or built
+        return await off_loop(self.store.packs.find, self.reader.document.id, self._pack_key) or built
 
     @property
     def _quantity(self) -> Quantity:
@@ -160,11 +160,11 @@ class Panel:
 
     @property
     def _pack_key(self) -> str:
-        return pack_key(self._first, self.desk, self._quantity)
+        return pack_key(self._first, self.reader, self._quantity)
 
     def _known_pack(self) -> Pack | None:
         """The pack that need not be built first."""
-        document, packs = self.desk.document.id, self.store.packs
+        document, packs = self.reader.document.id, self.store.packs
         if self.judging.pack:
             return packs.get(self.judging.pack)
         return packs.imported(document) or packs.find(document, self._pack_key)
@@ -183,11 +183,11 @@ class Panel:
         gardener = self._gardener(self.perspectives)
         grown = await gardener.grow()
         await off_loop(self.store.keyfacts.add, grown, gardener.key)
-        return await off_loop(self.store.keyfacts.find, self.desk.document.id, gardener.key) or grown
+        return await off_loop(self.store.keyfacts.find, self.reader.document.id, gardener.key) or grown
 
     def _known_keyfacts(self) -> KeyFacts | None:
         """Those that need not be built first. Trees from both perspectives serve whoever wants one of them."""
-        document, shelf = self.desk.document.id, self.store.keyfacts
+        document, shelf = self.reader.document.id, self.store.keyfacts
         if self.judging.keyfacts:
             return shelf.get(self.judging.keyfacts)
         gardeners = [self._gardener(perspectives) for perspectives in (self.perspectives, get_args(Perspective))]
@@ -196,7 +196,7 @@ class Panel:
 
     def _gardener(self, perspectives: tuple[Perspective, ...]) -> Gardener:
         validator = self.validator if self.validator.reads(self._language) else self._first
-        return Gardener(self._first, validator, self.desk, perspectives, self.observer)
+        return Gardener(self._first, validator, self.reader, perspectives, self.observer)
 
     @property
     def _first(self) -> Judge:
@@ -205,7 +205,7 @@ class Panel:
 
     @property
     def _language(self) -> str:
-        return foreign_in(self.desk.document)
+        return foreign_in(self.reader.document)
 
     @property
     def perspectives(self) -> tuple[Perspective, ...]:
@@ -238,7 +238,7 @@ class Panel:
             evaluation = evaluator.failed(reason)
         finally:
             METRIC.reset(judging)
-        rulings = await off_loop(self.store.rulings.of, self.desk.document.id)
+        rulings = await off_loop(self.store.rulings.of, self.reader.document.id)
         evaluation = without_overruled(evaluation, rulings)
         await off_loop(self.store.judgments.keep, draft, evaluation)
         return evaluation
@@ -256,7 +256,7 @@ class Panel:
         """Withdraw from what was said of a draft what has been overruled since; returns the evaluations that changed.
 
         They are stored, all else of a draft stays as it is."""
-        rulings = await off_loop(self.store.rulings.of, self.desk.document.id)
+        rulings = await off_loop(self.store.rulings.of, self.reader.document.id)
         known = await off_loop(self.store.judgments.of, draft)
         new = {name: without_overruled(one, rulings) for name, one in known.items()}
         changed = [one for name, one in new.items() if one is not known[name]]
@@ -273,7 +273,7 @@ class Panel:
             self._say_once(Noted(_IN_ENGLISH_ALONE.format(language)))
             return evaluator.failed(_IN_ENGLISH_ALONE.format(language), len(statements))
         yardstick = await self._yardstick(evaluator, build=bool(statements))
-        case = Case(statements, panel or self.panel, self.desk, yardstick, self.query, text)
+        case = Case(statements, panel or self.panel, self.reader, yardstick, self.query, text)
         evaluation = self._advised(founded(evaluator.checked(await evaluator.evaluate(case))), evaluator.aim)
         return _resting_on(yardstick, evaluator, evaluation)
 

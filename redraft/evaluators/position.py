@@ -12,10 +12,10 @@ from functools import lru_cache
 from redraft.domain import Document, DocumentSection, Evaluation, Evidence, Finding, Span
 from redraft.evaluators.base import Case, Evaluator
 from redraft.settings import JudgeConfig
-from redraft.text.languages import Tongue, tongues_in
-from redraft.text.origins import Origins, Traced
+from redraft.text.languages import LanguageSpan, language_spans_in
+from redraft.text.origins import Origins, SentenceOrigin
+from redraft.text.pagerank import rank
 from redraft.text.positions import bins, density, masses, parts_of, shares, spread, spread_by_chance
-from redraft.text.ranking import rank
 from redraft.text.sentences import paragraphs, sentences
 from redraft.text.vectors import Encoder, SentenceVectors, Weights
 from redraft.text.words import count_words, has_words
@@ -60,7 +60,7 @@ class Position(Evaluator):
         found = sum(1 for one in traced if one.links)
         return self.measured(details, judged=found, unjudged=len(traced) - found)
 
-    def _figures(self, traced: Sequence[Traced], document: Document) -> dict[str, object]:
+    def _figures(self, traced: Sequence[SentenceOrigin], document: Document) -> dict[str, object]:
         length = max(1, len(document.text))
         found, count = masses(traced, length), sum(1 for one in traced if one.links)
         sections = _outermost(document.sections)
@@ -80,7 +80,7 @@ class Position(Evaluator):
         }
 
 
-def _places(traced: Sequence[Traced], text: str) -> Iterator[dict[str, object]]:
+def _places(traced: Sequence[SentenceOrigin], text: str) -> Iterator[dict[str, object]]:
     """The sentences by number, each with its places, the best first."""
     starts = [span.start for span in paragraphs(text)]
     for number, one in enumerate(traced, 1):
@@ -168,7 +168,7 @@ class SpreadMetric(Evaluator):
         for at in lacking:
             span = _most_central(text, Span(at * len(text) // parts, (at + 1) * len(text) // parts))
             if span is not None:
-                evidence = case.desk.place(span)
+                evidence = case.reader.place(span)
                 start, end = (100 * edge // parts for edge in (at, at + 1))
                 yield Finding(
                     self.name,
@@ -182,14 +182,14 @@ class SpreadMetric(Evaluator):
 
 def _most_central(text: str, part: Span) -> Span | None:
     """Of a part of a document the sentence that is most like all others, and nobody's speech where there is one."""
-    spans, worth = _ranked(text, tongues_in(text))
+    spans, worth = _ranked(text, language_spans_in(text))
     within = [at for at, span in enumerate(spans) if part.start <= span.start < part.end]
     best = max(within, key=lambda at: (not _SPEECH.search(text, *spans[at]), worth[at]), default=None)
     return None if best is None else spans[best]
 
 
 @lru_cache(maxsize=2)
-def _ranked(text: str, tongues: Sequence[Tongue]) -> tuple[list[Span], Weights]:
+def _ranked(text: str, tongues: Sequence[LanguageSpan]) -> tuple[list[Span], Weights]:
     """The sentences that say enough, and how central they are. Every draft of a run is held against the same ones."""
     found = [
         (one, language)

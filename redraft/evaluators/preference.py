@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.agents.referee import BothOrders, Referee
 from redraft.domain import Document, Evaluation
 from redraft.evaluators.consensus import DISPUTED, Ballot, agreement, majority
@@ -57,7 +57,7 @@ def winner_of(verdicts: Sequence[PreferenceVerdict]) -> Winner | None:
 
 async def prefer(referees: Sequence[Referee], document: Document, document_tokens: int, a: str, b: str) -> Evaluation:
     """Ask every judge in both orders. A judging of which one order brought no verdict is unjudged, never a tie."""
-    panel = await together(referee.prefer(document, document_tokens, a, b) for referee in referees)
+    panel = await gather_all(referee.prefer(document, document_tokens, a, b) for referee in referees)
     verdicts = [_verdicts(heard) for heard in panel]
     judged = sum(bool(one) for one in verdicts)
     trouble = next((heard.trouble for heard in panel if heard.trouble), "")

@@ -10,11 +10,11 @@ from typing import Any
 
 from redraft.domain import Evaluation
 from redraft.evaluators.base import Case, Evaluator
-from redraft.text.languages import Tongue, language_of, tongues_in
+from redraft.text.languages import LanguageSpan, language_of, language_spans_in
 from redraft.text.overlap import extractive, longest_matches, novel, redundancy, repeated
 from redraft.text.positions import uniformity
 from redraft.text.sentences import sentences
-from redraft.text.units import Indexed, indexed, units, words
+from redraft.text.units import UnitIndex, indexed, units, words
 from redraft.text.words import count_words, has_words
 
 _SIZES = (1, 2, 3, 4)
@@ -24,7 +24,7 @@ _SIZES = (1, 2, 3, 4)
 class _Source:
     """What of a document does not depend on the summary."""
 
-    indexed: Indexed
+    indexed: UnitIndex
     words: int
     sentences: int
 
@@ -42,14 +42,14 @@ class Statistics(Evaluator):
         """Measure, in time linear in the length of the document."""
         if not has_words(case.text):
             return self.not_applicable("the summary has no word")
-        desk, texts = case.desk, [statement.sentence for statement in case.statements]
-        tokens = (desk.document_tokens, desk.tokenizer.count(case.text))
-        return self.measured(await asyncio.to_thread(measures, desk.document.text, case.text, texts, tokens))
+        reader, texts = case.reader, [statement.sentence for statement in case.statements]
+        tokens = (reader.document_tokens, reader.tokenizer.count(case.text))
+        return self.measured(await asyncio.to_thread(measures, reader.document.text, case.text, texts, tokens))
 
 
 def measures(document: str, summary: str, texts: Sequence[str], tokens: tuple[int, int]) -> dict[str, Any]:
     """The figures of a summary with these sentences; `tokens` are those of the document, and of the summary."""
-    source, found = _source(document, tongues_in(document)), units(summary)
+    source, found = _source(document, language_spans_in(document)), units(summary)
     of_summary = _lengths(tokens[1], count_words(summary), len(texts))
     of_source = _lengths(tokens[0], source.words, source.sentences)
     matches = longest_matches(found, source.indexed)
@@ -76,7 +76,7 @@ def _lengths(tokens: int, words: int, sentences: int) -> dict[str, int]:
 
 
 @lru_cache(maxsize=2)
-def _source(text: str, tongues: Sequence[Tongue]) -> _Source:
+def _source(text: str, tongues: Sequence[LanguageSpan]) -> _Source:
     """Every draft of a run is measured beside the same document."""
     spans = [one for span, language in tongues for one in sentences(text, span, language)]
     return _Source(indexed(text), count_words(text), sum(has_words(text[start:end]) for start, end in spans))

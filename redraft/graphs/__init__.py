@@ -1,7 +1,5 @@
-"""The graphs that applications embed, and what it takes to write one: `redraft.graphs.summarizer("hierarchical")`.
-
-Names are loaded when they are first used, because LangGraph takes a second to import.
-"""
+"""The graphs that applications embed: `redraft.graphs.summarizer("hierarchical")`. Names are loaded when first used,
+because LangGraph takes a second to import."""
 
 from __future__ import annotations
 

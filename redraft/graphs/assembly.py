@@ -1,8 +1,5 @@
-"""The graphs that redraft offers: one that does it all, and its parts, each of which stands alone as well.
-
-All of them begin by opening a run and end by closing it, so that whoever drives them has a ledger, a budget, a cache
-and an end. They are handed back uncompiled: compile them with a checkpointer of your own, or add them to another graph.
-"""
+"""The public graphs: the whole summarizer, and its parts. Each begins a run and finishes it, and is returned
+uncompiled: compile it with a checkpointer, or add it to another graph."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from langgraph.runtime import Runtime, get_runtime
 from redraft.errors import UsageError
 from redraft.events import StageStarted
 from redraft.graphs.evaluation import add_judging, choose
-from redraft.graphs.nodes import Node, SessionProtocol, node, session_of, watched
+from redraft.graphs.nodes import Node, SessionProtocol, node, session_of, streaming
 from redraft.graphs.refinement import add_refinement
 from redraft.graphs.state import GraphOutput, Scope, State, Task, Update
 from redraft.graphs.strategies import STRATEGIES, strategy_named
@@ -54,23 +51,21 @@ def refine(*, session: SessionProtocol | None = None) -> Graph:
 
 
 def judge(strategy: str = _OWN_DRAFT, *, session: SessionProtocol | None = None) -> Graph:
-    """Judge the summary that is given, by every metric side by side: `{"source": ..., "summary": ...}`.
-
-    With a strategy there is no summary to give: one is drafted, and judged.
-    """
+    """Judge the summary that is given, by every metric concurrently: `{"source": ..., "summary": ...}`. With a strategy
+    a summary is drafted first."""
     return _built(strategy, "evaluate", session)
 
 
 def chooser(strategy: str, kind: str, session: SessionProtocol | None = None) -> Graph:
-    """Draft by `strategy`, choose between that and the candidates that other runs have drafted, and go on as a run of
-    its kind does; for a run that is recorded."""
+    """Draft by `strategy`, choose between that and the candidates of other runs, and go on as a run of its kind does;
+    for a recorded run."""
     scope: Scope = "refine" if kind == "refine" else "evaluate" if kind == "evaluate" else "summarize"
     return _built(strategy, scope, session, several=True)
 
 
 def _built(strategy: str, scope: Scope, session: SessionProtocol | None, *, several: bool = False) -> Graph:
     graph: Graph = StateGraph(State, context_schema=Any, input_schema=Task, output_schema=GraphOutput)
-    # Where a graph is entered it is said how that is done; the type of its input is lost on what says so.
+    # The asynchronous node needs a synchronous stand-in that explains itself.
     graph.add_node("begin", RunnableLambda(_no_sync, _begin(strategy, scope, session)), input_schema=Task)
     graph.add_edge(START, "begin")
     drafted = "begin"
@@ -106,13 +101,13 @@ def _begin(strategy: str, scope: Scope, session: SessionProtocol | None) -> Node
         """Open the run that is named, or a new one."""
         runtime: Runtime[Any] = get_runtime()
         opened = session_of(runtime, session)
-        with watched(runtime):
+        with streaming(runtime):
             run = state.get("recorded") or await opened.begin({**state, "strategy": strategy}, scope)
             async with opened.at_work(run) as job:
                 given = await job.given_draft() if strategy == _OWN_DRAFT else None
                 if given is None:
                     job.observe(StageStarted(job.plan.strategy, job.plan.calls - job.plan.compressions))
-                # A thread may have seen another run before.
+                # A thread may have been used for another run before.
                 new: Update = {"run": job.run.id, "round": 0, "best": "", "judged": {}, "stop": "", "next": ""}
                 return {**new, **({"draft": given} if given else {})}
 
@@ -125,20 +120,20 @@ def _draft(strategy: str, session: SessionProtocol | None) -> Node:
     drafting = strategy_named(strategy).graph(session).compile()
 
     async def draft(state: State, runtime: Runtime[Any], config: RunnableConfig) -> Update:
-        """Draft by the strategy, whose events are seen in the stream of the whole, too."""
-        with watched(runtime):
+        """Draft by the strategy, and stream its events."""
+        with streaming(runtime):
             return dict(await drafting.ainvoke(state, config))
 
     return draft
 
 
 def _draft_as_chosen(session: SessionProtocol | None) -> Node:
-    """Of a graph that is built before its document is known; which strategy it is, the run has on record."""
+    """Return a node that drafts by the strategy on record, for a graph built before its document is known."""
     known = {name: one.graph(session).compile() for name, one in STRATEGIES.items()}
 
     async def draft(state: State, runtime: Runtime[Any], config: RunnableConfig) -> Update:
         """Draft by the strategy that was chosen for the document."""
-        with watched(runtime):
+        with streaming(runtime):
             async with session_of(runtime, session).at_work(state["run"]) as job:
                 chosen = job.plan.strategy
             return dict(await known[chosen].ainvoke(state, config))
@@ -148,9 +143,9 @@ def _draft_as_chosen(session: SessionProtocol | None) -> Node:
 
 def _finish(session: SessionProtocol | None) -> Node:
     async def finish(state: State, runtime: Runtime[Any]) -> Update:
-        """Close the run: the best draft is its result."""
+        """Close the run with the best draft as its result."""
         best, opened = state.get("best") or state["draft"], session_of(runtime, session)
-        with watched(runtime):
+        with streaming(runtime):
             async with opened.at_work(state["run"]) as job:
                 await job.go_on_from(state["round"], best)
             why = state.get("why", "")

@@ -12,7 +12,7 @@ from langgraph.graph import StateGraph
 from langgraph.types import Send
 from typing_extensions import TypedDict
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.domain import REVIEW, Evaluation, Parent, Round
 from redraft.errors import RedraftError
 from redraft.evaluators.metric_info import self_checks
@@ -20,19 +20,19 @@ from redraft.evaluators.preference import prefer
 from redraft.events import FindingFound, Noted, Scored, StageStarted
 from redraft.graphs.job import Job
 from redraft.graphs.nodes import SessionProtocol, node
-from redraft.graphs.policy import POLICIES, Goals, Scores, scores_of, stands
+from redraft.graphs.policy import POLICIES, Goals, Scores, draft_standing, scores_of
 from redraft.graphs.state import MetricVerdict, State, Update
 from redraft.rulings import FinalComparison
 from redraft.store.connection import off_loop
 from redraft.store.documents import DraftCandidate
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 Then = Literal["settle", "finish"]
-"""What follows when a draft has been judged: the refinement, or the end."""
+"""What follows once a draft has been judged: the refinement, or the end."""
 
 
 class MetricTask(TypedDict):
-    """One metric before one draft."""
+    """One metric of one draft."""
 
     run: str
     draft: str
@@ -41,7 +41,7 @@ class MetricTask(TypedDict):
 
 
 async def judge(state: State, job: Job) -> Update:
-    """Call every metric to the latest draft. The first draft of a refinement is put on record before."""
+    """Start every metric on the latest draft; the first draft of a refinement is stored before."""
     number, draft = state["round"], state["draft"]
     begun: Update = {}
     if number == 0 and job.run.refinement is not None:
@@ -55,7 +55,7 @@ async def judge(state: State, job: Job) -> Update:
 
 
 async def metric(state: MetricTask, job: Job) -> Update:
-    """Judge by one metric. What ends its judging is told once the other metrics have come to their end, too."""
+    """Judge by one metric; an error is raised once the other metrics have finished."""
     name, number = state["metric"], state["round"]
     try:
         evaluation = await job.judges.judge_by(name, state["draft"])
@@ -63,16 +63,16 @@ async def metric(state: MetricTask, job: Job) -> Update:
         job.failures[name] = error
         return {"judged": {}}
     _tell(evaluation, number, job)
-    return {"judged": {name: in_short(evaluation)}}
+    return {"judged": {name: metric_verdict(evaluation)}}
 
 
 async def gather(state: State, job: Job) -> Update:
-    """Wait for all metrics. One that was cut short by what stops the run judges again when the run goes on."""
+    """Wait for all metrics; a metric that was cut short judges again when the run is resumed."""
     missing = [name for name in state["due"] if name not in state["judged"]]
     if failed := [job.failures[name] for name in missing if name in job.failures]:
         raise failed[0]
     changed = {} if missing else await job.judges.agreed(state["draft"])
-    judged = state["judged"] | {name: in_short(one) for name, one in changed.items()}
+    judged = state["judged"] | {name: metric_verdict(one) for name, one in changed.items()}
     scores = {name: verdict["score"] for name, verdict in judged.items() if verdict["outcome"] != "measured"}
     return {
         "due": missing,
@@ -81,28 +81,28 @@ async def gather(state: State, job: Job) -> Update:
     }
 
 
-def seats(state: State) -> list[Send]:
-    """One step for each metric that is due."""
-    seat: MetricTask = {"run": state["run"], "draft": state["draft"], "round": state["round"], "metric": ""}
-    return [Send("metric", {**seat, "metric": name}) for name in state["due"]]
+def metric_steps(state: State) -> list[Send]:
+    """Return one step for each metric that is due."""
+    task: MetricTask = {"run": state["run"], "draft": state["draft"], "round": state["round"], "metric": ""}
+    return [Send("metric", {**task, "metric": name}) for name in state["due"]]
 
 
 def add_judging(graph: StateGraph[Any, Any, Any, Any], session: SessionProtocol | None, then: Then) -> None:
-    """The steps of judging, from `judge` to whatever comes `then`."""
+    """Add the judging steps, from `judge` to the node `then`."""
 
     def gathered(state: State) -> Sequence[Send] | str:
-        return seats(state) or then
+        return metric_steps(state) or then
 
     graph.add_node("judge", node(judge, session))
     graph.add_node("metric", node(metric, session), input_schema=MetricTask)
     graph.add_node("gather", node(gather, session))
-    graph.add_conditional_edges("judge", seats, ["metric"])
+    graph.add_conditional_edges("judge", metric_steps, ["metric"])
     graph.add_edge("metric", "gather")
     graph.add_conditional_edges("gather", gathered, ["metric", then])
 
 
-def in_short(evaluation: Evaluation) -> MetricVerdict:
-    """An evaluation as small values."""
+def metric_verdict(evaluation: Evaluation) -> MetricVerdict:
+    """Return an evaluation as small values for the state."""
     return {
         "outcome": evaluation.outcome,
         "score": evaluation.score,
@@ -122,7 +122,7 @@ def _tell(evaluation: Evaluation, number: int, job: Job) -> None:
 
 
 FIRST_PREFERRED = "first_draft_preferred"
-"""The reason for which a refinement returns the draft that it began with."""
+"""The stop reason of a refinement that returns its first draft."""
 
 
 async def compare(state: State, job: Job) -> Update:
@@ -133,7 +133,7 @@ async def compare(state: State, job: Job) -> Update:
     if not _is_wanted(state, job, rounds) or first.text.strip() == best.text.strip():
         return {"next": "finish"}
     job.observe(StageStarted("comparing the first draft with the best one", 2 * len(job.referees)))
-    tokens = job.judges.desk.document_tokens
+    tokens = job.judges.reader.document_tokens
     found = await prefer(job.referees, job.document, tokens, first.text, best.text)
     counted = overall_votes(found.details)
     made = FinalComparison(
@@ -153,42 +153,42 @@ async def compare(state: State, job: Job) -> Update:
         "next": "finish",
         "best": first.id,
         "stop": FIRST_PREFERRED,
-        **stands(await job.judged(first.id), job.refinement),
+        **draft_standing(await job.judged(first.id), job.refinement),
     }
 
 
 def _is_wanted(state: State, job: Job, rounds: list[Round]) -> bool:
-    """Whether there is anybody to ask, and what was made may be undone: not where a person has asked for it."""
+    """Return whether the drafts are compared: there is a referee, and no person has asked for the changes."""
     settings = job.refinement
     asked = settings.final_comparison and job.referees and not POLICIES[settings.policy].follows
     return bool(asked) and state["stop"] != "cancelled" and not _edited(rounds)
 
 
 def _edited(rounds: list[Round]) -> bool:
-    """Whether a person has asked for something that was done, or has written a draft that was taken."""
+    """Return whether a person has asked for something that was done, or has written an accepted draft."""
     return any(one.accepted and (REVIEW in one.aims or one.reason == "edited by hand") for one in rounds)
 
 
 def overall_votes(details: object) -> dict[str, int]:
-    """How often each side was found better overall, in the details of a preference."""
+    """Return how often each side was found better overall, from the details of a preference."""
     assert isinstance(details, dict)
     overall = details["aspects"]["overall"]
     return {side: int(overall[side]) for side in ("a", "b", "tie")}
 
 
 def _reason(details: object) -> str:
-    """The reason of the first judge who gave one, with the first draft in the first place."""
+    """Return the first reason given by a judge that saw the first draft first."""
     assert isinstance(details, dict)
     said = [reply["reason"] for one in details["judgings"] if (reply := one["a_first"]) and reply.get("reason")]
     return one_line(said[0], 300) if said else ""
 
 
 CANDIDATE = "candidate "
-"""How the node of a draft begins that another run has made; the number of the candidate follows."""
+"""The prefix of the node name of a draft from another run; the candidate's number follows."""
 
 
 async def choose(state: State, job: Job) -> Update:
-    """Choose the draft to go on with among the candidates. What was judged or asked before is not asked again."""
+    """Choose the draft to go on with among the candidates; stored verdicts are reused."""
     known = await off_loop(job.store.candidates.of, job.run.id)
     drafts = await _drafts(state["draft"], known, job)
     judged = await _judged(drafts, job) if job.panel is not None and len(drafts) > 1 else {}
@@ -205,7 +205,7 @@ async def choose(state: State, job: Job) -> Update:
 
 
 async def _drafts(own: str, candidates: list[DraftCandidate], job: Job) -> dict[int, str]:
-    """The drafts by the numbers of their candidates, each text once; those of other runs become drafts of this one."""
+    """Return the drafts by candidate number, each text once; those of other runs are copied into this one."""
     drafts, texts = {1: own}, {(await job.draft(own)).text}
     for one in candidates:
         part = await off_loop(job.store.runs.get, one.run) if one.run else None
@@ -220,10 +220,11 @@ async def _drafts(own: str, candidates: list[DraftCandidate], job: Job) -> dict[
 
 
 async def _judged(drafts: Mapping[int, str], job: Job) -> dict[int, Scores]:
-    """The scores of each draft by the metrics with a goal; where nothing is refined, by all that give one."""
+    """Return the scores of each draft by the metrics with a goal, or by all that give a score where
+    nothing is refined."""
     goals = job.refinement.goals
     job.observe(StageStarted("judging the candidates", 0))
-    await together(job.judges.judge_by(metric, draft) for draft in drafts.values() for metric in goals)
+    await gather_all(job.judges.judge_by(metric, draft) for draft in drafts.values() for metric in goals)
     for draft in drafts.values():
         await job.judges.agreed(draft)
     found = {number: scores_of(await job.judged(draft)) for number, draft in drafts.items()}
@@ -231,8 +232,8 @@ async def _judged(drafts: Mapping[int, str], job: Job) -> dict[int, Scores]:
 
 
 async def _best(drafts: Mapping[int, str], judged: Mapping[int, Scores], job: Job) -> tuple[int, str]:
-    """The number of the best draft, and why: those whose attainment is the highest, but for the tolerance, are
-    compared, the best so far with each."""
+    """Return the number of the best draft, and why: drafts within the tolerance of the highest
+    attainment are compared."""
     if len(drafts) == 1:
         return next(iter(drafts)), "it is the only one"
     attained = attainment(judged, job.refinement.goals) if judged else {}
@@ -251,8 +252,7 @@ async def _best(drafts: Mapping[int, str], judged: Mapping[int, Scores], job: Jo
 
 
 def attainment(judged: Mapping[int, Scores], goals: Goals) -> dict[int, float]:
-    """How far each draft attains its goals, as a mean over the metrics by which every one of them has a score; nothing
-    where there is no such metric."""
+    """Return how far each draft attains its goals, as a mean over the metrics that scored every draft."""
     shared = [metric for metric in goals if all(scores.get(metric) is not None for scores in judged.values())]
     if not shared:
         return {}

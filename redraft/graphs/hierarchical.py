@@ -1,4 +1,4 @@
-"""Hierarchical merging: chunks are summarized and merged level by level, scheduled so that no place is idle."""
+"""Hierarchical merging: chunks are summarized and merged level by level, scheduled so that no slot is idle."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from redraft.graphs.job import Job
 from redraft.graphs.nodes import SessionProtocol, node
 from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
 from redraft.graphs.state import Drafting, Update
-from redraft.prompts.drafting import Outline, outline_text
+from redraft.prompts.summarization import Outline, outline_text
 from redraft.settings import LEVEL_RATIO
 from redraft.store.connection import off_loop
-from redraft.text.languages import tongues_of
+from redraft.text.languages import language_spans_of
 from redraft.text.retrieval import Ranker
 from redraft.text.sentences import paragraphs, sentences
 from redraft.text.tokens import Meter, Tokenizer
@@ -34,7 +34,7 @@ from redraft.text.words import count_words
 
 
 class MergeScheduler:
-    """Admits chunk summaries, in order, to the places that merges under way or about to begin do not need."""
+    """Admits chunk summaries, in order, to the slots that running or expected merges do not need."""
 
     def __init__(self, places: int) -> None:
         self._places = places
@@ -42,29 +42,29 @@ class MergeScheduler:
         self._leaves = 0
         self._started = 0
         self._merges = 0
-        # Nothing is known before the first summaries are there, and nothing is kept.
+        # Before the first summaries are done nothing is known, and no slot is reserved.
         self._expected_after = sys.maxsize
 
     async def enter(self) -> None:
-        """Wait for a place for a chunk summary."""
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(turn)
+        """Wait for a slot for a chunk summary."""
+        slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(slot)
         self._admit()
-        await turn
+        await slot
 
     def leave(self) -> None:
-        """Give the place back."""
+        """Give the slot back."""
         self._leaves -= 1
         self._admit()
 
     def expect_merge(self, after: int) -> None:
-        """The next merge is expected as soon as the first `after` chunk summaries are there."""
+        """Expect the next merge as soon as the first `after` chunk summaries are done."""
         self._expected_after = after
         self._admit()
 
     @contextmanager
     def merging(self) -> Iterator[None]:
-        """Hold a place for a merge under way."""
+        """Hold a slot for a running merge."""
         self._merges += 1
         try:
             yield
@@ -74,36 +74,36 @@ class MergeScheduler:
 
     def _admit(self) -> None:
         while self._waiting:
-            # While a merge of the lowest level is under way the next one cannot begin, and needs no place of its own.
+            # The next merge of the lowest level begins after the current one, and needs no slot of its own.
             kept = max(self._merges, int(self._started >= self._expected_after))
             if self._leaves >= max(1, self._places - kept):
                 return
-            turn = self._waiting.popleft()
-            if not turn.done():
+            slot = self._waiting.popleft()
+            if not slot.done():
                 self._leaves += 1
                 self._started += 1
-                turn.set_result(None)
+                slot.set_result(None)
 
 
-# A longer paragraph is shown in parts of so many tokens, that end with a sentence.
+# A longer paragraph is shown in parts of this many tokens that end with a sentence.
 _LONGEST = 300
-# As many of the paragraphs that are nearest to a sentence are looked at.
+# How many of the paragraphs nearest to a sentence are considered.
 _NEAREST = 8
-# What shares less than this part of what the nearest one shares has to do with other things.
+# The least share of the nearest paragraph's score that counts as related.
 _NEAR_ENOUGH = 0.5
 # What stands between two paragraphs.
 _BETWEEN = 2
 
 
 class SourceParagraphs:
-    """The paragraphs of one document, to be found by the summaries of its chunks."""
+    """The paragraphs of one document, found by the summaries of its chunks."""
 
     def __init__(self, document: Document, tokenizer: Tokenizer) -> None:
         self._document, self._tokenizer = document, tokenizer
 
     def under(self, summaries: Sequence[tuple[str, Span]], room: int) -> list[list[Span]]:
-        """For each of some summaries, with the place that it is of, the paragraphs there that it rests on, in the
-        document's order: the nearest of each, then the next of each, as far as there is room for them."""
+        """Return, for each summary, the paragraphs of its place that it rests on, in document order, as far as there is
+        room."""
         chosen: list[list[Span]] = [[] for _ in summaries]
         for row in zip_longest(*(self._nearest(summary, within) for summary, within in summaries)):
             for own, place in zip(chosen, row, strict=True):
@@ -116,8 +116,8 @@ class SourceParagraphs:
         return [sorted(own) for own in chosen]
 
     def _nearest(self, summary: str, within: Span) -> list[Span]:
-        """The paragraphs that a summary shares its rarest words with: the nearest to each of its sentences, then the
-        second to each."""
+        """Return the paragraphs that share a summary's rarest words: the nearest to each sentence, then the second
+        nearest."""
         places = list(self._paragraphs(within))
         if not places:
             return []
@@ -128,7 +128,7 @@ class SourceParagraphs:
         return [places[at] for at in dict.fromkeys(at for row in zip_longest(*orders) for at in row if at is not None)]
 
     def text(self, places: Sequence[Span]) -> str:
-        """What stands at some places, one after another."""
+        """Return the text at some places, joined."""
         return "\n\n".join(self._document.text[place.start : place.end] for place in places)
 
     def _order(self, ranker: Ranker, sentence: str) -> list[int]:
@@ -139,8 +139,8 @@ class SourceParagraphs:
         ]
 
     def _language(self, place: Span) -> str:
-        tongues = tongues_of(self._document)
-        return next((one.language for one in tongues if place.start < one.span.end), tongues[-1].language)
+        language_spans = language_spans_of(self._document)
+        return next((one.language for one in language_spans if place.start < one.span.end), language_spans[-1].language)
 
     @cached_property
     def _meter(self) -> Meter:
@@ -156,7 +156,7 @@ class SourceParagraphs:
             yield from self._parts(Span(start, start + len(stripped)))
 
     def _parts(self, paragraph: Span) -> Iterator[Span]:
-        """The paragraph, or where it is long as many of its sentences at a time as make a paragraph."""
+        """Return the paragraph, or its sentences in parts where it is long."""
         if self._meter.tokens(*paragraph) <= _LONGEST:
             yield paragraph
             return
@@ -170,14 +170,14 @@ class SourceParagraphs:
             yield Span(begin, end)
 
 
-# A merge says everything that it is given in fewer words, or it is no summary.
+# The most words of a merge, as a share of what is merged.
 _MERGE_RATIO = 0.9
-# What a prompt says of an outline, in tokens.
+# Tokens that introduce an outline in a prompt.
 _AROUND_OUTLINE = 60
 
 
 class _Signal(Enum):
-    """What may follow the last piece of a level."""
+    """The end of a level's stream of pieces."""
 
     END = "that was all"
     ABANDONED = "the level failed; merge what can be merged, and stop"
@@ -187,19 +187,19 @@ _Stream = asyncio.Queue[Piece | _Signal]
 
 
 class SummaryTree:
-    """One run's tree. `build` returns the piece at its top."""
+    """The summary tree of one run; `build` returns the piece at its top."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
         self._top: asyncio.Future[Piece] = asyncio.get_running_loop().create_future()
         self._tasks: list[asyncio.Task[None]] = []
         self._source = SourceParagraphs(job.document, job.tokenizer)
-        self._gate = MergeScheduler(job.run.limits.at_once)
+        self._scheduler = MergeScheduler(job.run.limits.at_once)
         self._totals: dict[int, int] = {-1: job.plan.document_words}
         self._leaf_texts: list[str] = []
         self._outline: asyncio.Task[Outline | None] | None = None
-        """Under way when all chunks are summarized. Only the top merge waits for it: which of the others begin before
-        it is there would be another one each time that the run is gone on with."""
+        """Started when all chunks are summarized. Only the top merge waits for it, so that a resumed run sends the same
+        prompts."""
         self._silent = 0
         """How many chunks have nothing to say to the question."""
         self.pieces: dict[str, int] = {}
@@ -214,7 +214,7 @@ class SummaryTree:
             self._spawn(self._gather(1, leaves))
             return await self._top
         except RedraftError:
-            # Calls under way have been paid for: let them end, and store what they bring.
+            # Running calls have been paid for: let them finish, and store their results.
             while unfinished := [task for task in self._tasks if not task.done()]:
                 await asyncio.gather(*unfinished, return_exceptions=True)
             raise
@@ -225,7 +225,7 @@ class SummaryTree:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run a level beside the others; its failure is the failure of the whole."""
+        """Run a level concurrently; its failure fails the whole tree."""
         task = asyncio.create_task(work)
         self._tasks.append(task)
         task.add_done_callback(self._settle)
@@ -235,13 +235,11 @@ class SummaryTree:
             self._top.set_exception(error)
 
     async def _leaves(self, out: _Stream) -> None:
-        """Summarize every chunk, side by side; hand the summaries on in the order of the document.
-
-        A chunk that fails does not stop the others: what they cost is not lost, and they are not asked for again.
-        """
-        tasks = [asyncio.create_task(self._leaf_in_turn(chunk)) for chunk in self._job.chunks]
+        """Summarize all chunks concurrently, and pass the summaries on in document order. A failed chunk does not stop
+        the others."""
+        tasks = [asyncio.create_task(self._scheduled_leaf(chunk)) for chunk in self._job.chunks]
         try:
-            await self._hand_on(tasks, out)
+            await self._forward(tasks, out)
             await self._require_some()
             self._require_shorter(0)
             if len(self._leaf_texts) > 1:
@@ -256,7 +254,7 @@ class SummaryTree:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _hand_on(self, tasks: Sequence[asyncio.Task[Piece | None]], out: _Stream) -> None:
+    async def _forward(self, tasks: Sequence[asyncio.Task[Piece | None]], out: _Stream) -> None:
         for task in tasks:
             piece = await task
             if piece is not None:
@@ -270,12 +268,12 @@ class SummaryTree:
         if self._silent:
             self._job.observe(Noted(f"{self._silent} of {len(self._job.chunks)} chunks have nothing on the question"))
 
-    async def _leaf_in_turn(self, chunk: Chunk) -> Piece | None:
-        await self._gate.enter()
+    async def _scheduled_leaf(self, chunk: Chunk) -> Piece | None:
+        await self._scheduler.enter()
         try:
             return await self._leaf(chunk)
         finally:
-            self._gate.leave()
+            self._scheduler.leave()
 
     async def _leaf(self, chunk: Chunk) -> Piece | None:
         job = self._job
@@ -284,7 +282,7 @@ class SummaryTree:
         excerpt = job.excerpt(chunk)
         words = count_words(excerpt)
         if not words:
-            # Scene breaks and blank pages: nothing to say, nothing to ask.
+            # Scene breaks and blank pages have nothing to summarize.
             return None
         limit = min(job.plan.levels[0].words, max(MIN_WORDS, int(words * LEVEL_RATIO)))
         place = f"chunk {chunk.index + 1}/{len(job.chunks)}"
@@ -305,7 +303,7 @@ class SummaryTree:
         return await job.piece(written, 0, chunk.index, (chunk.index, chunk.index), limit, [job.part(chunk)])
 
     async def _chapter(self, chunk: Chunk) -> Piece | None:
-        """The summary of a chapter, which another run has made; none where that came to nothing."""
+        """Return the summary of a chapter that another run has made; None where that failed."""
         pieces = await off_loop(self._job.store.runs.pieces, self._job.run.id)
         found = next((one for one in pieces if (one.level, one.index) == (0, chunk.index)), None)
         if found is not None:
@@ -354,16 +352,13 @@ class SummaryTree:
             raise
 
     def _foresee(self, latest: Piece, group: Sequence[Piece], room: int) -> None:
-        """Tell the gate when the current group is likely to be full, if summaries go on to be as long as they are."""
+        """Tell the scheduler when the current group is likely to be full."""
         size = self._size(group)
         more = max(0, room - size) * len(group) // max(1, size) + 1
-        self._gate.expect_merge(min(latest.first_chunk + 1 + more, len(self._job.chunks)))
+        self._scheduler.expect_merge(min(latest.first_chunk + 1 + more, len(self._job.chunks)))
 
     async def _finish(self, level: int, group: list[Piece], limits: Level, silent: int) -> None:
-        """All that is left fits into one merge, so it may use the whole limit, as far as the window has room for it.
-
-        Merges before it that had nothing to say to the question are counted, and no more than that.
-        """
+        """Merge everything that is left into the final summary, within the whole limit as far as the window allows."""
         if len(group) == 1:
             self._top.set_result(group[0])
             return
@@ -378,7 +373,7 @@ class SummaryTree:
         if top is None:
             raise await self._job.nothing_written()
         if top.words > plan.words:
-            # What is as short as was asked for need not be shorter than what it is made of.
+            # A text that is as short as was asked for need not be shorter than its source.
             self._require_shorter(level)
         self._top.set_result(top)
 
@@ -391,7 +386,7 @@ class SummaryTree:
         words: int,
         outline: Outline | None = None,
     ) -> Piece | None:
-        """The merged summary of a group; nothing where there is nothing in it that the question asks for."""
+        """Return the merged summary of a group; None where nothing in it answers the question."""
         job = self._job
         total = sum(piece.words for piece in group)
         limit = min(words, max(MIN_WORDS, int(total * _MERGE_RATIO)))
@@ -400,7 +395,7 @@ class SummaryTree:
         shown = await asyncio.to_thread(self._shown, group, self._limits(level))
         sources = [self._source.text(spans) for spans in shown]
         most = self._most(limit, "merge")
-        with self._gate.merging():
+        with self._scheduler.merging():
             texts = [piece.text for piece in group]
             written = await job.writer.merge(texts, before, limit, place, most, outline=outline, sources=sources)
         if not written.text:
@@ -420,8 +415,8 @@ class SummaryTree:
         return piece
 
     def _shown(self, group: Sequence[Piece], limits: Level) -> list[list[Span]]:
-        """What of the document each summary of a merge rests on, as far as there is room for it; nothing where that is
-        not to be in view."""
+        """Return the paragraphs that each summary of a merge rests on, as far as they fit; empty where they are not
+        shown."""
         room, chunks = limits.sources - len(group) * self._job.plan.label_tokens, self._job.chunks
         if room <= 0:
             return []
@@ -430,15 +425,14 @@ class SummaryTree:
         return shown if any(shown) else []
 
     def _most(self, limit: int, stage: Stage) -> int:
-        """The most words of a summary that is to have `limit`. Which will be the result is not known, so none has more
-        than that may have."""
+        """Return the most words of a summary with this limit, never more than the result may have."""
         return min(tolerated(limit, stage), self._job.plan.words)
 
     def _count(self, level: int) -> None:
         self.pieces[str(level)] = self.pieces.get(str(level), 0) + 1
 
     def _limits(self, level: int) -> Level:
-        """The plan's limits; a level beyond the plan, which over-long replies can make necessary, has the top's."""
+        """Return the planned limits of a level; a level beyond the plan has those of the top."""
         if level > MAX_LEVELS:
             raise NotShrinkingError(
                 "the summaries do not get fewer", hint="use a larger --context-tokens, or a model that keeps to limits"
@@ -453,7 +447,7 @@ class SummaryTree:
         return 0 if previous is None else min(previous.tokens, int(limits.room * CONTEXT_SHARE))
 
     def _shortened(self, previous: Piece, limits: Level) -> str:
-        """The preceding summary, cut at a sentence to its share of the room; nothing where no sentence fits."""
+        """Return the preceding summary, cut at a sentence to its share of the room."""
         room = int(limits.room * CONTEXT_SHARE)
         if previous.tokens <= room:
             return previous.text
@@ -473,13 +467,13 @@ class SummaryTree:
 
 
 class TreeOutput(Drafting, total=False):
-    """What is shown of the tree: the text at its top, by its id."""
+    """The output of the tree: the id of the text at its top."""
 
     text: str
 
 
 class TreeState(TreeOutput, total=False):
-    """What the nodes know; little, because all of it is in every checkpoint."""
+    """The state of the nodes; small, because it is in every checkpoint."""
 
     run: str
 
@@ -499,7 +493,7 @@ async def tidy(state: TreeState, job: Job) -> Update:
 
 
 def hierarchical_graph(session: SessionProtocol | None = None) -> StateGraph[TreeState, Any, TreeState, TreeOutput]:
-    """The uncompiled graph; its nodes work for a run that has begun."""
+    """Return the uncompiled graph; its nodes work on a run that has begun."""
     graph = StateGraph(TreeState, output_schema=TreeOutput)
     graph.add_node("build_tree", node(build_tree, session))
     graph.add_node("tidy", node(tidy, session))

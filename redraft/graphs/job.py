@@ -32,7 +32,7 @@ from redraft.errors import CutThought, IncompleteError, NothingSaidError, Redraf
 from redraft.evaluators.panel import Panel
 from redraft.events import Noted, Observer, PieceDone
 from redraft.graphs.plan import LINES_BEFORE, Plan
-from redraft.prompts.drafting import Outline
+from redraft.prompts.summarization import Outline
 from redraft.settings import RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
@@ -45,7 +45,7 @@ from redraft.text.words import count_words
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Never part of a checkpoint: opened for a run when its first node needs it, in whichever process."""
+    """The open resources of a run; never part of a checkpoint, but opened by the first node in each process."""
 
     run: Run
     store: Store
@@ -57,64 +57,63 @@ class Job:
     writer: Writer
     reviser: Reviser
     outliner: Outliner | None = None
-    """Who outlines the document, where somebody does."""
+    """Outlines the document, where that is wanted."""
     panel: Panel | None = None
     decider: Decider | None = None
-    """Who decides what is mended, where the policy leaves that to a model."""
+    """Decides what is mended, where the policy leaves that to a model."""
     arbiter: Arbiter | None = None
-    """Who takes a second look at findings, where a language model judges."""
+    """Confirms findings, where a language model judges."""
     referees: tuple[Referee, ...] = ()
-    """Who compares drafts: several at the beginning, the first one with the best in the end; language models alone."""
+    """Compare drafts: all of them at the beginning, the first one in the end; language models only."""
     failures: dict[str, RedraftError] = field(default_factory=dict)
-    """By metric what has ended its judging since the job was opened."""
+    """The errors of metrics since the job was opened."""
 
     @property
     def refinement(self) -> RefineConfig:
-        """What the run refines its draft for; one that only judges would have all that there is."""
+        """Return the refinement settings; the defaults for a run that only judges."""
         aims = self.panel.aims if self.panel is not None else {}
         return self.run.refinement or RefineConfig(goals={name: 1.0 for name, aim in aims.items() if aim})
 
     @property
     def judges(self) -> Panel:
-        """Who judges the drafts."""
         assert self.panel is not None, "only graphs that judge ask"
         return self.panel
 
     def excerpt(self, chunk: Chunk) -> str:
-        """The text of a chunk."""
+        """Return the text of a chunk."""
         return self.document.text[chunk.span.start : chunk.span.end]
 
     def place(self, chunk: Chunk) -> str:
-        """Where a chunk stands in the document, for a model that reads nothing else of it."""
+        """Return where a chunk stands in the document, for a model that reads nothing else of it."""
         return part_of(self.document, chunk.span, chunk.index + 1, len(self.chunks))
 
     def before(self, chunk: Chunk) -> str:
-        """The last lines before a chunk, as many as the plan has room for beside it."""
+        """Return the last lines before a chunk, as many as the plan has room for."""
         begin = max((start for start in starts_of(self.document) if start <= chunk.span.start), default=0)
         most = min(LINES_BEFORE, int(self.plan.lead_tokens / self.plan.tokens_per_word))
         return last_sentences(self.document.text, Span(max(begin, self.read.start), chunk.span.start), most)
 
     async def outline(self) -> Outline | None:
-        """What the document comes to, where that has been said, or can be said for those who judge."""
+        """Return the outline of the document, if there is or can be one."""
         if self.panel is not None:
             return await self.panel.outline()
         return await self.outliner.known() if self.outliner else None
 
     async def outlined(self, summaries: Sequence[str]) -> Outline | None:
-        """What the document comes to, by the summaries of all its parts."""
+        """Return the outline of the document, from the summaries of all its parts."""
         return await self.outliner.of_summaries(summaries) if self.outliner and self.plan.outlines else None
 
     def part(self, chunk: Chunk) -> Parent:
-        """A chunk, as what a summary is made from."""
+        """Return a chunk as a parent of a text."""
         return Parent("excerpt", self.document.id, chunk.span)
 
     @property
     def read(self) -> Span:
-        """What is read of the document: all of it or its beginning, without what surrounds its text."""
+        """Return the span that is read: the document or its beginning, without its front and back matter."""
         return Span(self.chunks[0].span.start, self.chunks[-1].span.end)
 
     def whole(self) -> Parent:
-        """All that is read of the document, as what a summary is made from."""
+        """Return everything that is read as a parent of a text."""
         return Parent("excerpt", self.document.id, self.read)
 
     async def piece(
@@ -127,10 +126,8 @@ class Job:
         parents: Sequence[Parent | Piece] = (),
         step: int = 0,
     ) -> Piece:
-        """Store what was written as a partial summary of the chunks from first to last; says so if it is flawed.
-
-        `parents` are what its prompt has shown.
-        """
+        """Store a partial summary of the chunks from first to last, and report its flaws; `parents` are what its prompt
+        showed."""
         piece = Piece(
             level=level,
             index=index,
@@ -158,12 +155,12 @@ class Job:
         self.observe(Noted(f"{what} {chunk + 1} of {len(self.chunks)} is left out: {error.message}"))
 
     async def close_gap(self, chunk: int) -> None:
-        """A chunk that an earlier stretch of the run had to leave out has been summarized now."""
+        """Delete the gap of a chunk that has been summarized since."""
         if any(gap.chunk == chunk for gap in await off_loop(self.store.runs.gaps, self.run.id)):
             await off_loop(self.store.runs.close_gap, self.run.id, chunk)
 
     async def nothing_written(self) -> IncompleteError:
-        """What there is to say of a run none of whose chunks came to a summary."""
+        """Return the error of a run in which no chunk came to a summary."""
         gaps, count = await off_loop(self.store.runs.gaps, self.run.id), len(self.chunks)
         reasons = "; ".join(sorted({gap.reason for gap in gaps}))
         hint = "try another --model, or --prompts simple for a weak one"
@@ -178,28 +175,28 @@ class Job:
         return IncompleteError(f"{what} the question: {reasons}", hint=hint)
 
     async def keep_text(self, text: str) -> str:
-        """Store a text; returns its id, which is what belongs into a state."""
+        """Store a text; return its id."""
         return await off_loop(self.store.documents.add_text, text)
 
     async def as_parent(self, text: str, kind: ParentKind = "piece") -> Parent:
-        """The partial summary whose text has this id, as what another text is made from."""
+        """Return the partial summary with this text id as a parent of another text."""
         piece = await off_loop(self.store.runs.piece_of, self.run.id, text)
         assert piece is not None, "its text was written by a node before"
         return Parent.of_piece(piece, kind)
 
     async def text(self, key: str) -> str:
-        """The text with this id."""
+        """Return the text with this id."""
         return await off_loop(self.store.documents.text, key)
 
     async def keep(
         self, text: str, node: str, notes: tuple[str, ...] = (), parents: Sequence[Parent | Piece] = ()
     ) -> str:
-        """Store a draft, with what it was made from, and make it the run's result; returns its id."""
+        """Store a draft with its parents as the run's result; return its id."""
         runs, words = self.store.runs, count_words(text)
         return await off_loop(runs.keep_draft, self.run.id, text, words, node, notes, parents=_made_from(parents))
 
     async def given_draft(self) -> str:
-        """The summary that the run was begun with."""
+        """Return the summary that the run was begun with."""
         drafts = await off_loop(self.store.runs.drafts, self.run.id)
         given = next((draft.id for draft in drafts if draft.node == GIVEN), None)
         if given is None:
@@ -207,45 +204,45 @@ class Job:
         return given
 
     async def draft(self, key: str) -> Draft:
-        """The draft with this id."""
+        """Return the draft with this id."""
         return await off_loop(self.store.runs.draft, key)
 
     async def add_draft(
         self, text: str, node: str, number: int, notes: tuple[str, ...] = (), parents: Sequence[Parent] = ()
     ) -> str:
-        """Store the draft of a round, which is not the result until it is taken; returns its id."""
+        """Store the draft of a round, which is not yet the result; return its id."""
         runs, words = self.store.runs, count_words(text)
         return await off_loop(runs.add_draft, self.run.id, text, words, node, number, notes, parents)
 
     async def keep_round(self, made: Round) -> None:
-        """Store a round; a draft that was accepted, and keeps to the limit, is the run's result from here on."""
+        """Store a round; an accepted draft within the limit becomes the run's result."""
         await off_loop(self.store.judgments.keep_round, self.run.id, made)
         if made.accepted and self.keeps_to_the_limit(await self.draft(made.draft)):
             await off_loop(self.store.runs.choose_draft, self.run.id, made.draft)
 
     async def go_on_from(self, number: int, best: str) -> None:
-        """Forget what came after a round, if somebody has gone back to it; the best draft is what it was then."""
+        """Delete what came after a round, where the run was forked there."""
         if await off_loop(self.store.judgments.forget_rounds, self.run.id, number):
             await off_loop(self.store.runs.choose_draft, self.run.id, await self.latest_within_limit() or best)
 
     def keeps_to_the_limit(self, draft: Draft) -> bool:
-        """Whether a draft may be handed out: only revisions are held to the limit, and no text that a person wrote."""
+        """Return whether a draft may be returned: only revisions by a model are held to the limit."""
         return draft.words <= self.plan.words or not draft.node.startswith(REVISION_OF)
 
     async def latest_within_limit(self) -> str | None:
-        """The latest draft that was taken and may be handed out; None before there is one."""
+        """Return the latest accepted draft that may be returned; None before there is one."""
         rounds = await off_loop(self.store.judgments.rounds, self.run.id)
         taken = [made.draft for made in reversed(rounds) if made.accepted]
         drafts = [await self.draft(one) for one in taken]
         return next((one.id for one in drafts if self.keeps_to_the_limit(one)), None)
 
     async def judged(self, draft: str) -> dict[str, Evaluation]:
-        """What has been said of a draft, by metric."""
+        """Return the evaluations of a draft, by metric."""
         return await off_loop(self.store.judgments.of, draft)
 
 
 def _made_from(parents: Sequence[Parent | Piece]) -> list[Parent]:
-    """A partial summary has been shown as a whole, unless it is said otherwise."""
+    """Return the parents of a text, partial summaries as a whole unless said otherwise."""
     return [Parent.of_piece(one) if isinstance(one, Piece) else one for one in parents]
 
 
@@ -256,14 +253,12 @@ class Partial:
     text: str
     covered: int
     pieces: tuple[Piece, ...]
-    """What it was made of."""
+    """The pieces it was made of."""
 
 
 def best_so_far(pieces: Sequence[Piece], words: int) -> Partial | None:
-    """The summary that the highest pieces make together, within the limit; None when there is no piece.
-
-    Where they are too long together, sentences are chosen among theirs: every word is still the model's own.
-    """
+    """Return the summary of the highest pieces so far, sentences being chosen where they exceed the limit; None without
+    any."""
     cover = highest(pieces)
     if not cover:
         return None

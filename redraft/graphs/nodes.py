@@ -17,32 +17,29 @@ from redraft.graphs.state import Scope, Task, Update
 
 
 class SessionProtocol(Protocol):
-    """What a graph needs of its session: to begin a run, to work on it, and to bring it to its end."""
+    """What a graph needs of its session: to begin a run, to work on it, and to finish it."""
 
     async def begin(self, task: Task, scope: Scope) -> str:
-        """Record a new run of what is asked; returns its id."""
+        """Record a new run; return its id."""
         ...
 
     def at_work(self, run: str) -> AbstractAsyncContextManager[Job]:
-        """Work on a run; whatever ends that sooner, a person's absence included, is recorded with it."""
+        """Work on a run; an interruption is recorded with it."""
         ...
 
     async def finish(self, run: str, draft: str, reason: str, why: str = "") -> str:
-        """The run is done, with this draft and for this reason, or else for the one that is returned.
-
-        `why` is what whoever stopped it said.
-        """
+        """Finish the run with this draft; return the stop reason. `why` explains a stop that a model decided on."""
         ...
 
 
 _watched: ContextVar[bool] = ContextVar("redraft_watched", default=False)
 Node = Callable[..., Awaitable[Update | Command[str]]]
 Work = Callable[[Any, Job], Awaitable[Update | Command[str]]]
-"""What a node does: from the state and the run at work to what changes of the state, and where that goes on."""
+"""The work of a node: returns the changes of the state, or a command."""
 
 
 def session_of(runtime: Runtime[Any], session: SessionProtocol | None) -> SessionProtocol:
-    """The session that a graph was built with, or that it was run with."""
+    """Return the session that the graph was built with, or is run with."""
     found = session or runtime.context
     if found is None:
         raise UsageError(
@@ -64,11 +61,8 @@ def _no_session(context: object) -> Any:
 
 
 @contextmanager
-def watched(runtime: Runtime[Any]) -> Iterator[None]:
-    """What happens within is streamed by the graph; by the whole, where that is a part of another one of ours.
-
-    LangGraph shows what is streamed within a part only to those who ask for subgraphs.
-    """
+def streaming(runtime: Runtime[Any]) -> Iterator[None]:
+    """Stream events raised within by the graph, and by the outer graph where it is a subgraph of ours."""
     if _watched.get():
         yield
         return
@@ -81,10 +75,10 @@ def watched(runtime: Runtime[Any]) -> Iterator[None]:
 
 
 def node(work: Work, session: SessionProtocol | None = None) -> Node:
-    """A node of a graph, for what is done on a run."""
+    """Return a graph node that does `work` on a run."""
 
     async def at_work(state: Any, runtime: Runtime[Any]) -> Update | Command[str]:
-        with watched(runtime):
+        with streaming(runtime):
             async with session_of(runtime, session).at_work(state["run"]) as job:
                 return await work(state, job)
 

@@ -15,27 +15,27 @@ from redraft.agents.outliner import LEAST_WINDOW, REPLY_TOKENS
 from redraft.agents.structured_writer import tolerated
 from redraft.domain import Chunk, Document, Span
 from redraft.errors import PlanError
-from redraft.prompts import drafting
+from redraft.prompts import summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
-from redraft.prompts.drafting import OUTLINE
+from redraft.prompts.summarization import OUTLINE
 from redraft.settings import AUTO, GIVEN_STRATEGY, LEVEL_RATIO, MERGING, DraftConfig, reads_prompts
 from redraft.text.document_form import DocumentBody, body_of, kind_by_form
 from redraft.text.places import part_of
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words
 
-# Tokens that a chat protocol adds around a prompt, and the slack between our count and the provider's.
+# Tokens that a chat protocol adds to a prompt, and the slack between our count and the provider's.
 MARGIN = 20
 CONTEXT_SHARE = 0.2
 SOURCE_SHARE = 1 / 3
-"""As much of the room of a merge is for what its summaries rest on, where that is in view."""
+"""The share of a merge's room for the paragraphs that its summaries rest on, where these are shown."""
 MAX_LEVELS = 12
-# A running summary may outgrow the limit by this factor and still be heard to its end, so that it can be compressed.
+# A running summary may exceed the limit by this factor before it is cut, so that it can be compressed.
 OVERFLOW = 1.5
 DEFAULT_WORDS = 600
 LINES_BEFORE = 60
-"""About how many words of what stands before a chunk its writer is shown."""
+"""About how many words before a chunk are shown with it."""
 _FEWEST_WORDS = 20
 _MIN_LEVEL_WORDS = 15
 _FEWEST_OF_CHAPTER = 10
@@ -54,9 +54,9 @@ class Level:
     room: int
     """Tokens for summaries and context in one merge prompt; for level 0, for the chunk."""
     pieces: int
-    """How many summaries it comes to when all below use their limits to the full."""
+    """How many summaries there are when all below use their whole limits."""
     sources: int = 0
-    """Tokens for what of the document the summaries of one merge rest on, beside its room."""
+    """Tokens for the paragraphs that the summaries of one merge rest on, beside its room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,35 +75,28 @@ class Plan:
     prompt_tokens: int
     completion_tokens: int
     lead_tokens: int = 0
-    """How many tokens of what stands before a chunk its prompt has room for."""
+    """How many tokens before a chunk its prompt has room for."""
     outlines: int = 0
     """How many of the calls outline the document."""
     compressions: int = 0
-    """How many of the calls only shorten: there are as many where every chunk makes the summary outgrow its limit."""
+    """How many of the calls only shorten, at most."""
 
 
 class Planner:
-    """Plans one document under one set of settings: a method for each of redraft's strategies."""
+    """Plans one document under given settings: a method for each of redraft's strategies."""
 
     def __init__(
-        self,
-        document: Document,
-        chunks: Sequence[Chunk],
-        settings: DraftConfig,
-        tokenizer: Tokenizer,
-        book: PromptBook,
+        self, document: Document, chunks: Sequence[Chunk], settings: DraftConfig, tokenizer: Tokenizer, book: PromptBook
     ) -> None:
         assert settings.words is not None
         self.settings = settings
         self.words = settings.words
-        """The limit of the summary."""
         self.chunks = chunks
         self.tokens = sum(chunk.tokens for chunk in chunks)
-        """Of the document."""
         words = [count_words(document.text[chunk.span.start : chunk.span.end]) for chunk in chunks]
         self._document_words = sum(words)
-        # The paper's ratio, unless the document's language needs more tokens for a word. A chunk of blank lines says
-        # nothing about that, hence the median.
+        # The paper's ratio, unless the document's language needs more tokens for a word; the median leaves out chunks
+        # of blank lines.
         ratios = [chunk.tokens / count for chunk, count in zip(chunks, words, strict=True) if count]
         self._tokens_per_word = max(1 / LEVEL_RATIO, _REPLY_SLACK * median(ratios))
         places = (part_of(document, one.span, one.index + 1, len(chunks)) for one in chunks)
@@ -111,20 +104,20 @@ class Planner:
         self._book, self._tokenizer = book, tokenizer
 
     def nothing(self) -> Plan:
-        """The plan of a run that drafts nothing, because the draft is given."""
+        """Return the plan of a run whose draft is given."""
         return self.made((), 0, 0, 0)
 
     def reply(self, words: int) -> int:
-        """The tokens of a reply of so many words."""
+        """Return the tokens of a reply of so many words."""
         return max(16, int(words * self._tokens_per_word) + 1)
 
     def overhead(self, prompt: Prompt[Any, Any]) -> int:
-        """The tokens of a prompt before any text is put into it."""
+        """Return the tokens of a prompt without its texts."""
         known = self._overheads.of(prompt)
         return known if known is not None else self._tokenizer.count(self._book.template(prompt))
 
     def fits(self, needed: int, what: str) -> None:
-        """Refuse what the window has no room for."""
+        """Raise `PlanError` for what the window has no room for."""
         window = self.settings.context_tokens
         if needed > window:
             raise PlanError(
@@ -134,7 +127,7 @@ class Planner:
             )
 
     def made(self, levels: tuple[Level, ...], calls: int, prompt: int, completion: int) -> Plan:
-        """A plan of so many calls, and so many tokens of prompts and replies."""
+        """Return a plan of so many calls and tokens."""
         return Plan(
             strategy=self.settings.drafting,
             document_tokens=self.tokens,
@@ -150,28 +143,28 @@ class Planner:
         )
 
     def direct(self) -> Plan:
-        """The plan of one prompt."""
+        """Return the plan of one prompt."""
         reply = self.reply(self.words)
-        prompt = self.tokens + self.overhead(drafting.SUMMARIZE_WHOLE)
+        prompt = self.tokens + self.overhead(summarization.SUMMARIZE_WHOLE)
         self.fits(prompt + reply + MARGIN, "the whole document in one prompt")
         return self.made((Level(self.words, reply, self.tokens, 1),), 1, prompt, reply)
 
     def incremental(self) -> Plan:
-        """The plan of a running summary."""
+        """Return the plan of a running summary."""
         room = self.reply(int(self.words * OVERFLOW))
-        update = self.overhead(drafting.UPDATE)
+        update = self.overhead(summarization.UPDATE)
         largest = max(chunk.tokens for chunk in self.chunks)
         self.fits(largest + update + 2 * room + MARGIN, "a chunk with the running summary")
         count, whole = len(self.chunks), self.reply(self.words)
-        # What has no more words than the result may have is taken as it is, whatever was asked for.
-        prompt = self.tokens + count * update + (count - 1) * whole + self.overhead(drafting.TIDY) + whole
-        prompt += count * (self.overhead(drafting.COMPRESS) + room)
+        # A document no longer than the result is taken as it is.
+        prompt = self.tokens + count * update + (count - 1) * whole + self.overhead(summarization.TIDY) + whole
+        prompt += count * (self.overhead(summarization.COMPRESS) + room)
         level = Level(self.words, room, largest, count)
         made = self.made((level,), 2 * count + 1, prompt, 2 * count * room + whole)
         return replace(made, compressions=count)
 
     def hierarchical(self) -> Plan:
-        """The plan of a tree."""
+        """Return the plan of a tree."""
         levels = self._lowest_tree(whole_limit=True) or self._lowest_tree(whole_limit=False)
         if levels is None:
             raise PlanError(
@@ -179,7 +172,7 @@ class Planner:
                 f" {self.settings.context_tokens:,} tokens: too few fit into one prompt",
                 hint="use a larger --context-tokens, if the model has it, or fewer --words",
             )
-        chunk_overhead = self.overhead(drafting.SUMMARIZE_CHUNK)
+        chunk_overhead = self.overhead(summarization.SUMMARIZE_CHUNK)
         lead = 0
         if not self.settings.by_chapter:
             largest = max(chunk.tokens for chunk in self.chunks)
@@ -187,7 +180,7 @@ class Planner:
             self.fits(needed, "a chunk with its summary")
             lead = min(self.reply(LINES_BEFORE), self.settings.context_tokens - needed)
         top = self.reply(self.words)
-        tidy = top + self.overhead(drafting.TIDY)
+        tidy = top + self.overhead(summarization.TIDY)
         self.fits(tidy + top + MARGIN, "the summary with its tidied form")
         # Chapters are summarized by runs of their own.
         asked = levels[1:] if self.settings.by_chapter else levels
@@ -201,7 +194,7 @@ class Planner:
             prompt += min(level.pieces * level.sources, self.tokens + below.pieces * self._overheads.label)
         completion = sum(level.pieces * level.reply_tokens for level in asked) + top
         outlines = self._outlines()
-        # Its text is in the prompt of the top merge as well.
+        # The outline is in the prompt of the top merge as well.
         fitting = self.settings.context_tokens - REPLY_TOKENS
         prompt += outlines * (
             min(fitting, self.overhead(OUTLINE) + levels[0].pieces * levels[0].reply_tokens) + REPLY_TOKENS
@@ -210,8 +203,8 @@ class Planner:
         return replace(made, lead_tokens=lead, outlines=outlines)
 
     def _outlines(self) -> int:
-        """Whether the document is outlined: by a model that reads, in a window that is no less for it, and for the
-        whole of it rather than an answer."""
+        """Return whether the document is outlined: by a language model, with a large enough window, for a general
+        summary."""
         settings = self.settings
         wanted = reads_prompts(settings.model) and settings.query is None and settings.context_tokens >= LEAST_WINDOW
         return int(wanted and len(self.chunks) > 1)
@@ -223,11 +216,9 @@ class Planner:
         return None
 
     def _levels(self, height: int, whole_limit: bool) -> tuple[Level, ...] | None:
-        """The levels of a tree with `height` levels of merges, or None when that is too low for one summary.
-
-        A level that comes to one merge is the top, however low it lies. It has the whole limit where the window has
-        room for that; without `whole_limit`, what there is room for will do, down to the limit of the level below.
-        """
+        """Return the levels of a tree with `height` levels of merges, or None when that is too low for one summary. A
+        level of one merge is the top. With `whole_limit` it has room for the whole limit; else for at least the
+        limit of the level below."""
         pieces = len(self.chunks)
         levels: list[Level] = []
         for at in range(height + 1):
@@ -249,14 +240,14 @@ class Planner:
         return tuple(levels) if pieces == 1 else None
 
     def _level(self, words: int, pieces: int) -> Level:
-        heard = self.reply(min(tolerated(words, "merge"), self.words))
-        room = self.settings.context_tokens - self._overheads.merge - heard - MARGIN
+        reply_tokens = self.reply(min(tolerated(words, "merge"), self.words))
+        room = self.settings.context_tokens - self._overheads.merge - reply_tokens - MARGIN
         seen = self.settings.merge == "source" and reads_prompts(self.settings.model)
         sources = max(0, int(room * SOURCE_SHARE)) if seen else 0
         return Level(words, self.reply(words), room - sources, pieces, sources)
 
     def _merged(self, pieces: int, size: int, reply: int, room: int) -> int:
-        """How many merges so many summaries of this size come to; 0 when two do not fit into one."""
+        """Return how many merges so many summaries of this size need; 0 when two do not fit into one."""
         context = min(reply, int(room * CONTEXT_SHARE))
         first, later = room // size, (room - context) // size
         if pieces <= first:
@@ -267,53 +258,52 @@ class Planner:
 
 
 class _Overheads:
-    """What the prompts cost without the texts that go into them."""
+    """The tokens of the prompts without their texts."""
 
     def __init__(self, book: PromptBook, tokenizer: Tokenizer, settings: DraftConfig, place: str) -> None:
-        # The wording for stories is not the shortest; by how little they differ, the margin provides for.
+        # The prompts for stories are slightly longer; the margin covers that.
         asked: dict[str, Any] = {"query": settings.query, "language": settings.language, "kind": "narrative"}
         seen: dict[str, Any] = {"sources": [_TEXT] if settings.merge == "source" else []}
         samples: tuple[tuple[Prompt[Any, str], BaseModel], ...] = (
             (
-                drafting.SUMMARIZE_CHUNK,
-                drafting.ChunkGiven(excerpt=_TEXT, words=600, place=place, before=_TEXT, **asked),
+                summarization.SUMMARIZE_CHUNK,
+                summarization.ChunkGiven(excerpt=_TEXT, words=600, place=place, before=_TEXT, **asked),
             ),
-            (drafting.MERGE, drafting.MergeGiven(summaries=[_TEXT], words=600, **asked, **seen)),
+            (summarization.MERGE, summarization.MergeGiven(summaries=[_TEXT], words=600, **asked, **seen)),
             (
-                drafting.MERGE_ONWARD,
-                drafting.MergeOnwardGiven(context=_TEXT, summaries=[_TEXT], words=600, **asked, **seen),
+                summarization.MERGE_ONWARD,
+                summarization.MergeOnwardGiven(context=_TEXT, summaries=[_TEXT], words=600, **asked, **seen),
             ),
             (
-                drafting.UPDATE,
-                drafting.UpdateGiven(excerpt=_TEXT, summary=_TEXT, words=600, place=place, **asked),
+                summarization.UPDATE,
+                summarization.UpdateGiven(excerpt=_TEXT, summary=_TEXT, words=600, place=place, **asked),
             ),
-            (drafting.COMPRESS, drafting.CompressGiven(summary=_TEXT, current_words=600, words=600, **asked)),
-            (drafting.TIDY, drafting.TidyGiven(summary=_TEXT)),
-            (drafting.SUMMARIZE_WHOLE, drafting.WholeGiven(document=_TEXT, words=600, **asked)),
+            (summarization.COMPRESS, summarization.CompressGiven(summary=_TEXT, current_words=600, words=600, **asked)),
+            (summarization.TIDY, summarization.TidyGiven(summary=_TEXT)),
+            (summarization.SUMMARIZE_WHOLE, summarization.WholeGiven(document=_TEXT, words=600, **asked)),
         )
         self._counts = {prompt.name: tokenizer.count(book.render(prompt, given)) for prompt, given in samples}
-        two = drafting.MergeGiven(summaries=[_TEXT, _TEXT], words=600, **asked, **seen)
-        self.label = tokenizer.count(book.render(drafting.MERGE, two)) - self._counts[drafting.MERGE.name]
-        self.merge = max(self._counts[drafting.MERGE.name], self._counts[drafting.MERGE_ONWARD.name])
+        two = summarization.MergeGiven(summaries=[_TEXT, _TEXT], words=600, **asked, **seen)
+        self.label = tokenizer.count(book.render(summarization.MERGE, two)) - self._counts[summarization.MERGE.name]
+        self.merge = max(self._counts[summarization.MERGE.name], self._counts[summarization.MERGE_ONWARD.name])
 
     def of(self, prompt: Prompt[Any, Any]) -> int | None:
-        """Of a prompt that is filled in for it."""
         return self._counts.get(prompt.name)
 
 
 def running_target(words: int, index: int, chunks: int) -> int:
-    """The length to aim at after the chunk `index`: the limit's share that has been read, and never absurdly little."""
+    """Return the length to aim at after the chunk `index`: the limit's share that has been read, with a minimum."""
     return min(words, max(_MIN_LEVEL_WORDS, int(words * (index + 1) / chunks)))
 
 
 def chapter_words(words: int, of_chapter: int | None = None) -> int:
-    """The limit of a chapter's summary, by that of the whole: half of it, and a third of the chapter at most."""
+    """Return the limit of a chapter's summary: half of the whole's, and a third of the chapter at most."""
     half = max(_FEWEST_OF_CHAPTER, words // 2)
     return half if of_chapter is None else min(half, max(_FEWEST_OF_CHAPTER, of_chapter // 3))
 
 
 def fitting_words(wanted: int | None, document_words: int) -> int:
-    """The length of the summary: as wanted, or a default that shortens even a short document."""
+    """Return the length of the summary: as wanted, or a default that shortens even a short document."""
     if document_words < _FEWEST_WORDS:
         raise PlanError(f"the document has only {document_words} words", hint="give one that is worth summarizing")
     if wanted is None:
@@ -336,13 +326,11 @@ _CHUNKS_OF_A_LONG_STORY = 3
 _CALLED = {"narrative": "the story", "report": "the report"}
 
 
-def what_is_read(
+def choose_reading(
     document: Document, end: int, settings: DraftConfig, tokenizer: Tokenizer, book: PromptBook
 ) -> tuple[DraftConfig, Span, list[str]]:
-    """The settings with the strategy that is drafted by, what is read for the draft, and what there is to say of that.
-
-    Where a draft is handed over, or goes by chapters, none of it is left out.
-    """
+    """Return the settings with the chosen strategy, the span that is read, and a note on both. A given draft, or one by
+    chapters, is for the whole document."""
     if settings.strategy == GIVEN_STRATEGY:
         return settings.model_copy(update={"chunking": "fixed"}), Span(0, end), []
     if settings.by_chapter:
@@ -358,11 +346,8 @@ def what_is_read(
 def _chosen(
     document: Document, read: Span, settings: DraftConfig, tokenizer: Tokenizer, book: PromptBook
 ) -> tuple[str, str]:
-    """The strategy for what is read of a document, and why in one line.
-
-    What fits the writer's window is drafted directly, unless it is a long story: the summary of such a one in one go
-    was found worse by readers than one of the summaries of its parts. The built-in model merges, as it has no window.
-    """
+    """Return the strategy for a document, and why: direct where it fits the window, unless it is a long story, for
+    which merging was found better. The built-in model merges, as it has no window."""
     if not reads_prompts(settings.model):
         return MERGING, ""
     text = document.text[slice(*read)]

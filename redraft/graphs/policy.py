@@ -14,20 +14,20 @@ Scores = Mapping[str, float | None]
 """The scores of a draft by metric; None where it could not be scored."""
 Goals = Mapping[str, float]
 Judged = Mapping[str, Evaluation]
-"""What the metrics say of a draft."""
+"""The evaluations of a draft by metric."""
 Aims = Mapping[str, MetricAim | None]
-"""What each metric is about; one of which that is not known comes after all others."""
+"""The aim of each metric; unknown ones come last."""
 
-# A person mends a page a few points at a time, and so does a model: with more, the last of them are passed over.
+# With more points at once, people and models skip the last of them.
 FINDINGS_AT_ONCE = 6
 _STALLS = 2
-# A summary has room for more where so much of its limit is free, and the words that an answer takes as a rule.
+# The share of the limit that must be free to add content, and the usual words of an answer.
 _FREE_SHARE, _FREE_WORDS = 0.1, 15
 
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What the next revision is for: the metrics it shall raise, by mending these findings."""
+    """What the next revision is for: the metrics to raise, and the findings to mend."""
 
     metrics: tuple[str, ...]
     findings: tuple[Finding, ...]
@@ -35,24 +35,24 @@ class Aim:
 
 @dataclass(frozen=True, slots=True)
 class AcceptanceDecision:
-    """Whether a revision is taken, and why."""
+    """Whether a revision is accepted, and why."""
 
     accepted: bool
     reason: str
 
 
 def unmet(scores: Scores, goals: Goals) -> list[str]:
-    """The metrics that miss their goals, in the order of the goals. What has no score misses its goal."""
+    """Return the metrics that miss their goals, in the order of the goals; no score misses a goal."""
     return [metric for metric, least in goals.items() if (score := scores.get(metric)) is None or score < least]
 
 
 def unsure(judged: Judged, goals: Goals, share: float) -> list[str]:
-    """The metrics of whose items too few have a verdict to tell whether their goals are met."""
+    """Return the metrics with too few verdicts to tell whether their goals are met."""
     return [metric for metric, least in goals.items() if standing(judged.get(metric), least, share) == "unsure"]
 
 
 def _consistency_first(missed: Sequence[str], scores: Scores, goals: Goals, aims: Aims) -> list[str]:
-    """Mend what is said before more is said (the paper's conclusion, V-B)."""
+    """Mend wrong content before missing content (the paper's conclusion, V-B)."""
     return _by_aim(missed, aims, ("truth", "content", "form"))[:1]
 
 
@@ -62,24 +62,23 @@ def _paper(missed: Sequence[str], scores: Scores, goals: Goals, aims: Aims) -> l
 
 
 def _by_aim(missed: Sequence[str], aims: Aims, order: Sequence[MetricAim]) -> list[str]:
-    """The metrics in the order of what they are about, and of their names."""
+    """Return the metrics ordered by aim and name."""
     places: dict[MetricAim | None, int] = {aim: place for place, aim in enumerate(order)}
     return sorted(missed, key=lambda metric: (places.get(aims.get(metric), len(order)), metric))
 
 
 def _weakest_first(missed: Sequence[str], scores: Scores, goals: Goals, aims: Aims) -> list[str]:
-    """The metric that is furthest from its goal, in proportion to the goal."""
+    """Return the metric furthest from its goal, in proportion to the goal."""
     return sorted(missed, key=lambda metric: (scores.get(metric) or 0.0) / max(goals[metric], 1e-9))[:1]
 
 
 def _all(missed: Sequence[str], scores: Scores, goals: Goals, aims: Aims) -> list[str]:
-    """Everything that is missed."""
     return list(missed)
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A way of going about it. A policy that follows takes every revision, and all findings at once."""
+    """A way of refining; one that `follows` accepts every revision, and mends all findings at once."""
 
     order: Callable[[Sequence[str], Scores, Goals, Aims], list[str]]
     follows: bool = False
@@ -90,18 +89,15 @@ POLICIES: dict[PolicyName, Policy] = {
     "paper": Policy(_paper, follows=True),
     "weakest-first": Policy(_weakest_first),
     "all": Policy(_all),
-    # A model decides; this is what is done where it says nothing that can be done.
+    # The fallback where the deciding model gives no valid decision.
     "agent": Policy(_weakest_first),
 }
 
 
 def aim(policy: Policy, judged: Judged, goals: Goals, tried: Sequence[str], aims: Aims, free: int = 0) -> Aim | None:
-    """What to do next about a draft: the findings not yet tried, on the metric whose turn it is; None without any.
-
-    What somebody has asked for comes first, whether goals are met or not. A metric that offers nothing more to try
-    gives its turn to the next that misses its goal; to the letter of the paper it does not. `free` is how much more may
-    be told besides: the most important of what the draft lacks, whether its metric meets its goal or not.
-    """
+    """Return the findings to mend next, or None without any. A person's requests come first, then the untried findings
+    of the first metric that misses its goal and has any; to the letter of the paper only of the first. `free` is how
+    many missing answers may be added besides, whether their goals are met or not."""
     scores = scores_of(judged)
     if asked := requests_open(judged, tried):
         return Aim((REVIEW,), tuple(asked if policy.follows else asked[:FINDINGS_AT_ONCE]))
@@ -122,7 +118,7 @@ def aim(policy: Policy, judged: Judged, goals: Goals, tried: Sequence[str], aims
 
 
 def room_for_more(words: int, limit: int) -> int:
-    """How many answers a draft of so many words has room for under its limit."""
+    """Return how many answers a draft of so many words has room for under its limit."""
     left = limit - words
     return left // _FREE_WORDS if left >= max(_FREE_WORDS, _FREE_SHARE * limit) else 0
 
@@ -130,7 +126,7 @@ def room_for_more(words: int, limit: int) -> int:
 def _besides(
     chosen: Sequence[Finding], judged: Judged, goals: Goals, tried: Sequence[str], aims: Aims, free: int
 ) -> list[Finding]:
-    """What the draft lacks and has room for, the most important first, so far as a revision can deal with it."""
+    """Return what the draft lacks and has room for, the most important first, as far as a revision can deal with it."""
     about = [metric for metric in goals if aims.get(metric) == "content" and metric in judged]
     lacking = in_turn([[one for one in judged[metric].findings if one.task == "add"] for metric in about])
     adding = sum(one.task == "add" for one in chosen)
@@ -139,17 +135,13 @@ def _besides(
 
 
 def requests_open(judged: Judged, tried: Sequence[str]) -> list[Finding]:
-    """What somebody has asked for and no revision was to mend yet."""
+    """Return a person's requests that no revision was to mend yet."""
     return [one for one in judged[REVIEW].findings if one.id not in tried] if REVIEW in judged else []
 
 
-def held_by(judged: Judged, aims: Aims, dropped: Sequence[str] = ()) -> list[str]:
-    """The sentences that what matters rests on and in which nothing is wrong: what a revision had better keep, and
-    those that somebody has asked for.
-
-    A sentence that any metric finds fault with is none of them, also where that fault is not mended yet; findings that
-    a person has `dropped` are no faults. A metric that has failed says of nothing that it matters.
-    """
+def sentences_to_keep(judged: Judged, aims: Aims, dropped: Sequence[str] = ()) -> list[str]:
+    """Return the sentences that a revision should keep: those that support what matters and have no fault, and those
+    that a person has asked for. Findings that a person has `dropped` are no faults."""
     faulty = {found.sentence for said in judged.values() for found in said.findings if found.id not in dropped}
     sound = (metric for metric, one in judged.items() if aims.get(metric) == "content" and one.outcome != "failed")
     about_content = sorted({*sound, *({REVIEW} & judged.keys())})
@@ -158,17 +150,17 @@ def held_by(judged: Judged, aims: Aims, dropped: Sequence[str] = ()) -> list[str
 
 
 def in_turn(offered: Sequence[Sequence[Finding]]) -> list[Finding]:
-    """One finding of each metric, then the next of each."""
+    """Return one finding of each metric, then the next of each."""
     longest = max((len(of_one) for of_one in offered), default=0)
     return [of_one[at] for at in range(longest) for of_one in offered if at < len(of_one)]
 
 
 def scores_of(judged: Judged) -> dict[str, float | None]:
-    """The scores by metric."""
+    """Return the scores by metric."""
     return {metric: evaluation.score for metric, evaluation in judged.items()}
 
 
-def rule(
+def acceptance(
     policy: Policy,
     wanted: Sequence[str],
     goals: Goals,
@@ -178,12 +170,9 @@ def rule(
     after: Judged,
     tolerance: float,
 ) -> AcceptanceDecision:
-    """Take a revision only if it gains on what is `wanted`, and no goal's metric falls by more than the tolerance, be
-    its goal met or not.
-
-    A fall is measured from the better of the draft that was revised and the first one, so that small falls do not add
-    up to a large one. Where a metric has too few verdicts for a score, what it is sure of is counted instead.
-    """
+    """Accept a revision only if it gains on what is `wanted`, and no goal's metric falls by more than the tolerance. A
+    fall is measured from the better of the revised draft and the first one, so that small falls do not add up.
+    Without a score, the verdicts that are certain are counted."""
     if policy.follows:
         return AcceptanceDecision(True, "the policy takes every revision")
     had, first, has = scores_of(before), scores_of(start), scores_of(after)
@@ -205,7 +194,7 @@ def rule(
 
 
 def _gain(wanted: Sequence[str], aims: Aims, before: Judged, after: Judged) -> AcceptanceDecision:
-    """What a revision has gained on the metrics that it was made for."""
+    """Return what a revision has gained on the metrics it was made for."""
     had, has = scores_of(before), scores_of(after)
     gains: dict[str, float] = {}
     mended: list[str] = []
@@ -222,11 +211,8 @@ def _gain(wanted: Sequence[str], aims: Aims, before: Judged, after: Judged) -> A
 
 
 def _sure(judged: Judged, metric: str, aims: Aims) -> int:
-    """What is known of a draft by the few verdicts on it: the more the better.
-
-    Of the content that is looked for, how much is there: that less of it is known to be missing is no gain. Of all
-    else, how little is known to be wrong.
-    """
+    """Return what is certain about a draft from few verdicts, the higher the better: how much content is there, or how
+    few errors are known."""
     said = judged.get(metric)
     if said is None:
         return 0
@@ -243,10 +229,10 @@ def reason_to_stop(
     next_aim: Aim | None,
     unsure: Sequence[str] = (),
 ) -> str | None:
-    """Why the refinement ends here; None when it goes on. Of a goal that is unsure only what is sure is mended."""
+    """Return why the refinement ends here; None when it goes on."""
     missed = unmet(scores, goals)
     if next_aim is not None and next_aim.metrics == (REVIEW,):
-        # Each request is tried, and once: neither goals that are met nor refused revisions end that.
+        # Each request is tried once, whether goals are met or not.
         return None if rounds_left > 0 else "rounds"
     if not missed:
         return "unsure" if unsure else "goals_met"
@@ -259,27 +245,27 @@ def reason_to_stop(
     return None
 
 
-class Stands(TypedDict):
-    """What is shown of a draft: its scores, and where its goals stand."""
+class DraftStanding(TypedDict):
+    """The scores of a draft, and how it stands to its goals."""
 
     scores: dict[str, float | None]
     standings: dict[str, str]
 
 
-def stands(judged: Mapping[str, Evaluation], settings: RefineConfig) -> Stands:
-    """The scores of a draft, and where its goals stand."""
+def draft_standing(judged: Mapping[str, Evaluation], settings: RefineConfig) -> DraftStanding:
+    """Return the scores of a draft, and how it stands to its goals."""
     goals: dict[str, str] = {
         name: standing(judged.get(name), least, settings.judged_share) for name, least in settings.goals.items()
     }
-    return {"scores": shown(scores_of(judged)), "standings": goals}
+    return {"scores": metric_scores(scores_of(judged)), "standings": goals}
 
 
-def shown(scores: Mapping[str, float | None]) -> dict[str, float | None]:
-    """The scores without those that are none: figures and a person's requests."""
+def metric_scores(scores: Mapping[str, float | None]) -> dict[str, float | None]:
+    """Return the scores without measurements and a person's requests."""
     return {metric: score for metric, score in scores.items() if metric not in {REVIEW, *FIGURES}}
 
 
 def findings_in(judged: Mapping[str, Evaluation], wanted: Sequence[str]) -> list[Finding]:
-    """The findings with these ids, in their order."""
+    """Return the findings with these ids, in their order."""
     known = {finding.id: finding for evaluation in judged.values() for finding in evaluation.findings}
     return [known[key] for key in wanted if key in known]

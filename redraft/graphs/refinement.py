@@ -1,4 +1,4 @@
-"""The refinement loop: choose findings, second look, review, revise, judge again, accept or reject."""
+"""The refinement loop: choose findings, confirm, review, revise, judge again, accept or reject."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 from langgraph.graph import StateGraph
 from langgraph.types import interrupt
 
-from redraft.agents.arbiter import Arbiter, Plea
-from redraft.agents.decider import Board, Decider
+from redraft.agents.arbiter import Arbiter, RulingRequest
+from redraft.agents.decider import Decider, DecisionInput
 from redraft.agents.reviser import INSTRUCTION, RevisionRequest
 from redraft.builtin.facade import shortened
 from redraft.domain import NO_REVISION_OF, REVIEW, REVISION_OF, Draft, Evaluation, Finding, Parent, Round, Span
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import Noted, RoundSettled, StageStarted
-from redraft.graphs import refinement
 from redraft.graphs.evaluation import compare
 from redraft.graphs.job import Job
 from redraft.graphs.nodes import SessionProtocol, node
@@ -26,43 +25,44 @@ from redraft.graphs.policy import (
     AcceptanceDecision,
     Aim,
     Policy,
+    acceptance,
     aim,
+    draft_standing,
     findings_in,
-    held_by,
     in_turn,
+    metric_scores,
     reason_to_stop,
     requests_open,
     room_for_more,
-    rule,
     scores_of,
-    shown,
-    stands,
+    sentences_to_keep,
     unmet,
     unsure,
 )
 from redraft.graphs.review import ReviewAnswer, ReviewQuestion, answered, question, requests, reviewed
 from redraft.graphs.state import State, Update
-from redraft.prompts.drafting import outline_text
+from redraft.prompts.summarization import outline_text
 from redraft.rulings import PointAnswer
 from redraft.store.connection import off_loop
 from redraft.text.sentences import worded
 
 
-async def ending(state: State, job: Job) -> Update:
-    """Where to go once nothing more is to be mended: to the end, or to a round that shortens the best draft first."""
+async def _ending(state: State, job: Job) -> Update:
+    """Return where to go once nothing more is to be mended: to the end, or to a round that shortens the best draft
+    first."""
     if job.keeps_to_the_limit(await job.draft(state["best"])):
         return {"next": "finish"}
     return {"next": "revise", "shortening": True, "aims": [], "findings": [], "instruction": "", "by_hand": False}
 
 
-def order(base: Draft, judged: Mapping[str, Evaluation], state: State, job: Job) -> RevisionRequest:
-    """What such a round asks for."""
-    keep = tuple(held_by(judged, job.judges.aims, state["dropped"]))
+def _shortening_request(base: Draft, judged: Mapping[str, Evaluation], state: State, job: Job) -> RevisionRequest:
+    """Return the request for a revision that is only shorter."""
+    keep = tuple(sentences_to_keep(judged, job.judges.aims, state["dropped"]))
     return RevisionRequest(base.text, (too_long(base.words, job.plan.words),), keep, job.plan.words, state["round"] + 1)
 
 
 def too_long(words: int, limit: int) -> Finding:
-    """All that such a round is for."""
+    """Return the finding that asks to shorten a summary."""
     said = (
         f"The summary counts {words} words, {max(1, words - limit)} more than it may have (a range such as 3-4 is two)."
     )
@@ -70,22 +70,20 @@ def too_long(words: int, limit: int) -> Finding:
     return Finding("limit", "too long", "change", f"{said} {asked}")
 
 
-def by_sentences(base: Draft, job: Job) -> tuple[str, str]:
-    """The draft without the sentences that matter least, and a note: for one that the model has not shortened."""
+def _by_sentences(base: Draft, job: Job) -> tuple[str, str]:
+    """Return the draft without its least important sentences, and a note, where the model has not shortened it."""
     return shortened([base.text], job.plan.words), "sentences were left out to keep to the limit of words"
 
 
-async def ruled(state: State, job: Job, policy: Policy) -> tuple[AcceptanceDecision, str]:
-    """Whether the shortened draft is handed out, or the latest one before it that keeps to the limit, and which it is.
-
-    It has to be the better of the two: what was gained by being too long may have been lost again.
-    """
+async def _rule_on_shortened(state: State, job: Job, policy: Policy) -> tuple[AcceptanceDecision, str]:
+    """Return whether the shortened draft is returned, or the latest earlier one within the limit, and which: the better
+    of the two."""
     fitting = await job.latest_within_limit()
     if fitting is None:
         return AcceptanceDecision(True, "shortened to the limit of words"), state["best"]
     goals, tolerance = job.refinement.goals, job.refinement.tolerance
     before, start, after = [await job.judged(one) for one in (fitting, state["first"], state["draft"])]
-    ruling = rule(policy, list(goals), goals, job.judges.aims, before, start, after, tolerance)
+    ruling = acceptance(policy, list(goals), goals, job.judges.aims, before, start, after, tolerance)
     reason = f"shortened to the limit of words{'' if policy.follows else f': {ruling.reason}'}"
     return AcceptanceDecision(ruling.accepted, reason), fitting
 
@@ -94,20 +92,18 @@ _ACCUSING = ("remove", "correct")
 
 
 def is_accusing(finding: Finding) -> bool:
-    """Whether a finding says that the document does not say what the draft says; a person's request does not."""
+    """Return whether a finding says that the document does not support the draft."""
     return finding.task in _ACCUSING and finding.metric != REVIEW
 
 
 def arbiter_of(job: Job) -> Arbiter | None:
-    """Who takes second looks; nobody where the policy takes every finding as it is."""
+    """Return the arbiter; None where the policy takes every finding as it is."""
     return None if POLICIES[job.refinement.policy].follows else job.arbiter
 
 
 async def confirm(state: State, job: Job) -> Update:
-    """Take a second look at what the next revision is to remove or to correct, and at all else of the kind.
-
-    Whoever has read the document for some of a metric's findings has read it for the others, too.
-    """
+    """Have a judge confirm the findings that the next revision is to remove or correct, and all others of their
+    metrics."""
     onward: Update = {"next": "review" if job.refinement.review else "revise"}
     arbiter, judged = arbiter_of(job), await job.judged(state["best"])
     if arbiter is None:
@@ -118,43 +114,45 @@ async def confirm(state: State, job: Job) -> Update:
     known = await off_loop(job.store.rulings.of, job.document.id)
     gone = {*state["tried"], *state["dropped"]}
     due = {one.id: one for one in (*chosen, *beside) if is_accusing(one) and one.id not in {*known, *gone}}
-    pleas = [Plea(one) for one in due.values()]
-    ruled = await ruled_on(state, job, arbiter, pleas, f"second look before revision {state['round'] + 1}")
+    ruling_requests = [RulingRequest(one) for one in due.values()]
+    ruled = await ruled_on(state, job, arbiter, ruling_requests, f"second look before revision {state['round'] + 1}")
     return {**ruled, "next": "decide"} if ruled else onward
 
 
 async def contest(state: State, job: Job) -> Update:
-    """Hand the sentences that the reviser has kept back to a judge, with the words of the document that it quotes."""
+    """Have a judge rule on the sentences that the reviser kept, with its quotes from the document."""
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
     kept = {one.finding: one.said for one in rounds[-1].answers if one.became == "kept"}
     judged = await job.judged(state["best"])
-    pleas = [Plea(one, kept[one.id]) for one in findings_in(judged, list(kept))]
-    return {"next": "judge", **await contested(state, job, pleas, f"what revision {state['round']} contests")}
+    ruling_requests = [RulingRequest(one, kept[one.id]) for one in findings_in(judged, list(kept))]
+    return {"next": "judge", **await contested(state, job, ruling_requests, f"what revision {state['round']} contests")}
 
 
-async def contested(state: State, job: Job, pleas: Sequence[Plea], label: str) -> Update:
-    """Rule on findings that somebody contests with words of the document; the same words are heard once."""
+async def contested(state: State, job: Job, ruling_requests: Sequence[RulingRequest], label: str) -> Update:
+    """Rule on findings that are contested with words of the document, each quote once."""
     arbiter = arbiter_of(job)
-    if arbiter is None or not pleas:
+    if arbiter is None or not ruling_requests:
         return {}
     known = await off_loop(job.store.rulings.of, job.document.id)
     heard = {(one.finding, one.contested) for one in known.values()}
-    new = [one for one in pleas if is_accusing(one.finding) and (one.finding.id, one.against) not in heard]
+    new = [one for one in ruling_requests if is_accusing(one.finding) and (one.finding.id, one.against) not in heard]
     return await ruled_on(state, job, arbiter, new, label)
 
 
-async def ruled_on(state: State, job: Job, arbiter: Arbiter, pleas: Sequence[Plea], label: str) -> Update:
-    """Rule on findings, and withdraw those that are overruled; nothing where none is."""
-    if not pleas:
+async def ruled_on(
+    state: State, job: Job, arbiter: Arbiter, ruling_requests: Sequence[RulingRequest], label: str
+) -> Update:
+    """Rule on findings, and withdraw those that are overruled."""
+    if not ruling_requests:
         return {}
-    rulings = [replace(one, run=job.run.id, round=state["round"]) for one in await arbiter.rule(pleas, label)]
+    rulings = [replace(one, run=job.run.id, round=state["round"]) for one in await arbiter.rule(ruling_requests, label)]
     await off_loop(job.store.rulings.keep, rulings)
     if overruled := [one for one in rulings if one.overruled]:
-        of = f"{len(overruled)} of {len(pleas)} finding{'s' * (len(pleas) != 1)}"
+        of = f"{len(overruled)} of {len(ruling_requests)} finding{'s' * (len(ruling_requests) != 1)}"
         job.observe(Noted(f"{label}: {of} withdrawn, for the document says so"))
     best = state["best"]
     changed = [await job.judges.apply_rulings(draft) for draft in dict.fromkeys((best, state["first"]))]
-    return {**stands(await job.judged(best), job.refinement)} if any(changed) else {}
+    return {**draft_standing(await job.judged(best), job.refinement)} if any(changed) else {}
 
 
 NO_DOCUMENT = (
@@ -166,17 +164,17 @@ _NO_ROOM = "the reviser had no room for"
 
 
 async def settle(state: State, job: Job) -> Update:
-    """Take the latest draft as the best, or refuse it and stay with the best."""
+    """Accept the latest draft as the best, or reject it and stay with the best."""
     number, draft, settings = state["round"], state["draft"], job.refinement
-    its = stands(await job.judged(draft), settings)
+    its = draft_standing(await job.judged(draft), settings)
     if number == 0:
         job.observe(RoundSettled(0, draft, accepted=True, reason="the first draft", **its))
         return {"best": draft, "accepted": True, "reason": "the first draft", **its}
     policy, best = POLICIES[settings.policy], state["best"]
     if state.get("shortening"):
-        ruling, otherwise = await refinement.ruled(state, job, policy)
+        ruling, otherwise = await _rule_on_shortened(state, job, policy)
     else:
-        ruling, otherwise = await _ruled(state, job, policy), best
+        ruling, otherwise = await _rule_on_revision(state, job, policy), best
     accepted, reason = ruling.accepted, ruling.reason
     made = _round(state, number, draft, await _answers(job, number), accepted=accepted, reason=reason)
     await job.keep_round(made)
@@ -187,15 +185,14 @@ async def settle(state: State, job: Job) -> Update:
         return {**settled, **its, "best": draft, "tried": [], "refused": 0}
     settled["refused"] = state["refused"] + 1
     if otherwise != best:
-        return {**settled, **stands(await job.judged(otherwise), settings), "best": otherwise, "tried": []}
-    # What a policy that follows has not been able to mend is drawn for again, unless somebody has asked for it.
+        return {**settled, **draft_standing(await job.judged(otherwise), settings), "best": otherwise, "tried": []}
+    # A policy that follows tries unmended findings again, unless they are a person's.
     tried = [] if policy.follows and REVIEW not in state["aims"] else state["findings"]
     return {**settled, "tried": [*state["tried"], *tried]}
 
 
 async def _pass_on_requests(state: State, job: Job, draft: str) -> None:
-    """What somebody has asked for and no revision was to mend yet is wanted of the new best draft, too, and what is
-    there because of such a request is to stay."""
+    """Pass a person's open requests, and the sentences kept for earlier ones, on to the new best draft."""
     base, judged = await job.draft(state["best"]), await job.judged(state["best"])
     if REVIEW not in judged:
         return
@@ -207,26 +204,26 @@ async def _pass_on_requests(state: State, job: Job, draft: str) -> None:
         await off_loop(job.store.judgments.keep, draft, reviewed(None, left, kept))
 
 
-async def _ruled(state: State, job: Job, policy: Policy) -> AcceptanceDecision:
-    """What becomes of a revision, or of what a person has made of the best draft."""
+async def _rule_on_revision(state: State, job: Job, policy: Policy) -> AcceptanceDecision:
+    """Decide whether to accept the revision."""
     settings = job.refinement
     revised, base = await job.draft(state["draft"]), await job.draft(state["best"])
     if state["by_hand"]:
         return AcceptanceDecision(True, "edited by hand")
     if revised.text == base.text:
-        # Where nobody has revised anything there is nothing to take, for the policy that takes everything either.
+        # Without a revision there is nothing to accept, whatever the policy.
         flaws = [note for note in revised.notes if not note.startswith(_NO_ROOM)]
         failed = f"the revision was of no use: {flaws[0]}" if flaws else ""
         return AcceptanceDecision(policy.follows and not failed, failed or "nothing was changed")
     before, start, after = [await job.judged(one) for one in (base.id, state["first"], revised.id)]
-    return rule(policy, state["aims"], settings.goals, job.judges.aims, before, start, after, settings.tolerance)
+    return acceptance(policy, state["aims"], settings.goals, job.judges.aims, before, start, after, settings.tolerance)
 
 
 async def decide(state: State, job: Job) -> Update:
-    """Choose what the next revision shall mend, or stop."""
+    """Choose what the next revision mends, or stop."""
     settings = job.refinement
     if state["stop"]:
-        # Somebody has said so, and the draft has been shortened since.
+        # A person has stopped the run, and the draft has been shortened since.
         return {"next": "finish"}
     judged = await job.judged(state["best"])
     policy = POLICIES[settings.policy]
@@ -244,8 +241,8 @@ async def decide(state: State, job: Job) -> Update:
     if chosen is None or stop:
         if chosen is not None and chosen.metrics == (REVIEW,):
             job.observe(Noted("no rounds are left for all that was asked for (--rounds N for more)"))
-        end = await refinement.ending(state, job)
-        # Once it has been shortened there may be something to mend again.
+        end = await _ending(state, job)
+        # A shortened draft may have new findings.
         reason = {"stop": stop or "nothing_to_fix"} if end["next"] == "finish" else {}
         return {"why": "", **reason, **end}
     new: Update = {"by_hand": False, "shortening": False, "next": "confirm", "why": "", "instruction": ""}
@@ -255,16 +252,16 @@ async def decide(state: State, job: Job) -> Update:
 
 
 async def _led(state: State, job: Job, decider: Decider, judged: Mapping[str, Evaluation], otherwise: Aim) -> Update:
-    """What a model decides on; what the policy has chosen `otherwise`, where it says nothing that can be done."""
+    """Return what a model decides on; the policy's choice `otherwise`, where its decision is not valid."""
     goals, number = job.refinement.goals, state["round"]
-    found = await decider.decide(await _board(state, job, judged), f"decision before revision {number + 1}")
+    found = await decider.decide(await _decision_input(state, job, judged), f"decision before revision {number + 1}")
     await off_loop(job.store.judgments.keep_lookups, job.run.id, number + 1, found.lookups)
-    pleas = [Plea(*one) for one in found.kept]
-    if contests := await contested(state, job, pleas, f"contested before revision {number + 1}"):
-        # The scoreboard is another one now.
+    ruling_requests = [RulingRequest(*one) for one in found.kept]
+    if contests := await contested(state, job, ruling_requests, f"contested before revision {number + 1}"):
+        # The scores are different now.
         return {**contests, "next": "decide"}
     if found.stop:
-        return {"stop": "decided", **await refinement.ending(state, job), "why": found.why}
+        return {"stop": "decided", **await _ending(state, job), "why": found.why}
     if not found.findings:
         why = f"{found.why}; so it is decided as weakest-first does"
         job.observe(Noted(f"revision {number + 1}: {why}"))
@@ -274,11 +271,11 @@ async def _led(state: State, job: Job, decider: Decider, judged: Mapping[str, Ev
     return {**_aimed(aims, found.findings), "why": found.why, "instruction": found.instruction}
 
 
-async def _board(state: State, job: Job, judged: Mapping[str, Evaluation]) -> Board:
-    """What there is to decide on: what misses its goal comes first, and of what was tried in vain there is nothing."""
+async def _decision_input(state: State, job: Job, judged: Mapping[str, Evaluation]) -> DecisionInput:
+    """Return what the decider is shown: metrics that miss their goals first, without findings tried in vain."""
     goals, gone = job.refinement.goals, {*state["tried"], *state["dropped"]}
-    known = shown(scores_of(judged))
-    # In an order of their own: the metrics judge side by side, and the same has to be asked whoever was first.
+    known = metric_scores(scores_of(judged))
+    # Metrics finish in any order, and the prompt must not depend on that.
     scores = {name: known[name] for name in (*goals, *sorted(known.keys() - goals.keys())) if name in known}
     missed = set(unmet(scores, goals))
     offered = {name: [one for one in judged[name].findings if one.id not in gone] for name in scores}
@@ -291,7 +288,7 @@ async def _board(state: State, job: Job, judged: Mapping[str, Evaluation]) -> Bo
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
     left = job.refinement.rounds - state["round"]
     open_goals = unsure(judged, goals, job.refinement.judged_share)
-    return Board(draft.text, scores, goals, findings, rounds, left, FINDINGS_AT_ONCE, open_goals)
+    return DecisionInput(draft.text, scores, goals, findings, rounds, left, FINDINGS_AT_ONCE, open_goals)
 
 
 def _aimed(metrics: Sequence[str], findings: Sequence[Finding]) -> Update:
@@ -299,7 +296,7 @@ def _aimed(metrics: Sequence[str], findings: Sequence[Finding]) -> Update:
 
 
 async def review(state: State, job: Job) -> Update:
-    """Let a person look at the findings first: drop some, add some, edit the draft, or leave it at that."""
+    """Let a person review the findings: drop some, add some, edit the draft, or stop."""
     best, number = state["best"], state["round"] + 1
     judged = await job.judged(best)
     findings = findings_in(judged, state["findings"])
@@ -309,7 +306,7 @@ async def review(state: State, job: Job) -> Update:
     )
     answer = _ask(asked)
     if answer.stop or not answer.go:
-        return {"stop": "cancelled", "findings": [], "why": "", **await refinement.ending(state, job)}
+        return {"stop": "cancelled", "findings": [], "why": "", **await _ending(state, job)}
     if answer.edited is not None:
         await job.go_on_from(state["round"], best)
         edited = await job.add_draft(answer.edited, "edited by hand", number, parents=[Parent.of_draft(draft)])
@@ -327,7 +324,7 @@ async def review(state: State, job: Job) -> Update:
 
 
 def _ask(asked: ReviewQuestion) -> ReviewAnswer:
-    """Wait for an answer; one that makes no sense is told what is wrong, and asked for again."""
+    """Wait for an answer; an invalid one is explained, and asked for again."""
     while True:
         answer = answered(interrupt(asked), asked)
         if isinstance(answer, ReviewAnswer):
@@ -336,7 +333,7 @@ def _ask(asked: ReviewQuestion) -> ReviewAnswer:
 
 
 async def revise(state: State, job: Job) -> Update:
-    """Mend the chosen findings in the best draft, or do nothing but shorten it."""
+    """Mend the chosen findings in the best draft, or only shorten it."""
     number = state["round"] + 1
     await job.go_on_from(state["round"], state["best"])
     purpose = "to keep to the limit of words" if state.get("shortening") else f"for {' and '.join(state['aims'])}"
@@ -348,9 +345,9 @@ async def revise(state: State, job: Job) -> Update:
         job.observe(Noted(f"revision {number} is of no use: {note}"))
         text, read = base.text, ()
         if state.get("shortening"):
-            text, note = refinement.by_sentences(base, job)
+            text, note = _by_sentences(base, job)
             job.observe(Noted(note))
-    # What the reviser had no room to read has not been tried, and is there to be mended in another round.
+    # What the reviser had no room to read has not been tried.
     findings = state["findings"][: len(state["findings"]) - unread]
     left = f"{_NO_ROOM} {unread} of {len(state['findings'])} findings" if unread else ""
     parents = [Parent.of_draft(base), *(Parent("evidence", job.document.id, place) for place in read)]
@@ -364,58 +361,53 @@ class _Revision(NamedTuple):
     """What the reviser has made of a draft."""
 
     text: str
-    """Nothing where none came back."""
+    """Empty where there is none."""
     flaw: str
-    """What is wrong with it: one that is over the limit, or breaks off, is none."""
+    """What is wrong with it, such as being over the limit or cut off."""
     unread: int
-    """How many of the findings it does not know of, for want of room."""
+    """How many of the findings it had no room to read."""
     read: tuple[Span, ...]
     """The places of the document that the reviser has read."""
     answers: tuple[PointAnswer, ...] = ()
-    """What became of each finding, as the reviser says."""
+    """The reviser's answer to each finding."""
 
 
 async def _revision(base: Draft, state: State, job: Job, number: int) -> _Revision:
-    """Ask for a revision of a draft, for the findings that were chosen, or one that is only shorter."""
+    """Ask for a revision of a draft that mends the chosen findings, or is only shorter."""
     judged = await job.judged(base.id)
     outline = await job.outline()
     reviser = replace(job.reviser, outline=outline_text(outline) if outline else None)
-    order = refinement.order(base, judged, state, job)
+    request = _shortening_request(base, judged, state, job)
     if state.get("shortening"):
         reviser = replace(reviser, strict=True)
     else:
         told = state.get("instruction", "")
         instruction = [Finding(INSTRUCTION, "instruction", "change", told)] if told else []
-        order = replace(order, findings=(*findings_in(judged, state["findings"]), *instruction))
-    briefed = await reviser.brief(order)
-    if number == 1 and briefed.given.document is None:
+        request = replace(request, findings=(*findings_in(judged, state["findings"]), *instruction))
+    brief = await reviser.brief(request)
+    if number == 1 and brief.given.document is None:
         job.observe(Noted(NO_DOCUMENT))
-    unread = max(0, len(state["findings"]) - len(briefed.given.points))
+    unread = max(0, len(state["findings"]) - len(brief.given.points))
     if unread:
         job.observe(Noted(f"revision {number} has no room for {unread} of {len(state['findings'])} findings"))
     try:
-        revised = await reviser.revise(order, briefed.given, f"revision {number}")
+        revised = await reviser.revise(request, brief.given, f"revision {number}")
     except (ReplyError, RejectedRequest) as error:
         return _Revision("", error.message, unread, ())
     written = revised.written
-    return _Revision(written.text, written.flaw, unread, briefed.places, () if written.flaw else revised.answers)
+    return _Revision(written.text, written.flaw, unread, brief.places, () if written.flaw else revised.answers)
 
 
 def decided(state: State) -> str:
-    """What the step before has decided on."""
+    """Go where the step before has decided."""
     return state["next"]
 
 
 def add_refinement(graph: StateGraph[Any, Any, Any, Any], session: SessionProtocol | None) -> None:
-    """The steps of refining, from `settle` to `finish`, which follow on those of judging."""
+    """Add the refinement steps, from `settle` to `finish`, after those of judging."""
     ends: dict[Hashable, str] = {"finish": "compare"}
-    graph.add_node("settle", node(settle, session))
-    graph.add_node("decide", node(decide, session))
-    graph.add_node("review", node(review, session))
-    graph.add_node("confirm", node(confirm, session))
-    graph.add_node("revise", node(revise, session))
-    graph.add_node("contest", node(contest, session))
-    graph.add_node("compare", node(compare, session))
+    for step in (settle, decide, review, confirm, revise, contest, compare):
+        graph.add_node(step.__name__, node(step, session))
     graph.add_edge("settle", "decide")
     graph.add_conditional_edges("decide", decided, {**_to("confirm", "decide", "revise"), **ends})
     graph.add_conditional_edges("confirm", decided, _to("decide", "review", "revise"))
@@ -426,12 +418,11 @@ def add_refinement(graph: StateGraph[Any, Any, Any, Any], session: SessionProtoc
 
 
 def _to(*names: str) -> dict[Hashable, str]:
-    """Each to where its name says."""
     return {name: name for name in names}
 
 
 async def _answers(job: Job, number: int) -> tuple[PointAnswer, ...]:
-    """What the reviser has said of the findings of a round that is on record."""
+    """Return the reviser's answers to the findings of a stored round."""
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
     return next((one.answers for one in rounds if one.number == number), ())
 

@@ -1,4 +1,4 @@
-"""A person's part in the refinement: what is asked before a revision, what may be answered, and what that changes."""
+"""A person's part in the refinement: what is asked before a revision, how it may be answered, and what that changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
 
 from redraft.domain import REVIEW, Draft, Evaluation, Finding
-from redraft.text.cleaning import clean, one_line
+from redraft.text.sanitizer import clean, one_line
 from redraft.text.words import has_words
 
 Id = TypeVar("Id", int, str)
@@ -63,7 +63,7 @@ def question(
     why: str = "",
     instruction: str = "",
 ) -> ReviewQuestion:
-    """The question about a draft that is about to be revised, with what a model has decided on."""
+    """Return the question about a draft that is about to be revised."""
     return {
         "run": draft.run,
         "round": number,
@@ -80,7 +80,7 @@ def question(
 
 
 def answered(given: Any, asked: ReviewQuestion) -> ReviewAnswer | str:
-    """The answer with the findings it names by their ids, or what is wrong with it, in a sentence."""
+    """Return the answer with the findings it names by their ids, or what is wrong with it."""
     try:
         answer = ReviewAnswer.model_validate(given)
     except ValidationError as error:
@@ -103,15 +103,13 @@ def answered(given: Any, asked: ReviewQuestion) -> ReviewAnswer | str:
 
 
 def requests(texts: Sequence[str]) -> tuple[Finding, ...]:
-    """A person's requests in the form of findings."""
+    """Return a person's requests as findings."""
     return tuple(Finding(REVIEW, "request", "change", text.strip()) for text in texts)
 
 
 def reviewed(earlier: Evaluation | None, added: Sequence[Finding], held: Sequence[str] = ()) -> Evaluation:
-    """All that a person has asked for on one draft: what refused rounds were to mend stays on record.
-
-    `held` are the sentences that are there because somebody has asked for them.
-    """
+    """Return everything that a person has asked for on one draft; `held` are the sentences that exist because of a
+    request."""
     known = earlier.findings if earlier else ()
     findings = (*known, *(finding for finding in added if finding not in known))
     kept = tuple(dict.fromkeys((*(earlier.held if earlier else ()), *held)))

@@ -1,4 +1,4 @@
-"""What the graphs are given, what they know while they run, and what they leave: ids and small values, never a text."""
+"""The input, state and output of the graphs: ids and small values, never texts."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from langgraph.channels import EphemeralValue
 from typing_extensions import TypedDict
 
 Update = dict[str, Any]
-"""What a node changes of the state."""
+"""The changes that a node makes to the state."""
 
 
 Scope = Literal["summarize", "evaluate", "refine"]
-"""What a graph does with a draft: leave it at that, judge it, or judge and refine it."""
+"""What a graph does with a draft: return it, judge it, or judge and refine it."""
 
 
 class MetricVerdict(TypedDict):
-    """What one metric says of a draft, in short; the findings by their kind."""
+    """What one metric says of a draft, in short; the findings are counted by kind."""
 
     outcome: str
     score: float | None
@@ -28,7 +28,7 @@ class MetricVerdict(TypedDict):
 
 
 def merged(known: Mapping[str, MetricVerdict] | None, new: Mapping[str, MetricVerdict]) -> dict[str, MetricVerdict]:
-    """The verdicts of metrics that judge side by side; none at all makes room for those on the next draft."""
+    """Merge the verdicts of concurrent metrics; an empty update clears them for the next draft."""
     return {**(known or {}), **new} if new else {}
 
 
@@ -77,20 +77,20 @@ class Options(TypedDict, total=False):
 
 
 class Task(Options, total=False):
-    """What a graph is started with: a document, or a run that is recorded already."""
+    """The input of a graph: a document, or a recorded run."""
 
     source: str | Path | list[str | Path]
-    """The path of a document, or the id of one that is in the store; or several, which are read as one."""
+    """The path of a document, or the id of a stored one; or several, which are read as one."""
     summary: str | Path
-    """Where a summary is judged or refined: its path, or the id of its text in the store."""
+    """The summary to judge or refine: its path, or the id of its stored text."""
     recorded: Annotated[str, EphemeralValue]
-    """The id of a run that is recorded already, in place of a document. It is of this start only, so that the next one
-    on the same thread begins a run of its own."""
+    """The id of a recorded run, in place of a document; for this start only, so that the next one on the same thread
+    begins a run of its own."""
     metrics: list[str]
 
 
 class Drafting(TypedDict, total=False):
-    """What a drafting strategy tells of itself."""
+    """The output of a drafting strategy."""
 
     draft: str
     """The draft that was made last."""
@@ -98,17 +98,16 @@ class Drafting(TypedDict, total=False):
     """How many partial summaries there are, by level."""
 
 
-class State(Task, Drafting, total=False):
-    """What goes on, for whoever watches or resumes. Everything else is in the store under the ids."""
+class GraphOutput(Drafting, total=False):
+    """The output of a graph. The summary, its rounds and its findings are in the store: `Session.result(run)`."""
 
     run: str
     round: int
-    first: str
     best: str
     due: list[str]
-    """The metrics that are to judge it, and have not."""
+    """The metrics that have yet to judge the latest draft."""
     judged: Annotated[dict[str, MetricVerdict], merged]
-    """What the metrics say of the latest draft."""
+    """The verdicts on the latest draft."""
     scores: dict[str, float | None]
     """The scores of the best draft."""
     standings: dict[str, str]
@@ -116,47 +115,30 @@ class State(Task, Drafting, total=False):
     aims: list[str]
     findings: list[str]
     """What the next revision is to mend, or the last one was."""
+    accepted: bool
+    reason: str
+    """Why the latest draft was accepted or not."""
+    next: str
+    """The next node, once that has been decided."""
+    stop: str
+    """Why it has ended; empty while it goes on."""
     why: str
-    """Why these, or why nothing more, where a model has decided."""
+    """The deciding model's reason for these findings, or for stopping."""
+
+
+class State(Task, GraphOutput, total=False):
+    """The state of a run, for observers and for resuming; everything else is in the store under the ids."""
+
+    first: str
     instruction: str
-    """What it tells the reviser."""
+    """The deciding model's instruction to the reviser."""
     tried: list[str]
-    """The findings on the best draft that refused revisions were to mend."""
+    """The findings on the best draft that rejected revisions were to mend."""
     dropped: list[str]
     """The findings that a person does not want mended."""
     refused: int
-    """How many revisions in a row have been refused."""
+    """How many revisions in a row were rejected."""
     by_hand: bool
-    """Whether a person has made the latest draft."""
+    """Whether a person has written the latest draft."""
     shortening: bool
-    """Whether the round is for nothing but the limit of words."""
-    accepted: bool
-    reason: str
-    """Whether the latest draft was taken, and why."""
-    next: str
-    """What comes next, once that has been decided."""
-    stop: str
-    """Why it has ended; empty while it goes on."""
-
-
-class GraphOutput(Drafting, total=False):
-    """What a graph leaves, and all that is seen of it where it is a part of somebody else's.
-
-    The summary itself, its rounds and its findings are in the store: `Session.result(run)`.
-    """
-
-    run: str
-    round: int
-    best: str
-    due: list[str]
-    judged: dict[str, MetricVerdict]
-    scores: dict[str, float | None]
-    standings: dict[str, str]
-    aims: list[str]
-    findings: list[str]
-    accepted: bool
-    reason: str
-    next: str
-    stop: str
-    why: str
-    """What the model that led the refinement said when it stopped."""
+    """Whether the round only shortens the draft."""

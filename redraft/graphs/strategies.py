@@ -18,9 +18,9 @@ from redraft.graphs.job import Job
 from redraft.graphs.nodes import SessionProtocol, node
 from redraft.graphs.plan import OVERFLOW, Plan, Planner, running_target
 from redraft.graphs.state import Drafting, State, Update
-from redraft.prompts import drafting
+from redraft.prompts import summarization
 from redraft.prompts.contract import Prompt
-from redraft.prompts.drafting import OUTLINE
+from redraft.prompts.summarization import OUTLINE
 from redraft.settings import AUTO, GIVEN_STRATEGY
 from redraft.store.runs import Run
 from redraft.text.words import count_words
@@ -40,23 +40,23 @@ async def summarize(state: State, job: Job) -> Update:
 
 
 def direct_graph(session: SessionProtocol | None = None) -> StateGraph[State, Any, State, Drafting]:
-    """The uncompiled graph; its nodes work for a run that has begun."""
+    """Return the uncompiled graph; its nodes work on a run that has begun."""
     graph = StateGraph(State, output_schema=Drafting)
     graph.add_node("summarize", node(summarize, session))
     graph.add_edge(START, "summarize")
     return graph
 
 
-class Running(Drafting, total=False):
-    """What is shown of the running summary: the id of its text, and how far it has come."""
+class RunningSummary(Drafting, total=False):
+    """The output of incremental drafting: the id of the running summary, and how far it has come."""
 
     read: int
-    """How many chunks have been taken in."""
+    """How many chunks have been read."""
     text: str
 
 
-class RunningState(Running, total=False):
-    """What the nodes know; little, because all of it is in every checkpoint."""
+class RunningState(RunningSummary, total=False):
+    """The state of the nodes; small, because it is in every checkpoint."""
 
     run: str
 
@@ -67,7 +67,7 @@ async def start(state: RunningState, job: Job) -> Update:
 
 
 async def read_chunk(state: RunningState, job: Job) -> Command[str]:
-    """Take the next chunk into the running summary. A chunk that the model declines is left out, and named."""
+    """Update the running summary with the next chunk; a chunk that the model declines is left out and recorded."""
     index, count = state["read"], len(job.chunks)
     excerpt = job.excerpt(job.chunks[index])
     passed: Update = {"read": index + 1}
@@ -99,7 +99,7 @@ async def read_chunk(state: RunningState, job: Job) -> Command[str]:
 
 
 async def compress(state: RunningState, job: Job) -> Command[str]:
-    """Bring a running summary that has outgrown the limit back to its target, before anything else is taken in."""
+    """Compress a running summary that has outgrown the limit back to its target."""
     index, count = state["read"] - 1, len(job.chunks)
     target = running_target(job.plan.words, index, count)
     place = f"compress after chunk {index + 1}/{count}"
@@ -119,13 +119,15 @@ async def tidy(state: RunningState, job: Job) -> Update:
 
 
 def _onward(read: int, job: Job) -> str:
-    """Read on until nothing is left."""
+    """Return the next node: read on until nothing is left."""
     return "read_chunk" if read < len(job.chunks) else "tidy"
 
 
-def incremental_graph(session: SessionProtocol | None = None) -> StateGraph[RunningState, Any, RunningState, Running]:
-    """The uncompiled graph; its nodes work for a run that has begun."""
-    graph = StateGraph(RunningState, output_schema=Running)
+def incremental_graph(
+    session: SessionProtocol | None = None,
+) -> StateGraph[RunningState, Any, RunningState, RunningSummary]:
+    """Return the uncompiled graph; its nodes work on a run that has begun."""
+    graph = StateGraph(RunningState, output_schema=RunningSummary)
     graph.add_node("start", node(start, session))
     graph.add_node("read_chunk", node(read_chunk, session), destinations=("read_chunk", "compress", "tidy"))
     graph.add_node("compress", node(compress, session), destinations=("read_chunk", "tidy"))
@@ -151,22 +153,22 @@ class Strategy:
     prompts: tuple[Prompt[Any, Any], ...]
 
 
-# Between the version of redraft that a run has on record and the package that its strategy came with.
+# Stands between the version of redraft and the package of a strategy.
 _WITH = " with "
 _OWN = (
     Strategy(
         "hierarchical",
         hierarchical_graph,
         Planner.hierarchical,
-        (drafting.SUMMARIZE_CHUNK, drafting.MERGE, drafting.MERGE_ONWARD, OUTLINE, drafting.TIDY),
+        (summarization.SUMMARIZE_CHUNK, summarization.MERGE, summarization.MERGE_ONWARD, OUTLINE, summarization.TIDY),
     ),
     Strategy(
         "incremental",
         incremental_graph,
         Planner.incremental,
-        (drafting.BEGIN, drafting.UPDATE, drafting.COMPRESS, drafting.TIDY),
+        (summarization.BEGIN, summarization.UPDATE, summarization.COMPRESS, summarization.TIDY),
     ),
-    Strategy("direct", direct_graph, Planner.direct, (drafting.SUMMARIZE_WHOLE,)),
+    Strategy("direct", direct_graph, Planner.direct, (summarization.SUMMARIZE_WHOLE,)),
 )
 STRATEGIES: dict[str, Strategy] = {one.name: one for one in _OWN}
 """The strategies of redraft by name."""
@@ -175,7 +177,7 @@ _KIND: plugins.Kind = "strategies"
 
 
 def strategy_named(name: str) -> Strategy:
-    """The strategy of this name, of redraft or of an installed package."""
+    """Return the strategy of this name, of redraft or of an installed package."""
     if not isinstance(name, str):
         raise UsageError(
             "a strategy is given by its name, under which another process finds it again",
@@ -203,7 +205,7 @@ def strategy_named(name: str) -> Strategy:
 
 
 def check_there(run: Run) -> None:
-    """Refuse to go on with a run whose strategy came with a package that is not installed any more."""
+    """Raise `RunError` for a run whose strategy came with a package that is not installed any more."""
     strategy, package = run.settings.strategy, run.version.partition(_WITH)[2]
     if package and strategy not in plugins.names(_KIND):
         raise RunError(
@@ -213,6 +215,6 @@ def check_there(run: Run) -> None:
 
 
 def version_with(strategy: str) -> str:
-    """The version of redraft, and the package of the strategy where that is not redraft's own."""
+    """Return the version of redraft, with the package of a strategy that is not redraft's own."""
     own = version("redraft")
     return f"{own}{_WITH}{plugins.package_of(_KIND, strategy)}" if strategy in plugins.names(_KIND) else own

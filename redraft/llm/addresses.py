@@ -1,4 +1,4 @@
-"""Where a model is served, without any credentials, and what its name says of that."""
+"""The address of a model without credentials, and what the model's name says of it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _ADDRESS = re.compile(r"@(?=https?://)")
 
 
 def provider_of(model: str) -> str:
-    """Who serves a model of this name; nothing for the built-in one, and for a name that says nothing of it."""
+    """Return the provider of a model of this name; empty for the built-in one, and where the name names none."""
     return model.partition(":")[0] if ":" in model else ""
 
 
 def address_in(model: str) -> str | None:
-    """The address in the identity of a model that was handed over: `provider:name@address`."""
+    """Return the address in the identity of a model that was handed over: `provider:name@address`."""
     parts = _ADDRESS.split(model, maxsplit=1)
     return parts[1] if len(parts) > 1 else None
 
 
 def name_of(model: str) -> str:
-    """The model's name without its provider, and without the address that an identity has."""
+    """Return the model's name without its provider and address."""
     return _ADDRESS.split(model, maxsplit=1)[0].partition(":")[2]
 
 
@@ -38,52 +38,48 @@ _NO_KEY = "none"
 
 
 def base_url(given: str | None) -> str:
-    """The address of an OpenAI-compatible server: the one given, or the environment's, or OpenAI's own."""
+    """Return the address of an OpenAI-compatible server: the given one, or the environment's, or OpenAI's own."""
     return plain_address(given or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL)
 
 
 Server = tuple[str, str | None, int | None]
-"""What is behind an address: scheme, host and port. A key is for one of these."""
+"""Scheme, host and port. A key is for one of these."""
 
 
 def server_at(url: str) -> Server:
-    """The server behind an address."""
+    """Return the server behind an address."""
     parts = urlsplit(url)
     return parts.scheme, parts.hostname, parts.port
 
 
 def is_here(url: str) -> bool:
-    """Whether an address is on this machine."""
+    """Return whether an address is on this machine."""
     host = urlsplit(url).hostname or ""
     return host in {"localhost", "::1"} or host.startswith("127.")
 
 
 def is_openais(url: str) -> bool:
-    """Whether an address is OpenAI's own, or that of its models at Azure."""
+    """Return whether an address is OpenAI's own, or Azure's."""
     host = urlsplit(url).hostname or ""
     return host.endswith((".openai.com", ".openai.azure.com"))
 
 
 def has_usual_key() -> bool:
-    """Whether there is an OPENAI_API_KEY."""
+    """Return whether there is an OPENAI_API_KEY."""
     return bool(os.environ.get(_KEY_VARIABLE, "").strip())
 
 
-def home_of_the_key(urls: Sequence[str]) -> Server | None:
-    """The one server of several that gets OPENAI_API_KEY from those who have no key of their own.
-
-    That is OpenAI, or else the one in OPENAI_BASE_URL, where somebody is there; otherwise that of whoever comes first.
-    """
+def key_server(urls: Sequence[str]) -> Server | None:
+    """Return the one server that gets OPENAI_API_KEY from models without keys of their own: OpenAI, else the one in
+    OPENAI_BASE_URL, else the first."""
     wanting = [server_at(url) for url in urls]
     usual = [server_at(DEFAULT_BASE_URL), server_at(os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL)]
     return next((one for one in (*usual, *wanting) if one in wanting), None)
 
 
 def openai_key(name: str, url: str, variable: str | None = None, *, usual: bool = True) -> str:
-    """The key for a model behind OpenAI's protocol, from a variable of its own where there is one, else the usual one.
-
-    Without a key OpenAI itself is not asked.
-    """
+    """Return the key for an OpenAI-compatible model, from its own variable or the usual one. Raises `UsageError` where
+    OpenAI's own server would be asked without a key."""
     key = os.environ.get(variable or _KEY_VARIABLE, "").strip() if variable or usual else ""
     if not key and (variable or url == DEFAULT_BASE_URL):
         raise UsageError(
@@ -95,7 +91,7 @@ def openai_key(name: str, url: str, variable: str | None = None, *, usual: bool 
 
 
 def plain_address(given: str) -> str:
-    """The address without user, password, query and fragment; anything but an http(s) address is refused."""
+    """Return the address without user, password, query and fragment. Raises `UsageError` for anything but http(s)."""
     try:
         parts = urlsplit(given.strip())
         port = parts.port

@@ -1,4 +1,4 @@
-"""The one seam between redraft and whatever answers: a request goes in, a typed reply comes out."""
+"""The interface between redraft and language models: a request goes in, a typed reply comes out."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Any, Generic, Protocol, runtime_checkable
 from redraft.domain import Usage
 from redraft.prompts.contract import Given_, Prompt, Value_
 
-# The characters of a reply that is complained of that are sent back.
+# How much of a rejected reply is sent back.
 _HEAD, _TAIL = 6_000, 2_000
 ATTEMPT: ContextVar[str] = ContextVar("attempt", default="")
 """The key of the request in the ledger, and the number of the attempt: `KEY-1`."""
 BROKEN_OFF = "broken_off"
-"""The finish reason of a reply that was cut off at its limit, and of whose list the entries before that are whole."""
+"""The finish reason of a reply that was cut off, but whose earlier list entries are complete."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How a reply is drawn. All of it is part of what identifies a reply in the cache."""
+    """How a reply is sampled; all of it is part of the reply's cache key."""
 
     temperature: float = 0.5
     max_tokens: int | None = None
-    """The most tokens of visible reply; room to reason is added by the model that needs it."""
+    """The most tokens of visible reply; room for reasoning is added by the model that needs it."""
     sample: int = 0
-    """Draws with different numbers are different replies to the same question."""
+    """Different numbers are different replies to the same question."""
     top_p: float | None = None
-    """The share of the likeliest words that are drawn from; None leaves that to the model."""
+    """The nucleus sampling mass; None leaves that to the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Complaint:
 
     @classmethod
     def about(cls, reply: str, reason: str) -> Complaint:
-        """A complaint about a reply of any length: of a long one, how it begins and ends."""
+        """Return a complaint about a reply; a long one is shortened to its beginning and end."""
         left_out = len(reply) - _HEAD - _TAIL
         if left_out > 0:
             reply = f"{reply[:_HEAD]}\n[{left_out:,} characters left out]\n{reply[-_TAIL:]}"
@@ -49,7 +49,7 @@ class Complaint:
 
 @dataclass(frozen=True, slots=True)
 class Request(Generic[Given_, Value_]):
-    """One question to a model. `label` names the place in the run, for the ledger and for errors."""
+    """One question to a model; `label` names the place in the run, for the ledger and for errors."""
 
     prompt: Prompt[Given_, Value_]
     given: Given_
@@ -57,9 +57,9 @@ class Request(Generic[Given_, Value_]):
     label: str = ""
     complaint: Complaint | None = None
     text: str = ""
-    """The prompt filled in. Whoever records the request renders it, once: what is sent is what was recorded."""
+    """The rendered prompt, so that what is sent is what was recorded."""
     most_tokens: int | None = None
-    """The most completion tokens that are booked for the reply: no higher limit is sent, whatever is learned since."""
+    """The most completion tokens that are reserved for the reply: no higher limit is sent."""
     mode: str | None = None
     """The way of asking for a structured reply that has worked with this model before."""
 
@@ -78,54 +78,54 @@ class Reply(Generic[Value_]):
     mode: str | None = None
     """The way of asking for a structured reply with which the next run is to begin."""
     odd: tuple[str, ...] = ()
-    """What was odd in what it came in, such as that another model has answered."""
+    """Irregularities of the response, such as another model having answered."""
 
     @property
     def broken_off(self) -> bool:
-        """Whether the value has no more than the first entries of what would have been the reply."""
+        """Return whether the value has only the first entries of a reply that was cut off."""
         return self.finish_reason == BROKEN_OFF
 
 
 class Model(Protocol):
-    """Who answers. Implementations raise `ModelError`s, and nothing else, when they cannot."""
+    """A language model. Implementations raise only `ModelError`s when they cannot answer."""
 
     @property
     def identity(self) -> str:
-        """What tells this model's replies from another's: provider, name, address, version."""
+        """Return what tells this model's replies from another's: provider, name, address, version."""
         ...
 
     def most_tokens(self, sampling: Sampling) -> int:
-        """The most completion tokens that a reply may be billed for, room to reason included."""
+        """Return the most completion tokens that a reply may be billed for, reasoning included."""
         ...
 
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]: ...
 
 
 @runtime_checkable
-class Forgetful(Protocol):
-    """A model that remembers its replies, and can be told that one was no answer."""
+class Withdrawable(Protocol):
+    """A model with a cache from which a reply can be withdrawn."""
 
     async def withdraw(self, request: Request[Any, Any], reason: str) -> None:
-        """Keep the reply to a request on record as refused: who asks the same again asks the model."""
+        """Record the reply to a request as refused, so that the same request asks the model again."""
         ...
 
 
 @runtime_checkable
-class Thinker(Protocol):
-    """A model of which it is learned how much it thinks."""
+class ReasoningModel(Protocol):
+    """A model that learns how long its reasoning is."""
 
     @property
     def thought(self) -> int:
-        """The tokens of the longest thought that is known of."""
+        """Return the tokens of the longest known reasoning."""
         ...
 
     def expect(self, thought: int) -> None:
-        """Take note of how long it has thought before."""
+        """Set how long its reasoning was before."""
         ...
 
 
 class LateModel:
-    """A `Model` of which no more than the identity is known until somebody asks it."""
+    """A `Model` that is opened when it is first asked."""
 
     def __init__(self, identity: str, opening: Callable[[], Model]) -> None:
         self.identity = identity
@@ -135,15 +135,12 @@ class LateModel:
 
     @property
     def thought(self) -> int:
-        """As the model itself has it, once it is open."""
-        return self._opened.thought if isinstance(self._opened, Thinker) else self._expected
+        return self._opened.thought if isinstance(self._opened, ReasoningModel) else self._expected
 
     def expect(self, thought: int) -> None:
-        """Take note of it for when the model is opened."""
         self._expected = thought
 
     def most_tokens(self, sampling: Sampling) -> int:
-        """As the model itself has it."""
         return self._model().most_tokens(sampling)
 
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
@@ -152,6 +149,6 @@ class LateModel:
     def _model(self) -> Model:
         if self._opened is None:
             self._opened = self._opening()
-            if isinstance(self._opened, Thinker):
+            if isinstance(self._opened, ReasoningModel):
                 self._opened.expect(self._expected)
         return self._opened

@@ -1,4 +1,4 @@
-"""Hard limits on calls and money: a call that could pass one is not made."""
+"""Hard limits on calls and money: a call that could exceed one is not made."""
 
 from __future__ import annotations
 
@@ -12,37 +12,32 @@ from redraft.store.bookings import Booking, Bookings, NoRoomError, ReservationTe
 from redraft.store.calls import Call
 from redraft.store.connection import off_loop
 
-# How long it takes at most to see that another process has settled a call.
+# How often to check whether another process has settled a call.
 _LOOK_AGAIN = 0.2
 
 
 class Budget:
-    """What runs may still use together. All of it is in the ledger: what was used before, and what others use now."""
+    """What runs may still use together; usage and reservations are in the ledger."""
 
     def __init__(
         self, *, max_calls: int | None, max_cost: float | None, pot: str | None = None, paced: bool = False
     ) -> None:
-        """A `pot` is what every process calls it that draws on the same budget; without one nobody else does.
-
-        Where they are `paced` they keep to the limits a minute together, too.
-        """
+        """`pot` is the budget's name among processes that share it; without one nobody else does. `paced` budgets share
+        the limits per minute, too."""
         self.terms = ReservationTerms(pot or secrets.token_hex(8), max_calls, max_cost)
         self.paced = paced
         self.in_flight = 0
-        """How many calls are on their way, into the ledger or to the provider."""
+        """How many calls are being reserved or sent."""
         self._runs: set[str] = set()
         self._unsettled: dict[int, StoreError] = {}
-        """The calls of which the ledger does not know that they are over, since it could not be written to."""
+        """The calls that the ledger could not be told are over."""
         self._changes = 0
         self._changed = asyncio.Event()
 
     @asynccontextmanager
     async def booked(self, bookings: Bookings, call: Call) -> AsyncIterator[Booking]:
-        """Have a call on record at its most while it is made; settled, it leaves what it did not use.
-
-        Most calls cost less than their most. So while others are in flight a call without room waits for what they
-        leave; it is refused only when nothing else is under way, and whatever was paid for has arrived.
-        """
+        """Reserve the maximum cost of a call while it is made. While other calls are running, a call without room waits
+        for what they leave; it is refused only when no other is under way."""
         while True:
             changes = self._changes
             self.in_flight += 1
@@ -63,7 +58,7 @@ class Budget:
                 finally:
                     self.in_flight -= 1
                     unchanged = self._changes == changes
-                    # Those that have failed wake nobody while there is a call to wait for.
+                    # A failed reservation wakes nobody while a call is running.
                     if lack is None or not self.in_flight:
                         self._wake()
             if lack is None:
@@ -77,7 +72,7 @@ class Budget:
         self._changed = asyncio.Event()
 
     async def _wait(self, call: Call, lack: NoRoomError) -> None:
-        """Wait for what others leave. Where there are none, nothing comes of waiting."""
+        """Wait for what others leave; raise `BudgetError` where there are no others."""
         if self.in_flight:
             await self._changed.wait()
         elif {run for _, run in lack.in_flight} - self._runs:
@@ -88,7 +83,7 @@ class Budget:
             raise self._used_up(call, lack)
 
     def _used_up(self, call: Call, lack: NoRoomError) -> BudgetError:
-        """What stands in the way of a call, and what to do about it."""
+        """Return the error of a call that exceeds a limit."""
         terms = self.terms
         if terms.max_calls is not None and lack.calls >= terms.max_calls:
             return BudgetError(

@@ -1,4 +1,4 @@
-"""Any LangChain chat model as a redraft model: one attempt a call, everything stored, typed failures."""
+"""Any LangChain chat model as a redraft model: one attempt per call, everything stored, typed failures."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ from redraft.llm.addresses import is_openais, plain_address
 from redraft.llm.base import BROKEN_OFF, Model, Reply, Request, Sampling
 from redraft.llm.envelope import as_reply, finish_of, oddities, text_of, usage_of
 from redraft.llm.failures import status_of, translate
-from redraft.llm.reasoning import ThinkingRoom, refuses_drawing, thought_tokens, usual_room
+from redraft.llm.reasoning_budget import ThinkingRoom, refuses_sampling, thought_tokens, usual_room
 from redraft.llm.reply_reader import NoValueError, declines, is_exact, read_value, whole_entries, without_thoughts
 from redraft.llm.secrets import LEAST_SECRET, check_key, header_secrets, message_without
 from redraft.llm.structured_output import Mode, Modes, modes_for
 from redraft.prompts.book import neutralize
 from redraft.prompts.contract import Given_, Value_
-from redraft.text.cleaning import clean
 from redraft.text.reply_cleanup import ends_in_loop
+from redraft.text.sanitizer import clean
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 
-# As the integrations of the various providers call the most tokens of a reply.
+# The names of the token limit in the various integrations.
 _LIMITS = ("max_tokens", "max_output_tokens", "num_predict", "max_completion_tokens", "max_new_tokens")
 _ADDRESSES = re.compile(r"(?:base_url|api_base|api_url|endpoint|endpoint_url|host)$")
 _OPENAI_PACKAGE = "langchain_openai"
@@ -53,36 +53,36 @@ _HEADERS = ("default_headers", "additional_headers", "headers")
 
 
 @dataclass(frozen=True, slots=True)
-class Traits:
-    """A chat model as its class describes it. What it does not declare it is never given."""
+class ModelTraits:
+    """The capabilities that a chat model's class declares; nothing else is ever passed to it."""
 
     provider: str
     name: str
     address: str | None
     temperature: str | None
-    """The field of the temperature."""
+    """The name of the field for the temperature."""
     top_p: str | None
-    """The field of the share of likely words that are drawn from."""
+    """The name of the field for `top_p`."""
     limit: str | None
-    """The field of the most tokens of a reply."""
+    """The name of the field for the most tokens of a reply."""
     window: int | None
     """The tokens of a prompt that LangChain knows it to have room for."""
     speaks_openai: bool
-    """Whether requests and answers have OpenAI's form, and take whatever else is put into `extra_body`."""
+    """Whether requests and replies have OpenAI's format, with `extra_body`."""
     thinking: int | None
-    """The tokens that the chat model has itself been told to think for."""
+    """The tokens of reasoning that the chat model is configured for."""
     secrets: tuple[str, ...]
-    """What no message may show."""
+    """Strings that no message may show."""
 
     @property
     def identity(self) -> str:
-        """What tells the model from others: `provider:name@address`, as far as these are known."""
+        """Return what tells the model from others: `provider:name@address`, as far as these are known."""
         named = f"{self.provider}:{self.name}" if self.name else self.provider
         return f"{named}@{self.address}" if self.address else named
 
 
-def traits_of(chat: BaseChatModel) -> Traits:
-    """What a chat model's fields say of it."""
+def traits_of(chat: BaseChatModel) -> ModelTraits:
+    """Return what a chat model's fields declare."""
     told, fields = chat._get_ls_params(), type(chat).model_fields
     values = {field: getattr(chat, field, None) for field in fields}
     hidden = {field: value.get_secret_value() for field, value in values.items() if isinstance(value, SecretStr)}
@@ -90,7 +90,7 @@ def traits_of(chat: BaseChatModel) -> Traits:
         if field.endswith("key"):
             check_key(value, f"the {field} of {type(chat).__name__}")
     secrets = [*hidden.values(), *(secret for field in _HEADERS for secret in header_secrets(values.get(field)))]
-    return Traits(
+    return ModelTraits(
         provider=told.get("ls_provider") or type(chat).__name__,
         name=str(told.get("ls_model_name") or ""),
         address=_address(chat),
@@ -110,14 +110,14 @@ def _window(chat: BaseChatModel) -> int | None:
 
 
 def _thinking(values: dict[str, Any]) -> int | None:
-    """What a field says of thinking, as Anthropic's `thinking` and Google's `thinking_budget` do."""
+    """Return the reasoning tokens of a field such as Anthropic's `thinking` or Google's `thinking_budget`."""
     told = values.get("thinking")
     said = told.get("budget_tokens") if isinstance(told, dict) else values.get("thinking_budget")
     return said if isinstance(said, int) and said >= 0 else None
 
 
 def _address(chat: Any) -> str | None:
-    # LangChain's OpenAI models leave it to the client to know the address that the environment or nobody names.
+    # LangChain's OpenAI models leave the default address to the client.
     client = getattr(chat, "root_async_client", None)
     found = [getattr(client, "base_url", None), *(getattr(chat, field, None) for field in _address_fields(chat))]
     for value in found:
@@ -133,17 +133,17 @@ def _address_fields(chat: Any) -> list[str]:
     return [field for field in type(chat).model_fields if _ADDRESSES.search(field)]
 
 
-# What a reply without a limit is taken to cost at most: more than models write at once.
+# What a reply without a limit is taken to cost at most.
 _UNLIMITED = 131_072
-# What a provider may refuse to take, and can be done without.
+# Parameters that a provider may refuse, and that can be left out.
 _FEATURES = ("temperature", "top_p", structured_output.LIMITS, structured_output.NAMES, "max_completion_tokens")
-# By these a server says that it cannot make out a request, or breaks down over it.
+# Statuses of a server that rejects a request, or fails over it.
 _REFUSALS, _FAULTS = frozenset({400, 422}), frozenset({500, 501})
 _NO_WAY = "the provider refuses this in every way of asking for a structured reply (--replies); see its message"
 
 
-def wrapped(given: Model | BaseChatModel, *, seconds: float | None = None) -> Model:
-    """A model as it is, and a LangChain chat model as one of ours, which may take `seconds` for an answer."""
+def as_model(given: Model | BaseChatModel, *, seconds: float | None = None) -> Model:
+    """Return a model as it is, or a LangChain chat model wrapped, with `seconds` as its time limit."""
     if isinstance(given, BaseChatModel):
         return ChatModel(given, seconds=seconds)
     if all(hasattr(given, name) for name in ("identity", "most_tokens", "ask")):
@@ -155,11 +155,8 @@ def wrapped(given: Model | BaseChatModel, *, seconds: float | None = None) -> Mo
 
 
 class ChatModel:
-    """Asks a LangChain chat model.
-
-    A structured reply is asked for in the first of `modes` that the provider accepts. Responses are read here and not
-    by LangChain, whose readers lose the text, the usage and the finish reason of a reply that does not fit.
-    """
+    """Asks a LangChain chat model. A structured reply is asked for in the first of `modes` that the provider accepts.
+    Replies are parsed here, because LangChain's parsers lose the text, usage and finish reason of an invalid reply."""
 
     def __init__(
         self,
@@ -172,13 +169,10 @@ class ChatModel:
         seconds: float | None = None,
         ahead: bool = True,
     ) -> None:
-        """What is not given is worked out from what the class of `chat` declares.
-
-        `identity` tells its replies from another's, in the cache too: two models that differ in anything but
-        provider, name and address need one each. `reasoning_reserve` are the tokens that it may think for in each
-        call; without a number that is known by its name, and learned. `seconds` is how long one answer may take from
-        start to end. With `ahead` one request finds out what the provider accepts, and the others wait for that.
-        """
+        """Missing parameters follow from the class of `chat`. `identity` tells its replies from another's in the cache:
+        models that differ in more than provider, name and address need one each. `reasoning_reserve` is the room for
+        reasoning per call; without it that is learned. `seconds` is the time limit of a reply. With `ahead` one
+        request finds out what the provider accepts while the others wait."""
         self._ahead = ahead
         self._traits = traits = traits_of(chat)
         self.identity = identity or traits.identity
@@ -186,11 +180,11 @@ class ChatModel:
         self._modes = Modes(modes or modes_for(None, speaks_openai=traits.speaks_openai))
         self._probing = asyncio.Lock()
         self._no_way: str | None = None
-        """Why every way of asking for a structured reply was refused; those who come later may try again."""
+        """Why every way of asking for a structured reply was refused."""
         told = traits.thinking if reasoning_reserve is None else reasoning_reserve
         self._thinking = ThinkingRoom(usual_room(traits.name), told)
-        draws = not refuses_drawing(traits.name) if takes_temperature is None else takes_temperature
-        # OpenAI makes a grammar of each schema that it has not seen, and lets the request wait for it.
+        draws = not refuses_sampling(traits.name) if takes_temperature is None else takes_temperature
+        # OpenAI compiles a grammar for each new schema, and lets the request wait for it.
         limits = traits.speaks_openai and not is_openais(traits.address or "")
         has = (draws and traits.temperature, draws and traits.top_p, limits, limits, traits.speaks_openai)
         self._takes = {feature for feature, there in zip(_FEATURES, has, strict=True) if there}
@@ -198,20 +192,20 @@ class ChatModel:
 
     @property
     def window(self) -> int | None:
-        """The tokens that it has room for, where that is known."""
+        """Return the tokens that it has room for, where that is known."""
         return self._traits.window
 
     @property
     def thought(self) -> int:
-        """The tokens of the longest thought that is known of."""
+        """Return the tokens of the longest known reasoning."""
         return self._thinking.thought
 
     def expect(self, thought: int) -> None:
-        """Leave room for a thought as long as one that it has had before."""
+        """Leave room for reasoning as long as before."""
         self._thinking.learn(thought)
 
     def most_tokens(self, sampling: Sampling) -> int:
-        """The limit that goes out with the request, or a higher one."""
+        """Return the limit that is sent with the request, or a higher one."""
         limit = sampling.max_tokens if self._traits.limit else None
         return (limit or _UNLIMITED) + self._thinking.tokens
 
@@ -233,7 +227,7 @@ class ChatModel:
         which = request.prompt.returns.__name__, (request.text, request.sampling)
         mode = self._modes.mode(*which) if structured else None
         room = self._thinking.within(request)
-        # What is learned while this request is under way is not what it was made with.
+        # What is learned meanwhile does not apply to this request.
         used = self._used(mode, request.sampling)
         messages = self._messages(request, mode)
         try:
@@ -243,33 +237,33 @@ class ChatModel:
             raise TimedOut(f"the model did not answer within {self._seconds or 0:g} s") from None
         except Exception as error:  # noqa: BLE001
             # The provider's own exception may quote the request with its key, and a traceback would show it.
-            failure = self._translated(error, mode, used)
+            failure = self._translate(error, mode, used)
             if isinstance(failure, CapabilityError):
-                failure = self._learned(failure, mode)
+                failure = self._without_feature(failure, mode)
             elif isinstance(failure, RejectedRequest) and failure.too_long:
                 failure = self._too_long(failure, request, room)
             elif mode:
-                failure = self._tried(failure, mode, which, status_of(error))
+                failure = self._mode_failure(failure, mode, which, status_of(error))
             raise failure from None
         if structured:
             self._modes.answered(*which)
             self._no_way = None
         self._thinking.accepted(request)
-        return self._taken(request, message_without(as_reply(message), self._traits.secrets), mode, room)
+        return self._accepted(request, message_without(as_reply(message), self._traits.secrets), mode, room)
 
-    def _taken(
+    def _accepted(
         self, request: Request[Given_, Value_], message: AIMessage, mode: Mode | None, room: int
     ) -> Reply[Value_]:
-        """The reply in a message, which shows whether the way of asking for it is the right one."""
+        """Return the reply in a message, and learn from it whether the mode works."""
         try:
-            reply = replace(self._heard(request, message, room), odd=oddities(message, self._traits.name))
+            reply = replace(self._reply_in(request, message, room), odd=oddities(message, self._traits.name))
         except UnreadableReply as error:
             error.moved = mode is not None and error.formless and self._modes.broken(mode)
             raise
         except ModelError:
             raise
         except Exception as error:
-            # It was paid for: what we stumble over in it is kept, and asked for again.
+            # The reply was paid for: an internal error in reading it is recorded, and it is asked for again.
             said, text, usage = f"{type(error).__name__}: {error}", clean(text_of(message)), usage_of(message)
             raise UnreadableReply(f"the reply cannot be read ({said})", text=text, usage=usage) from error
         if mode is None:
@@ -278,27 +272,27 @@ class ChatModel:
             self._modes.obeyed(mode)
         return replace(reply, mode=self._modes.begins)
 
-    def _translated(self, error: Exception, mode: Mode | None, used: frozenset[str]) -> ModelError:
-        """The failure that an exception of the provider's package is."""
+    def _translate(self, error: Exception, mode: Mode | None, used: frozenset[str]) -> ModelError:
+        """Translate an exception of the provider's package."""
         if mode == "tools" and isinstance(error, ValidationError) and not self._modes.is_last(mode):
-            # LangChain takes no call of a function for one whose arguments are a list.
+            # LangChain ignores a function call whose arguments are a list.
             return CapabilityError("tools: the arguments of the call are no object")
         it = self._traits
         return translate(error, used, it.secrets, speaks_openai=it.speaks_openai, address=it.address or "")
 
     def _too_long(self, failure: RejectedRequest, request: Request[Any, Any], room: int) -> ModelError:
-        """A window may have room for the request and its reply, and none for so many thoughts beside them."""
+        """Return whether a request that was too long may fit with less room for reasoning."""
         if self._thinking.refused(request, room):
             return CapabilityError(f"room to think: {failure.message}")
         return failure
 
-    def _heard(self, request: Request[Given_, Value_], message: AIMessage, room: int) -> Reply[Value_]:
-        """The reply in a message; where its thoughts have left no room for it, the next one has more of that."""
+    def _reply_in(self, request: Request[Given_, Value_], message: AIMessage, room: int) -> Reply[Value_]:
+        """Return the reply in a message; raise where reasoning has left no room for it."""
         text, usage, finish = clean(text_of(message)), usage_of(message), finish_of(message)
         thought = thought_tokens(message, text, usage)
         used_up = 0 < (request.sampling.max_tokens or 0) + room <= usage.completion_tokens
         if not without_thoughts(text) and (finish == "length" or used_up):
-            # Not a word of it is the reply.
+            # All of it was reasoning.
             thought, finish = max(thought, room + 1, usage.completion_tokens), "length"
         self._thinking.learn(thought)
         failure = None
@@ -324,8 +318,8 @@ class ChatModel:
             used.discard("top_p")
         return frozenset(used)
 
-    def _learned(self, error: CapabilityError, mode: Mode | None) -> ModelError:
-        """Do without what the provider has just refused; an error of another kind where there is no doing without."""
+    def _without_feature(self, error: CapabilityError, mode: Mode | None) -> ModelError:
+        """Stop using what the provider has just refused; return another error where that is impossible."""
         feature = error.message.partition(":")[0]
         if feature in _FEATURES:
             self._takes.discard(feature)
@@ -335,8 +329,10 @@ class ChatModel:
             self._modes.unknown(cast(Mode, feature))
         return error
 
-    def _tried(self, failure: ModelError, mode: Mode, which: tuple[str, Hashable], status: int | None) -> ModelError:
-        """What a failure means that may be due to the way in which the structured reply was asked for."""
+    def _mode_failure(
+        self, failure: ModelError, mode: Mode, which: tuple[str, Hashable], status: int | None
+    ) -> ModelError:
+        """Return what a failure means that may be due to the mode of the structured reply."""
         refused = status in _REFUSALS and isinstance(failure, RejectedRequest) and not failure.too_long
         if not refused and status not in _FAULTS:
             return failure
@@ -356,7 +352,7 @@ class ChatModel:
                 f"the prompt {request.prompt.name} was not filled in",
                 hint="ask through a RecordedModel, which renders the prompt and keeps the reply",
             )
-        schema = structured_output.said(request)
+        schema = structured_output.prompt_schema(request)
         form = f"Reply with one JSON object that fits this JSON Schema, and with nothing else:\n{schema}"
         if mode and not self._modes.is_proven(mode):
             text += f"\n\n{form}"
@@ -369,7 +365,7 @@ class ChatModel:
         return messages
 
     def _bound(self, request: Request[Any, Any], mode: Mode | None, room: int) -> Runnable[Any, BaseMessage]:
-        """The chat model with the parameters of a request, in its own fields: no call keyword is foreign to it."""
+        """Return the chat model with the parameters of a request set in its own fields."""
         fields: dict[str, Any] = {}
         extra: dict[str, Any] = {}
         traits, sampling = self._traits, request.sampling
@@ -385,13 +381,13 @@ class ChatModel:
         chat = self._chat.model_copy(update=fields) if fields else self._chat
         runnable = cast(Runnable[Any, BaseMessage], chat)
         if mode == "tools":
-            runnable = _with_tool(chat, structured_output.called(request, mode, self._takes))
+            runnable = _with_tool(chat, structured_output.function_tool(request, mode, self._takes))
         elif mode == "json_schema":
-            tool = structured_output.called(request, mode, self._takes)["function"]
+            tool = structured_output.function_tool(request, mode, self._takes)["function"]
             schema = {"name": tool["name"], "schema": tool["parameters"], "strict": True}
             extra["response_format"] = {"type": "json_schema", "json_schema": schema}
         if extra:
-            # It takes the place of the chat model's own, which stays in force.
+            # It replaces the chat model's own, which stays in force.
             runnable = runnable.bind(extra_body=(getattr(chat, "extra_body", None) or {}) | extra)
         return runnable
 
@@ -405,27 +401,21 @@ def _with_tool(chat: BaseChatModel, tool: dict[str, Any]) -> Runnable[Any, BaseM
 
 
 def _read(request: Request[Given_, Value_], message: AIMessage, text: str, usage: Usage, finish: str) -> Reply[Value_]:
-    """The typed reply in a message."""
+    """Return the typed reply in a message."""
     refusal = message.additional_kwargs.get("refusal")
+    received: dict[str, Any] = {"text": text, "usage": usage, "finish_reason": finish, "place": request.label}
     if refusal or finish == "content_filter":
-        raise RefusedReply(
-            f"the model declined: {refusal}" if refusal else "the provider's content filter cut the reply",
-            text=text,
-            usage=usage,
-            finish_reason=finish,
-            place=request.label,
-        )
+        why = f"the model declined: {refusal}" if refusal else "the provider's content filter cut the reply"
+        raise RefusedReply(why, **received)
     shape = request.prompt.returns
     if not issubclass(shape, BaseModel):
         words = without_thoughts(text)
         if declines(words):
-            raise RefusedReply(
-                f"the model declined: {words}", text=text, usage=usage, finish_reason=finish, place=request.label
-            )
+            raise RefusedReply(f"the model declined: {words}", **received)
         if words:
             return Reply(cast(Value_, words), words, usage, finish)
-        # Not a reply: it must neither be cached nor become a summary.
-        raise EmptyReply("the reply is empty", text=text, usage=usage, finish_reason=finish, place=request.label)
+        # A refusal is no reply: it must neither be cached nor become a summary.
+        raise EmptyReply("the reply is empty", **received)
     try:
         return Reply(cast(Value_, read_value(text, shape, request.given)), text, usage, finish)
     except NoValueError as error:
@@ -436,6 +426,6 @@ def _read(request: Request[Given_, Value_], message: AIMessage, text: str, usage
         cut = CutReply("the reply was cut off at the token limit", text=text, usage=usage, place=request.label)
         cut.loops = ends_in_loop(text)
         raise cut
-    failure = UnreadableReply(str(unread), text=text, usage=usage, finish_reason=finish, place=request.label)
+    failure = UnreadableReply(str(unread), **received)
     failure.formless, failure.nameless = unread.formless, unread.nameless
     raise failure

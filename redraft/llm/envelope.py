@@ -1,4 +1,4 @@
-"""What a reply comes in: who says it, why it ended, what it used. Servers send much there that is none of these."""
+"""Normalizes chat completions of OpenAI-compatible servers: author, finish reason, usage and text."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from langchain_core.messages import AIMessage, BaseMessage
 from redraft.domain import Usage
 
 ODD = "redraft_odd"
-"""Where a message has what was odd in its envelope."""
+"""The key of a message's irregularities."""
 _ASSISTANT = "assistant"
-# More than any model reads or writes at once: what says more counts something else, or nothing.
+# No model reads or writes more at once, so a larger count is wrong.
 _MOST_TOKENS = 1_000_000_000
 _COUNTS = ("prompt_tokens", "completion_tokens")
 _DETAILS = {"prompt_tokens_details": ("cached_tokens",), "completion_tokens_details": ("reasoning_tokens",)}
 _LONGEST = 60
-# How other providers put what OpenAI calls a finish reason.
+# Other providers' finish reasons in OpenAI's terms.
 _FINISHES = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -31,11 +31,9 @@ _FINISHES = {
 _TEXT_PARTS = frozenset({None, "text", "output_text"})
 
 
-def mended(response: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """A chat completion of which every field is what the protocol has there, and what was none.
-
-    A reply that was paid for is read as well as may be. What has no reply in it stays as it is.
-    """
+def normalized_completion(response: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return a chat completion with every field as the protocol has it, and what was irregular; one without a reply
+    stays as it is."""
     odd: list[str] = []
     kept = {name: response[name] for name in ("error", "choices") if name in response}
     for name in ("id", "model", "service_tier", "system_fingerprint"):
@@ -94,7 +92,7 @@ def _is_call(call: object) -> bool:
 
 
 def _content(content: object, odd: list[str]) -> str | None:
-    """The text of a reply, which some send in parts."""
+    """Return the text of a reply, which some servers send in parts."""
     if content is None or isinstance(content, str):
         return content
     if isinstance(content, list):
@@ -113,7 +111,7 @@ def _part(part: object) -> str:
 
 
 def _used(usage: object, odd: list[str]) -> dict[str, Any] | None:
-    """What was used, where that can be; a provider that says something else has not said."""
+    """Return the usage; None where it is not plausible."""
     if usage is None:
         return None
     if not isinstance(usage, Mapping):
@@ -134,7 +132,7 @@ def _used(usage: object, odd: list[str]) -> dict[str, Any] | None:
 
 
 def _count(value: object, name: str, odd: list[str]) -> int | None:
-    """A number of tokens; None where it is none."""
+    """Return a number of tokens; None where it is none."""
     if value is None:
         return None
     given = value
@@ -151,8 +149,8 @@ def _count(value: object, name: str, odd: list[str]) -> int | None:
     return value
 
 
-def counted(usage: Usage) -> Usage:
-    """The usage that a model of whichever package has told, where it can be one; else it has told none."""
+def plausible_usage(usage: Usage) -> Usage:
+    """Return the usage reported by any package's model, if it is plausible."""
     odd: list[str] = []
     both = [_count(getattr(usage, name), name, odd) for name in _COUNTS]
     prompt, completion = both
@@ -169,7 +167,7 @@ def _shown(value: object) -> str:
 
 
 def oddities(message: AIMessage, asked: str) -> tuple[str, ...]:
-    """What is odd in what a reply came in, and whether another model has answered than the one that was asked."""
+    """Return the irregularities of a response, and whether another model than the requested one has answered."""
     told = message.response_metadata
     found = [str(one) for one in told.get(ODD) or ()]
     answered = next((told[name] for name in ("model_name", "model") if isinstance(told.get(name), str)), "")
@@ -179,13 +177,13 @@ def oddities(message: AIMessage, asked: str) -> tuple[str, ...]:
 
 
 def _is_same(asked: str, answered: str) -> bool:
-    """Whether two names may be one model's: with its owner, its date or its size, or without."""
+    """Return whether two names may be one model's, with or without owner, date or size."""
     one, other = (name.casefold().rpartition("/")[2] for name in (asked, answered))
     return one.startswith(other) or other.startswith(one)
 
 
 def as_reply(message: BaseMessage) -> AIMessage:
-    """A reply, whoever its provider says has said it."""
+    """Return the message as an assistant's, whatever role the provider gave it."""
     if isinstance(message, AIMessage):
         return message
     told = {**message.response_metadata, ODD: [f"the reply is a {type(message).__name__}"]}
@@ -195,14 +193,14 @@ def as_reply(message: BaseMessage) -> AIMessage:
 
 
 def finish_of(message: AIMessage) -> str:
-    """Why the reply ended, in OpenAI's words."""
+    """Return the finish reason in OpenAI's terms."""
     told = (message.response_metadata.get(name) for name in ("finish_reason", "stop_reason", "done_reason"))
     reason = str(next(filter(None, told), "")).lower()
     return _FINISHES.get(reason, reason)
 
 
 def text_of(message: AIMessage) -> str:
-    """The reply's text, or the arguments of the tool call that it is."""
+    """Return the reply's text, or the arguments of its tool call."""
     if message.tool_calls:
         return json.dumps(message.tool_calls[0]["args"], ensure_ascii=False)
     if message.invalid_tool_calls:
@@ -211,11 +209,11 @@ def text_of(message: AIMessage) -> str:
 
 
 def usage_of(message: AIMessage) -> Usage:
-    """What the reply used, as far as the provider says."""
+    """Return the usage, as far as the provider reports it."""
     found = message.usage_metadata
     if not found:
         return Usage(reported=False)
-    return counted(
+    return plausible_usage(
         Usage(
             prompt_tokens=found["input_tokens"],
             completion_tokens=found["output_tokens"],

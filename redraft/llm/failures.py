@@ -1,4 +1,4 @@
-"""What a provider's exceptions mean to us: wait, try again, do without a feature, or give up."""
+"""Translates providers' exceptions: wait, try again, do without a feature, or give up."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from redraft.errors import (
     UsageError,
 )
 from redraft.llm.addresses import plain_address
-from redraft.llm.secrets import REDACTED, without
+from redraft.llm.secrets import REDACTED, redacted
 
 _SECRET = re.compile(r"\b(?:sk|key|pk|rk)-[A-Za-z0-9_\-*.]{6,}|(?i:bearer)\s+\S+|(?<=//)[^/@\s]+:[^/@\s]+@")
 _WIDTH = 300
-# A provider that wants to be left alone for longer than this has not asked us to wait, but to stop.
+# A provider that asks for a longer wait wants us to stop.
 _LONGEST_WAIT = 3600.0
 _FEATURES = {
     "maxItems": re.compile(r"max_?items", re.IGNORECASE),
     "enum": re.compile(r"\benums?\b", re.IGNORECASE),
     "json_schema": re.compile(r"response_format|json_schema", re.IGNORECASE),
     "tools": re.compile(r"\btools?\b|tool_choice|function", re.IGNORECASE),
-    # Some take only one of the two, and it is the temperature that prompts set.
+    # Some take only one of the two; prompts set the temperature.
     "top_p": re.compile(r"\btop_?p\b", re.IGNORECASE),
     "temperature": re.compile(r"temperature", re.IGNORECASE),
     "max_completion_tokens": re.compile(r"max_completion_tokens", re.IGNORECASE),
@@ -44,7 +44,7 @@ _FEATURES = {
 _TOO_LONG = re.compile(r"context.{0,20}(length|window|size)|too many tokens|maximum.{0,20}tokens", re.IGNORECASE)
 _FILTERED = re.compile(r"content.?(filter|policy|management)|responsible.?ai|moderation", re.IGNORECASE)
 _ARGUMENTS = re.compile(r"\barguments?\b")
-# Whose code stands between us and an OpenAI-compatible server.
+# The packages between us and an OpenAI-compatible server.
 _CLIENTS = frozenset({"langchain_core", "langchain_openai", "openai", "httpx", "httpx2", "pydantic"})
 _LOST = frozenset({"TransportError", "APIConnectionError", "ClientConnectionError"})
 _UNREACHED = frozenset({"ConnectError", "ConnectTimeout", "ClientConnectorError"})
@@ -53,8 +53,8 @@ _NO_CREDIT = "the account has no credit left; add some, then resume the run"
 
 
 def redact(message: str, secrets: Sequence[str] = ()) -> str:
-    """The message, without `secrets` and what looks like one, on one line of sane length."""
-    line = " ".join(_SECRET.sub(REDACTED, without(message, tuple(secrets))).split())
+    """Return the message on one line, shortened, without `secrets` and what looks like one."""
+    line = " ".join(_SECRET.sub(REDACTED, redacted(message, tuple(secrets))).split())
     return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
 
 
@@ -66,10 +66,8 @@ def translate(
     speaks_openai: bool = False,
     address: str = "",
 ) -> ModelError:
-    """Our error for whatever a chat model raises. `used` names the features that the request relied on.
-
-    An error of the program, ours or the chat model's, is none that passes: it is named, and not tried again.
-    """
+    """Return our error for any exception of a chat model; `used` names the features that the request relied on.
+    Programming errors are named, and not retried."""
     if (ours := next((one for one in _causes(error) if isinstance(one, ModelError)), None)) is not None:
         return ours
     message = redact(str(error) or type(error).__name__, secrets)
@@ -94,11 +92,8 @@ def translate(
 
 
 def _is_no_completion(error: Exception) -> bool:
-    """Whether LangChain's or OpenAI's own code could not read what a 200 held: no choices, a proxy's HTML page.
-
-    They say so by whatever Python raises at that point, as a program does that is wrong: what tells them apart is who
-    raised it, and that arguments which do not fit a function have not come from a server.
-    """
+    """Return whether LangChain or OpenAI's client could not parse a 200 response, told from a programming error by
+    where it was raised."""
     if not isinstance(error, (IndexError, KeyError, TypeError, AttributeError, ValueError)):
         return False
     if isinstance(error, TypeError) and _ARGUMENTS.search(str(error)):
@@ -108,13 +103,13 @@ def _is_no_completion(error: Exception) -> bool:
 
 
 def _where(error: Exception) -> str:
-    """The file and line that raised an error, where the error has been raised at all."""
+    """Return the file and line that raised an error, if it was raised."""
     raised_at = _raised_at(error)
     return f"{Path(raised_at[1]).name}, line {raised_at[2]}" if raised_at else ""
 
 
 def _raised_at(error: Exception) -> tuple[str, str, int] | None:
-    """The module, file and line of whoever raised an error, or had Python's own library raise it."""
+    """Return the module, file and line that raised an error, standard library frames skipped."""
     places = [
         (str(frame.f_globals.get("__name__", "")), frame.f_code.co_filename, line)
         for frame, line in walk_tb(error.__traceback__)
@@ -139,7 +134,7 @@ def _of_status(status: int, error: Exception, message: str, used: frozenset[str]
     if status == 404:
         return ProviderError(message, hint="check the model's name and the base URL")
     if status in (400, 413, 422):
-        # It may be this one request, so it does not speak for the others.
+        # It may be this one request, so others are still sent.
         return RejectedRequest(message, hint="the provider refuses the request; see its message")
     if status >= 500 or status in (408, 409, 425):
         return TransientError(f"HTTP {status}: {message}")
@@ -147,7 +142,7 @@ def _of_status(status: int, error: Exception, message: str, used: frozenset[str]
 
 
 def _redirected(status: int, error: Exception) -> ProviderError:
-    """For a server that sends us on: the document and the key go to the address that was chosen, or nowhere."""
+    """Return the error for a redirecting server: documents and keys go only to the chosen address."""
     headers: Any = next((found for one in _causes(error) if (found := _of_response(one, "headers"))), {})
     try:
         elsewhere = plain_address(str(headers.get("location") or ""))
@@ -184,7 +179,7 @@ def _filtered(message: str) -> RefusedReply:
 
 
 def status_of(error: Exception) -> int | None:
-    """The HTTP status, wherever a provider's exception has it: on itself, on its response, or on what caused it."""
+    """Return the HTTP status of an exception, of its response, or of its cause."""
     for one in _causes(error):
         for value in (
             *(getattr(one, name, None) for name in ("status_code", "code")),
@@ -206,7 +201,7 @@ def _of_response(error: BaseException, name: str) -> Any:
 
 
 def _retry_after(error: Exception) -> float | None:
-    """Seconds from `retry-after-ms` or `retry-after`, which may be a date; nonsense counts as not given."""
+    """Return the seconds of `retry-after-ms` or `retry-after`, which may be a date; nonsense is ignored."""
     headers: Any = next((found for one in _causes(error) if (found := _of_response(one, "headers"))), {})
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         given = str(headers.get(name) or "")
@@ -228,9 +223,9 @@ def _seconds_until(date: str) -> float:
 
 def _is_connection_trouble(error: Exception) -> bool:
     for one in _causes(error):
-        # The HTTP libraries under the various SDKs share these names, and no base class.
+        # The HTTP libraries of the SDKs share these names, and no base class.
         names = {kind.__name__ for kind in type(one).__mro__}
-        # A file that is not there is no matter of a connection.
+        # A missing file is no connection error.
         if (isinstance(one, OSError) and one.filename is None) or names & _LOST:
             return True
     return False

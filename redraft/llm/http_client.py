@@ -1,4 +1,4 @@
-"""HTTP clients that follow no redirect and read no more of an answer than an answer can have."""
+"""HTTP clients that follow no redirects and limit the size of responses."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import httpx2
 from redraft.errors import OversizeReply
 
 MOST_BYTES = 64 * 1024 * 1024
-"""As they are once they are unpacked. The longest replies of any model are a hundredth of that."""
+"""The limit of an unpacked response; the longest replies of any model are a hundredth of that."""
 
 
-def bound(client: httpx2.AsyncClient, most: int = MOST_BYTES) -> None:
-    """Let the client give up on an answer as soon as it is longer than that."""
+def limit_response(client: httpx2.AsyncClient, most: int = MOST_BYTES) -> None:
+    """Let the client abort a response as soon as it exceeds the limit."""
 
     async def limit(response: httpx2.Response) -> None:
         whole = httpx2.Response(
             response.status_code, headers=response.headers.copy(), stream=response.stream, request=response.request
         )
-        # It is unpacked here, piece by piece, so that what was packed well is counted while it grows.
+        # It is unpacked here, piece by piece, so that the unpacked size is counted.
         response.headers.pop("content-encoding", None)
         response.stream = _Bounded(whole, most)
 
@@ -30,7 +30,7 @@ def bound(client: httpx2.AsyncClient, most: int = MOST_BYTES) -> None:
 
 
 class _Bounded(httpx2.AsyncByteStream):
-    """An answer, unpacked, up to a size."""
+    """An unpacked response stream with a size limit."""
 
     def __init__(self, response: httpx2.Response, most: int) -> None:
         self._response = response
@@ -48,18 +48,18 @@ class _Bounded(httpx2.AsyncByteStream):
         await self._response.aclose()
 
 
-# A chat model has the client of its provider's SDK, and that one, perhaps within a part of itself, an HTTP client.
+# A chat model holds its SDK's client, which holds an HTTP client, perhaps within a part of itself.
 _DEEPEST = 4
 
 
-def stay_where_they_are(chat: object) -> None:
-    """Let no HTTP client that can be found in a chat model follow redirects; SDKs mostly have theirs do so."""
+def disable_redirects(chat: object) -> None:
+    """Stop all HTTP clients that can be found in a chat model from following redirects."""
     for client in _http_clients(chat, _DEEPEST, set()):
         client.follow_redirects = False
 
 
 def _http_clients(holder: object, depth: int, seen: set[int]) -> Iterator[Any]:
-    """What has a switch for following redirects, httpx's clients and their kin, in what is called a client."""
+    """Yield the HTTP clients in the attributes named after clients."""
     if id(holder) in seen:
         return
     seen.add(id(holder))
@@ -68,7 +68,7 @@ def _http_clients(holder: object, depth: int, seen: set[int]) -> Iterator[Any]:
     elif depth:
         for name in _names(holder):
             found = None
-            # Whatever hinders an SDK from making its client is told when it is asked.
+            # Errors in creating the client are reported when the model is asked.
             with suppress(Exception):
                 found = getattr(holder, name)
             if hasattr(found, "__dict__"):
@@ -76,7 +76,7 @@ def _http_clients(holder: object, depth: int, seen: set[int]) -> Iterator[Any]:
 
 
 def _names(holder: object) -> list[str]:
-    """The attributes that hold clients, also those that are made when they are first looked at."""
+    """Return the names of client attributes, cached properties included."""
     later = [
         name for kind in type(holder).__mro__ for name, made in vars(kind).items() if isinstance(made, cached_property)
     ]

@@ -1,4 +1,4 @@
-"""LangSmith, which environment variables alone would switch on: nothing goes there unless somebody has said so here."""
+"""LangSmith tracing, which environment variables alone would switch on: nothing is sent unless redraft was told to."""
 
 from __future__ import annotations
 
@@ -24,17 +24,14 @@ _traced: ContextVar[bool] = ContextVar("redraft_traced", default=False)
 
 
 def is_traced() -> bool:
-    """Whether somebody further out has said that what happens here may be sent to LangSmith."""
+    """Return whether tracing was switched on by an enclosing `tracing`."""
     return _traced.get()
 
 
 @contextmanager
 def tracing(traced: bool) -> Iterator[None]:
-    """Within it everything is sent to LangSmith, or nothing, whatever the environment and the callers have switched on.
-
-    A tracer that a caller of ours has attached to its own work is no leave to send what we read and write; all other
-    callbacks stay as they are.
-    """
+    """Send everything within to LangSmith, or nothing, whatever the environment and the callers have switched on; a
+    caller's other callbacks stay."""
     outer = get_tracing_context()
     said = _traced.set(traced)
     tracer = tracing_v2_callback_var.set(tracing_v2_callback_var.get() if traced else None)
@@ -53,7 +50,7 @@ def tracing(traced: bool) -> Iterator[None]:
 
 
 def destination() -> str:
-    """Where traces go: the address, without credentials, and the project."""
+    """Return where traces go: the address, without credentials, and the project."""
     try:
         address = plain_address(get_env_var("ENDPOINT") or _DEFAULT_ENDPOINT)
     except UsageError:
@@ -64,7 +61,7 @@ def destination() -> str:
 
 
 def _without_tracers(config: RunnableConfig) -> RunnableConfig:
-    """The callers' configuration with all of their callbacks but those that send to LangSmith."""
+    """Return the caller's configuration without the callbacks that send to LangSmith."""
     callbacks = config.get("callbacks")
     if isinstance(callbacks, BaseCallbackManager):
         callbacks = callbacks.copy()

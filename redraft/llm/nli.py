@@ -27,7 +27,7 @@ from redraft.prompts.factual import (
     Verifications,
     VerifyGiven,
 )
-from redraft.prompts.judging import (
+from redraft.prompts.qa import (
     ANSWER_FROM_DOCUMENT,
     ASK_SUMMARY,
     COMPARE_ANSWERS,
@@ -39,11 +39,11 @@ from redraft.prompts.judging import (
     DocumentAnswer,
     DocumentAnswers,
     SentenceQuestions,
+    SummaryLine,
     SummaryQuestion,
     SummaryQuestions,
-    Told,
 )
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 from redraft.text.sentences import sentences
 from redraft.text.units import words
 from redraft.text.vectors import check_name, folder_of, load, not_loaded
@@ -51,15 +51,15 @@ from redraft.text.vectors import check_name, folder_of, load, not_loaded
 WHAT = "the entailment model"
 _CLASSES = ("entailment", "neutral", "contradiction")
 _BATCH = 32
-# Where neither the tokenizer nor the model says how much it reads.
+# The limit where neither the tokenizer nor the model declares one.
 _USUAL_LENGTH = 512
-# What a tokenizer without a limit has for one.
+# Tokenizers without a limit declare this much.
 _NO_LIMIT = 1_000_000
 _REMEMBERED = 50_000
 
 
-class Odds(NamedTuple):
-    """How likely each class is; they add up to one."""
+class EntailmentScores(NamedTuple):
+    """The probability of each class."""
 
     entailment: float
     neutral: float
@@ -67,18 +67,18 @@ class Odds(NamedTuple):
 
 
 class Entailment:
-    """The model, which remembers what it was asked last: the same is held against the same more than once."""
+    """The model with a cache of recent pairs."""
 
     def __init__(self, name_or_path: str, model: Any) -> None:
         self._model = model
         self._columns = _columns(name_or_path, model.config.id2label or {})
         self.length = _length(model)
-        """The tokens of a premise and a claim together."""
+        """The most tokens of a premise and a claim together."""
         self._around: int = model.tokenizer.num_special_tokens_to_add(pair=True)
-        self._known: dict[tuple[str, str], Odds] = {}
+        self._known: dict[tuple[str, str], EntailmentScores] = {}
 
-    def odds(self, pairs: Sequence[tuple[str, str]]) -> list[Odds]:
-        """The odds of each pair of a premise and a claim, in order."""
+    def odds(self, pairs: Sequence[tuple[str, str]]) -> list[EntailmentScores]:
+        """Return the scores of each pair of a premise and a claim, in order."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
         if new:
             rows = self._model.predict(
@@ -88,25 +88,23 @@ class Entailment:
                 show_progress_bar=False,
             )
             for pair, row in zip(new, rows, strict=True):
-                self._known[pair] = Odds(*(float(row[column]) for column in self._columns))
+                self._known[pair] = EntailmentScores(*(float(row[column]) for column in self._columns))
         found = [self._known[pair] for pair in pairs]
         for pair in list(self._known)[: max(0, len(self._known) - _REMEMBERED)]:
             del self._known[pair]
         return found
 
     def tokens(self, text: str) -> int:
-        """How many tokens a text has by itself."""
+        """Return how many tokens a text has by itself."""
         return len(self._model.tokenizer(_plain(text), add_special_tokens=False, verbose=False)["input_ids"])
 
     def room(self, claim: str) -> int:
-        """The tokens that there is room for beside a claim."""
+        """Return the tokens that fit beside a claim."""
         return self.length - self._around - self.tokens(claim)
 
     def windows(self, text: str, room: int) -> list[str]:
-        """A text in stretches of so many tokens at most, each of as many whole sentences as fit.
-
-        A sentence that does not fit is cut between words, and a word that does not fit is left out.
-        """
+        """Return a text in windows of at most so many tokens and as many whole sentences as fit; a longer sentence is
+        cut between words."""
         pieces = [
             piece for start, end in sentences(text) for piece in self._fitting(text[start:end].split(), room) if piece
         ]
@@ -119,7 +117,7 @@ class Entailment:
         return found
 
     def _fitting(self, words: list[str], room: int) -> list[str]:
-        """Some words in as few pieces as fit, as nearly as halving them comes to."""
+        """Return some words in pieces that fit, by halving."""
         text = " ".join(words)
         if self.tokens(text) <= room:
             return [text]
@@ -129,12 +127,12 @@ class Entailment:
 
 @lru_cache(maxsize=1)
 def load_entailment(name_or_path: str) -> Entailment:
-    """The model in a local folder, for which nothing is ever fetched, or a public one by its name."""
+    """Return the model in a local folder, without any download, or a public one by its name."""
     return Entailment(name_or_path, load("CrossEncoder", name_or_path, WHAT))
 
 
 def _columns(name_or_path: str, labels: Mapping[Any, str]) -> list[int]:
-    """In which column each of the classes stands, as the model's configuration has it: models differ in that."""
+    """Return the column of each class, from the model's configuration."""
     known = {str(label).strip().casefold(): int(column) for column, label in labels.items()}
     if sorted(known) != sorted(_CLASSES):
         there = ", ".join(sorted(known)) or "none"
@@ -147,25 +145,25 @@ def _columns(name_or_path: str, labels: Mapping[Any, str]) -> list[int]:
 
 
 def _length(model: Any) -> int:
-    """The most tokens that the model reads."""
+    """Return the most tokens that the model reads."""
     positions = getattr(model.config, "max_position_embeddings", None)
-    # Some models keep two of their positions for themselves.
+    # Some models reserve two of their positions.
     said = [model.max_seq_length, model.tokenizer.model_max_length, positions - 2 if positions else None]
     return min((int(one) for one in said if one and one < _NO_LIMIT), default=_USUAL_LENGTH)
 
 
 def _plain(text: str) -> str:
-    """A text that a tokenizer takes: half of a pair of surrogates becomes a question mark."""
+    """Return a text that a tokenizer takes: lone surrogates become question marks."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 SURE = 0.8
-"""How likely a class has to be at least to be said. Set beforehand, and fitted to no data."""
-# Passages are read in stretches of a paragraph's length: models of entailment are trained on such.
+"""The least probability of a verdict; set beforehand, and fitted to no data."""
+# Passages are read in windows of a paragraph's length, as in the models' training.
 _STRETCH = 160
-# How many of the stretches that share most words with a claim it is held against, and of how many of these in pairs.
+# How many windows that share most words with a claim are used, and how many of these in pairs.
 _NEAREST, _PAIRED = 8, 3
-# Beside a claim there has to be room for a premise that is worth reading.
+# The fewest tokens of a premise that are worth reading.
 _LEAST_ROOM = 32
 
 Verdict = Literal["entailed", "contradicted", "neither"]
@@ -173,7 +171,7 @@ Verdict = Literal["entailed", "contradicted", "neither"]
 
 @dataclass(frozen=True, slots=True)
 class EntailmentVerdict:
-    """What is said of a claim, how surely, and by which premise, made of which passages."""
+    """A verdict on a claim, its probability, its premise, and the passages of that."""
 
     verdict: Verdict
     odds: float
@@ -186,23 +184,21 @@ class _Premise:
     text: str
     passages: frozenset[int]
     nearest: bool
-    """Whether the stretch that shares most words with the claim is in it."""
+    """Whether it includes the window that shares most words with the claim."""
 
 
-def hold(model: Entailment, claims: Sequence[str], passages: Sequence[str]) -> list[EntailmentVerdict | None]:
-    """What is said of each claim; None where no class is sure, and where a claim is too long to be read.
-
-    All of them are put to the model at once.
-    """
+def check_claims(model: Entailment, claims: Sequence[str], passages: Sequence[str]) -> list[EntailmentVerdict | None]:
+    """Return the verdict on each claim, all in one batch; None where no class is likely enough, or the claim is too
+    long."""
     premises = [_premises(model, claim, passages) for claim in claims]
     pairs = [(one.text, claim) for claim, some in zip(claims, premises, strict=True) for one in some]
     odds = iter(model.odds(pairs))
     return [_held(some, [next(odds) for _ in some]) for some in premises]
 
 
-def _held(premises: Sequence[_Premise], odds: Sequence[Odds]) -> EntailmentVerdict | None:
-    """One premise from which it follows is enough. Against it speaks only what stands nearest: of things that have
-    little to do with each other, models call many contradictions."""
+def _held(premises: Sequence[_Premise], odds: Sequence[EntailmentScores]) -> EntailmentVerdict | None:
+    """Return the verdict on one claim: any premise may entail it, but only the nearest may contradict it, since models
+    call unrelated texts contradictory."""
     if not premises:
         return None
     said = list(zip(premises, odds, strict=True))
@@ -217,7 +213,7 @@ def _held(premises: Sequence[_Premise], odds: Sequence[Odds]) -> EntailmentVerdi
 
 
 def _premises(model: Entailment, claim: str, passages: Sequence[str]) -> list[_Premise]:
-    """The stretches nearest to a claim, and the nearest of them in pairs, as far as they fit beside it."""
+    """Return the windows nearest to a claim, and pairs of the nearest, as far as they fit."""
     room = model.room(claim)
     if room < _LEAST_ROOM:
         return []
@@ -235,7 +231,7 @@ def _premises(model: Entailment, claim: str, passages: Sequence[str]) -> list[_P
 
 
 def nearest_sentence(claim: str, text: str) -> str:
-    """The sentence of a text that shares most words with a claim."""
+    """Return the sentence of a text that shares most words with a claim."""
     said = set(words(claim))
     found = [text[start:end] for start, end in sentences(text)] or [text]
     return max(found, key=lambda one: len(said & set(words(one))))
@@ -244,7 +240,7 @@ def nearest_sentence(claim: str, text: str) -> str:
 VERSION = 2
 """Part of what identifies a stored answer: raise it with every change after which an answer may differ."""
 SERVES = ("consistency", "faithfulness", "keyfact_recall")
-"""The metrics that it serves; the last only by key facts that somebody else has found."""
+"""The metrics that it can judge; the last only with existing key facts."""
 
 _BEFORE, _AFTER = "Is this so: “", "”?"
 _NOT_SO = "No"
@@ -253,15 +249,15 @@ _USUAL_IMPORTANCE = 3
 _CATEGORIES: Mapping[str, Category] = {"entailed": "none", "contradicted": "sentence", "neither": "out_of_article"}
 
 
-def opened(name_or_path: str) -> Model:
-    """The judge of this name, which is loaded when it is first asked. What cannot be a name is refused at once."""
+def open_entailment(name_or_path: str) -> Model:
+    """Return the judge of this name, loaded when first asked. Raises `UsageError` for an invalid name."""
     check_name(name_or_path, WHAT)
     identity = _identity(name_or_path)
     return LateModel(identity, lambda: EntailmentModel(load_entailment(name_or_path), identity))
 
 
 def _identity(name_or_path: str) -> str:
-    """A public name stands for its weights. Those in a folder may be trained anew, so their files are looked at."""
+    """Return the identity: a public name, or the hash of a folder's files, which may be trained anew."""
     folder = folder_of(name_or_path)
     if folder is None:
         return f"nli:{name_or_path}:{VERSION}"
@@ -272,7 +268,7 @@ def _identity(name_or_path: str) -> str:
 
 
 class EntailmentModel:
-    """Holds claims against passages. Of what it is not sure of it says so, and nobody asks again."""
+    """Judges claims by passages; where it is not sure it says so."""
 
     def __init__(self, model: Entailment, identity: str) -> None:
         self.identity = identity
@@ -287,11 +283,11 @@ class EntailmentModel:
         }
 
     def most_tokens(self, sampling: Sampling) -> int:  # noqa: ARG002  (it writes nothing)
-        """It writes nothing that anybody would bill for."""
+        """Return 0: it is free."""
         return 0
 
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
-        """Answer a prompt; one request after the other, as each uses the whole machine."""
+        """Answer a prompt, one at a time, as each uses the whole machine."""
         answer = self._answers.get(request.prompt.name)
         if answer is None:
             raise ProviderError(
@@ -303,7 +299,7 @@ class EntailmentModel:
         return Reply(cast(Value_, value), value.model_dump_json(), Usage(reported=False))
 
     def _answered(self, given: AnswerFromDocumentGiven) -> DocumentAnswers:
-        """Whether claims are so; it can tell nothing of a question of any other kind."""
+        """Return whether claims are so; other questions are left open."""
         claims = {one.id: claim for one in given.questions if (claim := _claim(one.question))}
         held = self._held(claims, given.texts)
         answers = {"contradicted": _NOT_SO, "neither": ""}
@@ -338,7 +334,7 @@ class EntailmentModel:
         )
 
     def _aligned(self, given: AlignGiven) -> Alignments:
-        """The sentences of the summary are the passages, each with what it points back to."""
+        """Return the alignment, with the sentences of the summary as passages."""
         passages = [f"{one.before} {one.sentence}".strip() for one in given.sentences]
         held = self._held({one.id: one.fact for one in given.facts}, passages)
         return Alignments(
@@ -355,12 +351,12 @@ class EntailmentModel:
         )
 
     def _held(self, claims: Mapping[int, str], passages: list[str]) -> dict[int, EntailmentVerdict | None]:
-        """What is said of each claim; None where nothing is sure."""
-        return dict(zip(claims, hold(self._model, list(claims.values()), passages), strict=True))
+        """Return the verdict on each claim; None where nothing is sure."""
+        return dict(zip(claims, check_claims(self._model, list(claims.values()), passages), strict=True))
 
 
 def _asked(given: AskSummaryGiven) -> SummaryQuestions:
-    """One question about each sentence: whether it is so."""
+    """Return one question about each sentence: whether it is so."""
     return SummaryQuestions(
         sentences=[
             SentenceQuestions(
@@ -375,26 +371,26 @@ def _asked(given: AskSummaryGiven) -> SummaryQuestions:
                 ],
             )
             for one in given.sentences
-            if isinstance(one, Told) and (not given.only or one.id in given.only)
+            if isinstance(one, SummaryLine) and (not given.only or one.id in given.only)
         ]
     )
 
 
 def _claim(question: str) -> str:
-    """What a question asks to confirm; nothing where it asks for something else."""
+    """Return what a question asks to confirm; empty where it asks for something else."""
     if not (question.startswith(_BEFORE) and question.endswith(_AFTER)):
         return ""
     return question.removeprefix(_BEFORE).removesuffix(_AFTER)
 
 
 def _compared(given: CompareGiven) -> Comparisons:
-    """What the document says is not so contradicts the summary. Other answers cannot be compared."""
+    """Return the comparison: what the document denies contradicts the summary; other answers cannot be compared."""
     return Comparisons(
         comparisons=[
             Comparison(id=one.id, reason="by entailment", verdict="contradicts" if contradicted else "agrees")
             for one in given.pairs
             for contradicted in [one.document == _NOT_SO]
-            # A long answer is remembered by its beginning.
+            # A long answer is stored by its beginning.
             if contradicted or one.summary.startswith(one.document.removesuffix("…"))
         ]
     )

@@ -1,4 +1,4 @@
-"""`openai:NAME`: models behind the OpenAI chat-completions protocol, OpenAI's own and everybody else's."""
+"""`openai:NAME`: models behind the OpenAI chat-completions protocol, OpenAI's own and others."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from pydantic import SecretStr
 from typing_extensions import override
 
 from redraft.llm.chat import ChatModel
-from redraft.llm.envelope import ODD, mended
-from redraft.llm.http_client import bound
-from redraft.llm.provider_batch import JobTransport, Office, shared_office
-from redraft.llm.reasoning import THOUGHTS
+from redraft.llm.envelope import ODD, normalized_completion
+from redraft.llm.http_client import limit_response
+from redraft.llm.provider_batch import BatchClient, JobTransport, shared_client
+from redraft.llm.reasoning_budget import THOUGHTS
 from redraft.llm.structured_output import modes_for
 from redraft.settings import ReplyForm
 from redraft.store.batches import ByJob
 
 
 class _ChatOpenAI(ChatOpenAI):
-    """LangChain's, which reads a reply whatever a server gets wrong around it, and keeps thoughts that come apart."""
+    """LangChain's model, which tolerates a server's mistakes around a reply, and keeps separate reasoning."""
 
     @override
     def _create_chat_result(
@@ -36,7 +36,7 @@ class _ChatOpenAI(ChatOpenAI):
         sent = told.model_dump(warnings=False) if isinstance(told, openai.BaseModel) else told
         if not isinstance(sent, dict):
             return super()._create_chat_result(response, generation_info)
-        kept, odd = mended(sent)
+        kept, odd = normalized_completion(sent)
         result = super()._create_chat_result(kept, generation_info)
         for made, choice in zip(result.generations, kept["choices"], strict=True):
             message = choice["message"]
@@ -48,7 +48,7 @@ class _ChatOpenAI(ChatOpenAI):
 
 @cache
 def _tls() -> ssl.SSLContext:
-    """Whom to believe that they are who they are. To read that takes longer than the rest of opening a model."""
+    """Return the TLS context, cached because reading the certificates is slow."""
     return httpx2.create_ssl_context()
 
 
@@ -67,29 +67,29 @@ def open_openai(
     reasoning: int | None = None,
     by_job: ByJob | None = None,
 ) -> ChatModel:
-    """A model at `url`. The HTTP client belongs to the running event loop and is closed with `closing`.
-
-    With `by_job` its requests go out in jobs, which take as long as they take.
-    """
-    # LangChain's advice on refused schemas is for callers of its readers, and we go without a schema by ourselves.
+    """Return a model at `url`; its HTTP client belongs to the running event loop and is closed with `closing`. With
+    `by_job` its requests are sent in provider batches."""
+    # LangChain's advice on refused schemas does not apply, as we fall back by ourselves.
     warnings.filterwarnings("ignore", message="This model does not support OpenAI's|Invalid schema for OpenAI's")
     if by_job:
 
-        def office() -> Office:
-            return Office(openai.AsyncOpenAI(base_url=url, api_key=key, http_client=_client(seconds)), url, by_job.jobs)
+        def batch_client() -> BatchClient:
+            return BatchClient(
+                openai.AsyncOpenAI(base_url=url, api_key=key, http_client=_client(seconds)), url, by_job.jobs
+            )
 
-        transport = JobTransport(shared_office((name, url, key, by_job.jobs), office, by_job.note, closing))
+        transport = JobTransport(shared_client((name, url, key, by_job.jobs), batch_client, by_job.note, closing))
         client = openai.DefaultAsyncHttpx2Client(transport=transport, timeout=None)
     else:
         client = _client(seconds)
-    bound(client)
+    limit_response(client)
     closing.push_async_callback(client.aclose)
     chat = _ChatOpenAI(
         model=name,
         base_url=url,
         api_key=SecretStr(key),
         http_async_client=client,
-        # Else LangChain warns that a proxy of the environment is not used, which by our client it is.
+        # Otherwise LangChain warns that a proxy of the environment is not used, which our client does use.
         http_socket_options=(),
         timeout=None if by_job else seconds,
         max_retries=0,

@@ -1,4 +1,4 @@
-"""What models cost. The built-in table is a snapshot; a user's own entries go first."""
+"""What models cost: a built-in snapshot, and the user's own entries, which come first."""
 
 from __future__ import annotations
 
@@ -24,19 +24,20 @@ _TABLE = TypeAdapter(dict[str, Price])
 
 @dataclass(frozen=True, slots=True)
 class PriceTable:
-    """Prices by model name, as given after `openai:`. The user's own hold wherever the model is served."""
+    """Prices by model name, as given after `openai:`; the user's own hold wherever the model is served."""
 
     builtin: dict[str, Price]
     own: dict[str, Price]
     in_jobs: bool = False
-    """Whether requests go out as jobs, which OpenAI does for half the price. The user's own prices hold as written."""
+    """Whether requests are sent as batch jobs, which OpenAI does for half the price; the user's own prices hold as
+    written."""
 
     def for_jobs(self) -> PriceTable:
-        """The same table for requests that go out as jobs."""
+        """Return the same table for requests that are sent as jobs."""
         return replace(self, in_jobs=True)
 
     def price(self, name: str, *, at_openai: bool) -> Price | None:
-        """The price of a model, or of the model whose dated version it is; None when it is not known."""
+        """Return the price of a model, or of the model that it is a dated version of; None when it is not known."""
         builtin = {name: one.half() for name, one in self.builtin.items()} if self.in_jobs else self.builtin
         prices = {**builtin, **self.own} if at_openai else self.own
         if name in prices:
@@ -47,13 +48,13 @@ class PriceTable:
 
 @lru_cache(maxsize=1)
 def builtin_prices() -> PriceTable:
-    """The table that comes with redraft."""
+    """Return the table that comes with redraft."""
     text = (resources.files("redraft.llm") / "prices.toml").read_text("utf-8")
     return PriceTable(_TABLE.validate_python(tomllib.loads(text)["prices"]), {})
 
 
 def price_table(path: str | Path | None) -> PriceTable:
-    """The built-in table, with the entries of the TOML file at `path` before it."""
+    """Return the built-in table, with the entries of the TOML file at `path` before it."""
     builtin = builtin_prices()
     if path is None:
         return builtin

@@ -1,4 +1,4 @@
-"""Provider batches: requests that are handed over as one job and fetched later."""
+"""Provider batches: requests that are sent as one job and fetched later."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from redraft.store.batches import Jobs, SentJob
 from redraft.store.connection import off_loop
 
 _ENDPOINT: Final = "/v1/chat/completions"
-# What a job may consist of at OpenAI.
+# OpenAI's limits of a job.
 _MOST_LINES, _MOST_BYTES = 50_000, 190_000_000
-# A wave is whole when nothing has joined it for so long; beside what a job takes that is nothing.
+# A batch is complete when no request has been added for so long.
 _QUIET = 5.0
 _FIRST_LOOK, _LONGEST_PAUSE, _SLOWER = 1.0, 60.0, 1.5
 _OVER = ("completed", "failed", "expired", "cancelled", "canceled")
@@ -31,21 +31,21 @@ _TRIES = 5
 _FAULTS = 500
 _TOO_MUCH = "token_limit_exceeded"
 _MARK = "redraft"
-# A job that was begun a while ago is among the last of an account.
+# A job that was created a while ago is among the last of an account.
 _LISTED = 500
 _SECONDS_TO_TIDY = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class BatchAnswer:
-    """What a server would have answered to a request by itself."""
+    """The response to one request of a job."""
 
     status: int
     body: bytes
 
     @classmethod
     def error(cls, status: int, message: str, code: str | None = None) -> BatchAnswer:
-        """An error, as OpenAI's protocol has it."""
+        """Return an error in OpenAI's format."""
         said = {"error": {"message": message, "type": "batch", "param": None, "code": code}}
         return cls(status, json.dumps(said).encode())
 
@@ -54,8 +54,8 @@ _NONE = BatchAnswer.error(503, "the provider's job ended without an answer to th
 
 
 @dataclass(slots=True)
-class _Posted:
-    """A job that is with the provider, and when to ask after it again."""
+class _PendingJob:
+    """A job at the provider, and when to poll it next."""
 
     job: SentJob
     attempts: frozenset[str]
@@ -63,35 +63,35 @@ class _Posted:
     due: float = field(default_factory=lambda: time.monotonic() + _FIRST_LOOK)
     files: set[str] = field(default_factory=set)
     bodies: Mapping[str, Any] = field(default_factory=dict)
-    """What was asked, where it was this process that asked."""
+    """The requests, where this process sent them."""
 
 
-class Office:
-    """The jobs of one model's server. All of it happens in one event loop."""
+class BatchClient:
+    """The batch jobs of one model's server, in one event loop."""
 
     def __init__(self, client: openai.AsyncOpenAI, address: str, jobs: Jobs) -> None:
         self._client = client
         self._address = address
         self._jobs = jobs
         self.notes: list[Callable[[str], None]] = []
-        """Who is told what happens: the first of them."""
+        """Callbacks for progress; only the first is called."""
         self._gathered: dict[str, Any] = {}
         self._joined = 0.0
-        self._posted: dict[str, _Posted] = {}
+        self._pending: dict[str, _PendingJob] = {}
         self._sent: set[str] = set()
-        """The attempts of the jobs that are with the provider, or on their way there."""
-        self._ended: dict[str, _Posted] = {}
+        """The attempts of the jobs that are at the provider, or on their way."""
+        self._ended: dict[str, _PendingJob] = {}
         self._answers: dict[str, BatchAnswer] = {}
-        """Those that nobody waits for yet."""
+        """The answers that nobody waits for yet."""
         self._waiting: dict[str, asyncio.Future[BatchAnswer]] = {}
         self._most_lines = _MOST_LINES
         self._crowded = False
-        """Whether the provider has said that it is too much at once: then one job waits for the other."""
+        """Whether the provider has refused several jobs at once: then they are sent one after the other."""
         self._looking_up = asyncio.Lock()
         self._worker: asyncio.Task[None] | None = None
 
     async def ask(self, attempt: str, body: Any) -> BatchAnswer:
-        """The answer to a request, from a job that it is in already, or from the next."""
+        """Return the answer to a request, from a job that it is in already, or from the next."""
         async with self._looking_up:
             there = attempt in self._answers or await self._is_with_the_provider(attempt)
         if (answer := self._answers.pop(attempt, None)) is not None:
@@ -114,7 +114,7 @@ class Office:
             self._gathered.pop(attempt, None)
 
     async def aclose(self) -> None:
-        """Stop looking. What is with the provider stays there, and is asked for again by whoever goes on."""
+        """Stop polling; jobs at the provider stay there for the next process."""
         try:
             if self._worker is not None:
                 self._worker.cancel()
@@ -134,7 +134,7 @@ class Office:
         if attempt in self._sent:
             return True
         job = await off_loop(self._jobs.holding, self._address, attempt)
-        if job is None or job.id in self._ended or job.id in self._posted:
+        if job is None or job.id in self._ended or job.id in self._pending:
             return False
         name = job.name or await self._name_of(job)
         if name is None:
@@ -142,20 +142,20 @@ class Office:
             return False
         await off_loop(self._jobs.name, job.id, name)
         attempts = await off_loop(self._jobs.attempts, job.id)
-        self._went_out(_Posted(SentJob(job.id, name), frozenset(attempts)))
+        self._mark_sent(_PendingJob(SentJob(job.id, name), frozenset(attempts)))
         self._note(f"the provider has {_requests(len(attempts))} already, as the job {name}")
         return True
 
-    def _went_out(self, posted: _Posted) -> None:
-        self._posted[posted.job.id] = posted
-        self._sent |= posted.attempts
+    def _mark_sent(self, pending: _PendingJob) -> None:
+        self._pending[pending.job.id] = pending
+        self._sent |= pending.attempts
 
-    def _came_back(self, posted: _Posted) -> None:
-        self._ended[posted.job.id] = self._posted.pop(posted.job.id)
-        self._sent -= posted.attempts
+    def _mark_ended(self, pending: _PendingJob) -> None:
+        self._ended[pending.job.id] = self._pending.pop(pending.job.id)
+        self._sent -= pending.attempts
 
     async def _name_of(self, job: SentJob) -> str | None:
-        """What the provider calls a job whose sender never heard of that; None where it never came to be."""
+        """Return the provider's id of a job whose creation was not confirmed; None where it was not created."""
         seen = 0
         with suppress(openai.NotFoundError):
             async for known in self._client.batches.list(limit=100):
@@ -167,27 +167,27 @@ class Office:
         return None
 
     async def _work(self) -> None:
-        """Hand over and look after jobs as long as somebody waits."""
+        """Send and poll jobs as long as somebody waits."""
         try:
             while self._waiting:
                 now = time.monotonic()
-                if self._gathered and now >= self._joined + _QUIET and not (self._crowded and self._posted):
+                if self._gathered and now >= self._joined + _QUIET and not (self._crowded and self._pending):
                     await self._post()
-                for posted in [one for one in self._posted.values() if one.due <= now]:
-                    await self._look(posted)
+                for pending in [one for one in self._pending.values() if one.due <= now]:
+                    await self._poll(pending)
                 await self._tidy()
                 await asyncio.sleep(self._pause())
         except Exception as error:  # noqa: BLE001  (whoever waits is to hear of it, of a full disk above all)
             self._fail(list(self._waiting), error)
 
     def _pause(self) -> float:
-        due = [posted.due for posted in self._posted.values()]
+        due = [pending.due for pending in self._pending.values()]
         if self._gathered:
             due.append(self._joined + _QUIET)
         return max(0.05, min(due, default=0.0) - time.monotonic())
 
     async def _post(self) -> None:
-        """Hand over what was gathered, as much of it as a job takes. Where that fails, whoever is in it hears of it."""
+        """Send what was gathered, as much of it as a job takes; a failure is passed to all who wait."""
         lines: dict[str, bytes] = {}
         size = 0
         for attempt, body in self._gathered.items():
@@ -198,19 +198,19 @@ class Office:
         bodies = {attempt: self._gathered.pop(attempt) for attempt in lines}
         self._sent |= lines.keys()
         try:
-            posted = await self._handed_over(lines)
+            pending = await self._submit(lines)
         except Exception as error:  # noqa: BLE001  (whoever waits is to hear of it)
             self._sent -= lines.keys()
             self._fail(lines, error)
             return
-        posted.bodies = bodies
-        self._went_out(posted)
-        called = posted.job.name
+        pending.bodies = bodies
+        self._mark_sent(pending)
+        called = pending.job.name
         self._note(
             f"{_requests(len(lines))} handed over as the job {called}, which is asked after; Ctrl-C leaves it there"
         )
 
-    async def _handed_over(self, lines: Mapping[str, bytes]) -> _Posted:
+    async def _submit(self, lines: Mapping[str, bytes]) -> _PendingJob:
         job = await off_loop(self._jobs.open, self._address, list(lines))
         uploaded = ""
         try:
@@ -219,15 +219,15 @@ class Office:
             name = await self._created(job, uploaded)
         except openai.APIStatusError as error:
             if error.status_code < _FAULTS:
-                # It was refused. Where the answer was lost nobody knows, and the record stays for whoever goes on.
+                # It was refused. After a lost response the record stays, since the job may exist.
                 await off_loop(self._jobs.forget, job.id)
                 await self._delete(uploaded)
             raise
         await off_loop(self._jobs.name, job.id, name)
-        return _Posted(SentJob(job.id, name), frozenset(lines), files={uploaded})
+        return _PendingJob(SentJob(job.id, name), frozenset(lines), files={uploaded})
 
     async def _created(self, job: SentJob, file: str) -> str:
-        """Have the provider begin a job, once: where its answer was lost it is looked for before it is begun again."""
+        """Create a job, once: where the response was lost it is looked up before it is created again."""
         once = self._client.with_options(max_retries=0)
         for tries in range(_TRIES):
             try:
@@ -245,65 +245,65 @@ class Office:
         raise AssertionError("the last try returns or raises")
 
     def _fail(self, attempts: Iterable[str], error: Exception) -> None:
-        """Whoever waits for these hears that there is no job to be had."""
+        """Pass an error to those who wait for these attempts."""
         for attempt in attempts:
             waiting = self._waiting.get(attempt)
             if waiting is not None and not waiting.done():
-                waiting.set_exception(_explained(error))
+                waiting.set_exception(_error_for(error))
 
-    async def _look(self, posted: _Posted) -> None:
-        """Ask after a job, and less often each time; one that is over is taken in."""
-        assert posted.job.name is not None
-        posted.pause = min(_LONGEST_PAUSE, posted.pause * _SLOWER)
-        posted.due = time.monotonic() + posted.pause
+    async def _poll(self, pending: _PendingJob) -> None:
+        """Poll a job, less often each time, and take in a finished one."""
+        assert pending.job.name is not None
+        pending.pause = min(_LONGEST_PAUSE, pending.pause * _SLOWER)
+        pending.due = time.monotonic() + pending.pause
         try:
-            state = await self._client.batches.retrieve(posted.job.name)
+            state = await self._client.batches.retrieve(pending.job.name)
             over = str(state.status).lower() in _OVER
-            answers = await self._read(state, posted) if over else {}
+            answers = await self._read(state, pending) if over else {}
         except openai.NotFoundError:
-            self._note(f"the provider has no job {posted.job.name} any more, or not its answers")
-            self._came_back(posted)
-            self._hand_over(posted, {}, _NONE)
+            self._note(f"the provider has no job {pending.job.name} any more, or not its answers")
+            self._mark_ended(pending)
+            self._deliver(pending, {}, _NONE)
             return
         except openai.APIError as error:
-            # The job is where it was. What cannot be had now is there for as long as the provider keeps it.
-            self._note(f"the provider says nothing of the job {posted.job.name} ({type(error).__name__}); asked again")
+            # The job remains at the provider, so it can be fetched later.
+            self._note(f"the provider says nothing of the job {pending.job.name} ({type(error).__name__}); asked again")
             return
         except Exception as error:  # noqa: BLE001  (an answer that nobody can read is the job's own trouble)
-            self._came_back(posted)
-            self._fail(posted.attempts, error)
+            self._mark_ended(pending)
+            self._fail(pending.attempts, error)
             return
-        if over and not self._is_too_much(state, posted):
-            self._came_back(posted)
+        if over and not self._is_too_much(state, pending):
+            self._mark_ended(pending)
             self._most_lines = min(_MOST_LINES, 2 * self._most_lines)
-            self._hand_over(posted, answers, _refusal(state) or _NONE)
-            lacking = len(posted.attempts - answers.keys())
+            self._deliver(pending, answers, _refusal(state) or _NONE)
+            lacking = len(pending.attempts - answers.keys())
             without = f", {_requests(lacking)} without one" if lacking else ""
             self._note(f"the job {state.id} is {state.status}: {len(answers):,} answers{without}")
 
-    def _is_too_much(self, state: Batch, posted: _Posted) -> bool:
-        """Whether the provider takes fewer requests at once: then the same go out again in smaller jobs."""
+    def _is_too_much(self, state: Batch, pending: _PendingJob) -> bool:
+        """Return whether the provider takes fewer requests at once, and queue them again for smaller jobs."""
         codes = [one.code for one in (state.errors.data or [])] if state.errors else []
-        if state.status != "failed" or _TOO_MUCH not in codes or len(posted.bodies) < 2:
+        if state.status != "failed" or _TOO_MUCH not in codes or len(pending.bodies) < 2:
             return False
-        self._most_lines, self._crowded = len(posted.bodies) // 2, True
-        self._gathered = {name: body for name, body in posted.bodies.items() if name in self._waiting} | self._gathered
-        self._came_back(posted)
+        self._most_lines, self._crowded = len(pending.bodies) // 2, True
+        self._gathered = {name: body for name, body in pending.bodies.items() if name in self._waiting} | self._gathered
+        self._mark_ended(pending)
         self._note(f"that is more than the provider takes at once: jobs of {_requests(self._most_lines)} from now on")
         return True
 
-    def _hand_over(self, posted: _Posted, answers: Mapping[str, BatchAnswer], otherwise: BatchAnswer) -> None:
-        for attempt in posted.attempts:
+    def _deliver(self, pending: _PendingJob, answers: Mapping[str, BatchAnswer], otherwise: BatchAnswer) -> None:
+        for attempt in pending.attempts:
             answer, waiting = answers.get(attempt) or otherwise, self._waiting.get(attempt)
             if waiting is None:
                 self._answers[attempt] = answer
             elif not waiting.done():
                 waiting.set_result(answer)
 
-    async def _read(self, state: Batch, posted: _Posted) -> dict[str, BatchAnswer]:
-        """The answers of a job that is over, by attempt."""
+    async def _read(self, state: Batch, pending: _PendingJob) -> dict[str, BatchAnswer]:
+        """Return the answers of a finished job, by attempt."""
         found: dict[str, BatchAnswer] = {}
-        posted.files |= {one for one in (state.input_file_id, state.output_file_id, state.error_file_id) if one}
+        pending.files |= {one for one in (state.input_file_id, state.output_file_id, state.error_file_id) if one}
         for file in (state.output_file_id, state.error_file_id):
             if file:
                 content = await self._client.files.content(file)
@@ -311,7 +311,7 @@ class Office:
         return found
 
     async def _tidy(self) -> None:
-        """Forget the jobs whose answers are all in the database, here and at the provider."""
+        """Delete finished jobs whose answers are stored, here and at the provider."""
         for job, ended in list(self._ended.items()):
             if self._gathered.keys() & ended.attempts or self._answers.keys() & ended.attempts:
                 continue
@@ -322,14 +322,14 @@ class Office:
                     await self._delete(file)
 
     async def _delete(self, file: str) -> None:
-        """Have the provider delete a file, if it is there and it can be done now."""
+        """Delete a file at the provider, if possible."""
         if file:
             with suppress(openai.OpenAIError):
                 await self._client.files.delete(file)
 
 
-def _explained(error: Exception) -> Exception:
-    """What is wrong with handing over, as an error of its own for each who waits."""
+def _error_for(error: Exception) -> Exception:
+    """Return an error of its own for each who waits."""
     if isinstance(error, StoreError):
         return ProviderError(f"no job can be kept on record: {error}", hint=error.hint)
     if isinstance(error, openai.APIStatusError) and error.status_code < _FAULTS:
@@ -344,7 +344,7 @@ def _requests(number: int) -> str:
 
 
 def _answer_in(line: bytes) -> tuple[str, BatchAnswer] | None:
-    """A line of a file of answers; None for what is none."""
+    """Return the answer on a line of a result file; None for an invalid line."""
     try:
         said = json.loads(line)
         response = said.get("response")
@@ -359,7 +359,7 @@ def _answer_in(line: bytes) -> tuple[str, BatchAnswer] | None:
 
 
 def _refusal(state: Batch) -> BatchAnswer | None:
-    """What a provider says that takes none of a job's requests."""
+    """Return why a provider refuses all of a job's requests."""
     if state.status != "failed":
         return None
     said = [one.message or one.code or "" for one in (state.errors.data or [])] if state.errors else []
@@ -367,40 +367,38 @@ def _refusal(state: Batch) -> BatchAnswer | None:
 
 
 class JobTransport(httpx2.AsyncBaseTransport):
-    """Answers chat requests from jobs: to the client above it a job is a server that takes its time."""
+    """An HTTP transport that answers chat requests from batch jobs."""
 
-    def __init__(self, office: Office) -> None:
-        self._office = office
+    def __init__(self, batch_client: BatchClient) -> None:
+        self._client = batch_client
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """The answer that the job has for it."""
+        """Return the answer of the batch job."""
         body = json.loads(await request.aread())
-        answer = await self._office.ask(ATTEMPT.get(), body)
+        answer = await self._client.ask(ATTEMPT.get(), body)
         return httpx2.Response(answer.status, headers={"content-type": "application/json"}, content=answer.body)
 
 
-_offices: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, Office]] = WeakKeyDictionary()
-"""One for all runs of a process that ask the same model, so that the requests of all of them are one job."""
+_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, BatchClient]] = WeakKeyDictionary()
+"""One client for all runs of a process that ask the same model, so that their requests share jobs."""
 
 
-def shared_office(
-    which: Hashable, make: Callable[[], Office], note: Callable[[str], None], closing: AsyncExitStack
-) -> Office:
-    """The office of a model, made if nobody is there yet. Whoever leaves last, with `closing`, closes it.
-
-    What there is to say goes to whoever has been there longest.
-    """
-    offices = _offices.setdefault(asyncio.get_running_loop(), {})
-    if which not in offices:
-        offices[which] = make()
-    office = offices[which]
-    office.notes.append(note)
+def shared_client(
+    which: Hashable, make: Callable[[], BatchClient], note: Callable[[str], None], closing: AsyncExitStack
+) -> BatchClient:
+    """Return the batch client of a model, created if needed and closed with its last user's `closing`; its first user
+    gets the notes."""
+    clients = _clients.setdefault(asyncio.get_running_loop(), {})
+    if which not in clients:
+        clients[which] = make()
+    batch_client = clients[which]
+    batch_client.notes.append(note)
 
     async def leave() -> None:
-        office.notes.remove(note)
-        if not office.notes:
-            del offices[which]
-            await office.aclose()
+        batch_client.notes.remove(note)
+        if not batch_client.notes:
+            del clients[which]
+            await batch_client.aclose()
 
     closing.push_async_callback(leave)
-    return office
+    return batch_client

@@ -1,4 +1,4 @@
-"""`PROVIDER:NAME` for the providers that LangChain knows, and `NAME:REST` for the models that other packages bring."""
+"""`PROVIDER:NAME` for the providers that LangChain knows, and `NAME:REST` for the models of other packages."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from pydantic import ValidationError
 from redraft import plugins
 from redraft.errors import RedraftError, UsageError
 from redraft.llm.base import Model
-from redraft.llm.chat import ChatModel, traits_of, wrapped
+from redraft.llm.chat import ChatModel, as_model, traits_of
 from redraft.llm.failures import redact
-from redraft.llm.http_client import stay_where_they_are
+from redraft.llm.http_client import disable_redirects
 from redraft.llm.secrets import environment_keys
 from redraft.llm.structured_output import modes_for
 from redraft.settings import DraftConfig
 
 
 def providers() -> tuple[str, ...]:
-    """Those that LangChain knows, installed or not; `openai` is built in."""
+    """Return the providers that LangChain knows, installed or not, besides `openai`."""
     return tuple(sorted(name for name in _BUILTIN_PROVIDERS if name != "openai"))
 
 
 def check_provider(provider: str, model: str) -> None:
-    """Refuse a model whose provider's package is not installed."""
+    """Raise `UsageError` for a model whose provider's package is not installed."""
     module = _BUILTIN_PROVIDERS[provider][0].partition(".")[0]
     if find_spec(module) is None:
         package = module.replace("_", "-")
@@ -35,25 +35,26 @@ def check_provider(provider: str, model: str) -> None:
 
 
 def open_provided(settings: DraftConfig, *, seconds: float) -> ChatModel:
-    """The model that the settings name, by LangChain. Its key comes from the provider's own environment variable."""
+    """Return the model that the settings name, through LangChain; its key is in the provider's own environment
+    variable."""
     provider, _, name = settings.model.partition(":")
     first = _initialized(settings.model, provider, name)
-    # Only now is it known which class it is, and what that class can be told.
+    # Its capabilities are known only once it is created.
     given: dict[str, Any] = {}
     if _declares(first, "max_retries"):
-        # Tries are counted, recorded and paid for where the calls are.
+        # Retries are counted, recorded and paid for by `RecordedModel`.
         given["max_retries"] = 0
     if settings.base_url:
         if not _declares(first, "base_url"):
             raise UsageError(f"{settings.model} takes no base URL", hint="leave out --base-url")
         given["base_url"] = settings.base_url
     chat = _initialized(settings.model, provider, name, **given) if given else first
-    stay_where_they_are(chat)
+    disable_redirects(chat)
     return _asked(chat, settings, seconds)
 
 
 def open_plugged(settings: DraftConfig, *, seconds: float) -> Model:
-    """The model that a package's own factory makes of what follows its name, and of the settings."""
+    """Return the model that a package's factory makes of the rest of its name and of the settings."""
     name, _, rest = settings.model.partition(":")
     factory = plugins.load("models", name)
     try:
@@ -64,7 +65,7 @@ def open_plugged(settings: DraftConfig, *, seconds: float) -> Model:
         raise _not_opened(settings.model, error) from error
     if isinstance(made, BaseChatModel):
         return _asked(made, settings, seconds)
-    return wrapped(made)
+    return as_model(made)
 
 
 def _asked(chat: BaseChatModel, settings: DraftConfig, seconds: float) -> ChatModel:
@@ -95,7 +96,7 @@ def _not_opened(model: str, error: Exception) -> UsageError:
     # What pydantic quotes of its input may be a key.
     said = "; ".join(item["msg"] for item in error.errors()) if isinstance(error, ValidationError) else str(error)
     if isinstance(error, ImportError) and error.__cause__:
-        # LangChain says the same of a package that is not there and of one that lacks another.
+        # LangChain reports a missing package and a missing dependency alike.
         said = str(error.__cause__)
     return UsageError(
         f"{model} cannot be opened: {type(error).__name__}: {redact(said, environment_keys())}",

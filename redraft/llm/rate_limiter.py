@@ -1,4 +1,4 @@
-"""One limiter per provider: how many requests at once, how many and how many tokens a minute, and when to wait."""
+"""One limiter per provider: concurrency, requests and tokens per minute, and back-off."""
 
 from __future__ import annotations
 
@@ -12,15 +12,12 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 _WINDOW = 60.0
 _BACK_OFF = 0.7
 Pace = Callable[[int], Awaitable[float]]
-"""Takes a turn for so many tokens that others count, too, and returns 0; or else the seconds until there may be one."""
+"""Reserves so many tokens of a limit shared with other processes, and returns 0; or else the seconds to wait."""
 
 
 class Limiter:
-    """Lets requests through in the order in which they came.
-
-    The number of requests in flight adapts: a 429 or a time-out lowers it at once, and answers raise it again one
-    by one, up to what the user allows. All of it happens in one event loop.
-    """
+    """Lets requests through in order. The concurrency adapts: a 429 or a time-out lowers it at once, and answers raise
+    it again one by one, up to the user's limit. Used in one event loop."""
 
     def __init__(
         self,
@@ -30,7 +27,7 @@ class Limiter:
         tokens_per_minute: int | None = None,
         pace: Pace | None = None,
     ) -> None:
-        """With a `pace` the limits a minute hold for other processes, too, and are counted there."""
+        """With a `pace` the limits per minute are shared with other processes, and counted there."""
         self.ceiling = concurrency
         self.allowed = float(concurrency)
         self.in_flight = 0
@@ -46,17 +43,17 @@ class Limiter:
 
     @asynccontextmanager
     async def slot(self, tokens: int) -> AsyncIterator[float]:
-        """Wait for a turn and hold it. Yields the moment the turn began."""
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((tokens, turn))
+        """Wait for a slot and hold it; yields when it began."""
+        slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((tokens, slot))
         self._admit()
         try:
-            await turn
+            await slot
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
+            if slot.done() and not slot.cancelled():
                 self._leave()
             else:
-                # It may have been the one whose size made the others wait.
+                # Its size may have made the others wait.
                 self._admit()
             raise
         try:
@@ -66,22 +63,19 @@ class Limiter:
             self._leave()
 
     async def _wait_for_others(self, tokens: int) -> None:
-        """Wait until the limits a minute have room that hold for other processes, too."""
+        """Wait until the limits per minute that are shared with other processes have room."""
         wait = await self._pace(tokens) if self._pace else 0.0
         while self._pace and wait:
             await asyncio.sleep(wait)
             wait = await self._pace(tokens)
 
     def answered(self) -> None:
-        """A request was answered: allow a little more."""
+        """Record an answer: allow a little more."""
         self.allowed = min(float(self.ceiling), self.allowed + 1 / max(1.0, self.allowed))
         self._admit()
 
     def turned_away(self, began: float, retry_after: float | None) -> None:
-        """A request that began at `began` met a rate limit, or was not answered in time.
-
-        Many are at once; together they count as one.
-        """
+        """Record a rate limit or a time-out of a request that began at `began`; many at once count as one."""
         now = time.monotonic()
         if began >= self._lowered_at:
             self.allowed = max(1.0, min(self.allowed, self.in_flight) * _BACK_OFF)
@@ -94,10 +88,10 @@ class Limiter:
         self._admit()
 
     def _admit(self) -> None:
-        """Let in whoever may go now, and set an alarm for the next who only has to wait."""
+        """Admit whoever may go now, and set an alarm for the next."""
         while self._waiting and self.in_flight < max(1, int(self.allowed)):
-            tokens, turn = self._waiting[0]
-            if turn.done():
+            tokens, slot = self._waiting[0]
+            if slot.done():
                 self._waiting.popleft()
                 continue
             delay = self._delay(tokens)
@@ -107,7 +101,7 @@ class Limiter:
             self._waiting.popleft()
             self.in_flight += 1
             self._note(tokens)
-            turn.set_result(None)
+            slot.set_result(None)
 
     def _alarm(self, delay: float) -> None:
         if self._timer is not None:
@@ -120,7 +114,7 @@ class Limiter:
             self._sent_tokens += tokens
 
     def _delay(self, tokens: int) -> float:
-        """Seconds until a request of this size may go; a request above the limit goes when nothing else did."""
+        """Return the seconds until a request of this size may go; one above the limit goes when nothing else did."""
         now = time.monotonic()
         while self._sent and self._sent[0][0] <= now - _WINDOW:
             self._sent_tokens -= self._sent.popleft()[1]
@@ -147,13 +141,13 @@ def shared_limiter(
     *,
     requests_per_minute: int | None,
     tokens_per_minute: int | None,
-    gate: str = "",
+    limiter_key: str = "",
     pace: Pace | None = None,
 ) -> Limiter:
-    """The limiter of a provider under these limits, one for all the runs of an event loop; with a `pace` one for those
-    that go through the same `gate`."""
+    """Return the limiter of a provider with these limits, shared by the runs of an event loop; with a `pace` by those
+    with the same `limiter_key`."""
     shared = _limiters.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
-    key = (provider, concurrency, requests_per_minute, tokens_per_minute, gate)
+    key = (provider, concurrency, requests_per_minute, tokens_per_minute, limiter_key)
     limiter = shared.get(key) or Limiter(
         concurrency, requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute, pace=pace
     )

@@ -30,13 +30,13 @@ from redraft.errors import (
 )
 from redraft.events import CallAnswered, CallFailed, CallStarted, Noted, Observer, unobserved
 from redraft.llm import structured_output
-from redraft.llm.base import ATTEMPT, Complaint, Model, Reply, Request, Sampling, Thinker
+from redraft.llm.base import ATTEMPT, Complaint, Model, ReasoningModel, Reply, Request, Sampling
 from redraft.llm.budget import Budget
-from redraft.llm.envelope import counted
+from redraft.llm.envelope import plausible_usage
 from redraft.llm.prices import FREE
 from redraft.llm.rate_limiter import Limiter
-from redraft.llm.retry import Patience, Tries
-from redraft.llm.secrets import environment_keys, without
+from redraft.llm.retry import RetryPolicy, TimeoutHistory
+from redraft.llm.secrets import environment_keys, redacted
 from redraft.llm.structured_output import bytes_beside, bytes_of, most_tokens_of
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Value_
@@ -53,23 +53,23 @@ from redraft.text.languages import is_foreign
 from redraft.text.tokens import Tokenizer
 
 _BYTES_A_TOKEN_AS_A_RULE = 4
-# The most that chat templates put around a message or two, and what they and redraft say to ask for a form. Providers
-# name up to 530 tokens for their own words about tools.
+# The most tokens that chat templates add to the messages, and that the form of the reply takes. Providers name up to
+# 530 tokens for tools.
 _FRAME_TOKENS = 256
 _TOOL_TOKENS = 1_024
 _LOOK_AGAIN = 0.2
-# What ends a call so was never generated, or never sent.
+# Finish reasons of replies that were not generated, or not sent.
 _UNBILLED = (RateLimited, CapabilityError, RejectedRequest, ProviderError, Unreached)
 
 
-# The requests on their way, of all the runs of an event loop.
-_flights: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[str, asyncio.Lock]] = WeakKeyDictionary()
+# The running requests of all runs of an event loop.
+_locks: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[str, asyncio.Lock]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
-class _Turn:
-    """Leave to make one attempt: when it had its place, when it goes out, the bytes that do, the attempt as it is on
-    record, and the most completion tokens that it is booked at."""
+class _PendingCall:
+    """One reserved attempt: when it waited and began, its bytes, its ledger entry, and the most completion tokens
+    reserved."""
 
     began: float
     sent: float
@@ -80,7 +80,7 @@ class _Turn:
 
 
 class RecordedModel:
-    """Any model, remembered. One request is made once, however often and from however many tasks it is asked."""
+    """Any model with a cache and a ledger; one request is made once, from however many tasks it is asked."""
 
     def __init__(
         self,
@@ -100,12 +100,9 @@ class RecordedModel:
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
         language: str = "",
     ) -> None:
-        """`tokenizer` counts as the provider does; without one a text has as many tokens as it can have at most.
-
-        `top_p` and the most tokens of a reply, `max_tokens`, hold for every request. `language` is the document's, or
-        those of several, for a model that goes by it though no prompt says it. With `in_jobs` a request may be with the
-        provider already, as an attempt of an earlier process.
-        """
+        """`tokenizer` counts as the provider does; without one a text counts the most it can have. `top_p` and
+        `max_tokens` apply to every request. `language` is the document's, for a model that depends on it. With
+        `in_jobs` a request may be at the provider already, as an attempt of an earlier process."""
         self.identity = inner.identity
         self._inner = inner
         self._book = book
@@ -122,42 +119,41 @@ class RecordedModel:
         self._pause = pause
         self._language = language if any(map(is_foreign, language.split(", "))) else ""
         self._capabilities: ModelCapabilities | None = None
-        self._patience = Patience()
+        self._patience = TimeoutHistory()
         self._odd: set[str] = set()
         self._hopeless: RedraftError | None = None
-        """What stands against every further request, the provider or a full disk: those that wait are not sent."""
+        """What prevents every further request: those that wait are not sent."""
 
     def most_tokens(self, sampling: Sampling) -> int:
-        """As the model beneath has it."""
         return self._inner.most_tokens(sampling)
 
     async def withdraw(self, request: Request[Any, Any], reason: str) -> None:
-        """The reply to a request stays on record as refused, and is in the cache no more."""
+        """Record the reply to a request as refused, and take it out of the cache."""
         await off_loop(self._store.calls.withdraw, self._key(self._filled(request)), reason)
 
     def _filled(self, request: Request[Given_, Value_]) -> Request[Given_, Value_]:
-        """The request as it goes out, and is known by."""
+        """Return the request as it is sent and keyed."""
         return replace(request, text=self._book.render(request.prompt, request.given), sampling=self._drawn(request))
 
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
-        """The cached reply, or one from the model that is stored before it is returned."""
+        """Return the cached reply, or the model's, stored before it is returned."""
         request = self._filled(request)
         key = self._key(request)
-        # One task at a time asks the same, in whichever run; those behind it find the answer in the cache.
-        flights = _flights.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
-        alone = flights.get(key) or asyncio.Lock()
-        flights[key] = alone
+        # One task at a time asks the same; the others find the answer in the cache.
+        locks = _locks.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
+        alone = locks.get(key) or asyncio.Lock()
+        locks[key] = alone
         async with alone:
             return await self._cached(request, key) or await self._asked(request, key, bytes_of(request.text))
 
     def _drawn(self, request: Request[Any, Any]) -> Sampling:
-        """How the reply is drawn, within what holds for every request."""
+        """Return the sampling, within what applies to every request."""
         sampling = request.sampling
         limits = [most for most in (sampling.max_tokens, self._max_tokens) if most is not None]
         return replace(sampling, top_p=sampling.top_p or self._top_p, max_tokens=min(limits, default=None))
 
     async def _learn(self, mode: str | None) -> None:
-        """Remember a way of asking that works, for the next run."""
+        """Store a mode that works, for the next run."""
         if mode is not None and self._capabilities is not None and mode != self._capabilities.mode:
             self._capabilities = replace(self._capabilities, mode=mode)
             await off_loop(self._store.capabilities.learn_mode, self.identity, mode)
@@ -168,7 +164,7 @@ class RecordedModel:
             self.identity,
             request.prompt.name,
             request.text,
-            structured_output.whole(request) or "text",
+            structured_output.full_schema(request) or "text",
             sampling.temperature,
             sampling.max_tokens,
             sampling.sample,
@@ -186,23 +182,23 @@ class RecordedModel:
         shape = request.prompt.returns
         wire = Wire(Tags(request.given))
         value = shape.model_validate_json(answer.text, context=wire) if issubclass(shape, BaseModel) else answer.text
-        self._tell(request, answer.usage, 0.0, cached=True)
+        self._report(request, answer.usage, 0.0, cached=True)
         return Reply(
             cast(Value_, value), answer.text, answer.usage, answer.finish_reason, cached=True, repaired=answer.repaired
         )
 
     async def _asked(self, request: Request[Given_, Value_], key: str, size: int) -> Reply[Value_]:
-        """Ask until there is an answer or no hope of one. A reply that cannot be read is repaired once,
-        and once more where it was asked for in another way."""
-        request = replace(request, mode=(await self._met()).mode)
-        tries = Tries(self._patience, structured=request.prompt.returns is not str)
+        """Ask until there is an answer or no hope of one; an unreadable reply is repaired once, and once more in
+        another mode."""
+        request = replace(request, mode=(await self._known_capabilities()).mode)
+        tries = RetryPolicy(self._patience, structured=request.prompt.returns is not str)
         attempt = await off_loop(self._store.jobs.last_attempt, key) if self._in_jobs else 1
         since = time.monotonic()
         while True:
             try:
-                async with self._turn(request, key, attempt, size + bytes_beside(request), since) as turn:
+                async with self._reserved(request, key, attempt, size + bytes_beside(request), since) as pending:
                     try:
-                        return await self._attempt(request, turn)
+                        return await self._attempt(request, pending)
                     except ModelError as error:
                         failure = error
                         failure.place = failure.place or request.label
@@ -222,35 +218,35 @@ class RecordedModel:
                 await self._pause(wait)
             since = time.monotonic()
 
-    async def _met(self) -> ModelCapabilities:
-        """What earlier runs have learned of the model, as it was known when this run began. The model is told of it."""
+    async def _known_capabilities(self) -> ModelCapabilities:
+        """Load what earlier runs have learned of the model, and tell the model."""
         if self._capabilities is None:
             self._capabilities = await off_loop(self._store.capabilities.known, self.identity)
-            if isinstance(self._inner, Thinker):
+            if isinstance(self._inner, ReasoningModel):
                 self._inner.expect(self._capabilities.reasoning_tokens or 0)
         return self._capabilities
 
     async def _remember(self, thought_before: int) -> None:
-        """Keep what was learned of the model since."""
-        if isinstance(self._inner, Thinker) and self._inner.thought > thought_before:
+        """Store what was learned of the model since."""
+        if isinstance(self._inner, ReasoningModel) and self._inner.thought > thought_before:
             await off_loop(self._store.capabilities.learn_reasoning, self.identity, self._inner.thought)
 
     async def _answered_elsewhere(self, request: Request[Given_, Value_], key: str) -> Reply[Value_] | None:
-        """The answer to the same request of another process, which is paid for once; None where it brought none."""
+        """Return another process's answer to the same request; None where it got none."""
         while await off_loop(self._store.bookings.is_sent_elsewhere, key, self._run):  # noqa: ASYNC110
             await asyncio.sleep(_LOOK_AGAIN)
         return await self._cached(request, key)
 
     @asynccontextmanager
-    async def _turn(
+    async def _reserved(
         self, request: Request[Any, Any], key: str, attempt: int, size: int, since: float
-    ) -> AsyncIterator[_Turn]:
-        """Wait until it is the request's turn and the budget has room for it; it waits since a moment already."""
+    ) -> AsyncIterator[_PendingCall]:
+        """Wait for a slot and for the budget, and reserve the attempt."""
         tokens = size // _BYTES_A_TOKEN_AS_A_RULE + (request.sampling.max_tokens or 0)
         most_in = self._most_in(request) if self._tokenizer is None else await off_loop(self._most_in, request)
         most_out = self._inner.most_tokens(request.sampling)
         async with self._limiter.slot(tokens) as began:
-            # Now it starts, as the ledger has it: what only waits is not under way.
+            # The ledger's start time excludes the wait.
             call = self._blank(request, key, attempt, Usage(most_in, most_out))
             prompt = max(1, min(most_in, size // _BYTES_A_TOKEN_AS_A_RULE))
             call = replace(call, lost_tokens=prompt + self._room(request.sampling, most_out))
@@ -258,85 +254,85 @@ class RecordedModel:
                 if self._hopeless is not None:
                     raise self._hopeless
                 sent = time.monotonic()
-                yield _Turn(began, sent, size, booking, replace(call, waited=sent - since), most_out)
+                yield _PendingCall(began, sent, size, booking, replace(call, waited=sent - since), most_out)
 
-    async def _attempt(self, request: Request[Given_, Value_], turn: _Turn) -> Reply[Value_]:
-        self._observer(CallStarted(request.label, self.identity, request.prompt.name, turn.call.waited))
-        turn.booking.sent = True
-        ATTEMPT.set(attempt_of(turn.call.key, turn.call.attempt))
-        thought = self._inner.thought if isinstance(self._inner, Thinker) else 0
+    async def _attempt(self, request: Request[Given_, Value_], pending: _PendingCall) -> Reply[Value_]:
+        self._observer(CallStarted(request.label, self.identity, request.prompt.name, pending.call.waited))
+        pending.booking.sent = True
+        ATTEMPT.set(attempt_of(pending.call.key, pending.call.attempt))
+        thought = self._inner.thought if isinstance(self._inner, ReasoningModel) else 0
         try:
-            reply = await self._inner.ask(replace(request, most_tokens=turn.most_out))
+            reply = await self._inner.ask(replace(request, most_tokens=pending.most_out))
         except (Exception, asyncio.CancelledError) as error:
-            await self._failed(error, turn)
+            await self._failed(error, pending)
             await self._remember(thought)
             raise
         await self._remember(thought)
-        call = self._charged(turn, reply.usage, reply.text)
+        call = self._charged(pending, reply.usage, reply.text)
         value, text = reply.value, reply.text
         if isinstance(value, BaseModel):
-            # With tags, as the request has them: the same words about items of other numbers are the same request.
+            # The key includes the tags, so that the same words about other item numbers are the same request.
             text = value.model_dump_json(by_alias=True, round_trip=True, context=Wire(Tags(request.given)))
         odd = "; ".join(reply.odd)
         await self._keep(
-            turn, replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason, error=odd[:500])
+            pending, replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason, error=odd[:500])
         )
         await self._learn(reply.mode)
         self._answered()
         self._note(reply.odd)
-        self._tell(request, call.usage, call.cost_usd, cached=False)
+        self._report(request, call.usage, call.cost_usd, cached=False)
         return replace(reply, repaired=request.complaint is not None)
 
-    def _tell(self, request: Request[Any, Any], usage: Usage, cost: float | None, *, cached: bool) -> None:
+    def _report(self, request: Request[Any, Any], usage: Usage, cost: float | None, *, cached: bool) -> None:
         name = request.prompt.name
         self._observer(CallAnswered(request.label, usage, cost, cached=cached, model=self.identity, prompt=name))
 
     def _note(self, odd: tuple[str, ...]) -> None:
-        """Say what is odd in what replies come in, each thing once."""
+        """Report each irregularity of responses once."""
         for one in odd:
             if one not in self._odd:
                 self._odd.add(one)
                 self._observer(Noted(f"{self.identity}: {one}", everywhere=True))
 
     def _answered(self) -> None:
-        """Take note that the model answers."""
+        """Record that the model answers."""
         self._limiter.answered()
         self._patience.answered()
 
-    async def _failed(self, error: BaseException, turn: _Turn) -> None:
-        """Record an attempt that brought no value. What nobody has said the cost of stays booked at its most."""
+    async def _failed(self, error: BaseException, pending: _PendingCall) -> None:
+        """Record a failed attempt; without reported usage its maximum stays reserved."""
         if isinstance(error, ModelError):
-            # A model that another package brings may say whatever it likes.
-            error.message = without(error.message, environment_keys())
+            # Models of other packages may report anything.
+            error.message = redacted(error.message, environment_keys())
         code = _code(error)
-        call = replace(turn.call, seconds=time.monotonic() - turn.sent)
+        call = replace(pending.call, seconds=time.monotonic() - pending.sent)
         if isinstance(error, ReplyError):
-            call = self._charged(turn, error.usage, error.text)
+            call = self._charged(pending, error.usage, error.text)
             call = replace(call, reply=error.text, finish_reason=error.finish_reason)
             self._answered()
         elif isinstance(error, _UNBILLED):
             call = replace(call, lost_tokens=0, booked_usd=0.0)
         if isinstance(error, RateLimited):
-            self._limiter.turned_away(turn.began, error.retry_after)
+            self._limiter.turned_away(pending.began, error.retry_after)
         elif isinstance(error, TimedOut):
             # A server that answers a few at a time lets the others wait.
-            self._limiter.turned_away(turn.began, None)
+            self._limiter.turned_away(pending.began, None)
         elif isinstance(error, ProviderError):
             self._hopeless = error
         elif isinstance(error, asyncio.CancelledError):
             self._observer(CallFailed(call.label, code, None, self.identity, call.prompt))
-        await self._keep(turn, replace(call, outcome=code, error=_said(error)))
+        await self._keep(pending, replace(call, outcome=code, error=_said(error)))
 
-    async def _keep(self, turn: _Turn, call: Call) -> None:
-        """Store what came of a call. What has been paid for is stored even when the run is being stopped."""
+    async def _keep(self, pending: _PendingCall, call: Call) -> None:
+        """Store the outcome of a call, even while the run is being cancelled."""
         try:
-            await off_loop(self._store.bookings.settle, turn.booking, call)
+            await off_loop(self._store.bookings.settle, pending.booking, call)
         except StoreError as error:
             self._hopeless = error
             raise
 
     def _blank(self, request: Request[Any, Any], key: str, attempt: int, most: Usage) -> Call:
-        """An attempt as it is booked: at the most that it can cost."""
+        """Return an attempt at the most that it can cost."""
         sampling = request.sampling
         return Call(
             run=self._run,
@@ -357,32 +353,31 @@ class RecordedModel:
             booked_usd=self._cost(most),
         )
 
-    def _charged(self, turn: _Turn, usage: Usage, text: str) -> Call:
-        """The attempt with what it used. Where the provider does not say, that is worked out from the sizes of what
-        went to and fro, and the cost is the most that it can be."""
-        usage = counted(usage)
-        cost = self._cost(usage) if usage.reported else turn.call.booked_usd
+    def _charged(self, pending: _PendingCall, usage: Usage, text: str) -> Call:
+        """Return the attempt with its usage; unreported usage is estimated from the sizes, at the highest possible
+        cost."""
+        usage = plausible_usage(usage)
+        cost = self._cost(usage) if usage.reported else pending.call.booked_usd
         if not usage.reported:
-            prompt, reply = turn.size // _BYTES_A_TOKEN_AS_A_RULE, bytes_of(text) // _BYTES_A_TOKEN_AS_A_RULE
+            prompt, reply = pending.size // _BYTES_A_TOKEN_AS_A_RULE, bytes_of(text) // _BYTES_A_TOKEN_AS_A_RULE
             usage = Usage(prompt, reply, reported=False)
-        seconds = time.monotonic() - turn.sent
-        return replace(turn.call, usage=usage, cost_usd=cost, booked_usd=cost, lost_tokens=0, seconds=seconds)
+        seconds = time.monotonic() - pending.sent
+        return replace(pending.call, usage=usage, cost_usd=cost, booked_usd=cost, lost_tokens=0, seconds=seconds)
 
     def _cost(self, usage: Usage) -> float | None:
         return None if self._price is None else self._price.of(usage)
 
     def _room(self, sampling: Sampling, most_out: int) -> int:
-        """What a reply that is lost counts: the limit that it was asked for with, and a thought as long as the longest
-        so far. Where no limit was asked for, the most that it can have been."""
+        """Return the most completion tokens of a lost reply: its limit and the longest reasoning so far."""
         if sampling.max_tokens is None:
             return most_out
-        thought = self._inner.thought if isinstance(self._inner, Thinker) else 0
+        thought = self._inner.thought if isinstance(self._inner, ReasoningModel) else 0
         return min(most_out, sampling.max_tokens + thought)
 
     def _most_in(self, request: Request[Any, Any]) -> int:
-        """The most tokens that what goes out may have."""
+        """Return the most tokens that the request may have."""
         count = most_tokens_of if self._tokenizer is None else self._tokenizer.count
-        schema = structured_output.longest(request)
+        schema = structured_output.longest_schema(request)
         tokens = _FRAME_TOKENS + count(request.text)
         if schema:
             tokens += _TOOL_TOKENS + 2 * count(schema)
@@ -398,5 +393,5 @@ def _code(error: BaseException) -> str:
 
 
 def _said(error: BaseException) -> str:
-    # Whoever cancels may say so with any object: LangGraph has one of its own.
+    # A cancellation may carry any object; LangGraph has one of its own.
     return "" if isinstance(error, asyncio.CancelledError) else str(error)[:500]

@@ -1,4 +1,4 @@
-"""Bringing what a model wrote into the form that was asked for: loose JSON, other keys, other types."""
+"""Brings a reply into the form that was asked for: lenient JSON, other keys, other types."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from redraft.prompts.contract import Also, AtMost, EachAlone, Silent, label
 from redraft.prompts.tags import NOBODY, Names, Tags, Wire, asked_about, has_tag
 
-# The beginning of an object, of a list of them, or of a list of texts: no word of a text looks so.
+# The beginning of an object, of a list of them, or of a list of texts.
 _BEGINS = re.compile(r"""[{\[]\s*["'{\[}]""")
 _TOKEN = re.compile(
     r"""(?P<blank>\s++)|(?P<opening>[{\[])|(?P<closing>[}\]])|(?P<comma>,)|(?P<colon>:)
@@ -29,7 +29,7 @@ _ESCAPE = re.compile(r'\\(.)|(")', re.DOTALL)
 _CLOSING = {"{": "}", "[": "]"}
 _DEEPEST = 60
 _MOST_READ = 300_000
-# A literal or an escape that is cut off is reported where it begins, which is at most so far from the end.
+# A cut literal or escape is reported where it begins, at most so far from the end.
 _CUT_LITERAL = 6
 
 
@@ -38,19 +38,19 @@ class BrokenOffError(ValueError):
 
 
 class NoJsonError(ValueError):
-    """No value begins there."""
+    """No value begins at this place."""
 
 
 @dataclass(slots=True)
-class Loose:
-    """Reads the values of one text."""
+class LenientParser:
+    """Parses the JSON-like values of one text."""
 
     text: str
     left: int = _MOST_READ
-    """The characters that may still be read otherwise than to the letter."""
+    """The characters that may still be parsed leniently."""
 
     def value(self, start: int) -> tuple[object, int]:
-        """The value that begins there, and where it ends."""
+        """Return the value that begins at a place, and its end."""
         try:
             return _DECODER.raw_decode(self.text, start)
         except json.JSONDecodeError as error:
@@ -72,7 +72,7 @@ class Loose:
             raise NoJsonError(str(error)) from None
 
     def _strict(self, start: int) -> tuple[int, str]:
-        """Where the value ends, and how it would stand in JSON."""
+        """Return the value's end, and its text as strict JSON."""
         parts: list[str] = []
         within: list[str] = []
         at = start
@@ -89,14 +89,14 @@ class Loose:
                 return at, "".join(parts)
             if len(within) > _DEEPEST or self.left < 0:
                 raise NoJsonError("it is too deep, or too long")
-        # Between two marks a text has no end only where there is no other mark of the kind.
+        # A string without an end has no other quotation mark after it.
         if at >= len(self.text) - _CUT_LITERAL or self.text[at] in "\"'":
             raise BrokenOffError("the text ends within the value")
         raise NoJsonError("there is no value")
 
 
 def _keep_count(within: list[str], token: str) -> None:
-    """Keep account of the brackets that are still to be closed."""
+    """Update the stack of open brackets."""
     if token in _CLOSING:
         within.append(_CLOSING[token])
     elif token in _CLOSING.values() and within.pop() != token:
@@ -114,7 +114,7 @@ def _in_json(kind: str, token: str, *, last: bool) -> str:
 
 
 def _quoted(token: str) -> str:
-    """A text with the escapes and between the marks that JSON has."""
+    """Return a text as a JSON string."""
 
     def escaped(found: re.Match[str]) -> str:
         letter = found[1]
@@ -122,14 +122,14 @@ def _quoted(token: str) -> str:
             return '\\"'
         if letter in '"\\/bfnrtu':
             return found[0]
-        # Marks are escaped as in Markdown; a letter is that of a formula.
+        # Quotation marks are escaped as in Markdown; letters are those of formulas.
         return f"\\\\{letter}" if letter.isalnum() else letter
 
     return f'"{_ESCAPE.sub(escaped, token[1:-1])}"'
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """An object without the names that two things are said of: neither is believed."""
+    """Return an object without the keys that occur with different values."""
     said: dict[str, object] = {}
     disputed = {name for name, value in pairs if said.setdefault(name, value) != value}
     return {name: value for name, value in said.items() if name not in disputed}
@@ -146,11 +146,11 @@ def _no_number(name: str) -> float:
     raise ValueError(f"{name} is no JSON")
 
 
-# Python reads NaN and Infinity, which would become scores, and refuses a line break in a string, which does no harm.
+# Python's decoder accepts NaN and Infinity, which would become scores, and refuses a harmless line break in a string.
 _DECODER = json.JSONDecoder(strict=False, parse_float=_finite, parse_constant=_no_number, object_pairs_hook=_object)
 
 
-# What a model puts around a reply that it takes for the call of a function.
+# Wrappers of a reply that imitates a function call.
 _ARGUMENTS = ("arguments", "parameters", "input")
 _DEEPEST_OF_FORMS = 3
 _NOT_LETTERS = re.compile(r"[\W_]+")
@@ -158,13 +158,13 @@ _NOT_LETTERS = re.compile(r"[\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """A field of a reply: what is in its list, and the names by which it is known."""
+    """A field of a reply: its entries, and the names it is known by."""
 
     name: str
     entry: type[BaseModel] | None
-    """The kind of entry of which the field is a list."""
+    """The entry type of a list field."""
     one: type[BaseModel] | None
-    """The kind of object that the field is."""
+    """The type of an object field."""
     is_list: bool
     is_label: bool
     silent: bool
@@ -172,7 +172,7 @@ class _Field:
     names: Names | None
     """What the field names, or each of its list."""
     most: str | int
-    """How many may be in its list, or which of the numbers that the prompt is given says so; 0 where none does."""
+    """The most entries of its list, or the field of the prompt that says so; 0 for no limit."""
     also: frozenset[str]
 
 
@@ -208,33 +208,31 @@ def _is_label(annotation: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ReplyShape:
-    """What a reply of one shape looks like."""
+    """The expected form of a reply model."""
 
     shape: type[BaseModel]
     tags: Tags | None = None
 
     @property
     def entries(self) -> str:
-        """The field that is the whole reply: its one list of entries; nothing where there is no such field."""
+        """Return the field that is the whole reply: its one list of entries; None where there is no such field."""
         fields = list(_fields(self.shape).values())
         return fields[0].name if len(fields) == 1 and fields[0].is_list else ""
 
     @property
     def is_severable(self) -> bool:
-        """Whether the entries of the reply say what they say without the others."""
+        """Return whether each entry is meaningful without the others."""
         field = _fields(self.shape).get(self.entries)
         return field is not None and field.entry is not None and (field.alone or "id" in _fields(field.entry))
 
     def is_of_a_tree(self, name: str) -> bool:
-        """Whether an entry that says nothing without the others has a field of this name."""
+        """Return whether an entry of a tree has a field of this name."""
         field = _fields(self.shape).get(self.entries)
         return field is not None and field.entry is not None and not self.is_severable and name in _fields(field.entry)
 
     def limited(self, schema: dict[str, Any], given: BaseModel) -> dict[str, Any]:
-        """The JSON schema of the shape, with how long its lists may be where what the prompt is given tells that.
-
-        A model that writes by a schema, and has come to repeat itself, cannot go on without an end then.
-        """
+        """Return the JSON schema with list lengths where the prompt tells them, so that a model cannot repeat itself
+        endlessly."""
         properties = dict(schema.get("properties", {}))
         for name, field in _fields(self.shape).items():
             if not (found := properties.get(name)):
@@ -248,11 +246,8 @@ class ReplyShape:
         return {**schema, "properties": properties}
 
     def named(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """The JSON schema of the shape, with the tags themselves wherever an item is named: an entry is about one of
-        those that are asked about.
-
-        A model that is kept to the schema cannot number its entries then, or copy the tag of an example.
-        """
+        """Return the JSON schema with the tags as enums, so that a model cannot number its entries or copy an example's
+        tag."""
         properties = dict(schema.get("properties", {}))
         for name, field in _fields(self.shape).items():
             if not (found := properties.get(name)):
@@ -267,7 +262,7 @@ class ReplyShape:
         return {**schema, "properties": properties}
 
     def is_exact(self, value: object) -> bool:
-        """Whether the value has all fields of the shape, and no other."""
+        """Return whether the value has all fields of the shape, and no other."""
         fields = _fields(self.shape)
         if not isinstance(value, dict) or value.keys() != fields.keys():
             return False
@@ -280,14 +275,14 @@ class ReplyShape:
         return True
 
     def may_be(self, value: object) -> bool:
-        """Whether a value may be a reply: a list without an object in it is none where entries are asked for."""
+        """Return whether a value may be a reply."""
         if not isinstance(value, list) or any(isinstance(one, dict) for one in value):
             return True
         field = _fields(self.shape).get(self.entries)
         return field is not None and field.entry is None
 
     def is_entry(self, value: object) -> bool:
-        """Whether this is one entry of the reply, standing by itself."""
+        """Return whether this is one entry of the reply, standing by itself."""
         field = _fields(self.shape).get(self.entries)
         if field is None or field.entry is None or not isinstance(value, dict):
             return False
@@ -298,19 +293,17 @@ class ReplyShape:
         return "id" in named if "id" in inner else {name for name, one in inner.items() if not one.silent} <= named
 
     def unreadable(self, text: str) -> dict[str, object]:
-        """An entry of which no more is known than its text: it is about the item that is named there."""
+        """Return a placeholder for an unreadable entry, about the item that its text names."""
         field = _fields(self.shape)[self.entries]
         return {**{name: {} for name in (_fields(field.entry) if field.entry else ())}, "id": text}
 
     def folded(self, value: object) -> object:
-        """The value in the form of the shape, as far as it is certain how."""
+        """Return the value in the form of the shape, as far as that is certain."""
         return self._whole(value, _DEEPEST_OF_FORMS)
 
     def certain(self, value: object) -> object:
-        """The value with the tag of the one item that is asked about in the one entry that there is, or in several
-        alike, where that has a name of the model's own for it, or none. One that has a tag of something else is about
-        that, as an entry is that was copied from the example of a prompt.
-        """
+        """Return the value with the tag of the only item asked about set in its only entry, unless that has another
+        item's tag."""
         names = self._names()
         entries = value.get(self.entries) if isinstance(value, dict) else None
         if self.tags is None or names is None or not isinstance(entries, list) or not entries:
@@ -324,14 +317,14 @@ class ReplyShape:
         return {self.entries: [{**entry, "id": asked[0]}]} if len(asked) == 1 else value
 
     def is_nameless(self, value: BaseModel, wire: Wire) -> bool:
-        """Whether a reply that came by this wire names things, and none of the items that it is to be about."""
+        """Return whether a parsed reply names things, but none of its items."""
         entries = getattr(value, self.entries) if self.entries else ()
         if entries and self._names() is not None:
             return all(one.id == NOBODY for one in entries)
         return bool(wire.strangers) and not wire.named
 
     def _names(self) -> Names | None:
-        """What the entries of the reply name, each as what it is about."""
+        """Yield what the entries of the reply are about."""
         field = _fields(self.shape).get(self.entries)
         inner = _fields(field.entry) if field and field.entry else {}
         return inner["id"].names if "id" in inner else None
@@ -353,7 +346,7 @@ class ReplyShape:
         return self._whole(inner[0], deep - 1) if len(inner) == 1 and deep else value
 
     def _put(self, value: dict[str, object]) -> dict[str, object]:
-        """The value with each of its fields in its form."""
+        """Return the value with each field in its form."""
         return {name: self._shaped(one, _fields(self.shape).get(name)) for name, one in value.items()}
 
     def _shaped(self, value: object, field: _Field | None) -> object:
@@ -372,7 +365,7 @@ class ReplyShape:
         return self._put(_named(value, _fields(self.shape))) if isinstance(value, dict) else value
 
     def _by_item(self, value: dict[Any, object], name: str) -> list[object]:
-        """The entries of an object whose names are those of items; nothing where they are not."""
+        """Return the entries of an object keyed by item; None where it is not."""
         field = _fields(self.shape).get(name)
         inner = _fields(field.entry) if field and field.entry else {}
         names = inner["id"].names if "id" in inner else None
@@ -393,9 +386,8 @@ class ReplyShape:
         return found
 
     def without_unreadable(self, value: object) -> tuple[object, ValidationError | None]:
-        """The value without the entries that cannot be read, and without all that is said of the same items; and what
-        is wrong with the first of them. Where there is no other, they stay.
-        """
+        """Return the value without unreadable entries, and without others about the same items, and the first error; if
+        nothing else is left, they stay."""
         if not isinstance(value, dict):
             return value, None
         kept, trouble = dict(value), None
@@ -430,7 +422,7 @@ class ReplyShape:
 
 
 def _most(field: _Field, given: BaseModel) -> int:
-    """How many entries a list may have: one for each of the items, or as many as are asked for."""
+    """Return the most entries of a list: one per item, or as many as are asked for."""
     inner = _fields(field.entry) if field.entry else {}
     names = inner["id"].names if "id" in inner else field.names
     if field.most:
@@ -443,12 +435,12 @@ def _plain(name: object) -> str:
 
 
 def _known(name: object, fields: dict[str, _Field]) -> str:
-    """The field that a name means, however it is spelt; nothing where it is none."""
+    """Return the field that a name means, however it is spelled; None where it is none."""
     return next((one for one in fields if _plain(one) == _plain(name)), "")
 
 
 def _named(value: dict[Any, object], fields: dict[str, _Field]) -> dict[str, object]:
-    """The fields under their own names. What is said of one twice, and differently, is left out."""
+    """Return the fields under their own names, without those that have different values under two names."""
     said: dict[str, object] = {}
     disputed = set[str]()
     for name, one in value.items():
@@ -470,7 +462,7 @@ def _says_none(value: object) -> bool:
 
 
 def _decoded(value: object) -> object:
-    """What a text holds that is itself JSON, as the arguments of a function are."""
+    """Return the JSON within a text, as in the arguments of a function."""
     if not isinstance(value, str):
         return None
     try:

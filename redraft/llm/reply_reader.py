@@ -1,4 +1,4 @@
-"""Reading a structured reply out of what a model wrote around it, its thoughts included."""
+"""Reads a structured reply out of the text around it, reasoning included."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from redraft.llm.reply_forms import BrokenOffError, Loose, NoJsonError, ReplyShape
+from redraft.llm.reply_forms import BrokenOffError, LenientParser, NoJsonError, ReplyShape
 from redraft.patterns import pattern
 from redraft.prompts.tags import Tags, Wire
 
 _NAMES = "think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratchpad|seed:think"
-# The signs that models of various families put around their thoughts.
+# The marks that various model families put around reasoning.
 _OPENINGS = (
     rf"<(?:{_NAMES})>",
     r"\[think(?:ing)?\]",
@@ -34,18 +34,18 @@ _CLOSINGS = (
     r"<unused95>",
 )
 OPENING = pattern("|".join(_OPENINGS), re.IGNORECASE)
-"""Where thoughts begin."""
+"""The start of reasoning."""
 CLOSING = pattern("|".join(_CLOSINGS), re.IGNORECASE)
-"""Where they end."""
+"""The end of reasoning."""
 _LINE_OPENING = pattern(rf"^[ \t]*(?:{'|'.join(_OPENINGS)})", re.IGNORECASE | re.MULTILINE)
 
-# gpt-oss speaks in channels, of which one is for the reader; a server may have taken the signs away and left the names.
+# gpt-oss writes channels, one of which is the reply; a server may have removed the marks and left the names.
 _CHANNEL = pattern(r"<\|channel\|>([^<]{0,200})(?:<\|constrain\|>[^<]{0,50})?<\|message\|>")
 _END_OF_CHANNEL = pattern(r"<\|(?:end|return|call|start|channel)\|>")
 _BARE_CHANNELS = pattern(r"analysis(?=[A-Z\s\"'{\[]).*assistant\s*final", re.DOTALL)
 
 _SHORT = 60
-"""The most words of a reply that declines and says nothing else."""
+"""The most words of a reply that only declines."""
 _AFRAID = (
     r"(?:(?:(?:i['’]?m|i am|we['’]?re|we are)\s+)?(?:(?:very|really|so|truly)\s+)?(?:sorry|afraid)|(?:my\s+)?apologies"
     r"|(?:i|we) (?:must |do )?apologi[sz]e)"
@@ -75,7 +75,7 @@ _DECLINING = (
     r"(?:很?抱歉|对不起|對不起)[，,。 ]*(?:但)?我(?:无法|不能|無法)",
     r"(?:申し訳(?:ありません|ございません)|すみません|ごめんなさい).{0,40}(?:できません|できかねます|お手伝いできない)",
 )
-# What begins a request, what is asked for, and the word by which it is asked for: "Please send me the text".
+# The parts of a request for material, such as "Please send me the text".
 _REQUESTS = (
     (
         r"please|kindly|(?:could|can|would|will) you|(?:i|we)(?:['’]d| would) be (?:happy|glad)|it (?:looks|seems"
@@ -131,7 +131,7 @@ _REFUSAL = pattern(rf"[\s\"'“‘*_¿]*(?:{'|'.join((*_DECLINING, *_ASKING))})"
 
 
 def final_channel(text: str) -> str:
-    """What is said in the channel that is for the reader, where a text has channels; nothing where it has none such."""
+    """Return the text of the final channel, where a text has channels; else an empty one."""
     sections = list(_CHANNEL.finditer(text))
     if not sections:
         bare = _BARE_CHANNELS.match(text.lstrip())
@@ -144,18 +144,18 @@ def final_channel(text: str) -> str:
 
 
 def without_thoughts(text: str) -> str:
-    """The prose of a reply, without the thinking around it. Thinking without an end leaves no reply."""
+    """Return the prose of a reply without its reasoning; unfinished reasoning leaves no reply."""
     text = final_channel(text).strip()
     while OPENING.match(text):
         closing = CLOSING.search(text)
         if closing is None:
             return ""
         text = text[closing.end() :].strip()
-    # Some servers keep the opening sign to themselves.
+    # Some servers remove the opening mark.
     alone = None if text.startswith(("{", "[")) or OPENING.search(text) else CLOSING.search(text)
     if alone:
         return text[alone.end() :].strip()
-    # In the midst of a line a sign is a word of the text.
+    # Within a line a mark is part of the text.
     while opening := _LINE_OPENING.search(text):
         closing = CLOSING.search(text, opening.end())
         if closing is None:
@@ -165,32 +165,32 @@ def without_thoughts(text: str) -> str:
 
 
 def declines(text: str) -> bool:
-    """Whether a text is nothing but the words by which a model says that it will not write it, or asks for material."""
+    """Return whether a text only declines to write, or asks for material."""
     return len(text.split()) <= _SHORT and bool(_REFUSAL.match(text))
 
 
 T = TypeVar("T", bound=BaseModel)
 
 _START = pattern(rf"(?P<thought>{OPENING.pattern})|(?P<thought_ends>{CLOSING.pattern})|[{{\[]", re.IGNORECASE)
-# The beginning of an object, or of a list of them: no word of a text looks so. A text may end right there.
+# The beginning of an object, or of a list of them; the text may end right there.
 _OBJECT = pattern(r"\{\s*(?:[\"'}]|\Z)|\[\s*(?:\{|\Z)")
 _KEY = pattern(r"\{\s*[\"'](\w+)[\"']\s*:")
-# By these words a model takes back what it has said before.
+# Words that take back what was said before.
 _FINAL = pattern(
     r"\bfinal\b|\bfinally\b|\bwait\b|\bcorrect(?:ed|ion)\b|\brevised\b|\bactually\b|\binstead\b|\bupdated?\b|\bsorry\b"
     r"|\boops\b|\bmistake\b|\bendgültig|\bkorrigiert|\bkorrektur|\bdéfinitive|\bcorrig|\bdefinitiv|\bисправлен|\bокончательн"
     r"|最终|更正|最終|訂正",
     re.IGNORECASE,
 )
-# How a list of entries begins, by itself or as the one field of an object.
+# The beginning of a list of entries, bare or as the one field of an object.
 _LIST = pattern(r"""(?:\{\s*["']?[\w -]+["']?\s*:\s*)?\[(?=\s*\{)""")
 _NEXT = pattern(r"\s*,?\s*(?=\{)")
 _MAX_STARTS = 200
 _MAX_COMPLAINT = 600
 _STRANGERS = "it names none of the items: every id is to be copied to the letter from the item it belongs to"
-# An entry that cannot be read.
+# Stands for an unreadable entry.
 _LOST = pattern(r"\{[^{}]*\}")
-# What may stand between entries of one reply: marks of a list, a fence, and words that say of which item the next is.
+# What may stand between entries of one reply: list marks, a fence, and words that name the next item.
 _BETWEEN = pattern(
     rf"(?:{_LOST.pattern}|\{{(?![^{{}}]*\}})|[}}\s,;|*\-–—#>.`\"':()\[\]\d]"
     r"|\b(?:jsonl?|question|pair|sentence|fact|item|entry|id|number|for|and|then|next|[bcdfghjkmnpqrtvwx]{4,6})\b)*",
@@ -199,31 +199,28 @@ _BETWEEN = pattern(
 
 
 class NoValueError(ValueError):
-    """The text holds no value of the wanted shape; the message is fit to send back to the model."""
+    """The text holds no value of the wanted shape; the message can be sent back to the model."""
 
     def __init__(self, complaint: str, *, formless: bool = True, nameless: bool = False) -> None:
         super().__init__(complaint)
         self.nameless = nameless
-        """Whether it could be read but for the items, of which none is named."""
+        """Whether only the item names were missing."""
         self.formless = formless
-        """Whether it is not even of that form, as it would be from a server that keeps a model to it."""
+        """Whether it lacks even the form that a server would enforce."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Found(Generic[T]):
-    """A value in a reply, and the words between it and the one before."""
+    """A value in a reply, and the words before it."""
 
     value: T
     before: str
 
 
 def read_value(text: str, shape: type[T], given: BaseModel | None = None) -> T:
-    """The JSON value in `text` that fits `shape`, and names items of what was `given`: bare, fenced or within prose.
-
-    It is brought into its form where it is certain what it means; an entry that cannot be read is left out, with all
-    that is said of the same item. Of several values the last counts where the words before it say so, or where it
-    leaves standing what the others say. Where two are at odds, neither is believed.
-    """
+    """Return the JSON value in `text` that fits `shape` and names items of `given`: bare, fenced or within prose.
+    Unreadable entries are left out, with all others about the same item. Of several values the last counts where the
+    words say so or it does not conflict; of conflicting ones none is believed."""
     tags = Tags(given) if given is not None else None
     form = ReplyShape(shape, tags)
     failure = NoValueError("the reply holds no JSON object")
@@ -255,9 +252,8 @@ def read_value(text: str, shape: type[T], given: BaseModel | None = None) -> T:
 
 
 def whole_entries(text: str, shape: type[T], given: BaseModel) -> T | None:
-    """What a reply says that breaks off within its list: the entries before that, each of which is about an item of its
-    own, or counts by itself; None where there is no such entry, or the reply is no such list.
-    """
+    """Return the complete entries of a reply that was cut within its list; None where there is none, or entries depend
+    on each other."""
     tags = Tags(given)
     form, wire = ReplyShape(shape, tags), Wire(tags)
     said = without_thoughts(final_channel(text))
@@ -265,7 +261,7 @@ def whole_entries(text: str, shape: type[T], given: BaseModel) -> T | None:
     begins = _LIST.match(said, first.start()) if first and form.is_severable else None
     if begins is None:
         return None
-    loose, at = Loose(said), begins.end()
+    loose, at = LenientParser(said), begins.end()
     entries: list[object] = []
     try:
         loose.value(begins.start())
@@ -274,7 +270,7 @@ def whole_entries(text: str, shape: type[T], given: BaseModel) -> T | None:
     except NoJsonError:
         return None
     else:
-        # What breaks off is something that was said after it.
+        # The cut value came after it.
         return None
     with suppress(BrokenOffError, NoJsonError):
         while found := _NEXT.match(said, at):
@@ -289,7 +285,7 @@ def whole_entries(text: str, shape: type[T], given: BaseModel) -> T | None:
 
 
 def is_exact(text: str, shape: object) -> bool:
-    """Whether a reply is in its form to the letter, and nothing else: as only a server that keeps to it makes sure."""
+    """Return whether a reply is strictly in its form, as only a server that enforces it ensures."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -298,7 +294,7 @@ def is_exact(text: str, shape: object) -> bool:
 
 
 def _joined(candidates: Sequence[tuple[object, str]], form: ReplyShape) -> Iterator[tuple[object, str]]:
-    """The values with entries that follow one another as one list, as where each has a line of its own."""
+    """Return consecutive entries joined to one list, as where each has a line of its own."""
     entries: list[object] = []
     words = ""
     for value, before in candidates:
@@ -310,7 +306,7 @@ def _joined(candidates: Sequence[tuple[object, str]], form: ReplyShape) -> Itera
             yield value, before
             continue
         words = words if goes_on else before
-        # What cannot be read was said all the same, of whichever item it names.
+        # An unreadable entry still counts as a statement on its item.
         entries += [form.unreadable(lost) for lost in _LOST.findall(before)]
         entries.append(value)
     if entries:
@@ -318,7 +314,7 @@ def _joined(candidates: Sequence[tuple[object, str]], form: ReplyShape) -> Itera
 
 
 def _continued(found: Sequence[_Found[T]], form: ReplyShape) -> T:
-    """The last value, with the entries of those before it that it goes on from: no word stands between them."""
+    """Return the last value with the entries before it that it directly continues."""
     last, name = found[-1], form.entries
     said: list[Any] = list(getattr(last.value, name)) if name else []
     if not (said and isinstance(said[0], BaseModel)):
@@ -331,21 +327,21 @@ def _continued(found: Sequence[_Found[T]], form: ReplyShape) -> T:
 
 
 def _candidates(text: str, form: ReplyShape) -> list[tuple[object, str]]:
-    """The whole JSON values outside of thoughts, each with the words before it."""
+    """Yield the complete JSON values outside of reasoning, each with the words before it."""
     found: list[tuple[object, str]] = []
     at = said_to = tries = 0
     lost = False
-    loose = Loose(text)
+    loose = LenientParser(text)
     while start := _START.search(text, at):
         if start["thought"]:
             closing = CLOSING.search(text, start.end())
             if closing is None:
-                # Whatever stands before is the beginning of an answer that was thought better of.
+                # Anything before was the beginning of a discarded answer.
                 raise NoValueError("the reply ends within its thoughts", formless=False)
             at = said_to = closing.end()
             continue
         if start["thought_ends"]:
-            # Some servers keep the opening sign to themselves.
+            # Some servers remove the opening mark.
             found.clear()
             at = said_to = start.end()
             continue
@@ -358,20 +354,20 @@ def _candidates(text: str, form: ReplyShape) -> list[tuple[object, str]]:
             at = start.end()
             continue
         value, at = read
-        # Beside a part of a tree that cannot be read the others are not the tree.
+        # A tree with an unreadable part is not complete.
         if form.may_be(value) and not (lost and form.is_entry(value)):
             found.append((value, text[said_to : start.start()]))
             said_to = at
     return found
 
 
-def _read_at(loose: Loose, start: int, *, first: bool) -> tuple[object, int] | None:
-    """The value that begins there, and where it ends; None where none does."""
+def _read_at(loose: LenientParser, start: int, *, first: bool) -> tuple[object, int] | None:
+    """Return the value that begins at a place, and its end; None where there is none."""
     try:
         return loose.value(start)
     except BrokenOffError:
         if first or _OBJECT.match(loose.text, start):
-            # What is whole inside a value that breaks off is a part of the answer, and not the answer.
+            # A complete value inside a cut one is only a part of the answer.
             raise NoValueError("the reply breaks off within its JSON") from None
     except NoJsonError:
         pass
@@ -379,7 +375,7 @@ def _read_at(loose: Loose, start: int, *, first: bool) -> tuple[object, int] | N
 
 
 def _at_odds(one: BaseModel, other: BaseModel) -> bool:
-    """Whether two values speak differently of an item of which both speak; or differ, where they speak of none."""
+    """Return whether two values differ on a common item, or at all where they name none."""
     first, second = one.model_dump(mode="json"), other.model_dump(mode="json")
     if first == second:
         return False
@@ -390,7 +386,7 @@ def _at_odds(one: BaseModel, other: BaseModel) -> bool:
 
 
 def _entries(value: dict[str, Any]) -> dict[tuple[str, int], object]:
-    """The entries of a reply by the item that they name."""
+    """Return the entries of a reply by the item that they name."""
     return {
         (name, one["id"]): one
         for name, entries in value.items()

@@ -1,4 +1,4 @@
-"""How often, and how soon, the same is asked again that brought no answer."""
+"""How often, and how soon, a failed request is repeated."""
 
 from __future__ import annotations
 
@@ -7,21 +7,13 @@ from collections import Counter
 from dataclasses import dataclass
 
 from redraft.domain import Usage
-from redraft.errors import (
-    CapabilityError,
-    CutThought,
-    LateReply,
-    ModelError,
-    RateLimited,
-    TimedOut,
-    UnreadableReply,
-)
+from redraft.errors import CapabilityError, CutThought, LateReply, ModelError, RateLimited, TimedOut, UnreadableReply
 
 _TRANSIENT_TRIES = 6
 _RATE_LIMIT_TRIES = 30
 _CAPABILITY_TRIES = 6
 _THOUGHT_TRIES = 8
-# A reply that does not end in time, twice, does not end in time: each further try takes as long, from the start.
+# A reply that times out twice will time out again.
 _LATE_TRIES = 2
 _MOST_IN_A_ROW = 8
 FIRST_PAUSE = 0.5
@@ -30,35 +22,35 @@ _MORE_TIME = "a longer --timeout, or a lower --concurrency, gives it more time"
 
 
 @dataclass(slots=True)
-class Patience:
-    """What is known of a model: how many answers it has given, and how many requests have timed out since the last."""
+class TimeoutHistory:
+    """How many answers a model has given, and how many requests have timed out since the last."""
 
     answers: int = 0
     late: int = 0
 
     def answered(self) -> None:
-        """Take note of an answer."""
+        """Record an answer."""
         self.answers += 1
         self.late = 0
 
 
-class Tries:
-    """The attempts at one request, of which a reply of some form is wanted where it is `structured`."""
+class RetryPolicy:
+    """Decides on the attempts at one request; `structured` requests can be asked for in parts."""
 
-    def __init__(self, patience: Patience, *, structured: bool) -> None:
+    def __init__(self, patience: TimeoutHistory, *, structured: bool) -> None:
         self._patience = patience
         self._structured = structured
         self._answers = patience.answers
         self._counts: Counter[type[ModelError]] = Counter()
 
     def pause(self, error: ModelError, *, repaired: bool) -> float | None:
-        """Seconds before the next try; None when there shall be none."""
+        """Return the seconds before the next attempt; None where there is none."""
         self._counts[type(error)] += 1
         tries = self._counts[type(error)]
         if isinstance(error, TimedOut):
             self._patience.late += 1
         if isinstance(error, UnreadableReply):
-            # What was cut would be cut again: who asked for it can ask for less, or with more room.
+            # A cut reply would be cut again: the caller can ask for less, or with more room.
             return None if error.cut or (repaired and not error.moved) else 0.0
         if isinstance(error, CutThought):
             return 0.0 if error.retryable and tries <= _THOUGHT_TRIES else None
@@ -71,19 +63,19 @@ class Tries:
         if isinstance(error, RateLimited) and error.retry_after is not None and error.retry_after >= FIRST_PAUSE:
             # The limiter holds everyone back until then.
             return 0.0
-        # Jitter keeps the tasks that failed together from coming back together.
+        # Jitter keeps tasks that failed together from retrying together.
         pause: float = min(_LONGEST_PAUSE, FIRST_PAUSE * 2 ** (tries - 1))
         return pause * random.uniform(0.6, 1.4)
 
     def _most(self, error: ModelError) -> int:
         if isinstance(error, TimedOut):
-            # Prose cannot be asked for in parts. As long as others are answered it may only have had to wait.
+            # Prose cannot be asked for in parts; while others are answered it may only have waited.
             waits = not self._structured and self._patience.answers > self._answers
             return _TRANSIENT_TRIES if waits else _LATE_TRIES
         return _RATE_LIMIT_TRIES if isinstance(error, RateLimited) else _TRANSIENT_TRIES
 
     def ended_by(self, error: ModelError) -> ModelError:
-        """The failure of the request. After time-outs less may be asked for, unless there is no answer to anything."""
+        """Return the final error of the request; after time-outs it may suggest to ask for less."""
         if not isinstance(error, TimedOut):
             return error
         tries = self._counts[type(error)]

@@ -1,4 +1,4 @@
-"""Keys: what is none, and that no text from outside carries one any further, in whatever form it comes back."""
+"""Keys: validates them, and strikes them out of texts from outside, however encoded."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 REDACTED = "[redacted]"
-# Servers without keys are given words such as "none", which error messages may well say.
+# Servers without keys are given words such as "none", which error messages may well contain.
 LEAST_SECRET = 8
 _VARIABLES = re.compile(r"(?:_KEY|_TOKEN|_SECRET|_PASSWORD)$", re.IGNORECASE)
 _HEADERS = re.compile(r"authorization|key|token|secret|cookie", re.IGNORECASE)
 _IN_THE_MESSAGE = ("content", "additional_kwargs", "tool_calls", "invalid_tool_calls", "response_metadata")
 _BASE64 = r"[A-Za-z0-9+/_-]"
-# What stands before a text shifts its base64, and takes part in as many of its first letters.
+# The bytes before a secret shift its base64, and change its first letters.
 _SHARED = (0, 2, 3)
 
 
 def check_key(key: str, name: str) -> None:
-    """Refuse a key that cannot go into a header. HTTP libraries call that a connection that fails."""
+    """Raise `UsageError` for a key that cannot go into a header, which HTTP libraries report as a failed connection."""
     flaws = {
         "a line break": "\n" in key or "\r" in key,
         "a space": " " in key or "\t" in key,
@@ -42,20 +42,20 @@ def check_key(key: str, name: str) -> None:
 
 
 def environment_keys() -> tuple[str, ...]:
-    """The keys in the environment, for texts of models that are not known to have any."""
+    """Return the keys in the environment."""
     found = {value.strip() for name, value in os.environ.items() if _VARIABLES.search(name)}
     return tuple(sorted(value for value in found if len(value) >= LEAST_SECRET))
 
 
 def header_secrets(headers: object) -> list[str]:
-    """What of a chat model's own headers is nobody's business: the last word of `Bearer KEY` and its like."""
+    """Return the secrets in a chat model's own headers: the last word of `Bearer KEY` and the like."""
     if not isinstance(headers, Mapping):
         return []
     return [str(value).split()[-1] for name, value in headers.items() if value and _HEADERS.search(str(name))]
 
 
-def without(value: T, secrets: tuple[str, ...]) -> T:
-    """A text, or texts in lists and mappings, with the secrets struck out in every form in which they may come back."""
+def redacted(value: T, secrets: tuple[str, ...]) -> T:
+    """Return a text, or texts in lists and mappings, with the secrets struck out in every encoding."""
     if isinstance(value, str):
         text: str = value
         for secret in secrets:
@@ -64,23 +64,21 @@ def without(value: T, secrets: tuple[str, ...]) -> T:
                     text = form.sub(REDACTED, text)
         return cast(T, text)
     if isinstance(value, list):
-        return cast(T, [without(one, secrets) for one in value])
+        return cast(T, [redacted(one, secrets) for one in value])
     if isinstance(value, dict):
-        return cast(T, {name: without(one, secrets) for name, one in value.items()})
+        return cast(T, {name: redacted(one, secrets) for name, one in value.items()})
     return value
 
 
 def message_without(message: AIMessage, secrets: tuple[str, ...]) -> AIMessage:
-    """A reply with the secrets struck out."""
-    return message.model_copy(update={name: without(getattr(message, name), secrets) for name in _IN_THE_MESSAGE})
+    """Return a message with the secrets struck out."""
+    return message.model_copy(update={name: redacted(getattr(message, name), secrets) for name in _IN_THE_MESSAGE})
 
 
 @lru_cache(maxsize=64)
 def _forms(secret: str) -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
-    """A secret within base64, and as it stands or with any of its letters escaped as in URLs, JSON and HTML.
-
-    Before each there are signs, without one of which a text has nothing of it: replies may be long, with none of them.
-    """
+    """Return patterns of a secret in base64, or escaped as in URLs, JSON and HTML, each with a string that every match
+    contains, for a quick test of long texts."""
     cores = _in_base64(secret)
     cores = [*cores, *(core.replace("+", "-").replace("/", "_") for core in cores)]
     within = "|".join(f"{_BASE64}{{0,3}}{re.escape(core)}{_BASE64}{{0,2}}={{0,2}}" for core in cores)
@@ -96,11 +94,11 @@ def _letter(letter: str) -> str:
 
 
 def _in_base64(secret: str) -> list[str]:
-    """What a secret's base64 has in common with that of every text that holds the secret, wherever it begins there."""
+    """Return the base64 that every text with this secret has in common, at each alignment."""
     cores = []
     for shift, shared in enumerate(_SHARED):
         encoded = b64encode(b"\0" * shift + secret.encode("utf-8", "replace")).decode()
         whole = encoded.rstrip("=")
-        # What comes after it takes part in the last letter, unless it ends with a group of four.
+        # The bytes after it change the last letter, unless it ends with a group of four.
         cores.append(whole[shared : len(whole) - (len(whole) < len(encoded))])
     return cores

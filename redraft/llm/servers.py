@@ -1,4 +1,4 @@
-"""What servers of models tell of themselves: which of them run on this machine, and how large a model's window is."""
+"""What model servers report: which of them run on this machine, and how large a model's window is."""
 
 from __future__ import annotations
 
@@ -15,20 +15,18 @@ from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
 
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 _MOST_BYTES = 4 * 1024 * 1024
 _FEW_SECONDS = 3.0
 
 
 class ModelServer:
-    """A server at the address under which its models are asked. Nothing of what it answers is believed to be of use.
-
-    As everywhere, no redirect is followed, and no answer is read that is longer than one can be.
-    """
+    """A server that is queried about its models, with no redirects and limited responses; invalid
+    answers are ignored."""
 
     def __init__(self, url: str, key: str = "", *, seconds: float = _FEW_SECONDS, by_proxy: bool = True) -> None:
-        """What is on this machine is asked without the proxy that the environment may name."""
+        """Servers on this machine are asked without the environment's proxy."""
         self.url = url.rstrip("/")
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._client = httpx2.Client(timeout=seconds, follow_redirects=False, headers=headers, trust_env=by_proxy)
@@ -43,16 +41,16 @@ class ModelServer:
 
     @property
     def above(self) -> str:
-        """Where a server has what is not of OpenAI's protocol: its address without the version at its end."""
+        """Return the address without the version, for endpoints beyond OpenAI's protocol."""
         parts = urlsplit(self.url)
         return urlunsplit((parts.scheme, parts.netloc, parts.path.removesuffix("/v1"), "", ""))
 
     def get(self, path: str, *, above: bool = False) -> Any:
-        """What there is at a path; None where that is no JSON. Nobody who does not answer is asked again."""
+        """Return the JSON at a path; None where there is none. A server that does not answer is not asked again."""
         return self._asked("GET", path, None, above)
 
     def post(self, path: str, content: object, *, above: bool) -> Any:
-        """What comes back when `content` is sent there."""
+        """Return the JSON response to `content`."""
         return self._asked("POST", path, content, above)
 
     def _asked(self, method: str, path: str, content: object, above: bool) -> Any:
@@ -82,14 +80,14 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """Where a kind of server is unless somebody has put it elsewhere."""
+    """The usual port of a kind of server."""
 
     kind: str
     number: int
 
     @property
     def url(self) -> str:
-        """The address under which its models are asked."""
+        """Return the address under which its models are asked."""
         return f"http://127.0.0.1:{self.number}/v1"
 
 
@@ -97,32 +95,34 @@ USUAL = (Port("Ollama", 11434), Port("llama.cpp", 8080), Port("vLLM", 8000), Por
 
 
 @dataclass(frozen=True, slots=True)
-class Nearby:
-    """What is at a port: the models by name, or None where nobody there speaks of models."""
+class LocalServer:
+    """The models at a port, or None where no model server answers."""
 
     port: Port
     models: tuple[str, ...] | None
 
 
-def nearby(ports: Sequence[Port]) -> list[Nearby]:
-    """Whoever answers on this machine, all of them asked at once and with no key."""
+def local_servers(ports: Sequence[Port]) -> list[LocalServer]:
+    """Return what answers on this machine's usual ports, asked concurrently and without a key."""
     with ThreadPoolExecutor(max_workers=max(1, len(ports))) as pool:
         return list(pool.map(_at, ports))
 
 
-def _at(port: Port) -> Nearby:
+def _at(port: Port) -> LocalServer:
     with ModelServer(port.url, seconds=_SECONDS, by_proxy=False) as server:
         listed = server.get("/models")
     entries = listed.get("data") if isinstance(listed, dict) else None
     if not isinstance(entries, list):
-        return Nearby(port, None)
+        return LocalServer(port, None)
     names = (one.get("id") for one in entries if isinstance(one, dict))
-    return Nearby(port, tuple(one_line(name, _LONGEST) for name in names if isinstance(name, str) and name.strip()))
+    return LocalServer(
+        port, tuple(one_line(name, _LONGEST) for name in names if isinstance(name, str) and name.strip())
+    )
 
 
 _SIGN = re.compile(r"[^a-z0-9]")
 _OLLAMAS_OWN = re.compile(r"^num_ctx\s+(\d+)\s*$", re.MULTILINE)
-# As servers call it in their lists of models: vLLM, llama.cpp, and those who sell what others have made.
+# The names of the window in lists of models: vLLM, llama.cpp, and resellers.
 _IN_A_LIST = ("max_model_len", "n_ctx", "context_length", "context_window", "max_context_length")
 _LEAST = 64
 
@@ -135,22 +135,20 @@ def _families() -> Mapping[str, int]:
 
 
 def window_of_family(name: str) -> int | None:
-    """The window of a model that is sold as a service, by whatever proxy it comes; None for one of no known family."""
+    """Return the window of a hosted model by its family, through any proxy; None for an unknown family."""
     plain = name.rpartition("/")[2].lower()
     fitting = [one for one in _families() if plain.startswith(one) and _SIGN.match(plain[len(one) :] or "-")]
     return _families()[max(fitting, key=len)] if fitting else None
 
 
 def window_at(server: ModelServer, name: str) -> int | None:
-    """The window that a server says it gives to a model; None where it does not say.
-
-    What a model was trained for is not what it is served with, so that is no answer.
-    """
+    """Return the window that a server reports for a model; None where it does not. The window of a model's training
+    does not count."""
     return next((said for said in _answers(server, name) if said is not None), None)
 
 
 def _answers(server: ModelServer, name: str) -> Iterator[int | None]:
-    """What each kind of server is asked, one after the other, until one of the questions is understood."""
+    """Yield the answers to each kind of server's question, until one is understood."""
     listed = server.get("/models")
     if listed is None:
         return
@@ -167,7 +165,7 @@ def _answers(server: ModelServer, name: str) -> Iterator[int | None]:
 
 
 def _entry(entries: list[Any], key: str, name: str) -> dict[str, Any]:
-    """What a list says of a model. Ollama's `qwen3` is its `qwen3:latest`."""
+    """Return a model's entry in a list; Ollama's `qwen3` is its `qwen3:latest`."""
     wanted = (name, f"{name}:latest")
     return next((one for one in entries if isinstance(one, dict) and one.get(key) in wanted), {})
 
@@ -186,5 +184,5 @@ def _list(value: object, key: str) -> list[Any]:
 
 
 def _number(value: object) -> int | None:
-    """A number of tokens that makes sense; whatever else a server says is no answer."""
+    """Return a plausible number of tokens; None for anything else."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= _LEAST else None

@@ -1,4 +1,4 @@
-"""A set of templates, checked against the contracts, that turns what a prompt is given into the text to send."""
+"""A set of prompt templates, checked against the prompts' fields, that renders requests."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ SETS = ("standard", "simple")
 SUFFIX = ".md"
 
 _ENVIRONMENT = Sandbox()
-# What a user's template can come to when it is filled in: a forbidden attribute, an unknown one, a wrong operand.
+# Errors of a user's template when it is rendered.
 _FAILURES = (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
 
 
 def prompt_choice(choice: str) -> str:
-    """A choice of prompts that means the same from every directory, so that a run can be resumed from any."""
+    """Return a choice of prompts with an absolute path, so that a run can be resumed from any directory."""
     return choice if choice in SETS else str(Path(choice).expanduser().resolve())
 
 
 class PromptBook:
-    """The templates of one set, with the user's own in place of those he has overridden."""
+    """The templates of one set, with the user's own in place of those that are overridden."""
 
     def __init__(self, choice: str = "standard") -> None:
         """`choice` is the name of a built-in set, or a directory whose files override those of the standard set."""
@@ -44,35 +44,35 @@ class PromptBook:
         base = choice if choice in SETS else "standard"
         self._sources = {name: own[name] if name in own else _read_builtin(base, name) for name in PROMPTS}
         self.overridden = tuple(sorted(own))
-        # Ours are compiled when they are first filled in. What is wrong with the user's own, he is to hear at once.
+        # Built-in templates are compiled when first rendered; a user's own are checked at once.
         for name in own:
             _compile(PROMPTS[name], own[name])
 
     def source(self, name: str) -> str:
-        """The template text of a prompt."""
+        """Return the template text of a prompt."""
         if name not in self._sources:
             raise UsageError(f"there is no prompt named {name!r}", hint=f"the prompts are: {', '.join(PROMPTS)}")
         return self._sources[name]
 
     def template(self, prompt: Prompt[Any, Any]) -> str:
-        """The template text of a prompt of redraft's own, or of one that brings its template along."""
+        """Return the template text of a prompt of redraft's own, or of one that brings its template along."""
         return prompt.template or self.source(prompt.name)
 
     def hash(self, prompt: Prompt[Any, Any]) -> str:
-        """Changes with the template, and with the shape of what goes in and comes out."""
+        """Return a hash of the template, and of the schemas of its input and reply."""
         material = json.dumps([prompt.name, self.template(prompt), _shape(prompt)], sort_keys=True)
         return hashlib.sha256(material.encode()).hexdigest()[:16]
 
     def hashes(self) -> dict[str, str]:
-        """The hash of every prompt of the book."""
+        """Return the hash of every prompt of the book."""
         return {name: self.hash(prompt) for name, prompt in PROMPTS.items()}
 
     def render(self, prompt: Prompt[Any, Any], given: BaseModel) -> str:
-        """The text to send."""
+        """Return the text to send."""
         return self._filled(prompt, _fenced(given))
 
     def instructions(self, prompt: Prompt[Any, Any], given: BaseModel) -> str:
-        """The text to send, without what stands in fences."""
+        """Return the text to send without fenced content."""
         fences = _fences(type(given))
         return self._filled(prompt, {n: "\n" if v and n in fences else v for n, v in _fenced(given).items()})
 
@@ -86,7 +86,7 @@ class PromptBook:
 
 @cache
 def _shape(prompt: Prompt[Any, Any]) -> list[dict[str, Any]]:
-    """What goes in, and what comes out where it is no plain text. Worked out once: every request asks."""
+    """Return the schemas of the input and of a structured reply; cached, as every request needs them."""
     given = prompt.given.model_json_schema()
     given.pop("description", None)  # the docstring, which no model ever sees
     return [given, *([prompt.returns.model_json_schema()] if issubclass(prompt.returns, BaseModel) else ())]
@@ -94,10 +94,7 @@ def _shape(prompt: Prompt[Any, Any]) -> list[dict[str, Any]]:
 
 @lru_cache(maxsize=256)
 def _compile(prompt: Prompt[Any, Any], source: str) -> Template:
-    """Compile a template; a variable that it lacks is as much an error as one that it does not know.
-
-    Every book has nearly all of its templates in common with the others of a process.
-    """
+    """Compile a template. Raises `PromptError` for unused and for unknown variables."""
     try:
         used = meta.find_undeclared_variables(_ENVIRONMENT.parse(source))
         template = _ENVIRONMENT.compiled(source)
@@ -146,17 +143,17 @@ def _read(path: Path) -> str:
 
 
 def _tags() -> frozenset[str]:
-    """All fence tags in use."""
+    """Return all fence tags in use."""
     return frozenset(tag for prompt in PROMPTS.values() for tag in _fences(prompt.given).values())
 
 
 def _fences(model: type[BaseModel]) -> dict[str, str]:
-    """Field name to fence tag."""
+    """Return the fence tags by field name."""
     return {name: mark.tag for name, mark in _marks(model, Fence)}
 
 
 def _marks(model: type[BaseModel], kind: type[_Mark]) -> list[tuple[str, _Mark]]:
-    """The fields with a mark of this kind."""
+    """Return the fields with a mark of this kind."""
     fields = model.model_fields.items()
     return [(name, mark) for name, info in fields for mark in info.metadata if isinstance(mark, kind)]
 
@@ -165,10 +162,7 @@ _OURS = _tags()
 
 
 def neutralize(text: str, own: frozenset[str] = frozenset()) -> str:
-    """Disarm whatever in `text` looks like a fence, so that no document can close its own, or like a chat's own words.
-
-    `own` are the tags that a prompt of somebody else's has of its own.
-    """
+    """Disarm what looks like a fence or a chat token in `text`; `own` are the tags of another package's prompt."""
     return disarmed(text, _OURS | own)
 
 
@@ -203,7 +197,7 @@ def _fence(value: object, mark: Fence, own: frozenset[str], tagged: Callable[[in
 
 
 def _line(item: object, own: frozenset[str], tagged: Callable[[int], str]) -> str:
-    """A text on one line; that of an item after its tag, which nobody can write who has not seen it."""
+    """Return a text on one line, that of an item after its tag."""
     if not isinstance(item, TaggedItem):
         return neutralize(" ".join(str(item).split()), own)
     shown = (name for name, info in type(item).model_fields.items() if name != "id" and not info.exclude)
@@ -212,9 +206,10 @@ def _line(item: object, own: frozenset[str], tagged: Callable[[int], str]) -> st
 
 
 def _fenced_item(item: object, number: int, mark: Fence, own: frozenset[str], tagged: Callable[[int], str]) -> str:
-    """A text, or the named texts of an item: one that a reply has to name is `tagged`, any other is numbered."""
+    """Return a text, or the named texts of an item, in a fence: `tagged` where a reply has to name it,
+    else numbered."""
     if isinstance(item, GivenModel):
-        # Each on a line of its own, so that no text can pass for another field.
+        # Each on a line of its own, so that no text can imitate another field.
         fields = {
             name: " ".join(str(getattr(item, name)).split())
             for name, info in type(item).model_fields.items()

@@ -1,4 +1,4 @@
-"""Every prompt of redraft, by name: what the modules beside this one define. A new one is found where it stands."""
+"""Every prompt of redraft by name, collected from the modules of this package."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from redraft.prompts.contract import Prompt
 
-# They define none, and the first of them needs the catalog.
+# Modules without prompts; the first of them imports the catalog.
 _WITHOUT = {"book", "catalog", "contract"}
 
 

@@ -1,4 +1,4 @@
-"""The prompts that judge a summary by itself: what confuses its readers, and which of two is better (BooookScore)."""
+"""The prompts that judge a summary by itself: what confuses readers, and which of two is better (BooookScore)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from redraft.prompts.contract import (
     is_denied,
     lenient,
 )
-from redraft.prompts.judging import IDS, Reason
+from redraft.prompts.qa import IDS, Reason
 from redraft.prompts.tags import Names, TaggedItem
 
 ErrorType = Literal[
@@ -40,25 +40,25 @@ ErrorType = Literal[
 ERROR_TYPES: tuple[ErrorType, ...] = get_args(ErrorType)
 NO_CONFUSION: Literal["no confusion"] = "no confusion"
 Mark = Literal[ErrorType, "no confusion"]
-"""What a reply says of a sentence: that nothing confuses, or what does. To say nothing is no verdict."""
+"""A judge's statement on a sentence: what confuses, or that nothing does. An empty reply is no verdict."""
 _Said = Annotated[Mark | Unsure, as_asked(Mark)]
 
 Choice = Literal["first", "second", "tie"]
 Aspect = Literal["overall", "detail", "structure", "logic"]
 ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
-"""In what one summary can be better than another (the paper's table 4)."""
+"""The aspects in which summaries are compared (the paper's table 4)."""
 
 _MARKS: dict[str, Mark] = {mark.split()[0]: mark for mark in get_args(Mark)} | {"none": NO_CONFUSION}
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DENIAL = re.compile(r"\W*no confusion\b[^?]*$", re.IGNORECASE)
 _NO_QUESTION = re.compile(r"\W*(?:none|n/a|no questions?)\W*$", re.IGNORECASE)
-# More than this nobody asks about one sentence.
+# The most questions about one sentence.
 _MOST_QUESTIONS = 5
 _BETWEEN_TYPES = re.compile(r"[,;/\n&]|\band\b", re.IGNORECASE)
 
 
 def mark_of(word: str) -> Mark | None:
-    """The type that a word names, in any capitals and with any marks around it; None where it names none."""
+    """Return the type that a word names, ignoring capitals and marks; None where it names none."""
     letters = _LETTERS.findall(word.casefold())
     mark = _MARKS.get(letters[0]) if letters else None
     if mark == NO_CONFUSION and is_denied(word, "none"):
@@ -67,7 +67,7 @@ def mark_of(word: str) -> Mark | None:
 
 
 def _marks(value: object) -> object:
-    """The types that are known, each once; names in one text are taken apart."""
+    """Return the known types, each once; a text may name several."""
     words = value if isinstance(value, list) else [value]
     if words == [UNSURE]:
         return words
@@ -78,7 +78,7 @@ def _marks(value: object) -> object:
 
 
 class SummarySentence(TaggedItem):
-    """A sentence of a summary; `place` tells it from others that say the same."""
+    """A sentence of a summary; `place` tells it from identical ones."""
 
     place: str = ""
     sentence: str
@@ -106,23 +106,23 @@ class Confusion(ReplyModel):
 
     @property
     def asked(self) -> list[str]:
-        """The questions, without what stands in the place of one: "no confusion", "none", a mere dash."""
+        """Return the questions, without placeholders such as "no confusion", "none" or a dash."""
         texts = [question.strip() for question in self.questions if any(map(str.isalnum, question))]
         return [text for text in texts if not _DENIAL.match(text) and not _NO_QUESTION.match(text)]
 
     @property
     def errors(self) -> list[ErrorType]:
-        """What is confusing; nothing where that is not said, or not in words that are known."""
+        """Return what is confusing; empty where that is not said in known words."""
         return [mark for mark in self.types if mark not in (NO_CONFUSION, UNSURE)]
 
     @property
     def is_left_open(self) -> bool:
-        """Whether the judge says that it cannot tell, and nothing else."""
+        """Return whether the judge only says that it cannot tell."""
         return self.types == [UNSURE] and not self.asked
 
     @property
     def is_confusing(self) -> bool | None:
-        """The verdict; None where there is none, or both. To have no question is no denial beside a type."""
+        """Return the verdict; None where there is none, or a contradictory one."""
         clear = [one for one in self.questions if not is_denied(one, "none")]
         denied = NO_CONFUSION in self.types or any(map(_DENIAL.match, clear))
         if self.asked or self.errors:
@@ -140,7 +140,7 @@ _ChoiceRead = Annotated[Choice | Unsure, BeforeValidator(lenient(Choice, None)),
 
 
 class PreferGiven(GivenModel):
-    """Two summaries of one document, which is there where it fits."""
+    """Two summaries of one document, which is included where it fits."""
 
     document: Annotated[str | None, Fence("document")] = None
     first: Annotated[str, Fence("first")]

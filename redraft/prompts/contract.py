@@ -1,4 +1,4 @@
-"""What a prompt is: a name, what it is given, what comes back, and how it is sampled."""
+"""What a prompt is: a name, its input, its reply, and its sampling."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ Value_ = TypeVar("Value_")
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """Marks a field whose text comes from outside: it is put between `<tag>` and `</tag>` and cannot break out."""
+    """Marks a field with text from outside, which is put between `<tag>` and `</tag>` and cannot break out."""
 
     tag: str
 
 
 @dataclass(frozen=True, slots=True)
 class Lines(Fence):
-    """Marks a list whose entries stand in one fence, each on a line of its own: an item after its tag, a text alone."""
+    """Marks a list whose entries share one fence, each on a line of its own, items after their tags."""
 
 
 @dataclass(frozen=True, slots=True)
 class Apart(Fence):
-    """Marks a list of texts that nobody speaks of one by one: they stand in one fence, with `GAP` between two."""
+    """Marks a list of texts that share one fence, separated by `GAP`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """Marks numbers of items of another field, which go into the prompt as the tags of those."""
+    """Marks numbers of items of another field, which are rendered as tags."""
 
     field: str
 
@@ -64,24 +64,22 @@ WholeDocument = Annotated[str, Fence("document")]
 WholeText = Annotated[str | None, Fence("document")]
 """A whole document where it is shown."""
 OutlineText = Annotated[str | None, Fence("outline")]
-"""What the whole document is about, as `prompts.outlining.outline_text` has it, where somebody has said so."""
+"""An outline of the whole document, as rendered by `outline_text`."""
 Question = Annotated[str | None, Fence("question")]
 Language = Annotated[str | None, Field(pattern=LANGUAGE_NAME)]
-"""The language that a user wants a text in, by its English name; without one it is that of what is read."""
+"""The English name of the language to write in; None for that of the source."""
 
 
 class GivenModel(BaseModel):
-    """Base of what prompts are given: immutable, and unknown fields are errors."""
+    """Base of prompt inputs: immutable, and unknown fields are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)  # most of them are not used in a run
 
 
 @dataclass(frozen=True, slots=True)
 class Also:
-    """Marks a field of a reply that models call by other names too; what stands under two of them is believed of none.
-
-    A field with a label is not filled by "none" under another name: nobody has said what that is none of.
-    """
+    """Marks a reply field that models also call by other names; conflicting values are ignored. A field with a label is
+    not set by "none" under another name."""
 
     names: tuple[str, ...]
 
@@ -91,31 +89,30 @@ class Also:
 
 @dataclass(frozen=True, slots=True)
 class Silent:
-    """Marks a field of a reply that may be left out: nothing is said by that."""
+    """Marks a reply field that may be left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class EachAlone:
-    """Marks a list of a reply of which one entry that cannot be read is left out, and the others count."""
+    """Marks a reply list whose unreadable entries are dropped one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class AtMost:
-    """Marks a list of a reply that has no more entries than this, or than a number says that the prompt is given, by
-    its name."""
+    """Marks a reply list with a maximum length: a number, or the field of the input that has it."""
 
     number: str | int
 
 
 class ReplyModel(BaseModel):
-    """Base of structured replies. The schema goes out with every request, so it holds only what a reply depends on."""
+    """Base of structured replies; the schema is sent with every request, so it holds only what a reply depends on."""
 
     model_config = ConfigDict(defer_build=True)
 
     @model_validator(mode="before")
     @classmethod
     def _with_nothing_said(cls, value: object) -> object:
-        """What may be left out is as if null stood there."""
+        """Set optional fields that were left out to null."""
         if not isinstance(value, dict):
             return value
         return {name: None for name, field in cls.model_fields.items() if Silent() in field.metadata} | value
@@ -131,7 +128,7 @@ class ReplyModel(BaseModel):
 
 @cache
 def reply_schema(shape: type[BaseModel]) -> dict[str, Any]:
-    """The JSON schema of a reply as it goes out: every entry described where it stands, and only the whole is named."""
+    """Return the JSON schema of a reply as it is sent: inlined, and with only the root named."""
     schema = shape.model_json_schema()
     kinds = schema.pop("$defs", {})
 
@@ -154,7 +151,7 @@ def _beside(reference: dict[str, Any]) -> dict[str, Any]:
 
 
 def _whole(value: object) -> object:
-    """A whole number, also in ASCII digits; what Python would read as one besides is none: true, "1_0", "１"."""
+    """Accept whole numbers, also in ASCII digits; reject true, "1_0" and "１", which Python would accept."""
     if isinstance(value, bool) or (isinstance(value, str) and not _DIGITS.fullmatch(value)):
         raise ValueError("the value is no whole number")
     return value
@@ -165,7 +162,7 @@ Whole = Annotated[int, BeforeValidator(_whole)]
 
 
 def _text(value: object) -> object:
-    """A text, also from a number, from yes or no, or from several texts."""
+    """Convert a number, a boolean or a list of texts to a text."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
@@ -176,7 +173,7 @@ def _text(value: object) -> object:
 
 
 def _texts(value: object) -> object:
-    """A list of texts, also from one text, or from nothing."""
+    """Convert a text, or null, to a list of texts."""
     if value is None:
         return []
     if isinstance(value, list):
@@ -185,39 +182,37 @@ def _texts(value: object) -> object:
 
 
 Text = Annotated[str, BeforeValidator(_text)]
-"""A text without which a reply says nothing."""
+"""A required text."""
 Aside = Annotated[str, BeforeValidator(lambda value: "" if value is None else _text(value)), Silent()]
-"""A text that may be missing."""
+"""An optional text."""
 Texts = Annotated[list[str], BeforeValidator(_texts), Silent()]
-"""Texts, of which there may be none."""
+"""A list of texts, which may be empty."""
 
 _TICKS, _CROSSES = "✅✓✔☑", "❌❎✖✗✘✕☒🚫⛔🛑👎🔴"
 _AROUND_LABELS = f" .:*_`\"'!()[]<>{_TICKS}{_CROSSES}\ufe0f"
 _SPEAK_FOR = frozenset(("agrees", "pass", "yes", "none", "supported", "right", "first", "second", "tie"))
-# What formulas deny a word by.
+# Negation signs of formulas.
 _NEGATED = re.compile(r"^\W*?[!¬≠~]\W*\w")
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 def label(value: object) -> str:
-    """A label in small letters, without marks around it; nothing where there is none."""
+    """Return a label in lower case, without marks around it; empty where there is none."""
     if isinstance(value, bool):
         return str(value).casefold()
     return " ".join(value.strip(_AROUND_LABELS).casefold().split()) if isinstance(value, str) else ""
 
 
 def is_denied(value: object, choice: str) -> bool:
-    """Whether a sign beside a label says the opposite of it, as in "❌ supported": that is no verdict."""
+    """Return whether a sign beside a label contradicts it, as in "❌ supported"."""
     signs = _CROSSES if choice in _SPEAK_FOR else _TICKS
     return isinstance(value, str) and (any(sign in value for sign in signs) or bool(_NEGATED.search(value)))
 
 
 def lenient(choices: Any, otherwise: str | None, also: Mapping[str, str] = _NONE) -> Callable[[object], object]:
-    """Read a choice in any capitals and with marks around it; what is none of them becomes `otherwise`, if that is one.
-
-    `also` are other words for the choices, those that can mean nothing else. Without `otherwise` any other is left as
-    it is, and refused; so is one that a sign beside it denies, unless it speaks against something by itself.
-    """
+    """Return a validator that reads a choice in any capitals and with marks around it; others become `otherwise`, if
+    given. `also` maps unambiguous synonyms to choices. Without `otherwise` an unknown or contradicted choice is
+    refused."""
     known = {**also, **{choice: choice for choice in get_args(choices)}}
     has_sides = not _SPEAK_FOR.isdisjoint(get_args(choices))
 
@@ -229,18 +224,18 @@ def lenient(choices: Any, otherwise: str | None, also: Mapping[str, str] = _NONE
 
 
 Unsure = Literal["unsure"]
-"""Said by a judge that knows what it cannot tell: no verdict, and nobody is asked again. No prompt speaks of it."""
+"""The verdict of a judge that cannot tell, which no prompt offers: it is not asked again."""
 UNSURE: Unsure = "unsure"
 
 
 def as_asked(choices: Any) -> WithJsonSchema:
-    """The schema of a choice as it goes out, without what is for judges that are no language model."""
+    """Return the schema of a choice as it is sent, without values reserved for judges that are not language models."""
     return WithJsonSchema({"enum": list(get_args(choices)), "type": "string"})
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt(Generic[Given_, Value_]):
-    """One thing a model can be asked. `returns` is `str` for prose, a pydantic model for a structured reply."""
+    """One kind of request; `returns` is `str` for prose, or a pydantic model for a structured reply."""
 
     name: str
     given: type[Given_]
@@ -248,4 +243,4 @@ class Prompt(Generic[Given_, Value_]):
     purpose: str
     temperature: float = 0.5
     template: str = ""
-    """The text of a prompt that is none of redraft's own, which stand in files; written as those are."""
+    """The template of another package's prompt; redraft's own are files."""

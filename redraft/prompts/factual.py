@@ -25,15 +25,15 @@ from redraft.prompts.contract import (
     is_denied,
     lenient,
 )
-from redraft.prompts.judging import IDS, LABELS, Quote, Reason, Shown, Statement
-from redraft.prompts.tags import LISTED, ONLY_KNOWN, Names, TaggedItem
+from redraft.prompts.qa import IDS, LABELS, DocumentView, Quote, Reason, SentenceNames, Statement
+from redraft.prompts.tags import Names, TaggedItem
 
 Pass = Literal["pass", "fail"]
 YesNo = Literal["yes", "no"]
 Category = Literal["none", "out_of_article", "entity", "relation", "sentence"]
-"""What is wrong with a sentence: nothing; it is not in the document; a name or number; how things relate; all of it."""
+"""What is wrong with a sentence: nothing; not in the document; a name or number; a relation; all of it."""
 
-# Each label has as many other words as the one against it: else a judge that uses them counts on one side only.
+# Opposite labels have as many synonyms, so that judges who use them are counted on both sides.
 _PASSES = dict.fromkeys(
     ("passed", "passes", "passing", "yes", "true", "correct", "accurate", "right", "objective", "significant"), "pass"
 ) | dict.fromkeys(
@@ -69,12 +69,12 @@ _CATEGORIES = dict.fromkeys(
      "wrong"),
     "sentence",
 ) | {"entities": "entity"}  # fmt: skip
-# A kind of error may be followed by what it is about, in brackets or after a colon.
+# A kind of error may be followed by its subject, in brackets or after a colon.
 _KIND = re.compile(
     r"(entity|relation|sentence|out[\W_]+of[\W_]+article)[\W_]*errors?\s*(?:\(([^()]*)\)|[:–—-]\s+(.*))\W*"
 )
 _OTHER_KIND = re.compile(r"entity|relation|sentence|article|none|\bnot?\b|\bor\b|/|\?")
-# More roots in a tree, more branches on a root, or more leaves on a branch are more than anything is made of.
+# The most roots of a tree, branches of a root, and leaves of a branch.
 _MOST_OF_A_LEVEL = 8
 _SPEAKS_OF_TREE = re.compile(r"\bkey[ -]?facts?\b|\bfact tree\b|\bexcerpts?\b|\bbranch(?:es)? and lea(?:f|ves)\b", re.I)
 
@@ -86,7 +86,7 @@ def _some(found: list[Branch] | list[Root]) -> list[Branch] | list[Root]:
 
 
 def _leaves(value: object) -> object:
-    """A list of details, also from nothing."""
+    """Return a list of details; null is an empty one."""
     return [one for one in value or () if one is not None] if value is None or isinstance(value, list) else value
 
 
@@ -103,7 +103,7 @@ def _self_contained(query: str) -> str:
 
 
 def _category(value: object) -> object:
-    """A category however it is spelt, as "Out-of-article error", "Relation error (verb)" or "Supported"."""
+    """Return a category however it is spelled, as "Out-of-article error", "Relation error (verb)" or "Supported"."""
     if not isinstance(value, str):
         return value
     said = value.strip().casefold()
@@ -172,7 +172,7 @@ class LevelledFact(GivenModel):
 
 
 class VetGiven(GivenModel):
-    """Key facts, and the stretch that they are from."""
+    """Key facts, and the excerpt that they are from."""
 
     excerpt: Excerpt
     facts: Annotated[list[TreeFact], Fence("fact")]
@@ -208,7 +208,7 @@ class Supports(ReplyModel):
 
 
 class QueryGiven(GivenModel):
-    """The key facts that a query shall lead to, depth first, and the stretch that they are from, if there is room."""
+    """The key facts that a query shall lead to, depth first, and their excerpt, if there is room."""
 
     excerpt: Annotated[str | None, Fence("excerpt")] = None
     facts: Annotated[list[LevelledFact], Fence("fact")]
@@ -237,9 +237,7 @@ class Alignment(ReplyModel):
         as_asked(YesNo),
         Also("is stated", "verdict", *LABELS),
     ]
-    sentences: Annotated[
-        list[Annotated[int, Names("sentences")]], LISTED, ONLY_KNOWN, Silent(), Also("sentence ids", "ids", "sentence")
-    ]
+    sentences: SentenceNames
 
 
 class Alignments(ReplyModel):
@@ -248,8 +246,8 @@ class Alignments(ReplyModel):
     facts: list[Alignment]
 
 
-class VerifyGiven(Shown):
-    """Sentences of a summary, and what is shown of the document to hold them against."""
+class VerifyGiven(DocumentView):
+    """Sentences of a summary, and the part of the document to check them against."""
 
     sentences: Annotated[list[Statement], Fence("sentence")]
 
@@ -316,10 +314,7 @@ GROWING: dict[Perspective, Prompt[GrowGiven, FactTree]] = {
     "analytical": KEYFACTS_ANALYTICAL,
     "narrative": KEYFACTS_NARRATIVE,
 }
-QUERYING: dict[Perspective, Prompt[QueryGiven, Query]] = {
-    "analytical": QUERY_ANALYTICAL,
-    "narrative": QUERY_NARRATIVE,
-}
+QUERYING: dict[Perspective, Prompt[QueryGiven, Query]] = {"analytical": QUERY_ANALYTICAL, "narrative": QUERY_NARRATIVE}
 
 FACTUAL: tuple[Prompt[Any, Any], ...] = (
     KEYFACTS_ANALYTICAL,
@@ -335,7 +330,7 @@ FACTUAL: tuple[Prompt[Any, Any], ...] = (
 """The prompts that build key facts, and judge a draft by them."""
 
 
-# More than this is in no sentence.
+# The most facts of one sentence.
 _MOST_FACTS = 20
 
 

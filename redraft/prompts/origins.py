@@ -1,11 +1,11 @@
-"""The prompt that asks where sentences come from, for those of which words alone do not tell."""
+"""The prompt that asks where sentences come from, where words alone do not tell."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from redraft.prompts.contract import Also, Fence, GivenModel, Prompt, ReplyModel, Silent
-from redraft.prompts.judging import IDS, Statement
+from redraft.prompts.qa import IDS, Statement
 from redraft.prompts.tags import LISTED, ONLY_KNOWN, Names, TaggedItem
 
 
@@ -16,7 +16,7 @@ class Place(TaggedItem):
 
 
 class TraceGiven(GivenModel):
-    """Sentences, and the places that they may come from: every sentence may come from each, from several or none."""
+    """Sentences, and the places that each of them may come from: any number of them."""
 
     places: Annotated[list[Place], Fence("place")]
     sentences: Annotated[list[Statement], Fence("sentence")]
@@ -44,5 +44,3 @@ class AllSources(ReplyModel):
 TRACE_SENTENCES: Prompt[TraceGiven, AllSources] = Prompt(
     "trace_sentences", TraceGiven, AllSources, "lineage: say which places sentences come from", 0.0
 )
-TRACING: tuple[Prompt[Any, Any], ...] = (TRACE_SENTENCES,)
-"""The prompts of whoever is asked where sentences come from."""

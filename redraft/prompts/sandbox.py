@@ -1,7 +1,5 @@
-"""Where templates are filled in: a stranger's may say what it likes, and neither runs on nor grows without end.
-
-Whatever goes on is counted, be it a loop, a call or a filter, and whatever is made is measured, be it shown or not.
-"""
+"""Renders templates with limits on steps and size, so that a stranger's template can neither run nor
+grow without end."""
 
 from __future__ import annotations
 
@@ -21,13 +19,13 @@ from jinja2.utils import Namespace
 from typing_extensions import override
 
 MOST_STEPS = 1_000_000
-"""How often a template may go through a loop, call something or use a filter, in all."""
+"""The most iterations, calls and filters of a template."""
 MOST_CHARACTERS = 64_000_000
-"""How long the text may become, with all that it is made of."""
+"""The most characters of the text, including intermediate ones."""
 MOST_SECONDS = 8.0
 LONGEST_SOURCE = 200_000
 _LARGEST = 10**9
-# What makes a text of any length out of a short one, or a number.
+# Operations that make long texts of short ones, or of a number.
 _GROWING = frozenset(
     {"center", "ljust", "rjust", "zfill", "expandtabs", "replace", "join", "translate", "format", "to_bytes"}
 )
@@ -37,8 +35,8 @@ _CONTAINERS = (list, tuple, dict, set, frozenset)
 
 
 @dataclass(slots=True)
-class _Spent:
-    """What a template has taken so far."""
+class _TemplateCost:
+    """What a template has used so far."""
 
     steps: int = 0
     characters: int = 0
@@ -56,12 +54,12 @@ class _Spent:
         _check(self.characters)
 
 
-_spent: ContextVar[_Spent] = ContextVar("spent")
+_spent: ContextVar[_TemplateCost] = ContextVar("spent")
 
 
 @contextmanager
 def _counting() -> Iterator[None]:
-    before = _spent.set(_Spent())
+    before = _spent.set(_TemplateCost())
     try:
         yield
     finally:
@@ -69,7 +67,7 @@ def _counting() -> Iterator[None]:
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
-    """Jinja's sandbox, in which all steps are counted and all texts are measured."""
+    """Jinja's sandbox with counted steps and measured texts."""
 
     intercepted_binops = frozenset({"*", "**", "+", "%"})
 
@@ -97,7 +95,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
         _spent.get().step()
         if isinstance(obj, LoopContext):
-            # The loop within is of its own values.
+            # The inner loop has values of its own.
             args = tuple(_counted(one) for one in args)
         elif obj is Namespace:
             _measured([*args, *kwargs.values()])
@@ -117,7 +115,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return super().call_binop(context, operator, left, right)
 
     def compiled(self, source: str) -> Template:
-        """The template, with all its steps counted and all that it makes measured."""
+        """Return the template with counting and measuring added."""
         if len(source) > LONGEST_SOURCE:
             raise SecurityError(f"it has more than {LONGEST_SOURCE:,} characters")
         tree = self.parse(source)
@@ -127,18 +125,18 @@ class Sandbox(ImmutableSandboxedEnvironment):
             output.nodes = [_through("redraft_put", one) for one in output.nodes]
         for set_ in tree.find_all(nodes.Assign):
             if isinstance(set_.target, nodes.NSRef):
-                # What is held by what it holds has no end.
+                # A cyclic value has no end.
                 set_.node = _through("redraft_measured", nodes.List([set_.node], lineno=set_.lineno))
                 set_.node = nodes.Getitem(set_.node, nodes.Const(0), "load", lineno=set_.lineno)
         _measure(tree)
-        # It takes a tree as well, though it does not say so.
+        # It accepts a tree as well, although it is not declared.
         given: Any = tree
         with _counting():
             return self.from_string(given)
 
 
 def _measure(node: nodes.Node) -> None:
-    """Have whatever is joined, or put together, measured as it is made."""
+    """Measure concatenated and joined texts as they are made."""
     for name, value in [*node.iter_fields()]:
         for child in value if isinstance(value, list) else [value]:
             if isinstance(child, nodes.Node):
@@ -161,7 +159,7 @@ def _through(name: str, node: Any) -> nodes.Filter:
 
 
 def _stepping(work: Callable[..., Any]) -> Callable[..., Any]:
-    """A filter whose uses are counted, and what it makes is measured."""
+    """Return a filter whose uses are counted and results measured."""
 
     @wraps(work)
     def filtered(*args: Any, **kwargs: Any) -> Any:
@@ -178,7 +176,7 @@ def _counted(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def _measured(value: Any) -> Any:
-    """The value, if neither it nor all that it holds is too much."""
+    """Return the value, if neither it nor its parts exceed the limit."""
     if isinstance(value, (str, bytes)):
         _check(len(value))
     elif isinstance(value, _CONTAINERS):
@@ -199,7 +197,7 @@ def _measured(value: Any) -> Any:
 
 @pass_context
 def _put(_: Any, value: Any) -> str:
-    """What is put out, as text, also where that is only kept."""
+    """Return the output of an expression as text."""
     text = str(_measured(value))
     _spent.get().put(len(text))
     return text
@@ -226,6 +224,6 @@ def _joined(values: Iterable[Any], between: str = "") -> str:
 
 
 def filled(template: Template, values: Mapping[str, object]) -> str:
-    """The text of a template, within the limits."""
+    """Return the rendered text of a template, within the limits."""
     with _counting():
         return "".join(template.generate(dict(values)))

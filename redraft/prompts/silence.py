@@ -1,9 +1,6 @@
-"""The words in which a model that fills in no field says that a text holds no answer, in nine languages.
-
-They are told by what they are made of: nothing but words for the text, for saying, for "not" and what joins these; or
-the text itself is said not to say. One word more, and it is an answer: "He did not mention the letter". Whatever these
-words miss is left to the signs that need no words (`redraft.agents.answers`).
-"""
+"""Recognizes phrases by which a model says that a text holds no answer, in nine languages. Such a phrase consists only
+of words for the text, for saying, for "not" and their connectives; one word more makes it an answer: "He did not
+mention the letter". Whatever they miss is left to the checks of `redraft.agents.answers`."""
 
 from __future__ import annotations
 
@@ -11,18 +8,18 @@ import re
 import unicodedata
 
 from redraft.patterns import pattern
-from redraft.prompts.drafting import NOTHING
+from redraft.prompts.summarization import NOTHING
 
 _LONGEST = 400
 _MARKS = " \t\r\n.,:;!?\"'`*_#()[]{}<>«»„“”‘’‚‹›…-–—。．，、！？：；「」『』（）【】·"
 _SIGN = pattern(r"\W*unanswerable\b|.*\bUNANSWERABLE\b")
-# Alone, an answer that is none.
+# Words that are no answer by themselves.
 _ALONE = pattern(
     r"(?:none|null|nil|n ?/ ?a|tbd|unknown|unclear|unsure|unspecified|unstated|undetermined|undisclosed|unanswered"
     r"|unavailable|uncertain|k\. ?a|keine angaben?|un(?:bekannt|klar)|inconnue?|indéterminée?|desconocid[oa]"
     r"|desconhecid[oa]|sconosciut[oa]|неизвестно|неясно|未知|不详|不明|不詳|不明です|なし|記載なし)"
 )
-# The text, where a judge speaks of it; a document, a letter or an article may be one of the story.
+# Words for the text; a document, a letter or an article may be part of the story.
 _TEXT = (
     r"texts?|summar(?:y|ies)|passages?|excerpts?|context|textes|zusammenfassung(?:en)?|textpassagen?|passagen|auszug\w*"
     r"|abschnitte?s?|texte|résumés?|extraits?|texto|resumen|resumo|pasajes?|fragmentos?|trechos?|extracto|testo"
@@ -61,8 +58,8 @@ _SAID_OF_TEXT = pattern(
 )
 _CLOSED = pattern(rf"(?:{_TEXT}|documents?|dokument\w*|documento|документ\w*|{_NOT}|{_SAYS}|{_JOINS})")
 _NEGATED, _SAYING = pattern(rf"(?:^|.* )(?:{_NOT})(?: .*|$)"), pattern(rf"(?:^|.* )(?:{_TEXT}|{_SAYS})(?: .*|$)")
-# Chinese and Japanese, which put no spaces between words.
-# One choice at each place, the longest first: without that a long reply could take for ever.
+# Chinese and Japanese, which have no spaces between words.
+# Atomic alternatives, the longest first, so that a long reply cannot backtrack without end.
 _UNSPACED = pattern(
     r"(?=.*(?:未|没|無|无|不|ない|ません|なし))(?=.*(?:提|说|文|摘要|要約|答|信息|情報|知|确定|判断|記載|書|述|言及|わか|触|読))"
     r"(?>未|没有?|無|无法?|不[能足了在变]?|ない|ません|なし|提[到及]|说明?|明|是?谁|[原本]?文[中章]?|摘要|要約|回?答[案え]?"
@@ -88,7 +85,7 @@ def _plain(text: str) -> str:
 
 
 def is_answer(text: str) -> bool:
-    """Whether what is given as an answer is one, and does not say that there is none."""
+    """Return whether a text is an answer, and does not say that there is none."""
     words = _plain(text)
     if not words or _SIGN.match(text) or _SIGN.match(words):
         return False
@@ -107,12 +104,12 @@ def _says_nothing(words: str) -> bool:
 
 
 def is_sign(sentence: str) -> bool:
-    """Whether all of a sentence says that a part has nothing to say to a question."""
+    """Return whether a sentence says that a part has nothing to say to a question."""
     words = _plain(sentence)
     words = words[led.end() :].strip(_MARKS) if (led := _HEAD.match(words)) else words
     return bool(_NOTHING.fullmatch(words) or _REMAINS.fullmatch(words))
 
 
 def after_sign(text: str) -> str:
-    """What follows the sign in capitals that a reply begins with; all of it where it does not."""
+    """Return what follows the sign in capitals at the beginning of a reply; else all of it."""
     return text[found.end() :] if (found := _NOTHING_AHEAD.match(text)) else text

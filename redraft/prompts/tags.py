@@ -29,14 +29,14 @@ from redraft.prompts.contract import GivenModel, Tagged
 
 _HARMLESS = {"<": "‹", "[": "⁅"}
 
-# Blanks, control characters, accents and others that show nothing by themselves, and so hide within a tag.
+# Blanks, control characters, accents and other invisible characters that may hide within a tag.
 _UNSEEN = (
     (0x00, 0x08), (0x0E, 0x1F), (0x7F, 0x84), (0x86, 0x9F), (0xAD, 0xAD), (0x300, 0x36F), (0x61C, 0x61C),
     (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x200B, 0x200F),
     (0x202A, 0x202E), (0x2060, 0x206F), (0x20D0, 0x20FF), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFE20, 0xFE2F),
     (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFFB), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
 )  # fmt: skip
-# Where the characters are that Unicode itself takes for letters or marks of ASCII in another dress.
+# Ranges of characters that Unicode treats as variants of ASCII.
 _DRESSED = (
     (0x41, 0x5A), (0xA0, 0x24F), (0x250, 0x2FF), (0x1D00, 0x1DBF), (0x1E00, 0x1EFF), (0x2000, 0x214F), (0x2150, 0x218F),
     (0x226E, 0x226E),
@@ -51,7 +51,7 @@ _LOOKALIKES = str.maketrans(
 _TAG_ENDS = r"(?![^\W_])"
 _BETWEEN = r"[\x00\s]*"
 
-# What chat templates are made of. A server may take these words for what they are wherever they stand.
+# Tokens of chat templates, which a server may interpret wherever they stand.
 _TOKENS = (
     r"<(?=\|[^<>|\s]{1,80}\|?>)",
     r"<(?=/?(?:s|sys|bos|eos|pad|unk|mask|sep|cls|sop|eop|eod|(?:begin|start|end)_of_[a-z_]{1,40}|think|thinking"
@@ -63,14 +63,12 @@ _TOKENS = (
 
 
 _MOST_REMEMBERED = 10_000
-"""Characters: a book has a few hundred, a hostile text may have all that there are."""
+"""Characters to cache: a book has a few hundred, a hostile text any number."""
 
 
 class _Plain(dict[int, str]):
-    """What each character comes to that is not what it seems: a small letter or a mark of ASCII, or nothing to see.
-
-    It is asked of `str.translate`, and looks at a character when it first comes up.
-    """
+    """The ASCII equivalent of each character, computed when first needed: a small letter, a mark, or
+    an invisible sign."""
 
     def __missing__(self, code: int) -> str:
         if _within(code, _UNSEEN):
@@ -93,7 +91,7 @@ def _within(code: int, ranges: tuple[tuple[int, int], ...]) -> bool:
 
 
 def _plain(character: str) -> str:
-    """The character in ASCII, where Unicode has it for the same; else nothing."""
+    """Return the ASCII letters that Unicode has for a character; else empty."""
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", character).casefold())
     folded = "".join(one for one in folded if not unicodedata.combining(one))
     return folded if folded.isascii() and folded != character and not folded.isspace() else ""
@@ -105,13 +103,13 @@ def _spelled(tag: str) -> str:
 
 @cache
 def _suspicious(tags: frozenset[str]) -> re.Pattern[str]:
-    """Whatever looks like one of the tags, or like a word of a chat template, in text that was made plain."""
+    """Return a pattern for whatever looks like one of the tags, or like a chat token, in normalized text."""
     fence = rf"<(?=[\x00\s/\\]*+(?:{'|'.join(map(_spelled, sorted(tags)))}){_TAG_ENDS})"
     return re.compile("|".join((fence, *_TOKENS)))
 
 
 def disarmed(text: str, tags: frozenset[str]) -> str:
-    """The text with a harmless bracket before whatever could pass for one of the tags, or a word of a chat template."""
+    """Return the text with a harmless bracket before whatever could pass for one of the tags, or a chat token."""
     if "<" not in text and "[" not in text and text.isascii():
         return text
     plain = text.translate(_PLAIN)
@@ -130,24 +128,24 @@ def disarmed(text: str, tags: frozenset[str]) -> str:
 
 
 NOBODY = -1
-"""The number of an item that is named by no tag that there is."""
+"""The number of an item that no tag names."""
 
-# As many as a prime has units, and no vowels: no word of any text is a tag.
+# A prime number of letters for the checksum, and no vowels: no word of any text is a tag.
 _LETTERS = "bcdfghjkmnpqrtvwx"
 _FEWEST = 3
-# For every tag there are at least so many that are none.
+# How many letter sequences there are at least for each tag.
 _SPARSE = 8
 _WORD = re.compile(r"[a-z]+")
 
 
 class TaggedItem(GivenModel):
-    """One of several things that a reply has to name: by its tag, which takes the place of its number on the wire."""
+    """An item that a reply has to name by its tag, which replaces its number in prompts and replies."""
 
     id: int
 
 
 def has_tag(said: object) -> bool:
-    """Whether there is a tag in what is said, of whatever request or example."""
+    """Return whether a text contains a tag, of whatever request."""
     return isinstance(said, str) and any(map(_is_tag, _WORD.findall(said.casefold())))
 
 
@@ -157,7 +155,7 @@ def _is_tag(word: str) -> bool:
 
 
 def asked_about(given: BaseModel, field: str) -> list[int]:
-    """The numbers of a field's items; where some of them are marked, of those, which alone are asked about."""
+    """Return the numbers of a field's items, or only of those that are marked as asked about."""
     for name, info in type(given).model_fields.items():
         if Tagged(field) in info.metadata and (some := getattr(given, name)):
             return list(some)
@@ -165,7 +163,7 @@ def asked_about(given: BaseModel, field: str) -> list[int]:
 
 
 class Tags:
-    """The tags of all items that a prompt is given, by the field that holds them."""
+    """The tags of all items of a prompt, by field."""
 
     def __init__(self, given: BaseModel) -> None:
         lists = {name: value for name in type(given).model_fields if isinstance(value := getattr(given, name), list)}
@@ -178,19 +176,19 @@ class Tags:
         self._asked = {name: asked_about(given, name) for name in items}
 
     def all(self, field: str) -> list[str]:
-        """The tags of all items of a field."""
+        """Return the tags of all items of a field."""
         return list(self._tags[field].values())
 
     def asked(self, field: str) -> list[str]:
-        """The tags of those that are asked about."""
+        """Return the tags of the items asked about."""
         return [self._tags[field][number] for number in self._asked[field]]
 
     def tag(self, field: str, number: int) -> str:
-        """The tag of an item; nothing for one that there is not."""
+        """Return the tag of an item; empty for an unknown one."""
         return self._tags[field].get(number, "")
 
     def number(self, field: str, said: object) -> int:
-        """The number of the item whose tag is said, alone or among other words; else `NOBODY`."""
+        """Return the number of the item that is named, alone or among other words; else `NOBODY`."""
         if field not in self._numbers:
             raise PromptError(f"the reply names items of {field!r}, and the prompt is given none by that name")
         known = self._numbers[field]
@@ -200,16 +198,16 @@ class Tags:
 
 
 class Wire:
-    """A reply on its way: turns tags into numbers and back, and takes note of what was named."""
+    """Validation context that turns tags into numbers and back, and counts what was named."""
 
     def __init__(self, tags: Tags) -> None:
         self.tags = tags
         self.named = 0
         self.strangers = 0
-        """How many times something was named that is none of the items."""
+        """How many names were none of the items."""
 
     def read(self, field: str, said: object) -> int:
-        """The number of an item."""
+        """Return the number of a named item."""
         number = self.tags.number(field, said)
         self.named += number != NOBODY
         self.strangers += number == NOBODY
@@ -217,11 +215,8 @@ class Wire:
 
 
 class Names:
-    """Marks a number in a reply that names an item in one field of what the prompt is given.
-
-    A value that is made here has numbers; one that comes from a model, or out of the cache, is read with a `Wire` as
-    its context and has tags, and a number in their place names nobody.
-    """
+    """Marks a number in a reply that names an item of one prompt field. In Python it is a number; with a `Wire` as
+    context, as from a model or the cache, it is a tag, and a number names nobody."""
 
     def __init__(self, field: str) -> None:
         self.field = field
@@ -249,7 +244,7 @@ def _there(numbers: list[int]) -> list[int]:
 
 
 def _each(value: object) -> object:
-    """A list of names, also from one text that names several, or from nothing."""
+    """Return a list of names, also from one text that names several, or from null."""
     if value is None:
         return []
     return _WORD.findall(value.casefold()) if isinstance(value, str) else value
@@ -258,11 +253,11 @@ def _each(value: object) -> object:
 LISTED = BeforeValidator(_each)
 """For a list of such numbers: one text may name them all."""
 ONLY_KNOWN = AfterValidator(_there)
-"""For a list of such numbers: what names nobody is left out."""
+"""For a list of such numbers: unknown names are dropped."""
 
 
 def _drawn(field: str, items: Sequence[TaggedItem]) -> list[str]:
-    """A tag for each item, which depends on all of them and on its place."""
+    """Return a tag for each item, which depends on all items and on its place."""
     letters = _FEWEST
     while len(_LETTERS) ** letters < _SPARSE * len(items):
         letters += 1
@@ -278,7 +273,7 @@ def _drawn(field: str, items: Sequence[TaggedItem]) -> list[str]:
 
 
 def _spelt(drawn: int, letters: int) -> str:
-    """A number in letters, and one more: the others count once, twice, and so on, in the order in which they stand."""
+    """Return a number in letters, with a checksum letter."""
     word = "".join(_LETTERS[drawn // len(_LETTERS) ** place % len(_LETTERS)] for place in range(letters))
     return word + _check(word)
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from redraft.document import Document, DocumentSection, Span, content_id
 from redraft.marks import Mark, MarkKind
 from redraft.readers.matter import Extent, missing
-from redraft.text.cleaning import clean, one_line
+from redraft.text.sanitizer import clean, one_line
 
 TITLE_WIDTH = 120
 # Signs that print as several letters, and forms of Arabic letters that only a typesetter needs.

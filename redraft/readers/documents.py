@@ -20,8 +20,8 @@ from redraft.readers.matter import check, recognised
 from redraft.readers.parts import Choice, chosen
 from redraft.readers.plain import headings, title_of
 from redraft.sources import STDIN, is_no_path, read_file, read_stdin
-from redraft.text.cleaning import cleaned, one_line
-from redraft.text.languages import own_language, primary, said_to_be, settled
+from redraft.text.languages import own_language, primary, settled, with_language
+from redraft.text.sanitizer import clean_with_notes, one_line
 
 _CHECK = "check the path"
 _ADVICE = {
@@ -73,7 +73,7 @@ def load_bytes(data: bytes, name: str, *, wanted: Choice | None = None) -> Docum
 def _chosen(found: Document, wanted: Choice) -> Document:
     """What is wanted of a document, and the language of that."""
     part = chosen(recognised(found), wanted)
-    return said_to_be(replace(part, language=settled(part.language, part.text)), wanted.language or None)
+    return with_language(replace(part, language=settled(part.language, part.text)), wanted.language or None)
 
 
 def _read(form: Format, data: bytes, name: str, wanted: Choice) -> ReadText:
@@ -105,7 +105,7 @@ def read_text(source: str | Path) -> CleanText:
     if source != STDIN:
         _check_suffix(path, source)
     raw = decode(_bytes(None if source == STDIN else path, source, None), "stdin" if source == STDIN else path.name)
-    found = cleaned(raw.text)
+    found = clean_with_notes(raw.text)
     return CleanText(found.text.strip(), (*raw.notes, *found.notes))
 
 
@@ -168,7 +168,7 @@ def _bytes(path: Path | None, source: str, max_bytes: int | None) -> bytes:
 def parse(data: bytes, *, name: str, markdown: bool = True) -> Document:
     """Make a document of the bytes of a text file. `name` stands in for a title when the text has none."""
     raw = decode(data, name)
-    text, notes = cleaned(raw.text)
+    text, notes = clean_with_notes(raw.text)
     if not text.strip():
         raise DocumentError("the document is empty", place=name, hint="give a file that holds text")
     found = ReadText(text, headings=tuple(headings(text, markdown)), notes=(*raw.notes, *notes))

@@ -12,7 +12,7 @@ from redraft.readers.builder import BREAK, Anchor, Builder, ReadText, Run, cell_
 from redraft.readers.markup import Element, child, elements, local, outermost, part, tag, text_in, texts_by_name, xml
 from redraft.readers.matter import Extent
 from redraft.readers.tokens import size
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 _CONTENT_TYPES = "[Content_Types].xml"
 _HEADING_STYLE = re.compile(r"heading\s*([1-9])", re.IGNORECASE)

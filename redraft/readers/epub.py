@@ -15,7 +15,7 @@ from redraft.readers.formats import MOST_ENTRIES
 from redraft.readers.html import Walker, body_of, kinds
 from redraft.readers.markup import Element, child, elements, local, page, tag, text_in, text_of, xml
 from redraft.readers.matter import Extent
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"

@@ -10,7 +10,7 @@ from redraft.readers.builder import BREAK, Anchor, Builder, ReadText, Run, cell_
 from redraft.readers.markup import Element, child, elements, local, page, tag, text_in, text_of
 from redraft.readers.matter import Extent
 from redraft.readers.tokens import size
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words
 
 _HEADINGS = {f"h{rank}": rank for rank in range(1, 7)}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from redraft.readers.builder import TITLE_WIDTH, Heading
 from redraft.readers.matter import CREDIT
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 _NUMBER = (
     r"(?:the[ \t]+)?(?:\d{1,4}|[ivxlcdm]{1,9}|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"

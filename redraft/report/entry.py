@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
-from redraft.text.cleaning import clean, one_line, scrubbed, scrubbed_all
+from redraft.text.sanitizer import clean, one_line, scrubbed, scrubbed_all
 
 Clean = Annotated[str, AfterValidator(clean)]
 """Text without control characters."""

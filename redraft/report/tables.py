@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from redraft.report.plots.picture import Plot
-from redraft.text.cleaning import one_line
 from redraft.text.columns import columns, padded
+from redraft.text.sanitizer import one_line
 
 Cell = str | int | float | None
 """None is what was not measured: it is empty in CSV, null in JSON, and a dash in Markdown."""

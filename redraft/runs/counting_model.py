@@ -17,7 +17,7 @@ from redraft.errors import UnreadableReply
 from redraft.evaluators.base import METRIC
 from redraft.llm import structured_output
 from redraft.llm.base import Reply, Request, Sampling
-from redraft.prompts import coherence, deciding, drafting, factual, judging, origins, revising, ruling
+from redraft.prompts import arbitration, coherence, decision, factual, origins, qa, revision, summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Prompt, Value_
 from redraft.prompts.tags import Tags, Wire, asked_about
@@ -89,7 +89,9 @@ class CountingModel:
         value = self._answer(request)
         said = value if isinstance(value, str) else _sent(cast(BaseModel, value), request.given)
         usage = Usage(
-            self.tokens.of(text) + sum(map(self.tokens.of, long)) + self.tokens.of(structured_output.said(request)),
+            self.tokens.of(text)
+            + sum(map(self.tokens.of, long))
+            + self.tokens.of(structured_output.prompt_schema(request)),
             self.tokens.of(said),
         )
         key = (request.prompt.name, text, tuple(map(hash, long)), request.sampling)
@@ -106,7 +108,7 @@ class CountingModel:
             return factual.Query(query=self.query)
         if handler := HANDLERS.get(prompt.name):
             reply = handler(given)
-            if isinstance(reply, str) and prompt != revising.REVISE and request.sampling.sample:
+            if isinstance(reply, str) and prompt != revision.REVISE and request.sampling.sample:
                 # Another draw has other sentences.
                 return _FIRST_WORD.sub(rf"\g<0>{request.sampling.sample}", reply)
             return _objecting(reply, METRIC.get()) if self.objects(METRIC.get()) else reply
@@ -121,12 +123,12 @@ class CountingModel:
 def _objecting(reply: object, metric: str) -> object:
     """The reply with an objection to every fifth item, by which a metric finds something to mend."""
     match reply:
-        case judging.SummaryAnswers(answers=some):
+        case qa.SummaryAnswers(answers=some):
             silent = {"answered": False, "answer": "", "sentences": []}
-            return judging.SummaryAnswers(answers=_objected(some, silent))
-        case judging.Comparisons(comparisons=some) if metric == "consistency":
+            return qa.SummaryAnswers(answers=_objected(some, silent))
+        case qa.Comparisons(comparisons=some) if metric == "consistency":
             together = {"verdict": "contradicts"}, _QUESTIONS_A_SENTENCE
-            return judging.Comparisons(comparisons=_objected(some, *together))
+            return qa.Comparisons(comparisons=_objected(some, *together))
         case factual.Verifications(sentences=some):
             return factual.Verifications(sentences=_objected(some, {"category": "entity"}))
     return reply
@@ -264,21 +266,23 @@ def _quoted(text: str, at: int) -> str:
 # Replies, by prompt.
 
 
-def _outline(given: drafting.OutlineGiven) -> drafting.Outline:
+def _outline(given: summarization.OutlineGiven) -> summarization.Outline:
     quotes = _quotes(given.summaries, _POINTS + _NAMES + 1)
-    return drafting.Outline(
+    return summarization.Outline(
         kind="other",
         line=_sentence(quotes[0].split() + quotes[1].split()),
         turning_points=[_words(one, 12) for one in quotes[: min(given.points, _POINTS)]],
-        cast=[drafting.Term(name=_words(one, 2), phrase=_words(one, 6)) for one in quotes[: min(given.names, _NAMES)]],
+        cast=[
+            summarization.Term(name=_words(one, 2), phrase=_words(one, 6)) for one in quotes[: min(given.names, _NAMES)]
+        ],
     )
 
 
-def _ask_document(given: judging.AskDocumentGiven) -> judging.DocumentQuestions:
+def _ask_document(given: qa.AskDocumentGiven) -> qa.DocumentQuestions:
     quotes = _quotes([given.excerpt], given.count)
-    return judging.DocumentQuestions(
+    return qa.DocumentQuestions(
         questions=[
-            judging.DocumentQuestion(
+            qa.DocumentQuestion(
                 question=f"What does it say about {_words(quote, 7, 2)}, and what follows {number}?",
                 kind="what",
                 answer=_words(quote, 6, 4),
@@ -289,19 +293,19 @@ def _ask_document(given: judging.AskDocumentGiven) -> judging.DocumentQuestions:
     )
 
 
-def _told(given: judging.AnswerFromSummaryGiven | judging.AskSummaryGiven) -> dict[int, str]:
+def _told(given: qa.AnswerFromSummaryGiven | qa.AskSummaryGiven) -> dict[int, str]:
     """The sentences of a summary by their numbers."""
     return {one.id: one.sentence for one in given.sentences if not isinstance(one, str)}
 
 
-def _answer_from_summary(given: judging.AnswerFromSummaryGiven) -> judging.SummaryAnswers:
+def _answer_from_summary(given: qa.AnswerFromSummaryGiven) -> qa.SummaryAnswers:
     numbers = list(_told(given))
     # What was answered from the first part of a summary is not answered from the others.
     is_later = numbers[0] > 1 and numbers[-1] - numbers[0] == len(numbers) - 1
     told = cycle([(0, "")] if is_later else _told(given).items())
-    return judging.SummaryAnswers(
+    return qa.SummaryAnswers(
         answers=[
-            judging.SummaryAnswer(
+            qa.SummaryAnswer(
                 id=one.id,
                 sentences=[number] if sentence else [],
                 answered=bool(sentence),
@@ -312,14 +316,14 @@ def _answer_from_summary(given: judging.AnswerFromSummaryGiven) -> judging.Summa
     )
 
 
-def _ask_summary(given: judging.AskSummaryGiven) -> judging.SummaryQuestions:
+def _ask_summary(given: qa.AskSummaryGiven) -> qa.SummaryQuestions:
     told, asked = _told(given), asked_about(given, "sentences")
-    return judging.SummaryQuestions(
+    return qa.SummaryQuestions(
         sentences=[
-            judging.SentenceQuestions(
+            qa.SentenceQuestions(
                 id=number,
                 questions=[
-                    judging.SummaryQuestion(
+                    qa.SummaryQuestion(
                         question=f"What does it say of {_words(told[number], 8, 2 * at)}?",
                         answer=_words(told[number], 4, 3 * at),
                         search=_words(told[number], 5, 2 * at),
@@ -333,24 +337,24 @@ def _ask_summary(given: judging.AskSummaryGiven) -> judging.SummaryQuestions:
     )
 
 
-def _answer_from_document(given: judging.AnswerFromDocumentGiven) -> judging.DocumentAnswers:
+def _answer_from_document(given: qa.AnswerFromDocumentGiven) -> qa.DocumentAnswers:
     quotes = _quotes(given.texts, len(given.questions))
-    return judging.DocumentAnswers(
+    return qa.DocumentAnswers(
         answers=[
-            judging.DocumentAnswer(id=one.id, quote=quote, answered=True, answer=_words(quote, 6, 1))
+            qa.DocumentAnswer(id=one.id, quote=quote, answered=True, answer=_words(quote, 6, 1))
             for one, quote in zip(given.questions, quotes, strict=True)
         ]
     )
 
 
-def _compare_answers(given: judging.CompareGiven) -> judging.Comparisons:
-    return judging.Comparisons(
-        comparisons=[judging.Comparison(id=one.id, reason=_REASON, verdict="agrees") for one in given.pairs]
+def _compare_answers(given: qa.CompareGiven) -> qa.Comparisons:
+    return qa.Comparisons(
+        comparisons=[qa.Comparison(id=one.id, reason=_REASON, verdict="agrees") for one in given.pairs]
     )
 
 
-def _rank(given: judging.RankGiven) -> judging.Ranking:
-    return judging.Ranking(order=[one.id for one in given.candidates])
+def _rank(given: qa.RankGiven) -> qa.Ranking:
+    return qa.Ranking(order=[one.id for one in given.candidates])
 
 
 def _tree(given: factual.GrowGiven, skipped: int = 0) -> factual.FactTree:
@@ -436,27 +440,27 @@ def _prefer(_: coherence.PreferGiven) -> coherence.Preferred:
     return coherence.Preferred(reason=f"{_REASON} {_REASON}", detail="tie", structure="tie", logic="tie", overall="tie")
 
 
-def _decide(given: deciding.DecideGiven) -> deciding.Decision:
+def _decide(given: decision.DecideGiven) -> decision.Decision:
     """Look up as much as may be, then mend as much as may be."""
     if given.looks:
         searches = [_words(one.problem + one.sentence, 5) for one in given.findings[: given.requests]]
-        return deciding.Decision(why=_REASON, look_up=[f"{one} {given.looks}" for one in searches])
-    return deciding.Decision(
+        return decision.Decision(why=_REASON, look_up=[f"{one} {given.looks}" for one in searches])
+    return decision.Decision(
         why=_REASON, mend=[one.id for one in given.findings[: given.at_most]], instruction="Change as little as needed."
     )
 
 
-def _rule(given: ruling.RuleGiven) -> ruling.RuledPoints:
+def _rule(given: arbitration.RuleGiven) -> arbitration.RuledPoints:
     quotes = _quotes(given.texts, len(given.points))
-    return ruling.RuledPoints(
+    return arbitration.RuledPoints(
         points=[
-            ruling.RuledPoint(id=one.id, reason=_REASON, quote=quote, verdict="contradicted")
+            arbitration.RuledPoint(id=one.id, reason=_REASON, quote=quote, verdict="contradicted")
             for one, quote in zip(given.points, quotes, strict=True)
         ]
     )
 
 
-def _revise(given: revising.ReviseGiven) -> str:
+def _revise(given: revision.ReviseGiven) -> str:
     """The summary with each point mended: a sentence is told in other words, and what is missing is added."""
     text = given.summary
     for point in given.points:
@@ -479,27 +483,27 @@ def _trace(given: origins.TraceGiven) -> origins.AllSources:
     return origins.AllSources(sentences=[origins.Sources(id=one.id, places=places) for one in given.sentences])
 
 
-def _ask_typed(given: judging.AskTypedGiven) -> judging.TypedReply:
-    return judging.TypedReply(
+def _ask_typed(given: qa.AskTypedGiven) -> qa.TypedReply:
+    return qa.TypedReply(
         question=f"What does it say of {_words(given.excerpt, 9, 3)}?",
         answer=_words(given.excerpt, 6, 5),
         reason=_REASON,
     )
 
 
-def _answer_questions(given: judging.AnswerQuestionsGiven) -> judging.GivenAnswers:
+def _answer_questions(given: qa.AnswerQuestionsGiven) -> qa.GivenAnswers:
     quotes = _quotes([given.document], len(given.questions))
-    return judging.GivenAnswers(
+    return qa.GivenAnswers(
         answers=[
-            judging.GivenAnswer(id=one.id, answered=True, answer=_words(quote, 8), reason=_REASON)
+            qa.GivenAnswer(id=one.id, answered=True, answer=_words(quote, 8), reason=_REASON)
             for one, quote in zip(given.questions, quotes, strict=True)
         ]
     )
 
 
-def _judge_answers(given: judging.JudgeAnswersGiven) -> judging.AnswerVerdicts:
-    return judging.AnswerVerdicts(
-        answers=[judging.AnswerVerdict(id=one.id, reason=_REASON, verdict="right") for one in given.answers]
+def _judge_answers(given: qa.JudgeAnswersGiven) -> qa.AnswerVerdicts:
+    return qa.AnswerVerdicts(
+        answers=[qa.AnswerVerdict(id=one.id, reason=_REASON, verdict="right") for one in given.answers]
     )
 
 
@@ -509,25 +513,25 @@ def _handled(prompt: Prompt[Given_, Value_], handler: Callable[[Given_], Value_]
 
 HANDLERS: Mapping[str, Callable[[Any], Any]] = dict(
     (
-        _handled(drafting.BEGIN, lambda given: prose([given.excerpt], given.words)),
-        _handled(drafting.SUMMARIZE_CHUNK, lambda given: prose([given.excerpt], given.words)),
-        _handled(drafting.SUMMARIZE_WHOLE, lambda given: prose([given.document], given.words)),
-        _handled(drafting.MERGE, lambda given: prose(given.summaries, given.words)),
-        _handled(drafting.MERGE_ONWARD, lambda given: prose(given.summaries, given.words)),
-        _handled(drafting.UPDATE, lambda given: prose([given.summary, given.excerpt], given.words)),
-        _handled(drafting.COMPRESS, lambda given: prose([given.summary], given.words)),
-        _handled(drafting.TIDY, lambda given: given.summary),
-        _handled(drafting.OUTLINE, _outline),
-        _handled(revising.REVISE, _revise),
-        _handled(judging.ASK_DOCUMENT, _ask_document),
-        _handled(judging.RANK_QUESTIONS, _rank),
-        _handled(judging.ASK_SUMMARY, _ask_summary),
-        _handled(judging.ANSWER_FROM_SUMMARY, _answer_from_summary),
-        _handled(judging.ANSWER_FROM_DOCUMENT, _answer_from_document),
-        _handled(judging.COMPARE_ANSWERS, _compare_answers),
-        _handled(judging.ASK_TYPED, _ask_typed),
-        _handled(judging.ANSWER_QUESTIONS, _answer_questions),
-        _handled(judging.JUDGE_ANSWERS, _judge_answers),
+        _handled(summarization.BEGIN, lambda given: prose([given.excerpt], given.words)),
+        _handled(summarization.SUMMARIZE_CHUNK, lambda given: prose([given.excerpt], given.words)),
+        _handled(summarization.SUMMARIZE_WHOLE, lambda given: prose([given.document], given.words)),
+        _handled(summarization.MERGE, lambda given: prose(given.summaries, given.words)),
+        _handled(summarization.MERGE_ONWARD, lambda given: prose(given.summaries, given.words)),
+        _handled(summarization.UPDATE, lambda given: prose([given.summary, given.excerpt], given.words)),
+        _handled(summarization.COMPRESS, lambda given: prose([given.summary], given.words)),
+        _handled(summarization.TIDY, lambda given: given.summary),
+        _handled(summarization.OUTLINE, _outline),
+        _handled(revision.REVISE, _revise),
+        _handled(qa.ASK_DOCUMENT, _ask_document),
+        _handled(qa.RANK_QUESTIONS, _rank),
+        _handled(qa.ASK_SUMMARY, _ask_summary),
+        _handled(qa.ANSWER_FROM_SUMMARY, _answer_from_summary),
+        _handled(qa.ANSWER_FROM_DOCUMENT, _answer_from_document),
+        _handled(qa.COMPARE_ANSWERS, _compare_answers),
+        _handled(qa.ASK_TYPED, _ask_typed),
+        _handled(qa.ANSWER_QUESTIONS, _answer_questions),
+        _handled(qa.JUDGE_ANSWERS, _judge_answers),
         _handled(factual.KEYFACTS_ANALYTICAL, _tree),
         _handled(factual.KEYFACTS_NARRATIVE, lambda given: _tree(given, min(_QUOTED, len(given.excerpt) // 4))),
         _handled(factual.FACTS_FAITHFUL, _supports),
@@ -541,8 +545,8 @@ HANDLERS: Mapping[str, Callable[[Any], Any]] = dict(
         _handled(factual.SPLIT_FACTS, _split),
         _handled(coherence.FIND_CONFUSION, _confusion),
         _handled(coherence.PREFER_SUMMARY, _prefer),
-        _handled(deciding.DECIDE, _decide),
-        _handled(ruling.RULE_ON_FINDINGS, _rule),
+        _handled(decision.DECIDE, _decide),
+        _handled(arbitration.RULE_ON_FINDINGS, _rule),
         _handled(origins.TRACE_SENTENCES, _trace),
     )
 )

@@ -26,7 +26,7 @@ from redraft.events import Observer, unobserved
 from redraft.graphs.policy import FINDINGS_AT_ONCE
 from redraft.llm.base import Request
 from redraft.llm.prices import PriceTable, builtin_prices
-from redraft.prompts import coherence, deciding, drafting, factual, judging, revising, ruling
+from redraft.prompts import arbitration, coherence, decision, factual, qa, revision, summarization
 from redraft.prompts.contract import Prompt
 from redraft.runs.counting_model import CountingModel, TokenCounts
 from redraft.runs.driver import Driver
@@ -57,27 +57,27 @@ _STAGES: Mapping[str, tuple[str, Role]] = {
     **{
         one.name: (DRAFTING, "writer")
         for one in (
-            drafting.SUMMARIZE_CHUNK,
-            drafting.SUMMARIZE_WHOLE,
-            drafting.MERGE,
-            drafting.MERGE_ONWARD,
-            drafting.BEGIN,
-            drafting.UPDATE,
-            drafting.COMPRESS,
-            drafting.TIDY,
-            drafting.OUTLINE,
+            summarization.SUMMARIZE_CHUNK,
+            summarization.SUMMARIZE_WHOLE,
+            summarization.MERGE,
+            summarization.MERGE_ONWARD,
+            summarization.BEGIN,
+            summarization.UPDATE,
+            summarization.COMPRESS,
+            summarization.TIDY,
+            summarization.OUTLINE,
         )
     },
-    **{one.name: (_BUILDING_QUESTIONS, "judge") for one in (judging.ASK_DOCUMENT, judging.RANK_QUESTIONS)},
+    **{one.name: (_BUILDING_QUESTIONS, "judge") for one in (qa.ASK_DOCUMENT, qa.RANK_QUESTIONS)},
     **{one.name: (_BUILDING_FACTS[0], "judge") for one in factual.GROWING.values()},
     **{
         one.name: (_BUILDING_FACTS[1], "validator")
         for one in (factual.FACTS_FAITHFUL, factual.FACTS_OBJECTIVE, factual.FACTS_SIGNIFICANT)
     },
     **{one.name: (_BUILDING_FACTS[2], "judge") for one in factual.QUERYING.values()},
-    deciding.DECIDE.name: ("deciding", "decider"),
-    ruling.RULE_ON_FINDINGS.name: ("second looks", "judge"),
-    revising.REVISE.name: ("revising", "writer"),
+    decision.DECIDE.name: ("deciding", "decider"),
+    arbitration.RULE_ON_FINDINGS.name: ("second looks", "judge"),
+    revision.REVISE.name: ("revising", "writer"),
 }
 """The stage of each prompt that no metric asks by itself, and who does it."""
 
@@ -274,7 +274,7 @@ class _Unsatisfied(Evaluator):
         for at in range(FINDINGS_AT_ONCE):
             one = case.statements[at * len(case.statements) // FINDINGS_AT_ONCE]
             start = at * length // FINDINGS_AT_ONCE
-            evidence = case.desk.place(Span(start, min(length, start + _EVIDENCE)))
+            evidence = case.reader.place(Span(start, min(length, start + _EVIDENCE)))
             asked = f"What does the document say in place {number}.{at}?"
             told = " ".join(evidence.text.split()[:_ANSWER])
             match self.aim:
@@ -317,12 +317,12 @@ class _DryJobFactory(JobFactory):
 
     judged: dict[str, int] = field(default_factory=dict)
 
-    def desk(self, encoder: Encoder | None = None, *, judged: bool = True) -> EvidenceReader:
+    def reader(self, encoder: Encoder | None = None, *, judged: bool = True) -> EvidenceReader:
         """Where the judges look things up; a long document is not searched for it."""
-        desk = super(_DryJobFactory, self).desk(encoder, judged=judged)
-        if desk.document_tokens <= _SEARCHED:
-            return desk
-        return replace(desk, passages=EvenPassages(desk.document, desk.tokenizer, desk.document_tokens))
+        reader = super(_DryJobFactory, self).reader(encoder, judged=judged)
+        if reader.document_tokens <= _SEARCHED:
+            return reader
+        return replace(reader, passages=EvenPassages(reader.document, reader.tokenizer, reader.document_tokens))
 
     def writer(self, structured_writer: StructuredWriter, kind: TextKind) -> Writer:
         """Who drafts."""

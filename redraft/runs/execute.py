@@ -27,7 +27,7 @@ from redraft.graphs.policy import unsure
 from redraft.llm.budget import Budget
 from redraft.report.history.results import lost_rounds
 from redraft.runs.driver import Driver
-from redraft.runs.job import desk_of
+from redraft.runs.job import reader_of
 from redraft.runs.lineage import trace
 from redraft.runs.manager import RunManager, on_record
 from redraft.runs.prepare import Prepared, RunSpec, prepare, recall, record
@@ -74,7 +74,7 @@ async def compare(manager: RunManager, run: Run) -> None:
         await _of_one_text(manager, run, first, second)
         return
     async with manager.working(run.id) as job_factory:
-        await _measured(store, job_factory.desk(), first, second)
+        await _measured(store, job_factory.reader(), first, second)
         referees = job_factory.referees(run.judging)
         manager.observe(StageStarted("preference", 2 * len(referees)))
         document, tokens = job_factory.prepared.document, job_factory.prepared.document_tokens
@@ -92,16 +92,16 @@ async def _of_one_text(manager: RunManager, run: Run, first: Draft, second: Draf
             prepared = manager.prepared.pop(run.id, None)
             if prepared is None:
                 prepared = await off_loop(recall, store, run)
-            await _measured(store, desk_of(prepared, [prepared.settings]), first, second)
+            await _measured(store, reader_of(prepared, [prepared.settings]), first, second)
             await off_loop(store.judgments.keep, first.id, same())
             await off_loop(store.runs.choose_draft, run.id, first.id)
     manager.observe(RunDone(run.id, "complete"))
 
 
-async def _measured(store: Store, desk: EvidenceReader, *drafts: Draft) -> None:
+async def _measured(store: Store, reader: EvidenceReader, *drafts: Draft) -> None:
     """Keep the statistics of both."""
     for draft in drafts:
-        case = Case(statements_of(draft.text), (), desk, text=draft.text)
+        case = Case(statements_of(draft.text), (), reader, text=draft.text)
         await off_loop(store.judgments.keep, draft.id, await Statistics().evaluate(case))
 
 

@@ -21,7 +21,7 @@ from redraft.settings import DraftConfig, Limits
 from redraft.store.connection import off_loop, storable
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 _LONGEST_MESSAGE = 500
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from itertools import count
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.domain import Document, Totals
 from redraft.errors import BudgetError, NothingSaidError, PromptError, StoreError, UsageError
 from redraft.events import Noted, PartDone
@@ -131,7 +131,7 @@ async def fill(
         bench.observer(PartDone(f"{section.title}: {made.status}", next(numbers), len(template.drafted)))
         return made
 
-    filled = await together(one(section) for section in template.drafted)
+    filled = await gather_all(one(section) for section in template.drafted)
     runs = [made.run for made in filled if made.run]
     usage = await off_loop(bench.store.calls.taken_by, runs) if runs else Totals()
     # They worked side by side.

@@ -17,9 +17,9 @@ from redraft.readers.documents import CleanText, check_sources, finished, load, 
 from redraft.sources import STDIN, read_file, read_stdin
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.cleaning import one_line
 from redraft.text.languages import language_of
 from redraft.text.quotes import locate
+from redraft.text.sanitizer import one_line
 from redraft.text.word_keys import keys
 
 _ID = re.compile(r"[0-9a-f]{64}")

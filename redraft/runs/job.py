@@ -8,10 +8,10 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.agents.arbiter import Arbiter
 from redraft.agents.decider import Decider
-from redraft.agents.evidence import USUAL, EvidenceReader, Wording, wording_of
+from redraft.agents.evidence import USUAL, EvidenceReader, TokenRates, wording_of
 from redraft.agents.judge import Judge, longest_reply, reply_tokens
 from redraft.agents.outliner import Outliner
 from redraft.agents.referee import Referee
@@ -77,7 +77,9 @@ class JobFactory:
             tokenizer=prepared.tokenizer,
             observe=self.observe,
             writer=self.writer(structured_writer, await off_loop(kind_by_form, prepared.document.text)),
-            reviser=Reviser(structured_writer, panel.desk if panel else self.desk(judged=False), run.settings.query),
+            reviser=Reviser(
+                structured_writer, panel.reader if panel else self.reader(judged=False), run.settings.query
+            ),
             outliner=self.outliner(self.pool.writer, run.settings.sample),
             panel=panel,
             decider=self._decider(panel),
@@ -102,7 +104,7 @@ class JobFactory:
         panel = tuple(self._judge(worker, turn) for worker in self.pool.judges for turn in self._turns(judging))
         return Panel(
             self.store,
-            self.desk(encoder),
+            self.reader(encoder),
             panel,
             known,
             judging.model_copy(update=self._yardsticks(known)),
@@ -141,12 +143,12 @@ class JobFactory:
             if one.needs and one.name in judged and YARDSTICKS[one.needs] in judged[one.name].details
         }
 
-    def desk(self, encoder: Encoder | None = None, *, judged: bool = True) -> EvidenceReader:
+    def reader(self, encoder: Encoder | None = None, *, judged: bool = True) -> EvidenceReader:
         """Where the run's judges look things up: as much at once as the least of their windows has room for."""
         judging = (*self.pool.judges, self.pool.validator)
         settings = [worker.settings for worker in judging]
         reading = self.run.judging.evidence if self.run.judging else "auto"
-        return desk_of(self.prepared, settings, encoder, judged=judged, reading=reading)
+        return reader_of(self.prepared, settings, encoder, judged=judged, reading=reading)
 
     def referees(self, judging: JudgeConfig, *, in_words: bool = False) -> list[Referee]:
         """One for every judging; of those by language models alone, where they are to be `in_words`."""
@@ -163,8 +165,8 @@ class JobFactory:
         able = [worker for worker in self.pool.judges if reads_prompts(worker.settings.model)]
         if panel is None or self.run.judging is None or not able:
             return None
-        desk = replace(panel.desk, window=able[-1].settings.context_tokens)
-        return Arbiter(self._judge(able[-1], self._turns(self.run.judging)[-1]), desk)
+        reader = replace(panel.reader, window=able[-1].settings.context_tokens)
+        return Arbiter(self._judge(able[-1], self._turns(self.run.judging)[-1]), reader)
 
     def sentence_tracer(self, judging: JudgeConfig) -> SentenceTracer:
         """The first of the judges, to be asked where sentences come from."""
@@ -199,8 +201,8 @@ class JobFactory:
         if panel is None or refinement is None or refinement.policy != "agent":
             return None
         decider = self.pool.decider
-        desk = replace(panel.desk, window=decider.settings.context_tokens)
-        return Decider(self._judge(decider, settings.sample), desk, decider.window is not None)
+        reader = replace(panel.reader, window=decider.settings.context_tokens)
+        return Decider(self._judge(decider, settings.sample), reader, decider.window is not None)
 
     def structured_writer(self) -> StructuredWriter:
         """Who writes. The extractive model has no window."""
@@ -221,7 +223,7 @@ class JobFactory:
         )
 
 
-def desk_of(
+def reader_of(
     prepared: Prepared,
     judging: Sequence[DraftConfig],
     encoder: Encoder | None = None,
@@ -237,7 +239,7 @@ def desk_of(
     return EvidenceReader(prepared.document, passages, tokenizer, window, tokens, worded, reading)
 
 
-def wording(prepared: Prepared) -> Wording:
+def wording(prepared: Prepared) -> TokenRates:
     """How the language of a document comes out in tokens."""
     return wording_of(prepared.document.text, prepared.tokenizer, prepared.plan.tokens_per_word)
 
@@ -276,7 +278,7 @@ async def revise(job_factory: JobFactory, findings: Sequence[str], instruction: 
         metric({"run": run.id, "draft": state["draft"], "round": state["round"], "metric": one.name}, job)
         for one in job.judges.evaluators
     ]
-    await together(seats)
+    await gather_all(seats)
     if job.failures:
         raise next(iter(job.failures.values()))
     return cast(State, {**state, **await settle(state, job)})

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from redraft.agents.judge import Judge
-from redraft.agents.tracer import SentenceTracer, Untraced
+from redraft.agents.tracer import SentenceTracer, TraceItem
 from redraft.builtin.facade import opened
 from redraft.domain import Document
 from redraft.errors import RunError, UsageError
@@ -28,7 +28,7 @@ from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.languages import language_of
-from redraft.text.origins import Link, Traced
+from redraft.text.origins import Link, SentenceOrigin
 from redraft.text.quotes import points_back
 from redraft.text.vectors import load_encoder
 
@@ -54,8 +54,8 @@ class Open:
     """Under which the links of its text are known."""
     at: int
     """Which sentence of the text it is."""
-    traced: Traced
-    item: Untraced
+    traced: SentenceOrigin
+    item: TraceItem
     links: tuple[Link, ...]
     """The places that are shown, in the order of the item's."""
 
@@ -64,7 +64,7 @@ class LineageItem(Protocol):
     """Something to be asked about."""
 
     @property
-    def item(self) -> Untraced:
+    def item(self) -> TraceItem:
         """As it is put to a model."""
         ...
 
@@ -94,7 +94,7 @@ class Tracing:
     draft: str
     room: int
     """How many tokens may be used."""
-    said: dict[tuple[str, int], Traced] = field(default_factory=dict)
+    said: dict[tuple[str, int], SentenceOrigin] = field(default_factory=dict)
     left: int = 0
     """How many sentences there was no room for."""
     what: str = "sentences"
@@ -118,7 +118,7 @@ class Tracing:
             self._reach(member, own, reached)
         return found
 
-    def _traced(self, member: Member) -> tuple[Traced, ...]:
+    def _traced(self, member: Member) -> tuple[SentenceOrigin, ...]:
         return self.tracer.linked(member.text, member.parents, self.said)
 
     def _reach(self, member: Member, sentences: Sequence[int], reached: dict[str, set[int]]) -> None:
@@ -153,27 +153,27 @@ class Tracing:
             chosen = dict(list(reversed(places.items()))[:CANDIDATES])
             before = _cut(member.text, traced[at - 1]) if at and points_back(sentence, language) else ""
             if chosen:
-                yield Open(key, at, traced[at], Untraced(sentence, before, tuple(chosen)), tuple(chosen.values()))
+                yield Open(key, at, traced[at], TraceItem(sentence, before, tuple(chosen)), tuple(chosen.values()))
 
     def take(self, found: Sequence[Open], named: Mapping[int, Sequence[int]]) -> None:
         """Note what was said of some sentences."""
         for number, places in named.items():
             one = found[number]
             links = tuple(_said(one.links[place]) for place in places)
-            self.said[one.key, one.at] = Traced(one.traced.span, links, 1.0)
+            self.said[one.key, one.at] = SentenceOrigin(one.traced.span, links, 1.0)
 
 
-def _is_thin(traced: Traced) -> bool:
+def _is_thin(traced: SentenceOrigin) -> bool:
     return not traced.links or (traced.margin < _THIN and traced.links[0].method != "quotation")
 
 
-def _neighbours(traced: Sequence[Traced], at: int) -> tuple[Link | None, Link | None]:
+def _neighbours(traced: Sequence[SentenceOrigin], at: int) -> tuple[Link | None, Link | None]:
     """Where the sentences before and after one come from that come from somewhere."""
     before = next((one.links[0] for one in reversed(traced[:at]) if one.links), None)
     return before, next((one.links[0] for one in traced[at + 1 :] if one.links), None)
 
 
-def _cut(text: str, traced: Traced) -> str:
+def _cut(text: str, traced: SentenceOrigin) -> str:
     return text[slice(*traced.span)]
 
 
@@ -277,9 +277,9 @@ class OpenFact:
     doubt: Doubt
 
     @property
-    def item(self) -> Untraced:
+    def item(self) -> TraceItem:
         """As it is put to a model: a sentence, and the places that may say so."""
-        return Untraced(self.doubt.fact, "", self.doubt.places)
+        return TraceItem(self.doubt.fact, "", self.doubt.places)
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from redraft.llm.base import Reply, Request, Sampling
 from redraft.llm.structured_output import Mode, modes_for
 from redraft.prompts.contract import Given_, GivenModel, Prompt, ReplyModel, Value_
 from redraft.prompts.factual import VERIFY_SENTENCES, VerifyGiven
-from redraft.prompts.judging import Statement
+from redraft.prompts.qa import Statement
 from redraft.runs.models import open_model
 from redraft.runs.roster import RosterEntry, identity_of
 from redraft.settings import EXTRACTIVE, DraftConfig, ReplyForm, is_entailment

@@ -13,10 +13,10 @@ from langchain_core.language_models import BaseChatModel
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.events import Noted, Observer
-from redraft.llm.addresses import OPENAI, address_in, has_usual_key, home_of_the_key, is_here, provider_of, server_at
+from redraft.llm.addresses import OPENAI, address_in, has_usual_key, is_here, key_server, provider_of, server_at
 from redraft.llm.base import Model
 from redraft.llm.budget import Budget
-from redraft.llm.chat import wrapped
+from redraft.llm.chat import as_model
 from redraft.llm.prices import PriceTable, builtin_prices
 from redraft.llm.rate_limiter import Limiter, shared_limiter
 from redraft.llm.recorded import RecordedModel
@@ -28,7 +28,7 @@ from redraft.store.batches import ByJob
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.languages import known_of, unshown
+from redraft.text.languages import known_language, unshown
 from redraft.text.tokens import Tokenizer
 
 
@@ -159,7 +159,7 @@ def _with_keys(hired: Sequence[ModelRole]) -> list[ModelRole]:
     def wants(one: ModelRole) -> bool:
         return one.model is None and provider_of(one.settings.model) == OPENAI and one.settings.key_env is None
 
-    home = home_of_the_key([one.settings.base_url or "" for one in hired if wants(one)])
+    home = key_server([one.settings.base_url or "" for one in hired if wants(one)])
     return [replace(one, usual_key=wants(one) and server_at(one.settings.base_url or "") == home) for one in hired]
 
 
@@ -222,7 +222,7 @@ async def at_work(
     budget: Budget | None = None,
 ) -> AsyncIterator[ModelPool]:
     """Open every model, one that is named twice only once. A `budget` is shared with other runs."""
-    limits, language = run.limits, unshown(prepared.document) or known_of(prepared.document)
+    limits, language = run.limits, unshown(prepared.document) or known_language(prepared.document)
     if budget is None:
         budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, pot=run.id)
     opened: dict[tuple[object, ...], Model] = {}
@@ -264,17 +264,19 @@ def _limiter(address: str | None, identity: str, limits: Limits, store: Store, b
     if limits.provider_batch:
         requests = tokens = None  # of a job the provider says itself how much it takes
     shared = budget.paced and not requests is tokens is None
-    gate = f"{budget.terms.pot} {provider}" if shared else ""
+    limiter_key = f"{budget.terms.pot} {provider}" if shared else ""
 
     async def pace(size: int) -> float:
-        return await off_loop(store.turns.take, gate, size, requests_per_minute=requests, tokens_per_minute=tokens)
+        return await off_loop(
+            store.turns.take, limiter_key, size, requests_per_minute=requests, tokens_per_minute=tokens
+        )
 
     return shared_limiter(
         provider,
         limits.at_once,
         requests_per_minute=requests,
         tokens_per_minute=tokens,
-        gate=gate,
+        limiter_key=limiter_key,
         pace=pace if shared else None,
     )
 
@@ -410,7 +412,7 @@ def people(
             return given
         if isinstance(given, ModelSettings):
             return _kept(given, models)
-        return seen.setdefault(id(given), wrapped(given)).identity
+        return seen.setdefault(id(given), as_model(given)).identity
 
     writer = model if isinstance(model, ModelSettings) else None
     name = writer.model if writer else named(model)

@@ -12,10 +12,9 @@ from redraft.builtin.facade import opened as open_extractive
 from redraft.errors import UsageError
 from redraft.llm.addresses import OPENAI, address_in, base_url, name_of, openai_key, plain_address, provider_of
 from redraft.llm.base import LateModel, Model
-from redraft.llm.nli import SERVES
-from redraft.llm.nli import opened as open_entailment
+from redraft.llm.nli import SERVES, open_entailment
 from redraft.llm.prices import FREE, PriceTable
-from redraft.llm.reasoning import usual_room
+from redraft.llm.reasoning_budget import usual_room
 from redraft.runs.model_names import judging_under, named_in, under_name
 from redraft.settings import (
     EXTRACTIVE,

@@ -14,21 +14,21 @@ from redraft.errors import DocumentError, PromptError, RunError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import check_goals, evaluators
 from redraft.evaluators.metric_info import refuse_self_check
-from redraft.graphs.plan import Plan, Planner, fitting_words, what_is_read
+from redraft.graphs.plan import Plan, Planner, choose_reading, fitting_words
 from redraft.graphs.review import reviewed
 from redraft.graphs.strategies import strategy_named, version_with
 from redraft.llm.addresses import name_of
 from redraft.llm.base import Model
 from redraft.llm.servers import window_of_family
+from redraft.prompts.arbitration import RULE_ON_FINDINGS
 from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import Prompt
-from redraft.prompts.deciding import DECIDE
+from redraft.prompts.decision import DECIDE
 from redraft.prompts.factual import FACTUAL
-from redraft.prompts.judging import JUDGING
 from redraft.prompts.origins import TRACE_SENTENCES
-from redraft.prompts.revising import REVISE
-from redraft.prompts.ruling import RULE_ON_FINDINGS
+from redraft.prompts.qa import JUDGING
+from redraft.prompts.revision import REVISE
 from redraft.readers.documents import load_all
 from redraft.readers.parts import DocumentStretch, parted
 from redraft.report.history.results import document_read
@@ -59,7 +59,7 @@ from redraft.store.models import PromptRecord
 from redraft.store.runs import Run, new_run_id
 from redraft.store.store import Store
 from redraft.text.chunks import beginning, chunk
-from redraft.text.languages import foreign_in, read_as, reading, said_to_be, told_of
+from redraft.text.languages import foreign_in, languages_of, read_as, reading, with_language
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_named
 from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import count_words, has_words
@@ -153,7 +153,7 @@ def prepare(
 ) -> Prepared:
     """Read, measure, cut and plan; nothing is stored and nobody is asked. `given` is a summary that exists already."""
     document = source if isinstance(source, Document) else load_all([source] if isinstance(source, str) else source)
-    document = said_to_be(document, settings.source_language)
+    document = with_language(document, settings.source_language)
     with reading(document):
         return _prepared(document, settings, model, given)
 
@@ -186,7 +186,7 @@ def _plan(planner: Planner) -> Plan:
 def identify(document: Document, settings: DraftConfig, order: RunSpec, model: Model | None = None) -> str:
     """The identity that a run of these settings has: whoever knows it finds the run again. A `model` is the writer that
     was handed over."""
-    document = said_to_be(document, settings.source_language)
+    document = with_language(document, settings.source_language)
     settled = _settle(document, settings, model, order.given)
     used = prompts_used(settled.book, settled.settings, order.purpose, order.own, order.prompts)
     hashes = {name: one.hash for name, one in used.items()}
@@ -195,7 +195,7 @@ def identify(document: Document, settings: DraftConfig, order: RunSpec, model: M
 
 def _settle(document: Document, settings: DraftConfig, model: Model | None, given: str | None) -> _Settled:
     settings = resolve(settings) if model is None else settings.model_copy(update={"model": model.identity})
-    told = {"prompts": prompt_choice(settings.prompts), "source_language": told_of(document)}
+    told = {"prompts": prompt_choice(settings.prompts), "source_language": languages_of(document)}
     settings = settings.model_copy(update=told)
     if settings.by_chapter and settings.until is not None:
         raise UsageError("chapters are read whole", hint="leave out --until, or read some of them with --chapters")
@@ -224,7 +224,7 @@ def _settle(document: Document, settings: DraftConfig, model: Model | None, give
         window = window_of_family(name_of(settings.model)) or settings.context_tokens
         settings = settings.model_copy(update={"context_tokens": window})
     book = PromptBook(settings.prompts)
-    settings, read, said = what_is_read(document, end, settings, tokenizer, book)
+    settings, read, said = choose_reading(document, end, settings, tokenizer, book)
     return _Settled(settings, tokenizer, book, (*warnings, *said), read)
 
 

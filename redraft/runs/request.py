@@ -29,7 +29,7 @@ from redraft.settings import (
     RefineConfig,
     with_draft,
 )
-from redraft.text.languages import settled, tongues_of, unshown
+from redraft.text.languages import language_spans_of, settled, unshown
 from redraft.text.words import count_words
 
 _KINDS: tuple[type[BaseModel], ...] = (DraftConfig, JudgeConfig, RefineConfig)
@@ -136,7 +136,7 @@ def chapter_of(document: Document, title: str, span: Span) -> Document:
     if document.language:
         language = document.language if unshown(document) else settled(document.language, part.text)
     else:
-        tongues = tongues_of(part)
+        tongues = language_spans_of(part)
         language = tongues[0].language if len(tongues) == 1 else ""
     return replace(part, title=f"{document.title}: {title}", notes=(), language=language)
 

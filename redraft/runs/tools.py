@@ -15,15 +15,15 @@ from redraft.agents import decider
 from redraft.domain import Draft, Finding
 from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.metric_info import self_checks
-from redraft.graphs.evaluation import in_short
+from redraft.graphs.evaluation import metric_verdict
 from redraft.report.history.results import document_read
 from redraft.runs import job
 from redraft.runs.session import Session
 from redraft.settings import FIGURES, JudgeConfig, RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run as StoredRun
-from redraft.text.cleaning import one_line
 from redraft.text.passages import Passages as DocumentPassages
+from redraft.text.sanitizer import one_line
 from redraft.text.tokens import tokenizer_named
 
 _MOST_FINDINGS = 50
@@ -235,7 +235,7 @@ class _Bench:
             async with self._session.visiting(given.run) as job_factory:
                 said = await job.judge(job_factory, metric)
                 itself = _judges_itself(job_factory.run, (await self._best(given.run)).round, [metric])
-                short = in_short(said)
+                short = metric_verdict(said)
                 return MetricReport(
                     run=job_factory.run.id, metric=metric, reason=said.reason, self_check=itself, **short
                 )

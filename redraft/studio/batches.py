@@ -32,7 +32,7 @@ from redraft.studio.contracts import (
 )
 from redraft.studio.endpoints import NoSuchThing
 from redraft.studio.feeds import Message
-from redraft.text.cleaning import scrubbed
+from redraft.text.sanitizer import scrubbed
 
 _PAUSE = 1.0
 _USUAL = DraftConfig().model_dump(include={"model", "strategy", "words"})

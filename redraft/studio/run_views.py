@@ -24,7 +24,7 @@ from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.studio.contracts import OpinionGiven, OpinionList, Pieces, SentenceEvidence, Status
 from redraft.studio.endpoints import NoSuchThing
-from redraft.text.cleaning import scrubbed
+from redraft.text.sanitizer import scrubbed
 
 RUNNING = "running"
 _SCORE = "score."

@@ -24,7 +24,7 @@ from redraft.studio.contracts import DocumentLine, Offer, PlanTotals, Start
 from redraft.studio.endpoints import NoSuchThing
 from redraft.studio.guard import MOST_BYTES
 from redraft.studio.orders import RunBody, aims, order_of, strategies
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 KEPT = "kept"
 """The field that names a document which was handed over with an earlier plan."""

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from types import ModuleType
 
 from redraft.errors import UsageError
-from redraft.prompts import coherence, deciding, drafting, factual, judging, origins, revising, ruling
+from redraft.prompts import arbitration, coherence, decision, factual, origins, qa, revision, summarization
 from redraft.prompts.contract import Prompt
 
 _ADDRESSES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
@@ -47,13 +47,13 @@ def _check(option: str, module: str, package: str) -> None:
 OTHER = "other"
 """Of prompts that a package or an application brings."""
 _STAGES: Mapping[ModuleType, str] = {
-    drafting: "drafting",
-    judging: "judging",
+    summarization: "drafting",
+    qa: "judging",
     factual: "judging",
     coherence: "judging",
-    ruling: "judging",
-    deciding: "deciding",
-    revising: "revising",
+    arbitration: "judging",
+    decision: "deciding",
+    revision: "revising",
     origins: "tracing",
 }
 _OF = {one.name: stage for where, stage in _STAGES.items() for one in vars(where).values() if isinstance(one, Prompt)}

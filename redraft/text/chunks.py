@@ -1,4 +1,4 @@
-"""Cutting a document into chunks within a token budget that end at chapters, scenes, paragraphs or sentences."""
+"""Cuts a document into chunks within a token budget that end at chapters, scenes, paragraphs or sentences."""
 
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ from redraft.text.tokens import Meter, Tokenizer, tokenizer_named
 
 
 def windows(block: Sequence[Span], meter: Meter, most: int, following: Callable[[int, int], int]) -> Iterator[Span]:
-    """As many sentences as fit into `most` tokens, and again from another one.
-
-    `following` says from which, by the first of the window and the one after its last; it lies behind the first.
-    """
+    """Yield windows of as many sentences as fit into `most` tokens; `following(first, after)` returns the first
+    sentence of the next."""
     first, after = 0, 0
     while True:
         after = max(after, first + 1)
@@ -33,7 +31,7 @@ def windows(block: Sequence[Span], meter: Meter, most: int, following: Callable[
 
 
 def overlapping(block: Sequence[Span], meter: Meter, most: int, overlap: int) -> Iterator[Span]:
-    """Windows of `most` tokens each of which begins with at most `overlap` tokens of the one before it."""
+    """Yield windows of `most` tokens, each of which repeats at most `overlap` tokens of the one before."""
 
     def following(first: int, after: int) -> int:
         first += 1
@@ -45,8 +43,8 @@ def overlapping(block: Sequence[Span], meter: Meter, most: int, overlap: int) ->
 
 
 def pieces(text: str, sentence: Span, meter: Meter, longest: int, size: int) -> Iterator[Span]:
-    """The sentence, or where it has more than `longest` tokens pieces of `size`, that end between words where there
-    are any."""
+    """Yield the sentence, or pieces of `size` tokens where it has more than `longest`, cut between words where
+    possible."""
     start, end = sentence
     while meter.tokens(start, end) > longest:
         limit = min(end, max(meter.reach(start, size), start + 1))
@@ -60,7 +58,7 @@ def pieces(text: str, sentence: Span, meter: Meter, longest: int, size: int) -> 
         yield Span(start, end)
 
 
-# A chunk may be shorter by so much of its room for a chapter or a scene, and by so much for a paragraph.
+# How much shorter, relative to the room, a chunk may be for a chapter or scene, and for a paragraph.
 _FOR_A_SCENE, _FOR_A_PARAGRAPH = 0.4, 0.25
 _SCENE = re.compile(r"[ \t]*(?:[*#•·⁂※~_=—–-][ \t]*){1,12}\n?[ \t]*\Z")
 _SPEAKS = re.compile(r"[\s>*_]*[\"“„«「『‘—–―]")
@@ -69,14 +67,14 @@ _LONGEST_LINE = 120
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Places in their order: where chapters and scenes begin, and where paragraphs do that answer no speech."""
+    """Offsets at which chapters and scenes, and paragraphs outside a dialogue, begin."""
 
     scenes: Sequence[int]
     paragraphs: Sequence[int]
 
     @classmethod
     def of(cls, text: str, sections: Sequence[int] = ()) -> Ends:
-        """Those of a text, in which these are known to begin sections. It is looked through once."""
+        """Return the ends in a text, `sections` being known to begin some."""
         starts = [0, *paragraph_seams(text), len(text)]
         known, scenes, calm = frozenset(sections), list[int](), list[int]()
         before = ""
@@ -91,7 +89,8 @@ class Ends:
         return cls(scenes, calm)
 
     def last(self, start: int, limit: int) -> int | None:
-        """The last place at which a stretch from `start` that may go on to `limit` had better end."""
+        """Return the best place to end a stretch from `start` to at most `limit`; None where there is none near the
+        limit."""
         for places, share in ((self.scenes, _FOR_A_SCENE), (self.paragraphs, _FOR_A_PARAGRAPH)):
             at = bisect_right(places, limit) - 1
             if at >= 0 and places[at] > start and places[at] >= limit - share * (limit - start):
@@ -108,8 +107,8 @@ MIN_BUDGET = 16
 _CLAUSE_END = re.compile(r"[,;:—–)\]][\"'”’»]?(?=\s)|[、，；：]")
 _SPACE = re.compile(r"(?<=\S)(?=\s)")
 _LOOK_BACK = 2_000
-# After a line end, or before a blank, a token ends in any case, unless more line ends follow. A slash joins the line
-# end before it. A long run of blanks is not looked through, for that would be done again at each cut within it.
+# Tokens end after a line end, or before a blank, unless more line ends or a slash follow. Long runs of blanks are not
+# searched, as that would be repeated at each cut.
 _EXACT = re.compile(r"(?:(?<=\n)(?!/)|(?<=\S)(?=[^\S\x1c-\x1f]))(?!\s{0,40}[\r\n]|\s{40})")
 
 
@@ -122,12 +121,9 @@ def chunk(
     start: int = 0,
     natural: bool = False,
 ) -> list[Chunk]:
-    """Cut `document` into chunks of at most `budget` tokens. The spans cover the text, or all from `start` and before
-    `end`, exactly and in order, and none of them has text of two documents.
-
-    A `natural` cut ends a chunk sooner where a chapter or a scene ends in its last part, or else a paragraph that is no
-    speech which the next one answers.
-    """
+    """Cut `document` into chunks of at most `budget` tokens that cover the text from `start` to `end` exactly and in
+    order; no chunk spans two documents. A `natural` cut prefers the end of a chapter, a scene, or a paragraph
+    outside a dialogue."""
     if budget < MIN_BUDGET:
         raise UsageError(f"a chunk of {budget} tokens is too small", hint=f"use --chunk-tokens {MIN_BUDGET} or more")
     text = document.text[:end]
@@ -138,7 +134,7 @@ def chunk(
 
 
 def beginning(text: str, tokenizer: Tokenizer, tokens: int) -> int:
-    """Where the first `tokens` of a text end: after the last sentence that is whole by then, as a chunk does."""
+    """Return where the first `tokens` of a text end, as a chunk does."""
     return _beginning(text, tokenizer.name, tokens)
 
 
@@ -151,37 +147,31 @@ def _beginning(text: str, tokenizer: str, tokens: int) -> int:
 
 @lru_cache(maxsize=2)
 def _measured(text: str, tokenizer: str) -> Meter:
-    """A growing span of one text is asked for many times, and that text is measured once."""
+    """Return the measured text, cached for repeated questions about one text."""
     return tokenizer_named(tokenizer).measure(text)
 
 
 class _Chunker:
-    """Greedy cutting over one measured text.
-
-    A chunk ends at a *seam*: after the line end that follows a sentence, else before the space that follows it. No
-    token of the vocabularies in use joins the two sides of such a seam, so the counts of the one measurement are exact
-    for every chunk between two of them. Only a chunk that begins or ends elsewhere, within an over-long sentence or
-    between sentences without a space, is counted again.
-    """
+    """Greedy cutting over one measured text. A chunk ends at a seam: after the line end, or before the space, that
+    follows a sentence. No token joins the two sides of a seam, so one measurement gives exact counts between seams;
+    only chunks that begin or end elsewhere are counted again."""
 
     def __init__(self, text: str, tokenizer: Tokenizer, budget: int, meter: Meter, bounds: Sequence[int] = ()) -> None:
         self._text = text
         self._bounds = [*(one for one in bounds if one < len(text)), len(text)]
-        """What no chunk goes beyond."""
+        """The ends of documents, which no chunk crosses."""
         self._tokenizer = tokenizer
         self._budget = budget
         self._meter = meter
         self._paragraphs = [0, *paragraph_seams(text), len(text)]
         self._split: tuple[int, list[int]] = (-1, [])
         self.ends: Ends | None = None
-        """Where chunks had better end; without these each is as large as it may be."""
+        """Preferred ends of chunks."""
 
     def first_end(self) -> int:
-        """Where the first chunk ends."""
         return self._cut(0, self._budget)
 
     def run(self, start: int = 0) -> list[Chunk]:
-        """Cut from `start` to the end."""
         chunks: list[Chunk] = []
         exact = start == 0 or self._is_exact(start)
         while start < len(self._text):
@@ -197,7 +187,7 @@ class _Chunker:
         return chunks
 
     def _fit(self, start: int, end: int) -> tuple[int, int]:
-        """Cut a chunk for which the measurement cannot vouch so that it fits, and count it."""
+        """Shorten a chunk without exact ends so that it fits, and count it."""
         allowed = self._budget
         while (tokens := self._tokenizer.count(self._text[start:end])) > self._budget and end > start + 1:
             allowed -= tokens - self._budget
@@ -206,7 +196,7 @@ class _Chunker:
         return end, tokens
 
     def _cut(self, start: int, allowed: int) -> int:
-        """Where a chunk that begins at `start` and has `allowed` tokens ends."""
+        """Return where a chunk from `start` with `allowed` tokens ends."""
         bound = self._bounds[bisect_right(self._bounds, start)]
         if self._meter.tokens(start, bound) <= allowed:
             return bound
@@ -217,7 +207,7 @@ class _Chunker:
         return seam if seam > start else self._forced(start, limit)
 
     def _last_seam(self, limit: int) -> int:
-        """The last seam at or before `limit`. Only the paragraph that `limit` falls into is split into sentences."""
+        """Return the last seam at or before `limit`; only its paragraph is split into sentences."""
         at = bisect_right(self._paragraphs, limit) - 1
         begin = self._paragraphs[at]
         if begin == limit or at + 1 == len(self._paragraphs):
@@ -237,7 +227,7 @@ class _Chunker:
         return at == len(self._text) or bool(_EXACT.match(self._text, at))
 
     def _forced(self, start: int, limit: int) -> int:
-        """An over-long sentence ends at a clause, else between words, else at a token; at least one character on."""
+        """Return an end within an over-long sentence: at a clause, else between words, else at a token."""
         manager = max(start, limit - _LOOK_BACK)
         for pattern in (_CLAUSE_END, _SPACE):
             ends = [m.end() for m in pattern.finditer(self._text, manager, min(limit + 1, len(self._text)))]
@@ -248,6 +238,6 @@ class _Chunker:
 
 
 def _seam(text: str, before: int, after: int) -> int:
-    """The seam between a sentence that ends at `before` and the next, which begins at `after`."""
+    """Return the seam between a sentence that ends at `before` and the next, which begins at `after`."""
     line_end = text.rfind("\n", before, after)
     return line_end + 1 if line_end >= 0 else before

@@ -1,8 +1,5 @@
-"""How many columns a text takes on a terminal, and lines that keep to a number of them.
-
-Letters of Chinese, Japanese and Korean take two columns, accents and marks none. Between wide letters a line may end
-anywhere, but before what closes and behind what opens.
-"""
+"""The width of text on a terminal, and lines of limited width. East Asian letters take two columns, combining marks
+none; a line may break between wide letters, except before closing and after opening marks."""
 
 from __future__ import annotations
 
@@ -20,18 +17,18 @@ _LAST_OF_ONE_EACH = "\u02ff"
 
 
 def columns(text: str) -> int:
-    """The columns that a text takes."""
+    """Return the columns that a text takes."""
     return len(text) if text.isascii() or max(text) <= _LAST_OF_ONE_EACH else sum(map(_columns, text))
 
 
 def padded(text: str, width: int, *, right: bool = False) -> str:
-    """A text with spaces up to so many columns behind it, or before it where it stands at the `right`."""
+    """Return a text padded with spaces to so many columns, on its `right` side or the left."""
     spaces = " " * (width - columns(text))
     return spaces + text if right else text + spaces
 
 
 def fitted(text: str, width: int) -> str:
-    """A text cut to so many columns, with an ellipsis where it is not all."""
+    """Return a text cut to so many columns, with an ellipsis where it was cut."""
     if columns(text) <= width:
         return text
     end = next(at for at in range(len(text), -1, -1) if columns(text[:at]) < width)
@@ -39,7 +36,7 @@ def fitted(text: str, width: int) -> str:
 
 
 def lines_of(text: str, width: int, first: str = "", later: str = "") -> list[str]:
-    """A text in lines of at most so many columns, the first of them behind one mark, the others behind another."""
+    """Return a text in lines of at most so many columns, with a prefix for the first and for later ones."""
     if len(text) == columns(text):
         return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=later, break_on_hyphens=False)
     made: list[str] = []
@@ -54,7 +51,7 @@ def lines_of(text: str, width: int, first: str = "", later: str = "") -> list[st
 
 
 def _pieces(text: str, room: int) -> list[str]:
-    """What stays together on a line; a word that is too long for any is cut."""
+    """Return the unbreakable pieces of a text; a word that is too long for a line is cut."""
     found: list[str] = []
     for piece in re.findall(_PIECE, text):
         while columns(piece) > max(room, 2):

@@ -1,4 +1,4 @@
-"""What kind of text a document is by its form, and what stands around the text: licences, thanks, contents."""
+"""Tells a document's kind by its form, and finds its front and back matter: licences, thanks, contents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from redraft.domain import TextKind
 from redraft.text.sentences import is_heading
 
 _PARAGRAPH = re.compile(r"\S[^\n]*(?:\n[ \t]*\S[^\n]*)*")
-# Speech ends with a mark within its quotation marks, and what is only named does not; or it begins with a dash.
+# Speech ends with a punctuation mark within its quotation marks, or begins with a dash.
 SPEECH = re.compile(
     r"[\"“„«「『‘][^\"“”„«»「」『』\n]{0,2000}[,.!?…—。！？，][*_]?[\"”“»」』’]|\A[\s>]*[—–―]\s?[^\W\d_]"
 )
@@ -34,7 +34,7 @@ _FEWEST_PARAGRAPHS = 4
 
 
 def kind_by_form(text: str) -> TextKind:
-    """`narrative` or `report` where the form tells, and `other` where it does not."""
+    """Return `narrative` or `report` where the form tells, else `other`."""
     if len({found[1].casefold() for found in _OF_REPORTS.finditer(text)}) >= _FEWEST_HEADINGS:
         return "report"
     paragraphs = [found[0] for found in _PARAGRAPH.finditer(text)]
@@ -75,37 +75,37 @@ _LONGEST_LINE = 80
 
 @dataclass(frozen=True, slots=True)
 class DocumentBody:
-    """The text itself, and what of the document surrounds it, by its headings or first words."""
+    """The span of the text itself, and the titles of its front and back matter."""
 
     span: Span
     around: tuple[str, ...] = ()
 
     @property
     def said(self) -> str:
-        """What was left out, in one line; nothing where all of it is read."""
+        """Return what was left out, in one line; empty where all of it is read."""
         return f"not read for the draft, as it stands around the text: {', '.join(self.around)}" if self.around else ""
 
 
 def body_of(document: Document, end: int | None = None) -> DocumentBody:
-    """The text of a document, or of its beginning up to `end`, without what surrounds it."""
+    """Return the body of a document, or of its beginning up to `end`."""
     text = document.text[:end]
     paragraphs = [Span(*found.span()) for found in _PARAGRAPH_OF_MATTER.finditer(text)]
     room = _LARGEST_SHARE * len(text)
     front, begin = _front(text, paragraphs, room)
-    back, stop = (_back(text, paragraphs, room - begin, begin)) if stop_is_known(document, end) else ([], len(text))
+    back, stop = (_back(text, paragraphs, room - begin, begin)) if reads_to_end(document, end) else ([], len(text))
     return DocumentBody(Span(begin, stop), tuple(front + back))
 
 
-def stop_is_known(document: Document, end: int | None) -> bool:
-    """Whether what is read goes on to the end of the document."""
+def reads_to_end(document: Document, end: int | None) -> bool:
+    """Return whether what is read goes on to the end of the document."""
     return end is None or end >= len(document.text)
 
 
 def _front(text: str, paragraphs: list[Span], room: float) -> tuple[list[str], int]:
-    """Sections with such a heading, and legal notices, from the beginning on; and where the text begins after them."""
+    """Return the front matter's titles, and where the text begins after it."""
     found: list[str] = []
     begin, at = 0, 0
-    # The title of the whole may stand before them, and is not left out for that.
+    # The title of the whole may stand before them, and is kept.
     while at < len(paragraphs):
         span = paragraphs[at]
         told = text[span.start : span.end]
@@ -128,7 +128,7 @@ def _front(text: str, paragraphs: list[Span], room: float) -> tuple[list[str], i
 
 
 def _followed(text: str, paragraphs: list[Span]) -> bool:
-    """Whether the second paragraph begins what surrounds the text."""
+    """Return whether the second paragraph begins front or back matter."""
     if len(paragraphs) < 2:
         return False
     told = text[paragraphs[1].start : paragraphs[1].end]
@@ -136,7 +136,7 @@ def _followed(text: str, paragraphs: list[Span]) -> bool:
 
 
 def _back(text: str, paragraphs: list[Span], room: float, begin: int) -> tuple[list[str], int]:
-    """Sections with such a heading with which the document ends; an appendix behind them is text, and ends the look."""
+    """Return the back matter's titles, and where it begins; an appendix after it is text."""
     stop, found = len(text), list[str]()
     for span in reversed(list(_headings(text, paragraphs))):
         if span.start <= begin or len(text) - span.start > room:
@@ -154,7 +154,7 @@ def _headings(text: str, paragraphs: list[Span]) -> Iterator[Span]:
 
 
 def _heads(text: str, span: Span) -> bool:
-    """Whether a paragraph is a heading, or begins with one of the known ones on a line of its own."""
+    """Return whether a paragraph is a heading, or begins with a known one on a line of its own."""
     first, _, rest = text[span.start : span.end].partition("\n")
     return bool(_BEHIND_TEXT.fullmatch(first)) or (len(first) <= _LONGEST_LINE and not rest and is_heading(first))
 

@@ -1,4 +1,4 @@
-"""Detecting the language of a text, and the language by which it is read."""
+"""Detects the language of a text, and decides in which language it is processed."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from redraft.text.words import UNSPACED
 
 UNKNOWN = ""
 
-# A language is known by ISO 639, as in `de` or `de-AT`; how it is written where comes behind.
+# An ISO 639 code, as in `de` or `de-AT`; script and region follow.
 _TAG = re.compile(r"\s*([A-Za-z]{2,3})(?:[-_][A-Za-z0-9]{1,8})*\s*\Z")
-# What CLD3, or an old file, calls by another name.
+# Aliases of CLD3 and of old files.
 _CALLED = {"iw": "he", "in": "id", "ji": "yi", "nb": "no", "nn": "no", "jw": "jv", "fil": "tl"}
 _NOTHING_SAID = frozenset(["und", "zxx", "mul", "mis"])
 
-# A text is known by so many stretches of so many characters, spread over it; most of them have to agree.
+# The number and size of samples, most of which have to agree.
 _SAMPLES, _SAMPLE = 5, 1_000
-# In the Latin script fewer letters than this are as likely to be a row of names. With these bounds 4 of 53,322 English
-# sentences are taken for another language (`benchmarks/detection.py`); other scripts show much sooner.
+# Fewer letters of the Latin script may be a row of names. With these bounds 4 of 53,322 English sentences are taken for
+# another language (`benchmarks/detection.py`); other scripts are detected much sooner.
 _FEWEST_LATIN, _SURE_LATIN = 60, 0.97
 _FEWEST_OTHERS, _SURE_OTHERS = 30, 0.9
 _FEWEST_UNSPACED, _SURE_UNSPACED = 6, 0.7
@@ -38,7 +38,7 @@ _UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
 
 
 def primary(tag: str) -> str:
-    """The language alone of what a file says of itself: `de` of `de-AT`; nothing where that names none."""
+    """Return the language code of a file's tag: `de` of `de-AT`; empty where that names none."""
     found = _TAG.match(tag)
     if found is None:
         return UNKNOWN
@@ -47,7 +47,7 @@ def primary(tag: str) -> str:
 
 
 def shown_by(text: str) -> str:
-    """The language that a text shows to be in, such as `de`; empty where it is too short to tell, or mixed."""
+    """Return the detected language of a text, such as `de`; empty where it is too short, or mixed."""
     samples = _samples(text)
     votes = Counter(one for one in map(_told, samples) if one)
     language, count = votes.most_common(1)[0] if votes else (UNKNOWN, 0)
@@ -55,12 +55,12 @@ def shown_by(text: str) -> str:
 
 
 def shown_within(text: str) -> frozenset[str]:
-    """The languages that stretches of a text show to be in."""
+    """Return the detected languages of parts of a text."""
     return frozenset(_told(one) for one in _samples(text)) - {UNKNOWN}
 
 
 def _samples(text: str) -> list[str]:
-    """Stretches of a text from its beginning to its end; a short one as a whole."""
+    """Return samples from all of a text; a short one as a whole."""
     text_length = len(text)
     if text_length <= _SAMPLE:
         return [text]
@@ -71,31 +71,31 @@ def _samples(text: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def _told(sample: str) -> str:
-    """The language of a stretch of text; nothing where it has few letters, or few that tell."""
+    """Return the language of a sample; empty where it has too few letters, or the detector is unsure."""
     letters = [one for one in sample if one.isalpha()]
     fewest, sure = _bounds(letters)
     if len(letters) < fewest:
         return UNKNOWN
     found = _detector().FindLanguage(_shown(sample, letters))
-    # Text in another script than its own, such as `ru-Latn`, is seldom what it is taken for.
+    # Romanized text, such as `ru-Latn`, is seldom detected correctly.
     return UNKNOWN if found.probability < sure or "-" in found.language else primary(found.language)
 
 
 def _bounds(letters: list[str]) -> tuple[int, float]:
-    """How many letters of such a script it takes to tell a language, and how sure the detector has to be."""
+    """Return how many letters of a script are needed, and the detector's least probability."""
     if 2 * sum(one <= _LATIN_ENDS for one in letters) > len(letters):
         return _FEWEST_LATIN, _SURE_LATIN
     return (_FEWEST_UNSPACED, _SURE_UNSPACED) if _unspaced(letters) else (_FEWEST_OTHERS, _SURE_OTHERS)
 
 
 def _shown(sample: str, letters: list[str]) -> str:
-    """What the detector is shown. Spaces and Latin names among Chinese lead it astray."""
+    """Return the detector's input, without spaces and Latin names among Chinese."""
     unspaced = _unspaced(letters)
     return "".join(unspaced) if unspaced else _UNFIT.sub(" ", sample)
 
 
 def _unspaced(letters: list[str]) -> list[str]:
-    """The letters of scripts that put no spaces between words, if most are."""
+    """Return the letters of scripts without spaces, if most are."""
     found = _UNSPACED_LETTER.findall("".join(letters))
     return found if 2 * len(found) > len(letters) else []
 
@@ -107,7 +107,7 @@ def _detector() -> Any:
 
 ENGLISH = "en"
 
-# What is written so much alike that only a long text tells it apart: there a file knows better.
+# Languages so alike that only a long text tells them apart; there a file's tag counts.
 _ALIKE = tuple(
     frozenset(group.split())
     for group in (
@@ -126,58 +126,55 @@ _ALIKE = tuple(
 )
 
 
-class Tongue(NamedTuple):
-    """A stretch of a text that is read by one language."""
+class LanguageSpan(NamedTuple):
+    """A span of a text and its language."""
 
     span: Span
     language: str
 
 
-class _Reading(NamedTuple):
-    """The language of the document that is worked on, and what its text is mistaken for."""
+class _LanguageContext(NamedTuple):
+    """The language of the current document, and the languages that its text is mistaken for."""
 
     language: str
     mistaken: frozenset[str]
     text: str = ""
-    tongues: tuple[Tongue, ...] = ()
-    """Of several documents in several languages their text, and what is read by which; else nothing."""
+    language_spans: tuple[LanguageSpan, ...] = ()
+    """The text and languages of several documents in several languages; else empty."""
 
     def read_by(self, shown: str) -> str:
-        """By which language a text is read that shows to be in one, as far as anybody can tell."""
+        """Return the language in which a text with this detected language is processed."""
         if self.language and (
             shown in (UNKNOWN, *self.mistaken) or any(_are_alike(shown, one) for one in self.mistaken)
         ):
             return self.language
-        spoken = [one.language for one in self.tongues if one.language]
+        spoken = [one.language for one in self.language_spans if one.language]
         return shown if shown in spoken else next((one for one in spoken if _are_alike(shown, one)), shown)
 
-    def within(self, text: str) -> tuple[Tongue, ...]:
-        """What of the beginning of several documents, or of all, is read by which language; nothing of another text."""
-        if not self.tongues or not (text is self.text or self.text.startswith(text)):
+    def within(self, text: str) -> tuple[LanguageSpan, ...]:
+        """Return the languages of the beginning of several documents, or of all; empty for another text."""
+        if not self.language_spans or not (text is self.text or self.text.startswith(text)):
             return ()
         end = len(text)
         return tuple(
-            Tongue(Span(span.start, min(span.end, end)), language)
-            for span, language in self.tongues
+            LanguageSpan(Span(span.start, min(span.end, end)), language)
+            for span, language in self.language_spans
             if span.start < end or not span.start
         )
 
 
-# Sentences are split in forty places, at the end of which stands the built-in model, that is given what a prompt has
-# and no more. They all have to read by one language, whoever comes to split one.
-_reading: ContextVar[_Reading | None] = ContextVar("redraft_reading", default=None)
+# Sentences are split in many places, down to the built-in model, which knows only its prompt. They all have to use one
+# language.
+_reading: ContextVar[_LanguageContext | None] = ContextVar("redraft_reading", default=None)
 
 
 @contextmanager
 def reading(document: Document) -> Iterator[None]:
-    """Whatever is read within is about a document: what is in its language is read by that.
-
-    Of several documents in several languages each is read by its own.
-    """
-    language, tongues = known_of(document), tongues_of(document)
+    """Process everything within in the language of a document, or of each of several."""
+    language, language_spans = known_language(document), language_spans_of(document)
     shown = shown_within(document.text)
-    several = (document.text, tongues) if len(tongues) > 1 else ()
-    about = _Reading(language, frozenset() if language in shown else shown, *several)
+    several = (document.text, language_spans) if len(language_spans) > 1 else ()
+    about = _LanguageContext(language, frozenset() if language in shown else shown, *several)
     token = _reading.set(about if language or several else None)
     try:
         yield
@@ -185,59 +182,55 @@ def reading(document: Document) -> Iterator[None]:
         _reading.reset(token)
 
 
-def known_of(document: Document) -> str:
-    """The language of a document, such as `de`; empty where it is mixed, or nothing tells."""
+def known_language(document: Document) -> str:
+    """Return the language of a document, such as `de`; empty where it is mixed, or unknown."""
     return primary(document.language) or shown_by(document.text)
 
 
-def tongues_of(document: Document) -> tuple[Tongue, ...]:
-    """What of a document is read by which language, in order: all of it by one, unless it is several documents in
-    several, and nobody has said which they are in."""
-    known, end = known_of(document), len(document.text)
+def language_spans_of(document: Document) -> tuple[LanguageSpan, ...]:
+    """Return the language spans of a document: one, unless it is several documents in several languages."""
+    known, end = known_language(document), len(document.text)
     parts = [] if primary(document.language) else [mark for mark in document.marks if mark.kind == "document"]
-    found: list[Tongue] = []
+    found: list[LanguageSpan] = []
     for mark, (start, after) in zip(parts, pairwise([*(mark.start for mark in parts), end]), strict=True):
         own = primary(mark.language) or shown_by(document.text[mark.start : mark.end]) or known
         if found and found[-1].language == own:
-            found[-1] = Tongue(Span(found[-1].span.start, after), own)
+            found[-1] = LanguageSpan(Span(found[-1].span.start, after), own)
         else:
-            found.append(Tongue(Span(start, after), own))
-    return tuple(found) if len(found) > 1 else (Tongue(Span(0, end), found[0].language if found else known),)
+            found.append(LanguageSpan(Span(start, after), own))
+    return tuple(found) if len(found) > 1 else (LanguageSpan(Span(0, end), found[0].language if found else known),)
 
 
 def foreign_in(document: Document) -> str:
-    """A language other than English that a document, or one of several that are read as one, is in; empty for none."""
-    told = (known_of(document), *(one.language for one in tongues_of(document)))
+    """Return a language other than English of a document, or of one of several; empty for none."""
+    told = (known_language(document), *(one.language for one in language_spans_of(document)))
     return next(filter(is_foreign, told), "")
 
 
 def language_of(text: str) -> str:
-    """The language that a text is read by, such as `de`; empty where nothing tells.
-
-    While a document is worked on that is its language, unless the text shows another than the document's text does.
-    """
+    """Return the language in which a text is processed, such as `de`; empty where it is unknown. While a document is
+    processed that is its language, unless the text is plainly in another."""
     shown, about = shown_by(text), _reading.get()
     return about.read_by(shown) if about else shown
 
 
-def tongues_in(text: str, language: str | None = None) -> tuple[Tongue, ...]:
-    """What of a text is read by which language, in order: all of it by one, unless it is that of several documents in
-    several. Another text is read by `language`, or else by its own."""
+def language_spans_in(text: str, language: str | None = None) -> tuple[LanguageSpan, ...]:
+    """Return the language spans of a text: those of several documents, or else one in `language` or its own."""
     about = _reading.get()
     several = about.within(text) if about else ()
-    return several or (Tongue(Span(0, len(text)), language_of(text) if language is None else language),)
+    return several or (LanguageSpan(Span(0, len(text)), language_of(text) if language is None else language),)
 
 
-def tongues_beside(texts: Sequence[str]) -> list[tuple[Tongue, ...]]:
-    """The same of texts that belong together, and are read by one language unless several documents are read."""
+def language_spans_beside(texts: Sequence[str]) -> list[tuple[LanguageSpan, ...]]:
+    """Return the language spans of texts that belong together."""
     about = _reading.get()
-    language = None if about and about.tongues else language_of("\n".join(texts))
-    return [tongues_in(text, language) for text in texts]
+    language = None if about and about.language_spans else language_of("\n".join(texts))
+    return [language_spans_in(text, language) for text in texts]
 
 
-def said_to_be(document: Document, told: str | None) -> Document:
-    """The document in the language that somebody says it is in, or that a run has read it by; of several documents
-    one language for all, or one for each with commas between them. None says nothing."""
+def with_language(document: Document, told: str | None) -> Document:
+    """Return the document with its language set to the given one, or, for several documents, to one for each, separated
+    by commas; None leaves it as it is."""
     if told is None:
         return document
     parts, each = [mark for mark in document.marks if mark.kind == "document"], iter(told.split(","))
@@ -248,42 +241,40 @@ def said_to_be(document: Document, told: str | None) -> Document:
 
 
 def own_language(document: Document) -> str:
-    """The language of a document by itself, whatever a user says of it."""
+    """Return the language of a document itself, whatever a user says of it."""
     return document.language if document.own_language is None else document.own_language
 
 
-def told_of(document: Document) -> str:
-    """By what it is read, for `said_to_be` to say it again: the language, or that of each of several documents."""
+def languages_of(document: Document) -> str:
+    """Return the languages of a document in the form that `with_language` takes."""
     parts = [mark.language for mark in document.marks if mark.kind == "document"]
     told = parts if parts and not document.language else [document.language]
     return ",".join(one.strip() if primary(one) else UNKNOWN for one in told)
 
 
 def settled(said: str, text: str) -> str:
-    """The language of a document that says it is in one: that, unless its text is plainly in another."""
+    """Return the declared language of a document, unless its text is plainly in another."""
     shown, own = shown_by(text), primary(said)
     return said if own and (_are_alike(own, shown) or shown in (UNKNOWN, own)) else shown
 
 
 def is_foreign(language: str) -> bool:
-    """Whether a language is known to be another than English."""
+    """Return whether a language is known to be other than English."""
     return primary(language) not in (UNKNOWN, ENGLISH)
 
 
 def unshown(document: Document) -> str:
-    """The language of a document whose text shows another, or none: what is made of it depends on that.
-
-    Of several documents those of all, where one of them shows another.
-    """
-    tongues = tongues_of(document)
-    if len(tongues) == 1:
-        return "" if tongues[0].language == shown_by(document.text) else tongues[0].language
-    shown = all(shown_by(document.text[slice(*one.span)]) == one.language for one in tongues)
-    return "" if shown else ", ".join(one.language for one in tongues)
+    """Return the language of a document where its text shows another, or none, since results depend on it; for several
+    documents those of all."""
+    language_spans = language_spans_of(document)
+    if len(language_spans) == 1:
+        return "" if language_spans[0].language == shown_by(document.text) else language_spans[0].language
+    shown = all(shown_by(document.text[slice(*one.span)]) == one.language for one in language_spans)
+    return "" if shown else ", ".join(one.language for one in language_spans)
 
 
 def read_as(document: Document) -> str:
-    """What is read: the id of a text, and by which language where that is another than it shows."""
+    """Return the id of a text, with its language where that is another than detected, as part of a cache key."""
     language = unshown(document)
     return f"{document.id} in {language}" if language else document.id
 

@@ -1,4 +1,4 @@
-"""Chains of origins from a summary to the document, and how alike two texts are."""
+"""Chains of origins from a summary to the document, and the similarity of texts."""
 
 from __future__ import annotations
 
@@ -12,64 +12,58 @@ import numpy as np
 import numpy.typing as npt
 
 from redraft.document import Span
-from redraft.text.languages import language_of, tongues_in
-from redraft.text.origins import MOST, Link, Origins, Traced
+from redraft.text.languages import language_of, language_spans_in
+from redraft.text.origins import MOST, Link, Origins, SentenceOrigin
 from redraft.text.sentences import sentences
 from redraft.text.vectors import Encoder, terms
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A stretch of the document that a text was written from: the place in the document where it begins."""
+    """A text that begins at a place of the document."""
 
     start: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DerivedText:
-    """A text that was written from others: where its sentences come from, and what is known of these parents.
+    """A text that was written from `parents`, in the order in which the `Origins` that traced it has them."""
 
-    `parents` are in the order in which the texts were given to the `Origins` that traced it.
-    """
-
-    traced: tuple[Traced, ...]
+    traced: tuple[SentenceOrigin, ...]
     parents: tuple[DerivedText | Excerpt, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class OriginPlace:
-    """A place of the document that a sentence comes from, and the way there."""
+    """A place of the document that a sentence comes from, and the links that lead there."""
 
     span: Span
     weight: float
-    """The least weight along the way, which is the one on which it is greatest."""
+    """The least weight along the way."""
     way: tuple[Link, ...]
-    """From the sentence down: the link into its parent, from there into that one's, and so on."""
+    """The links from the sentence down to the document."""
 
 
 @dataclass(frozen=True, slots=True)
-class Composed:
-    """A sentence, and the places of the document that it comes from by way of the texts in between."""
+class ComposedOrigin:
+    """A sentence, and the places of the document that it comes from through the texts in between."""
 
     span: Span
     places: tuple[OriginPlace, ...]
     """The best first, at most three."""
     lost: tuple[Link, ...] = ()
-    """Where no place is found although the sentence has parents: the way to the place where it came up."""
+    """The links to the text where the content appeared, where no place is found."""
 
 
-Known = dict[int, tuple[Composed, ...]]
-"""What has been composed, by the identity of the text: whoever keeps it keeps the texts as well."""
+Known = dict[int, tuple[ComposedOrigin, ...]]
+"""Composed texts by identity; whoever keeps it has to keep the texts as well."""
 
 
-def compose(text: DerivedText, known: Known | None = None) -> tuple[Composed, ...]:
-    """The sentences of a text with their places in the document. A text that many were written from is read once.
-
-    What is `known` is not composed again, and what is composed is known from then on.
-    """
+def compose(text: DerivedText, known: Known | None = None) -> tuple[ComposedOrigin, ...]:
+    """Return the sentences of a text with their places in the document; texts in `known` are composed once."""
     known = {} if known is None else known
     waiting = [text]
-    # A running summary goes back over hundreds of texts, which are too many to go down one within the other.
+    # A running summary has hundreds of ancestors, too many for recursion.
     while waiting:
         below = [one for one in waiting[-1].parents if isinstance(one, DerivedText) and id(one) not in known]
         if below:
@@ -80,16 +74,13 @@ def compose(text: DerivedText, known: Known | None = None) -> tuple[Composed, ..
 
 
 Drift = Literal["", "elsewhere", "nowhere", "unheld"]
-"""How what a sentence has become differs from where it comes from: not at all; the document says it `elsewhere` than
-the texts in between had it from; the way leads to the document, which says so `nowhere`; the document says it, and the
-texts in between do not hold it."""
+"""How a sentence's place differs from its composed one: not at all; the document has it `elsewhere`; the way leads to
+the document, which has it `nowhere`; or only the document has it, and not the texts in between."""
 
 
-def drift(composed: Composed, direct: Traced, near: int = 0) -> Drift:
-    """Whether the direct map of a sentence to the document agrees with the composed one.
-
-    Two places are the same if they overlap, or are at most `near` characters apart.
-    """
+def drift(composed: ComposedOrigin, direct: SentenceOrigin, near: int = 0) -> Drift:
+    """Return how the direct map of a sentence differs from the composed one; places at most `near` characters apart are
+    the same."""
     if not composed.places:
         return "unheld" if direct.links else ""
     if not direct.links:
@@ -102,15 +93,15 @@ def drift(composed: Composed, direct: Traced, near: int = 0) -> Drift:
     return "" if met else "elsewhere"
 
 
-def _composed(text: DerivedText, known: dict[int, tuple[Composed, ...]]) -> tuple[Composed, ...]:
+def _composed(text: DerivedText, known: dict[int, tuple[ComposedOrigin, ...]]) -> tuple[ComposedOrigin, ...]:
     if id(text) not in known:
         known[id(text)] = tuple(_followed(one, text.parents, known) for one in text.traced)
     return known[id(text)]
 
 
 def _followed(
-    traced: Traced, parents: Sequence[DerivedText | Excerpt], known: dict[int, tuple[Composed, ...]]
-) -> Composed:
+    traced: SentenceOrigin, parents: Sequence[DerivedText | Excerpt], known: dict[int, tuple[ComposedOrigin, ...]]
+) -> ComposedOrigin:
     ways: list[list[OriginPlace]] = []
     lost: tuple[Link, ...] = ()
     for link in traced.links:
@@ -129,14 +120,14 @@ def _followed(
         if not found and not lost:
             lost = (link, *next((one.lost for one in below if one.lost), ()))
     places = _best(ways)
-    return Composed(traced.span, places, () if places else lost)
+    return ComposedOrigin(traced.span, places, () if places else lost)
 
 
 def _best(ways: Sequence[Sequence[OriginPlace]]) -> tuple[OriginPlace, ...]:
-    """The best place by way of each parent, and then the second best: a sentence out of two has both."""
+    """Return the best place through each parent, and then the second best."""
     best: dict[Span, OriginPlace] = {}
-    for turn in range(MOST):
-        for place in sorted((way[turn] for way in ways if turn < len(way)), key=lambda place: -place.weight):
+    for rank in range(MOST):
+        for place in sorted((way[rank] for way in ways if rank < len(way)), key=lambda place: -place.weight):
             if place.span not in best or best[place.span].weight < place.weight:
                 best[place.span] = place
     return tuple(best.values())[:MOST]
@@ -146,19 +137,15 @@ def _meet(one: Span, other: Span) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-# What stretches before have said counts for so much beside what they have not: where nothing is left to be said, those
-# come next that say it once more.
+# The weight of what earlier passages already cover; where nothing else is left, repeated content comes next.
 _AGAIN = 0.2
-# Equal stretches must tie whatever the order in which their products were summed up.
+# Equal passages must tie whatever the order of summation.
 _DECIMALS = 6
 
 
 class Stretches:
-    """Some stretches of one text, in its order, and the search among them by the map that traces sentences.
-
-    A stretch is as near to what is looked for as the best of its sentences. After the first those come that say of it
-    what the ones before them do not: of what was put together from two places both are among the first.
-    """
+    """Searches passages of one text with the map that traces sentences. A passage scores as its best sentence; later
+    results cover what earlier ones do not."""
 
     def __init__(self, text: str, spans: Sequence[Span], encoder: Encoder | None = None) -> None:
         self._origins = Origins([text], encoder)
@@ -167,14 +154,12 @@ class Stretches:
         first = np.searchsorted(sentences[:, 1], self._spans[:, 0], side="right")
         after = np.maximum(first, np.searchsorted(sentences[:, 0], self._spans[:, 1], side="left"))
         self._empty = first == after
-        # Behind the last sentence is a gap in which nothing stands, and which may be counted in.
+        # After the last sentence is a gap, which may be included.
         self._bounds = np.column_stack([first, np.maximum(after, first + 1)]).ravel()
 
     def nearest(self, sought: str, most: int, within: Span | None = None) -> list[int]:
-        """The numbers of up to so many stretches, the best first, of equals the earlier.
-
-        Those that have nothing in common with what is sought are left out, and those of which no part is `within`.
-        """
+        """Return the numbers of up to `count` passages, the best first, without unrelated ones and those outside of
+        `within`."""
         found = self._origins.sought(sought)
         if found is None or not len(self._spans):
             return []
@@ -196,7 +181,7 @@ class Stretches:
         return chosen
 
     def _best(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """For each stretch the score of its best sentence."""
+        """Return for each passage the score of its best sentence."""
         best: npt.NDArray[np.float64] = np.maximum.reduceat(scores, self._bounds)[::2]
         return best
 
@@ -206,26 +191,26 @@ Matrix = npt.NDArray[np.float64]
 _DECIMALS_OF_LIKENESS = 6
 
 
-class Likeness(Protocol):
-    """A measure with the threshold that belongs to it: what is above it counts as the same."""
+class SentenceSimilarity(Protocol):
+    """A similarity measure with its threshold."""
 
     @property
     def name(self) -> str:
-        """The measure, as it is recorded with all that rests on it."""
+        """Return the measure's name, which is recorded with results."""
         ...
 
     @property
     def threshold(self) -> float:
-        """What is more alike than this says the same."""
+        """Return the similarity above which two statements say the same."""
         ...
 
     def between(self, ones: Sequence[str], others: Sequence[str]) -> Matrix:
-        """How alike each of some statements is to each of others: a row for each of the first."""
+        """Return a matrix of the similarities of some statements with others."""
         ...
 
 
-class ByMeaning:
-    """The cosine of embeddings. 0.7 is what the traceability thesis took for all-MiniLM-L6-v2."""
+class EmbeddingSimilarity:
+    """The cosine of embeddings; 0.7 is the traceability thesis's threshold for all-MiniLM-L6-v2."""
 
     threshold = 0.7
 
@@ -234,18 +219,16 @@ class ByMeaning:
         self.name = f"cosine of {encoder.name}"
 
     def between(self, ones: Sequence[str], others: Sequence[str]) -> Matrix:
-        """The cosines, none below zero."""
+        """Return the cosines, none below zero."""
         if not ones or not others:
             return np.zeros((len(ones), len(others)))
         found = self._encoder.encode(ones).astype(np.float64) @ self._encoder.encode(others).astype(np.float64).T
         return _rounded(np.clip(found, 0.0, 1.0))
 
 
-class ByWords:
-    """The cosine of TF-IDF vectors; what is rare is counted in the sentences of the document.
-
-    0.5 is a stipulation and fitted to nothing: where all terms weigh the same, half of each statement is in the other.
-    """
+class TermSimilarity:
+    """The cosine of TF-IDF vectors, with document frequencies of its sentences. The threshold of 0.5 is not fitted:
+    with equal weights half of each statement is in the other."""
 
     name = "TF-IDF cosine"
     threshold = 0.5
@@ -254,14 +237,14 @@ class ByWords:
         self._language = language_of(document)
         lines = [
             frozenset(terms(document[one.start : one.end], language))
-            for span, language in tongues_in(document)
+            for span, language in language_spans_in(document)
             for one in sentences(document, span, language)
         ]
         self._lines = len(lines)
         self._holding = Counter(term for line in lines for term in line)
 
     def between(self, ones: Sequence[str], others: Sequence[str]) -> Matrix:
-        """The cosines; 0 where either says nothing."""
+        """Return the cosines; 0 where either statement has no terms."""
         vectors, across = [self._vector(one) for one in ones], [self._vector(one) for one in others]
         found = [[sum(a * other.get(term, 0.0) for term, a in one.items()) for other in across] for one in vectors]
         return _rounded(np.array(found, dtype=np.float64).reshape(len(ones), len(others)))
@@ -277,5 +260,5 @@ class ByWords:
 
 
 def _rounded(found: Matrix) -> Matrix:
-    """So that a statement and itself are exactly alike."""
+    """Return the values rounded, so that a statement equals itself."""
     return np.asarray(np.round(found, _DECIMALS_OF_LIKENESS), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""The map from the sentences of a text to the places in its parents that say what they say."""
+"""The map from the sentences of a text to the places in its parents that say the same."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ import numpy as np
 import numpy.typing as npt
 
 from redraft.document import Span
-from redraft.text.languages import Tongue, language_of, tongues_beside
+from redraft.text.languages import LanguageSpan, language_of, language_spans_beside
 from redraft.text.sentences import sentences
 from redraft.text.vectors import Embeddings, Encoder
 from redraft.text.word_keys import Word, carries, has_unspaced, keys, words
 
 Method = Literal["quotation", "words", "embedding", "model", "judge"]
-"""What a link rests on: the same words in the same order, the same telling words, a like meaning, a model's word, or a
-quote by which a judge has borne the sentence out."""
+"""What a link is based on: the same words in order, the same telling words, a similar meaning, a model's reply, or a
+judge's quote."""
 
 MOST = 3
-"""How many places a sentence is traced to at most."""
+"""The most places that a sentence is traced to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,28 +33,28 @@ class Link:
     """A place that a sentence comes from."""
 
     text: int
-    """Which of the parents."""
+    """The index of the parent."""
     span: Span
-    """The sentences there, or the words that are quoted."""
+    """The sentences there, or the quoted words."""
     weight: float
-    """How much of what the sentence says stands at this place and those of the better links, from 0 to 1."""
+    """The share of the sentence that this place and better ones support, from 0 to 1."""
     method: Method
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
+class SentenceOrigin:
     """A sentence of a text, and where it comes from."""
 
     span: Span
-    """The sentence, in its own text."""
+    """The sentence's span in its own text."""
     links: tuple[Link, ...] = ()
-    """The best first, at most three. None are above the floor where no parent says so: the sentence was invented."""
+    """The best first, at most three; empty where no parent supports it: the sentence was invented."""
     margin: float = 0.0
-    """How much better the best place is than any other, or how far below the floor the sentence is, from 0 to 1."""
+    """The lead of the best place over the others, or how far below the floor the sentence is, from 0 to 1."""
 
 
-def links_written(found: Sequence[Traced]) -> str:
-    """What was traced, as it is kept."""
+def links_to_json(found: Sequence[SentenceOrigin]) -> str:
+    """Return origins in their stored form."""
     return json.dumps(
         [
             [*one.span, one.margin, [[link.text, *link.span, link.weight, link.method] for link in one.links]]
@@ -63,10 +63,10 @@ def links_written(found: Sequence[Traced]) -> str:
     )
 
 
-def links_read(kept: str) -> tuple[Traced, ...]:
-    """The same again."""
+def links_from_json(kept: str) -> tuple[SentenceOrigin, ...]:
+    """Return origins from their stored form."""
     return tuple(
-        Traced(
+        SentenceOrigin(
             Span(start, end),
             tuple(Link(text, Span(first, last), weight, method) for text, first, last, weight, method in links),
             margin,
@@ -77,28 +77,27 @@ def links_read(kept: str) -> tuple[Traced, ...]:
 
 Numbers = npt.NDArray[np.int64]
 
-# A draft is traced to its pieces and to the document, and each piece to what was under it.
+# A draft is traced to its pieces and to the document, and each piece to its own parents.
 _KEPT = 32
-# Fewer words one behind the other are no quotation, unless they are a whole sentence there.
+# Fewer words in sequence are no quotation, unless they are a whole sentence.
 _QUOTED = 4
-# What has more words without a full stop is no sentence that anybody would be led to: it is as many places as there are
-# so many words in it.
+# A longer sentence without a full stop is divided into places of this many words.
 _LONGEST, _CUT = 120, 60
 
 
 class Index:
-    """The sentences of one text that have words, by the keys of these. It takes time linear in the text to make."""
+    """The sentences of one text that have words, by the keys of these; built in linear time."""
 
-    def __init__(self, text: str, tongues: Sequence[Tongue]) -> None:
+    def __init__(self, text: str, language_spans: Sequence[LanguageSpan]) -> None:
         self._text = text
-        split = [(language, sentences(text, span, language)) for span, language in tongues]
-        # Sentence by sentence, as those that are looked for are read: what stands before a word may make another of it.
+        split = [(language, sentences(text, span, language)) for span, language in language_spans]
+        # Sentences are processed one by one, as in a search, since context changes how words are split.
         self.sentences = [span for _, spans in split for span in spans]
-        """All sentences of the text, whatever stands in them."""
+        """All sentences of the text, with or without words."""
         by_language = [(each, [one for span in spans for one in _places(text, span, each)]) for each, spans in split]
         read = [one for _, places in by_language for one in places]
         self.languages = [language for language, places in by_language for _ in places]
-        """By which language each of those is read that have words."""
+        """The language of each sentence with words."""
         keys = [[word.key for word in one.words] for one in read]
         flat = [key for some in keys for key in some]
         begins = np.repeat([one.begin for one in read], list(map(len, keys))).astype(np.int64)
@@ -107,11 +106,11 @@ class Index:
         self._joined = f" {' '.join(flat)} "
         lengths = np.fromiter(map(len, flat), dtype=np.int64, count=len(flat)) + 1
         self._begin = np.cumsum(lengths) - lengths
-        """Where each word begins among the joined ones, counted from the space before it."""
+        """The offset of each word in the joined words, counted from the space before it."""
         self.spans: list[Span] = [one.span for one in read]
-        """The sentences that have words; one that is endless, in pieces."""
+        """The sentences with words; overlong ones in pieces."""
         self._firsts = np.cumsum([0, *map(len, keys)])
-        """The first word of each, and where the last ends."""
+        """The first word of each sentence, and the end of the last."""
         self._numbers: dict[str, int] = {}
         self._ordered, self._starts = self._postings(list(map(terms, keys)) if has_unspaced(text) else keys)
 
@@ -119,7 +118,7 @@ class Index:
         return len(self.spans)
 
     def _postings(self, held: Sequence[Sequence[str]]) -> tuple[Numbers, Numbers]:
-        """For one term after the other the sentences that have it; and where those of each begin."""
+        """Return the postings of all terms, and where those of each begin."""
         count, numbers = max(1, len(self.spans)), self._numbers
         each = (numbers.setdefault(one, len(numbers)) for some in held for one in some)
         flat = np.fromiter(each, dtype=np.int64)
@@ -129,15 +128,15 @@ class Index:
 
     @property
     def texts(self) -> list[str]:
-        """The sentences to the letter."""
+        """Return the original texts of the sentences."""
         return [self._text[span.start : span.end] for span in self.spans]
 
     def at(self, place: int) -> int:
-        """The first sentence that ends behind a place of the text."""
+        """Return the first sentence that ends after an offset."""
         return bisect_right(self.spans, place, key=lambda span: span.end)
 
     def stretch(self, first: int, after: int, longest: int) -> Span:
-        """The sentences from the first on, before another and as long as they have no more characters together."""
+        """Return the sentences from the first on, before `end`, with at most so many characters."""
         start, end = self.spans[first]
         for span in self.spans[first + 1 : after]:
             if span.end - start > longest:
@@ -146,12 +145,12 @@ class Index:
         return Span(start, end)
 
     def holding(self, term: str) -> Numbers:
-        """The sentences that have a term, in order."""
+        """Return the sentences that have a term, in order."""
         number = self._numbers.get(term)
         return self._ordered[:0] if number is None else self._ordered[self._starts[number] : self._starts[number + 1]]
 
     def quotations(self, sought: Sequence[str], most: int) -> list[Span]:
-        """Up to so many places where these words stand one behind the other: all of a sentence, or enough words."""
+        """Return up to so many places where these words stand in sequence."""
         found: list[Span] = []
         wanted = f" {' '.join(sought)} "
         at = self._joined.find(wanted) if sought else -1
@@ -169,7 +168,7 @@ class Index:
 
 
 class _Place(NamedTuple):
-    """A sentence, or a piece of one; its words, and from where on these are counted."""
+    """A sentence, or a piece of one; its words, and their base offset."""
 
     span: Span
     words: list[Word]
@@ -177,7 +176,7 @@ class _Place(NamedTuple):
 
 
 def _places(text: str, span: Span, language: str) -> Iterator[_Place]:
-    """A sentence that has words; one that is endless, in pieces."""
+    """Yield a sentence with words; an overlong one in pieces."""
     found = words(text[span.start : span.end], language)
     if len(found) <= _LONGEST:
         yield from [_Place(span, found, span.start)] if found else []
@@ -188,62 +187,63 @@ def _places(text: str, span: Span, language: str) -> Iterator[_Place]:
 
 
 def terms(keys: Sequence[str]) -> list[str]:
-    """The words by which a sentence is found; of a script without spaces, pairs of neighbouring letters as well."""
+    """Return the search terms of a sentence; in scripts without spaces also pairs of letters."""
     together = (one + other for one, other in pairwise(keys) if len(one) == len(other) == 1)
     return [*keys, *(pair for pair in together if has_unspaced(pair[0]) and has_unspaced(pair[1]))]
 
 
 def telling(keys: Sequence[str], language: str) -> list[str]:
-    """Those of a sentence's terms, each once, that say something by themselves."""
+    """Return a sentence's distinct telling terms."""
     return [one for one in dict.fromkeys(terms(keys)) if carries(one, language)]
 
 
 @lru_cache(maxsize=_KEPT)
-def indexed(text: str, tongues: tuple[Tongue, ...]) -> Index:
-    """The index of a text, by the words of the language of each part of it. Those used last are kept."""
-    return Index(text, tongues)
+def indexed(text: str, language_spans: tuple[LanguageSpan, ...]) -> Index:
+    """Return the index of a text; recent ones are cached."""
+    return Index(text, language_spans)
 
 
 Scores = npt.NDArray[np.float64]
 
-# Both were set on that half of the texts of benchmarks/lineage.py on which its figures are not taken: there 95 of 100
-# planted inventions stay below, and three of 1,000 sentences that are copied, reworded or fused.
+# Fitted on one half of benchmarks/lineage.py, and evaluated on the other: 95 of 100 planted inventions stay below, and
+# three of 1,000 copied, reworded or fused sentences.
 FLOOR = 0.23
-"""A sentence of which less than this is borne out anywhere comes from nowhere."""
+"""A sentence with less support than this comes from nowhere."""
 FLOOR_EMBEDDED = 0.28
-"""The same where meanings are compared as well."""
-# A further place is named where it adds so much.
+"""The floor where meanings are compared as well."""
+# The least support that a further place adds.
 _ADDS = 0.1
-# What stands in the sentences around a place counts for less, the farther away the less.
+# The decay of words in neighbouring sentences.
 _AROUND = (1.0, 0.8, 0.65, 0.5, 0.4, 0.3, 0.2, 0.1)
 _GAP = len(_AROUND)
-# Of sentences that are equally near to what is said, the one that says it is the place.
+# Of sentences equally near to the content, the one that contains it is preferred.
 _ITSELF = 0.2
-# Some sentence among many has as much in common with anything as the logarithm of their number; so many times over.
+# The chance match grows with the logarithm of the number of sentences, times this.
 _CHANCE = 2.0
-# How much a like meaning counts beside the same words.
+# The weight of similar meaning beside shared words.
 _MEANING = 0.5
 _QUOTATIONS = 2
 _MOST_WORDS = 100
 
 
-class Sought(NamedTuple):
-    """A sentence as it is looked for: what each of its telling words is worth, and how near each place is to each."""
+class SentenceMatch(NamedTuple):
+    """The match of a sentence with every place: the weight of each telling word, and how well each
+    place supports each."""
 
     worth: Scores
     near: Scores
     against: Scores
-    """At each place what all of these are worth together, and what anything has in common with it by chance."""
+    """For each place the total weight, plus what matches by chance."""
     alike: Scores | None = None
-    """How like in meaning each place is, where meanings are compared."""
+    """The similarity in meaning of each place, where meanings are compared."""
 
     def said(self, left: Scores) -> Scores:
-        """How much of the sentence every place bears out, where of each word so much is `left`."""
+        """Return how much of the sentence each place supports, where `left` of each word is still open."""
         found: Scores = (self.worth * left) @ self.near / self.against
         return found
 
     def borne_out(self, left: Scores) -> Scores:
-        """The same with the meaning, of which as large a share is left as of the words."""
+        """Return the support including meaning, weighted by the share of words still open."""
         if self.alike is None:
             return self.said(left)
         worth = float(self.worth.sum())
@@ -253,14 +253,14 @@ class Sought(NamedTuple):
 
 
 class _Keys(NamedTuple):
-    """The words of a text, as they are compared with others in a language."""
+    """The words of a text, as they are compared in a language."""
 
     language: str
     keys: list[str]
 
 
 class _Part(NamedTuple):
-    """What is looked for in the places of one language."""
+    """A match with the places of one language."""
 
     worth: Scores
     near: Scores
@@ -269,23 +269,22 @@ class _Part(NamedTuple):
 
 
 class Origins:
-    """Some texts, and where in them the sentences of their children come from.
-
-    An encoder is asked for all sentences of one parent at a time, in order, so that it may keep what it has found for
-    them. Tracing takes time in proportion to the sentences of the child times those of the parents that share a word.
-    """
+    """Traces sentences to places in some texts. An encoder is asked for all sentences of one parent at a time, in
+    order, so that it can cache them. The time is proportional to the sentences times those that share a word."""
 
     def __init__(self, parents: Sequence[str], encoder: Encoder | None = None) -> None:
-        tongues = tongues_beside(parents)
-        self.indexes = [indexed(parent, its) for parent, its in zip(parents, tongues, strict=True)]
-        self._languages = tuple(dict.fromkeys(one.language for its in tongues for one in its)) or (language_of(""),)
-        """Those of the parents, by which a child is read: a partial summary may be too short to show one."""
+        language_spans = language_spans_beside(parents)
+        self.indexes = [indexed(parent, its) for parent, its in zip(parents, language_spans, strict=True)]
+        self._languages = tuple(dict.fromkeys(one.language for its in language_spans for one in its)) or (
+            language_of(""),
+        )
+        """The parents' languages, in which the text is processed, since a short one may not show its own."""
         self._encoder = encoder
         self._starts = np.cumsum([0, *(len(index) + _GAP for index in self.indexes)])
-        """Where the sentences of each parent begin, if all are in one row. What is near to one is in the same text."""
+        """Where the sentences of each parent begin, when all are in one row."""
         self._count = sum(map(len, self.indexes))
         self._read_by = self._places_by_language() if len(self._languages) > 1 else {}
-        """By language the places that are read by it, where there are several."""
+        """The places of each language, where there are several."""
         self._embedded = self._rows(encoder) if encoder and self._count else None
 
     def _rows(self, encoder: Encoder) -> Embeddings:
@@ -305,31 +304,31 @@ class Origins:
         return found
 
     def _keys(self, text: str) -> list[_Keys]:
-        """The words of a text, as they are compared with places in each of the languages; nothing where it has none."""
+        """Return the keys of a text in each language; empty where it has no words."""
         found = [_Keys(language, keys(text, language)) for language in self._languages]
         return found if any(one.keys for one in found) else []
 
-    def trace(self, child: str) -> tuple[Traced, ...]:
-        """Every sentence of a text that has words, in order, with the places that it comes from."""
+    def trace(self, child: str) -> tuple[SentenceOrigin, ...]:
+        """Return each sentence of a text that has words, in order, with its origins."""
         spans = sentences(child)
         read = [(span, found) for span in spans if (found := self._keys(child[span.start : span.end]))]
         like = self._alike([child[span.start : span.end] for span, _ in read])
         return tuple(self._traced(span, found, alike) for (span, found), alike in zip(read, like, strict=True))
 
-    def sought(self, sentence: str) -> Sought | None:
-        """A sentence, or a question, as it is looked for; None where nothing can be found of it."""
+    def sought(self, sentence: str) -> SentenceMatch | None:
+        """Return the match of a sentence or question; None where no word is found."""
         told = _telling([_Keys(language, keys(sentence, language)) for language in self._languages])
         if not self._count or not (any(one.keys for one in told) or (self._encoder and sentence.strip())):
             return None
         return self._sought(told, self._alike([sentence])[0])
 
     def candidates(self, sentence: str, most: int) -> tuple[Link, ...]:
-        """The places that are likeliest to say what a sentence says, also below the floor, for whoever can read."""
+        """Return the likeliest places of a sentence, including those below the floor, for a model to decide on."""
         sought = self.sought(sentence)
         if sought is None:
             return ()
         said = sought.borne_out(np.ones(len(sought.worth)))
-        # Between two texts there is a gap, in which nothing stands.
+        # Two texts are separated by an empty place.
         there = np.concatenate(
             [np.arange(start, start + len(index)) for start, index in zip(self._starts, self.indexes, strict=False)]
         )
@@ -337,11 +336,8 @@ class Origins:
         return tuple(self._link(int(at), float(said[at]), "words") for at in best if said[at] > 0)
 
     def between(self, before: Link | None, after: Link | None, most: int, longest: int) -> tuple[Link, ...]:
-        """Up to so many places evenly spread between two others of one text, for what shares no word with any.
-
-        Without the one before, or the one behind, they are those next to the other. No place has more characters than
-        `longest`, unless a sentence has.
-        """
+        """Return up to so many places evenly spread between two others, for a sentence without shared words; no place
+        is longer than `longest` unless one sentence is."""
         beside = after or before
         if beside is None or (before and after and before.text != after.text):
             return ()
@@ -358,34 +354,34 @@ class Origins:
         return tuple(Link(beside.text, span, 0.0, "words") for span in spans)
 
     def _alike(self, texts: Sequence[str]) -> list[Scores] | list[None]:
-        """How like in meaning every place is to each of some texts; nothing where meanings are not compared."""
+        """Return the similarities in meaning of every place with some texts; empty without an encoder."""
         if self._embedded is None or self._encoder is None or not texts:
             return [None] * len(texts)
         return list(np.maximum(self._encoder.encode(texts) @ self._embedded.T, 0.0).astype(np.float64))
 
-    def _traced(self, span: Span, words: Sequence[_Keys], alike: Scores | None) -> Traced:
+    def _traced(self, span: Span, words: Sequence[_Keys], alike: Scores | None) -> SentenceOrigin:
         quoted = self._quoted(words)
         if quoted:
-            return Traced(span, quoted[:1], float(len(quoted) == 1))
+            return SentenceOrigin(span, quoted[:1], float(len(quoted) == 1))
         told = _telling(words)
         if not any(one.keys for one in told) or not self._count:
-            return Traced(span)
+            return SentenceOrigin(span)
         sought = self._sought(told, alike)
         everything = np.ones(len(sought.worth))
         said, whole = sought.said(everything), sought.borne_out(everything)
         manager = FLOOR if alike is None else FLOOR_EMBEDDED
         best = int(np.argmax(whole))
         if whole[best] < manager:
-            return Traced(span, (), float(1 - whole[best] / manager))
+            return SentenceOrigin(span, (), float(1 - whole[best] / manager))
         method: Method = "words" if said[best] >= FLOOR or alike is None else "embedding"
         links = (
             self._link(best, float(whole[best]), method),
             *(self._link(at, float(whole[at]), "words") for at in self._further(sought, best)),
         )
-        return Traced(span, links, self._margin(whole, best))
+        return SentenceOrigin(span, links, self._margin(whole, best))
 
     def _quoted(self, words: Sequence[_Keys]) -> tuple[Link, ...]:
-        """Where the sentence stands as it is; more than one place where it may come from either."""
+        """Return the places where the sentence is quoted."""
         found = (
             Link(text, place, 1.0, "quotation")
             for text, index in enumerate(self.indexes)
@@ -394,13 +390,13 @@ class Origins:
         )
         return tuple(dict.fromkeys(found))[:_QUOTATIONS]
 
-    def _sought(self, words: Sequence[_Keys], alike: Scores | None) -> Sought:
-        """What is told is looked for in each language, at the places that are read by it."""
+    def _sought(self, words: Sequence[_Keys], alike: Scores | None) -> SentenceMatch:
+        """Return the match of a sentence in each language."""
         parts = [self._sought_in(one) for one in words]
         against = np.ones(int(self._starts[-1]))
         for part in parts:
             against[part.there] = part.worth.sum() + part.chance or 1.0
-        return Sought(
+        return SentenceMatch(
             np.concatenate([one.worth for one in parts]), np.vstack([one.near for one in parts]), against, alike
         )
 
@@ -415,7 +411,7 @@ class Origins:
         ]
         if there is not None:
             held = [places[there[places]] for places in held]
-        # Of endless sentences the rarest words tell where they come from.
+        # For overlong sentences the rarest words suffice.
         held = sorted(held, key=len)[:_MOST_WORDS]
         near = np.zeros((len(held), int(self._starts[-1])))
         for row, places in zip(near, held, strict=True):
@@ -428,14 +424,14 @@ class Origins:
     def _spread(self, row: Scores, held: Numbers) -> None:
         for distance in range(len(_AROUND) - 1, -1, -1):
             weight = (1 - _ITSELF) * _AROUND[distance] + _ITSELF * (distance == 0)
-            # Behind the last sentence is a gap, and before the first that of the row's end.
+            # The neighbours of the first and last sentence are empty places.
             for beside in (held + distance, held - distance):
                 row[beside] = np.maximum(row[beside], weight)
         for start in self._starts[1:]:
             row[start - _GAP : start] = 0.0
 
-    def _further(self, sought: Sought, first: int) -> Iterator[int]:
-        """The places that say of the sentence what those before them do not."""
+    def _further(self, sought: SentenceMatch, first: int) -> Iterator[int]:
+        """Return the places that support what those before them do not."""
         left = np.ones(len(sought.worth))
         at = first
         for _ in range(MOST - 1):
@@ -451,11 +447,10 @@ class Origins:
         return Link(text, self.indexes[text].spans[at - int(self._starts[text])], min(1.0, weight), method)
 
     def _margin(self, whole: Scores, best: int) -> float:
-        """By how much of it the best place is better than any that is not beside it."""
+        """Return the lead of the best place over those not adjacent to it."""
         others = max(whole[: max(0, best - _GAP)].max(initial=0.0), whole[best + _GAP + 1 :].max(initial=0.0))
         return float(1 - others / whole[best]) if whole[best] > 0 else 0.0
 
 
 def _telling(words: Sequence[_Keys]) -> list[_Keys]:
-    """Those that say something by themselves, in each language."""
     return [_Keys(one.language, telling(one.keys, one.language)) for one in words]

@@ -11,35 +11,35 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from redraft.text.units import Indexed, ngrams
+from redraft.text.units import UnitIndex, ngrams
 
 _UNKNOWN = -1
 _AT_ONCE = 1_000_000
-# A text is quoted where this share of it stands in runs of at least so many units.
+# A text is quoted where this share of it is in runs of at least so many units.
 _QUOTED, _SHORTEST_RUN = 0.75, 3
 
 
-class Extractive(NamedTuple):
-    """The share of the summary that stands in copied fragments, and the mean length of a unit's fragment."""
+class ExtractiveStats(NamedTuple):
+    """The share of the summary in copied fragments, and the mean fragment length per unit."""
 
     coverage: float
     density: float
 
 
-def longest_matches(summary: Sequence[str], source: Indexed) -> list[int]:
-    """For each unit of the summary, how many units from it on stand in the same order somewhere in the source."""
+def longest_matches(summary: Sequence[str], source: UnitIndex) -> list[int]:
+    """Return for each unit of the summary the length of the longest run from it that the source has."""
     numbers: dict[str, int] = {}
     numbered = [numbers.setdefault(unit, len(numbers)) for unit in summary]
     table = np.full(len(source.numbers), _UNKNOWN, dtype=np.int32)
     for unit, number in numbers.items():
         if (there := source.numbers.get(unit)) is not None:
             table[there] = number
-    # The automaton finds what ends at a place; from back to front that is what begins there.
+    # The automaton finds where matches end; reversed texts give where they begin.
     return _Automaton(numbered[::-1]).longest(_backwards(source, table))[::-1]
 
 
-def quoted(texts: Sequence[Sequence[str]], source: Indexed) -> list[bool]:
-    """Which of some texts, given in units, the source has in nearly the same words: most of each in copied runs."""
+def are_quoted(texts: Sequence[Sequence[str]], source: UnitIndex) -> list[bool]:
+    """Return which of some texts are nearly quoted from the source: most of each is in copied runs."""
     matches = longest_matches([unit for text in texts for unit in text], source)
     found: list[bool] = []
     start = 0
@@ -52,16 +52,16 @@ def quoted(texts: Sequence[Sequence[str]], source: Indexed) -> list[bool]:
     return found
 
 
-def extractive(matches: Sequence[int]) -> Extractive | None:
-    """Coverage and density by the longest fragments from left to right; None for a summary without a unit."""
+def extractive(matches: Sequence[int]) -> ExtractiveStats | None:
+    """Return coverage and density by greedy fragments; None for an empty summary."""
     if not matches:
         return None
     fragments = list(_fragments(matches))
-    return Extractive(sum(fragments) / len(matches), sum(each * each for each in fragments) / len(matches))
+    return ExtractiveStats(sum(fragments) / len(matches), sum(each * each for each in fragments) / len(matches))
 
 
 def novel(summary: list[str], matches: Sequence[int], size: int) -> float | None:
-    """The share of the summary's different n-grams that the source does not have; None for a summary without any."""
+    """Return the share of distinct n-grams that the source does not have; None without any."""
     found = dict(zip(ngrams(summary, size), matches, strict=False))
     return sum(match < size for match in found.values()) / len(found) if found else None
 
@@ -74,8 +74,8 @@ def _fragments(matches: Sequence[int]) -> Iterator[int]:
         at += matches[at] or 1
 
 
-def _backwards(source: Indexed, table: npt.NDArray[np.int32]) -> Iterator[int]:
-    """The source from its end on, by the summary's numbers; one unknown unit stands for any row of them."""
+def _backwards(source: UnitIndex, table: npt.NDArray[np.int32]) -> Iterator[int]:
+    """Return the source reversed, by the summary's numbers; one unknown unit replaces any run of them."""
     stream = table[source.places][::-1]
     known = stream != _UNKNOWN
     known[1:] |= known[:-1].copy()
@@ -84,17 +84,15 @@ def _backwards(source: Indexed, table: npt.NDArray[np.int32]) -> Iterator[int]:
 
 
 class _Automaton:
-    """The suffix automaton of a text: reading along it, one always knows the longest stretch that was just read.
-
-    A state stands for stretches that end at the same places; its link leads to the shorter ones that end at more.
-    """
+    """The suffix automaton of a text. A state stands for substrings that end at the same places; its link leads to the
+    shorter ones that end at more."""
 
     def __init__(self, text: Sequence[int]) -> None:
         self._next: list[dict[int, int]] = [{}]
         self._links = [-1]
         self._lengths = [0]
         self._ends: list[int] = []
-        """The state of the text up to each of its units."""
+        """The state of each prefix of the text."""
         for unit in text:
             self._ends.append(self._extended(self._ends[-1] if self._ends else 0, unit))
 
@@ -124,7 +122,7 @@ class _Automaton:
         return len(self._next) - 1
 
     def longest(self, other: Iterable[int]) -> list[int]:
-        """For each place of the text, the longest stretch ending there that the other text has too."""
+        """Return for each position the longest substring ending there that the other text has too."""
         links, lengths = self._links, self._lengths
         best = self._met(other)
         by_length = sorted(range(1, len(best)), key=lengths.__getitem__)
@@ -136,7 +134,7 @@ class _Automaton:
         return [best[state] for state in self._ends]
 
     def _met(self, other: Iterable[int]) -> list[int]:
-        """By state the longest of its stretches that the reading of the other text ended in."""
+        """Return by state the longest substring that reading the other text ended in."""
         following, links, lengths = self._next, self._links, self._lengths
         best = [0] * len(lengths)
         state = length = 0
@@ -156,22 +154,19 @@ class _Automaton:
 
 _PAIRS = 20_000
 _LONGEST = 200
-# Steps of this share of a range meet all of it evenly, wherever one stops.
+# Steps of this share of a range cover it evenly, wherever one stops.
 _GOLDEN = 0.618
 
 
 def repeated(found: list[str], size: int) -> float | None:
-    """The share of the different n-grams that occur more than once; None for a text without any."""
+    """Return the share of distinct n-grams that occur more than once; None without any."""
     counts = Counter(ngrams(found, size))
     return sum(count > 1 for count in counts.values()) / len(counts) if counts else None
 
 
 def redundancy(sentences: Sequence[Sequence[str]]) -> float | None:
-    """The mean ROUGE-L F1 of all pairs of sentences, given as their words; None for fewer than two sentences.
-
-    Of more than 20,000 pairs as many are taken, spread evenly over all of them, and of sentences of more than 200 words
-    the first 200, so that the time is linear in the length of the text.
-    """
+    """Return the mean ROUGE-L F1 of all pairs of sentences, given as words; None for fewer than two. At most 20,000
+    evenly spread pairs, and 200 words of a sentence, are compared."""
     compared = [sentence[:_LONGEST] for sentence in sentences if sentence]
     total = pairs = 0.0
     for first, others in _pairs(len(compared)):
@@ -184,12 +179,12 @@ def redundancy(sentences: Sequence[Sequence[str]]) -> float | None:
 
 
 def common_length(one: Sequence[str], other: Sequence[str]) -> int:
-    """The length of the longest sequence that both have in this order, with or without gaps."""
+    """Return the length of the longest common subsequence."""
     return _common(_places(one), len(one), other)
 
 
 def _places(words: Sequence[str]) -> Mapping[str, int]:
-    """For each word the places where it stands, as the bits of a number."""
+    """Return the positions of each word as a bit mask."""
     places: defaultdict[str, int] = defaultdict(int)
     for at, word in enumerate(words):
         places[word] |= 1 << at
@@ -197,7 +192,7 @@ def _places(words: Sequence[str]) -> Mapping[str, int]:
 
 
 def _common(places: Mapping[str, int], length: int, other: Sequence[str]) -> int:
-    """Hyyrö's algorithm: a row of the textbook's table is one number, whose zeros are the places where it rises."""
+    """Return the longest common subsequence by Hyyrö's bit-parallel algorithm."""
     whole = row = (1 << length) - 1
     for word in other:
         if here := places.get(word):
@@ -207,7 +202,7 @@ def _common(places: Mapping[str, int], length: int, other: Sequence[str]) -> int
 
 
 def _pairs(count: int) -> Iterator[tuple[int, Sequence[int]]]:
-    """Each of so many things with those after it that it is compared with."""
+    """Return for each of so many items the later ones that it is compared with."""
     every = count * (count - 1) // 2
     if every <= _PAIRS:
         yield from ((first, range(first + 1, count)) for first in range(count - 1))
@@ -217,7 +212,7 @@ def _pairs(count: int) -> Iterator[tuple[int, Sequence[int]]]:
         step += 1
     row = start = 0
     chosen: dict[int, list[int]] = defaultdict(list)
-    for at in sorted(turn * step % every for turn in range(_PAIRS)):
+    for at in sorted(pair * step % every for pair in range(_PAIRS)):
         while at >= start + count - 1 - row:
             start += count - 1 - row
             row += 1

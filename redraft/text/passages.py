@@ -1,4 +1,4 @@
-"""Finding the passages of a document that have to do with a question."""
+"""Finds the passages of a document that are related to a question."""
 
 from __future__ import annotations
 
@@ -7,24 +7,23 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from redraft.document import Document, Span
+from redraft.document import Span
 from redraft.text.chunks import pieces, windows
-from redraft.text.languages import tongues_of, unshown
+from redraft.text.languages import language_spans_of
 from redraft.text.origin_chains import Stretches
 from redraft.text.origins import indexed
 from redraft.text.places import starts_of
-from redraft.text.retrieval import Windows
-from redraft.text.tokens import Meter, Tokenizer
-from redraft.text.vectors import Encoder
+from redraft.text.retrieval import DocumentSearch, Windows
+from redraft.text.tokens import Meter
 
 WINDOW = 120
-"""About as many tokens as a passage has at most."""
+"""The usual most tokens of a passage."""
 LONGEST = 240
-"""A single sentence longer than a window is a passage by itself up to this many tokens, and is cut beyond them."""
+"""A single sentence that exceeds a window is one passage up to this many tokens, and is cut beyond them."""
 
 
 def joined(spans: Iterable[Span]) -> list[Span]:
-    """Places in the document's order, those that overlap joined."""
+    """Return places in document order, overlapping ones joined."""
     whole: list[Span] = []
     for span in sorted(set(spans)):
         if whole and span.start <= whole[-1].end:
@@ -36,49 +35,33 @@ def joined(spans: Iterable[Span]) -> list[Span]:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A window of whole consecutive sentences."""
+    """A window of consecutive whole sentences."""
 
     index: int
     span: Span
     tokens: int
 
 
-class Passages:
-    """The passages of one document, which overlap by a sentence, and the search among them.
+class Passages(DocumentSearch):
+    """The passages of one document, overlapping by a sentence, and a search by shared words, and by meaning with an
+    encoder. They are cut at the first search, in linear time."""
 
-    They are cut at the first search, in time linear in the length of the document, and found by the map that traces
-    sentences: by shared words, the rare ones more; with an encoder by like meanings as well.
-    """
-
-    def __init__(self, document: Document, tokenizer: Tokenizer, encoder: Encoder | None = None) -> None:
-        self._document = document
-        self._tokenizer = tokenizer
-        self._encoder = encoder
-
-    @property
-    def name(self) -> str:
-        """What the passages of a document and their order depend on; recorded with what was found through them."""
-        by = f"words and {self._encoder.weights}" if self._encoder else "words"
-        said = f" in {language}" if (language := unshown(self._document)) else ""
-        return f"{by} {WINDOW}-{LONGEST} {self._tokenizer.name}{said}"
+    method, sizes = "words", (WINDOW, LONGEST)
 
     def nearest(self, query: str, count: int, within: Span | None = None) -> list[Passage]:
-        """The up to `count` passages that bear most of `query` out, the best first, of equals the earlier first.
-
-        After the first those come that bear out of it what the ones before do not. Those that have nothing in common
-        with the query are left out, and those of which no part is `within` a place.
-        """
+        """Return up to `count` passages that best cover `query`, later ones covering what earlier ones do not;
+        unrelated passages and those outside of `within` are left out."""
         if not query.strip() or not self._passages:
             return []
         return [self._passages[at] for at in self._index.nearest(query, count, within)]
 
     @cached_property
     def windows(self) -> Windows:
-        """The larger windows of the same document, which judges read."""
+        """Return the larger windows of the same document, which judges read."""
         return Windows(self._document, self._tokenizer, self._encoder)
 
     def holding(self, span: Span) -> list[Passage]:
-        """The fewest passages that together hold a place of the document."""
+        """Return the fewest passages that together hold a place."""
         first = max(0, bisect_right(self._passages, span.start, key=lambda passage: passage.span.start) - 1)
         held = []
         for passage in self._passages[first:]:
@@ -90,12 +73,12 @@ class Passages:
         return held
 
     def around(self, span: Span, beside: int) -> list[Passage]:
-        """Those that hold a place of the document, and so many on either side of them."""
+        """Return the passages that hold a place, and so many on either side."""
         held = self.holding(span)
         return self._passages[max(0, held[0].index - beside) : held[-1].index + beside + 1] if held else []
 
     def text(self, passage: Passage) -> str:
-        """What the passage says."""
+        """Return the passage's text."""
         return self._document.text[passage.span.start : passage.span.end]
 
     @cached_property
@@ -106,7 +89,7 @@ class Passages:
         starts = sorted({*(section.span.start for section in self._document.sections), *bounds})
         spans = (
             span
-            for block in _blocks(indexed(text, tongues_of(self._document)).sentences, starts, frozenset(bounds))
+            for block in _blocks(indexed(text, language_spans_of(self._document)).sentences, starts, frozenset(bounds))
             for window in _windows(block, meter)
             for span in pieces(text, window, meter, LONGEST, WINDOW)
         )
@@ -118,8 +101,8 @@ class Passages:
 
 
 def _blocks(found: list[Span], section_starts: list[int], bounds: frozenset[int]) -> Iterator[list[Span]]:
-    """Sentences that may share a passage: those of one section. A heading without text of its own joins the next, but
-    not beyond the `bounds` of a document."""
+    """Return groups of sentences that may share a passage: those of one section, with headings joined to the text after
+    them, within a document's `bounds`."""
     block: list[Span] = []
     passed, after_heading = 0, False
     for sentence in found:
@@ -137,7 +120,7 @@ def _blocks(found: list[Span], section_starts: list[int], bounds: frozenset[int]
 
 
 def _windows(block: list[Span], meter: Meter) -> Iterator[Span]:
-    """As many sentences as fit, and again from the last of these, as long as the one after it fits beside it."""
+    """Yield windows that overlap by a sentence where it fits."""
 
     def following(_: int, after: int) -> int:
         fits = meter.tokens(block[after - 1].start, block[after].end) <= WINDOW

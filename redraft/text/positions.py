@@ -1,4 +1,4 @@
-"""Where in a document a text comes from as a whole: the share of each part, the curve, and how even that is."""
+"""Where in a document a text comes from: the share of each part, the density, and how even it is."""
 
 from __future__ import annotations
 
@@ -11,50 +11,52 @@ import numpy as np
 
 from redraft.document import Span
 from redraft.text.languages import ENGLISH, is_foreign
-from redraft.text.origins import Traced
-from redraft.text.units import Indexed
+from redraft.text.origins import SentenceOrigin
+from redraft.text.units import UnitIndex
 from redraft.text.vectors import stop_words
 
 POINTS = 50
-"""At how many places, evenly spread, the height of the curve is told."""
-# The least width of the curve's bells: a sentence is about what stands around it, too.
+"""The number of evenly spread points of the density."""
+# The least bandwidth: a sentence is also about what stands around it.
 _NARROWEST = 0.02
 
 
-class Mass(NamedTuple):
-    """How much of a text comes from a place of its document, which is told by its middle, from 0 to 1."""
+class OriginMass(NamedTuple):
+    """How much of a text comes from a place, given by its middle, from 0 to 1."""
 
     at: float
     share: float
 
 
-def masses(traced: Sequence[Traced], length: int) -> list[Mass]:
-    """The places of the sentences that come from somewhere. Each sentence counts one, parted among its places."""
+def masses(traced: Sequence[SentenceOrigin], length: int) -> list[OriginMass]:
+    """Return the places of the traced sentences; each sentence counts one, divided among its places."""
     return [
-        Mass((link.span.start + link.span.end) / 2 / length, link.weight / sum(other.weight for other in one.links))
+        OriginMass(
+            (link.span.start + link.span.end) / 2 / length, link.weight / sum(other.weight for other in one.links)
+        )
         for one in traced
         for link in one.links
     ]
 
 
-def shares(found: Sequence[Mass], parts: Sequence[tuple[float, float]]) -> list[float]:
-    """Which share of what is traced comes from each part, told by its beginning and its end, from 0 to 1."""
+def shares(found: Sequence[OriginMass], parts: Sequence[tuple[float, float]]) -> list[float]:
+    """Return the share of what is traced that comes from each part, given by begin and end, from 0 to 1."""
     whole = sum(mass.share for mass in found) or 1.0
     return [sum(mass.share for mass in found if start <= mass.at < end) / whole for start, end in parts]
 
 
 def bins(count: int) -> list[tuple[float, float]]:
-    """So many parts of equal length."""
+    """Return so many parts of equal length."""
     return [(at / count, (at + 1) / count) for at in range(count)]
 
 
 def parts_of(spans: Sequence[Span], length: int) -> list[tuple[float, float]]:
-    """Spans of a document as parts of it."""
+    """Return spans of a document as parts of it."""
     return [(span.start / length, span.end / length) for span in spans]
 
 
-def spread(found: Sequence[Mass], parts: int) -> float | None:
-    """The entropy over so many parts of equal length, by that of an even spread; None for fewer than two parts."""
+def spread(found: Sequence[OriginMass], parts: int) -> float | None:
+    """Return the entropy over so many equal parts, relative to an even spread; None for fewer than two."""
     if parts < 2:
         return None
     told = [share for share in shares(found, bins(parts)) if share > 0]
@@ -62,7 +64,7 @@ def spread(found: Sequence[Mass], parts: int) -> float | None:
 
 
 def spread_by_chance(sentences: int, parts: int) -> float | None:
-    """The mean spread of so many sentences that come from anywhere with equal chances."""
+    """Return the mean spread of so many sentences from random places."""
     if parts < 2:
         return None
     one, other = log(1 / parts), log(1 - 1 / parts)
@@ -73,12 +75,9 @@ def spread_by_chance(sentences: int, parts: int) -> float | None:
     return (log(sentences) - parts * held / sentences) / log(parts)
 
 
-def density(found: Sequence[Mass]) -> list[float]:
-    """The curve from the beginning to the end of the document: 1 where as much comes from as from anywhere.
-
-    It is a sum of bells whose width goes by how far the places are apart (Scott's rule). What lies beyond the ends is
-    folded back, so that the mean is 1.
-    """
+def density(found: Sequence[OriginMass]) -> list[float]:
+    """Return the density along the document, 1 being the mean: a kernel estimate with Scott's bandwidth, reflected at
+    the ends."""
     if not found:
         return []
     at, share = np.array(found).T
@@ -96,19 +95,16 @@ def density(found: Sequence[Mass]) -> list[float]:
 
 _WORDS = 20
 _PARTS = 10
-# What an apostrophe leaves of some words, and forms of one of these, which a list of words does not have.
+# Remainders of contractions, and forms of some, that stop word lists lack.
 _REMAINS = """
 ain aren couldn d did didn does doesn doing don hadn haven isn ll m mustn needn s shouldn t ve wasn weren won wouldn
 """
 
 
-def uniformity(summary: Sequence[str], source: Indexed, language: str = ENGLISH) -> float | None:
-    """How evenly the source speaks of what matters in the summary, from 0 to 1; None where it never does.
-
-    It is the entropy of where in the source, by tenths of it, the summary's twenty most important words occur, divided
-    by that of words that occur in all tenths alike. Important are those that the summary has most often, the stop words
-    of its language left out, and of words that it has as often those that come first.
-    """
+def uniformity(summary: Sequence[str], source: UnitIndex, language: str = ENGLISH) -> float | None:
+    """Return how evenly the source mentions the summary's twenty most frequent content words, from 0 to 1; None where
+    it never does. It is the entropy over tenths of the source, relative to an even spread; ties go to the words that
+    come first."""
     stopped = stop_words(language) if is_foreign(language) else stop_words().union(_REMAINS.split())
     counts = Counter(unit for unit in summary if unit[0].isalnum() and unit not in stopped)
     important = np.zeros(len(source.numbers), dtype=np.bool_)

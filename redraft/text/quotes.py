@@ -1,4 +1,4 @@
-"""Quotations: finding the words of a quotation in a document."""
+"""Finds the words of a quotation in a document."""
 
 from __future__ import annotations
 
@@ -15,37 +15,32 @@ import numpy as np
 import numpy.typing as npt
 
 from redraft.document import Span
-from redraft.text.languages import ENGLISH, is_foreign, tongues_in
+from redraft.text.languages import ENGLISH, is_foreign, language_spans_in
 from redraft.text.sentences import sentences
 from redraft.text.vectors import terms
 from redraft.text.words import count_words
 
 SHARE = 0.6
-"""A sentence is taken for the source of a quote that shares this much of its terms with it."""
+"""The share of a quote's terms that make a sentence its source."""
 
 FEWEST = 3
-"""So many words at least are a quote that proves something: fewer stand in any text."""
+"""The fewest words of a quote that prove anything."""
 
-# The only letter that is longer in lower case than before. Lower-casing must not move any offset.
+# The only letter that is longer in lower case; lower-casing must not move any offset.
 _LOWER_IN_PLACE = {ord("İ"): "i"}
 _BEYOND = 0x10000
 
 
-class _Folded(NamedTuple):
-    """A text without case, spaces and punctuation, and where each of its characters was before."""
+class _FoldedText(NamedTuple):
+    """A text without case, spaces and punctuation, and each character's original offset."""
 
     text: str
     offsets: npt.NDArray[np.int64]
 
 
 def locate(text: str, quote: str, within: Sequence[Span]) -> Span | None:
-    """Where in `text` the `quote` stands, or None.
-
-    It is looked for to the letter, then without regard to case, spaces and punctuation (quotation marks, dashes,
-    ellipses, emphasis), each time in the parts `within` first, in their order, and then everywhere. What is found in
-    neither way is taken for a paraphrase of that sentence of `within` which shares most of the quote's terms, if it
-    shares most of them.
-    """
+    """Return where in `text` the `quote` stands, or None: literally, then without case, spaces and punctuation, each
+    time in the spans `within` first; else the sentence of `within` that shares most of the quote's terms."""
     quote = quote.strip()
     if not quote:
         return None
@@ -55,7 +50,7 @@ def locate(text: str, quote: str, within: Sequence[Span]) -> Span | None:
 
 
 def quoted_in(text: str, quote: str) -> Span | None:
-    """Where a text has the words of a quote, all of them and in their order; fewer words than a few prove nothing."""
+    """Return where a text has all words of a quote in order; None for quotes of too few words."""
     return locate(text, quote, []) if count_words(quote) >= FEWEST else None
 
 
@@ -80,10 +75,10 @@ def _loosely(text: str, quote: str, span: Span) -> Span | None:
 
 
 def _paraphrased(text: str, quote: str, within: Sequence[Span]) -> Span | None:
-    tongues = tongues_in(text)
-    wanted = {language: Counter(terms(quote, language)) for _, language in tongues}
+    language_spans = language_spans_in(text)
+    wanted = {language: Counter(terms(quote, language)) for _, language in language_spans}
     candidates = dict.fromkeys(sentence for span in within for sentence in sentences(text, span))
-    read_by = {one: next(its for span, its in tongues if one.start < span.end) for one in candidates}
+    read_by = {one: next(its for span, its in language_spans if one.start < span.end) for one in candidates}
     told = {one: Counter(terms(text[one.start : one.end], its)) for one, its in read_by.items() if wanted[its]}
     if not told:
         return None
@@ -93,7 +88,7 @@ def _paraphrased(text: str, quote: str, within: Sequence[Span]) -> Span | None:
 
 
 def _occurrences(text: str, wanted: str, start: int, end: int) -> Iterator[int]:
-    """Where `wanted` stands. Those that overlap the one before are left out, which keeps the time linear."""
+    """Yield the non-overlapping places of `wanted`."""
     at = text.find(wanted, start, end)
     while at >= 0:
         yield at
@@ -101,7 +96,7 @@ def _occurrences(text: str, wanted: str, start: int, end: int) -> Iterator[int]:
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:
-    """Whether the span neither begins nor ends within a word."""
+    """Return whether the span begins and ends at word boundaries."""
     return not (_is_within_word(text, start) or _is_within_word(text, end))
 
 
@@ -110,26 +105,25 @@ def _is_within_word(text: str, at: int) -> bool:
 
 
 def _is_spaced_letter(character: str) -> bool:
-    """A digit, or a letter of a script with capitals: all of those put spaces between words, many others do not."""
+    """Return whether a character is a digit or a cased letter, whose scripts put spaces between words."""
     return character.isalnum() and unicodedata.category(character) != "Lo"
 
 
-def _fold(text: str) -> _Folded:
+def _fold(text: str) -> _FoldedText:
     lower = text.translate(_LOWER_IN_PLACE).lower()
     codes = np.frombuffer(lower.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     kept = ~_ignored()[np.minimum(codes, _BEYOND)]
-    return _Folded(codes[kept].tobytes().decode("utf-32-le", "surrogatepass"), np.flatnonzero(kept))
+    return _FoldedText(codes[kept].tobytes().decode("utf-32-le", "surrogatepass"), np.flatnonzero(kept))
 
 
 @lru_cache(maxsize=2)
-def _fold_once(text: str) -> _Folded:
-    """Of a document, whose quotes are looked up one after the other."""
+def _fold_once(text: str) -> _FoldedText:
     return _fold(text)
 
 
 @lru_cache(maxsize=1)
 def _ignored() -> npt.NDArray[np.bool_]:
-    """Which characters do not count: spaces, punctuation and what cannot be seen. Beyond the first plane, none."""
+    """Return which characters are ignored: spaces, punctuation and invisible ones of the first plane."""
     table = [unicodedata.category(chr(code))[0] in "PZC" for code in range(_BEYOND)]
     return np.array([*table, False])
 
@@ -142,13 +136,13 @@ _POINTING = re.compile(
 
 
 def points_back(sentence: str, language: str = ENGLISH) -> bool:
-    """Whether a sentence of a text in a language may need those before it to be understood."""
+    """Return whether a sentence may need those before it to be understood."""
     return not is_foreign(language) and bool(_POINTING.search(sentence))
 
 
-# Of so many names and numbers of one text one has to be in the other.
+# Of so many names and numbers at least one has to be in common.
 _ONE_OF = 10
-# Where more of the words than this have capitals, as nouns have in German, capitals do not tell names.
+# Above this share of capitalized words, as in German, capitals do not mark names.
 _COMMON = 0.2
 _NUMBER = re.compile(r"\d+(?:[.,\u00a0\u202f ’']\d{3})*(?!\d)")
 _IDEOGRAPHS = "〇一二三四五六七八九"
@@ -156,16 +150,17 @@ _COUNTED = re.compile(f"[{_IDEOGRAPHS}]{{2,}}")
 _WORD = re.compile("[A-Za-zÀ-ÖØ-öø-ɏ]+|[\u0400-\u04ff]+|[\u0370-\u03ff]+|[\u30a1-\u30fa\u30fc]+")
 _SYLLABLES = re.compile("[\u3041-\u30fa\u30fc]")
 _SHORTEST = 3
-# By this many letters a name is the same in whichever case of the grammar it stands.
+# This many letters of a name are the same in every grammatical case.
 _STEM = 4
-# How consonants are written for one another, from one script to another; those that come and go are left out.
+# Consonants that scripts exchange for one another; unstable ones are left out.
 _SOUNDS = str.maketrans("bwlqgczjx", "vvrkkssss", "aeiouyhf'")
 _SOFT_C = re.compile(r"c(?![eiy])")
 _CONSONANTS = re.compile("(?:E(?=[^AEIOUY]$))?([^AEIOUY]*)")
 
 
 def carries(text: str, source: str) -> bool | None:
-    """Whether a text has numbers or names of its source, as its translation has; None where there are none."""
+    """Return whether a text has numbers or names of its source, as a translation does; None where the
+    source has none."""
     numbers = _numbers(source)
     names, common = _names(source)
     if not _can_be_read(text):
@@ -179,14 +174,14 @@ def carries(text: str, source: str) -> bool | None:
 
 
 def _numbers(text: str) -> set[str]:
-    """The numbers of two digits and more; a smaller one may be that of an item, and is written in words besides."""
+    """Return the numbers of two digits and more; smaller ones are often written in words."""
     found = {"".join(str(unicodedata.decimal(one)) for one in run if one.isdecimal()) for run in _NUMBER.findall(text)}
     found |= {"".join(str(_IDEOGRAPHS.index(one)) for one in run) for run in _COUNTED.findall(text)}
     return {one for one in found if len(one) > 1}
 
 
 def _names(text: str) -> tuple[set[str], bool]:
-    """The names, and whether so many words have capitals that they may be anything."""
+    """Return the names; None where too many words are capitalized to tell."""
     words = [word for span in sentences(text) for word in _within(text[span.start : span.end])]
     names = {word for word in words if len(word) >= _SHORTEST and (word[0].isupper() or _SYLLABLES.match(word))}
     cased = [word for word in words if not _SYLLABLES.match(word)]
@@ -194,14 +189,14 @@ def _names(text: str) -> tuple[set[str], bool]:
 
 
 def _within(sentence: str) -> Iterator[str]:
-    """The words of a sentence but the first of one that has capitals, which every such sentence begins with."""
+    """Return the words of a sentence without a capitalized first one."""
     for place, word in enumerate(_WORD.findall(sentence)):
         if place or _SYLLABLES.match(word):
             yield word
 
 
 def _can_be_read(text: str) -> bool:
-    """Whether names stand out in a text: most of its letters have capitals, or there are syllables among them."""
+    """Return whether names are recognizable in a text, by capitals or syllables."""
     letters = [one for one in text if one.isalpha()]
     cased = sum(one.lower() != one.upper() for one in letters)
     return bool(_SYLLABLES.search(text)) or 2 * cased > len(letters)
@@ -220,26 +215,26 @@ def _script(word: str) -> str:
 
 
 def _plain(word: str) -> str:
-    """A word in small letters without accents, which are no part of a syllable's sign."""
+    """Return a word in lower case without accents."""
     if _SYLLABLES.match(word):
         return word
     return "".join(one for one in unicodedata.normalize("NFD", word.casefold()) if not unicodedata.combining(one))
 
 
 def _sounds(word: str) -> str:
-    """The consonants of a word, as far as scripts agree on them, each once where it stands twice in a row."""
+    """Return the consonants of a word, unified across scripts, doubled ones once."""
     latin = "".join(_latin(one) for one in _plain(word))
-    heard = _SOFT_C.sub("k", latin.replace("ch", "s")).translate(_SOUNDS)
-    return "".join(key for key, _ in groupby(heard))
+    sounds = _SOFT_C.sub("k", latin.replace("ch", "s")).translate(_SOUNDS)
+    return "".join(key for key, _ in groupby(sounds))
 
 
 def _latin(letter: str) -> str:
-    """A letter by what Unicode calls it: Ж is CYRILLIC CAPITAL LETTER ZHE."""
+    """Return the Latin spelling of a letter from its Unicode name: Ж is CYRILLIC CAPITAL LETTER ZHE."""
     if letter.isascii():
         return letter
     *before, name = unicodedata.name(letter, "").split() or [""]
     if name in ("SIGN", "MARK") or before[-2:] == ["LETTER", "SMALL"]:
         return ""
-    # EN and ES are consonants as well as BE and ZHE.
+    # Names such as EN and ES, BE and ZHE.
     found = _CONSONANTS.match(name)
     return found[1].lower() if found else ""

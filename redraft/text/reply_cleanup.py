@@ -1,4 +1,4 @@
-"""What a model writes around a text, and what can be kept of one that loops or breaks off."""
+"""Removes what a model writes around a text, and keeps the good part of one that loops or was cut."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from redraft.text.sentences import ends_sentence, sentences
 from redraft.text.units import words
 from redraft.text.words import count_words
 
-# By language: a word of assent, how a text is handed over, and what it is called; English, German, French, Spanish,
-# Italian, Portuguese, Russian, Chinese, Japanese.
+# By language: words of assent, of introduction, and names of a summary; English, German, French, Spanish, Italian,
+# Portuguese, Russian, Chinese, Japanese.
 _ASSENT = (
     r"sure(?: thing)?|certainly|of course|absolutely|okay|ok|understood|got it",
     r"gerne?|natürlich|selbstverständlich|klar|sicher",
@@ -59,7 +59,7 @@ _REWORKED = (
     r"(?:修订|修訂|修改)(?:后的?|後的?)?(?:版本?|文本)|回答",
     r"改訂版|修正版|回答",
 )
-# By these a small model repeats what it was asked for, or what it was given, before it comes to it.
+# Phrases by which a small model repeats its request.
 _MATERIAL = (
     r"text|excerpt|passage",
     r"text|auszug|abschnitt|textauszug",
@@ -106,7 +106,7 @@ _CLOSING = (
     r"|请(?:告诉我|随时)|請(?:告訴我|隨時)|需要我.{0,30}[吗嗎]",
     r"(?:ご不明|ご質問|何か|他に|ほかに|必要で|ご希望|ご要望).{0,60}(?:ください|下さい|お知らせ|しょうか)|お役に立て(?:れば|ました)",
 )
-# What words are called where they are counted, and what the count of them is.
+# Names of word counts.
 _UNIT = (
     r"words?",
     r"wörter|worte|zeichen",
@@ -142,7 +142,7 @@ def _any(words: tuple[str, ...]) -> str:
 
 _ASSENTING = rf"(?:{_any(_ASSENT)}[\s,.;:!，。、！：]+)"
 _NAMED = rf"(?:{_any(_SUMMARY)}|{_any(_REWORKED)})"
-# Up to a colon, or to the end of a line of its own.
+# Up to a colon, or to the end of its line.
 _ENDS = rf"(?:{_MARKS}[:：]{_MARKS}|[.!。！]?[*_ \t]*\n{_MARKS})"
 _OPENINGS = (
     pattern(
@@ -161,7 +161,7 @@ _NUMBER = rf"(?:{_ABOUT}\s*)?\d[\d.,]{{0,6}}(?:\s*(?:/|of|out of|von|sur|de|di|�
 _COUNTED = (
     rf"(?:{_NUMBER}[\s-]*{_any(_UNIT)}(?: (?:in )?total)?|{_any(_COUNT)}[*_\s]*[:：=][*_\s]*{_NUMBER}\s*{_any(_UNIT)}?)"
 )
-# On a line of its own, or after the end of a sentence. A count without its name stands in brackets.
+# On a line of its own, or after the end of a sentence; a count without its name is in brackets.
 _AFTER = r"(?:\n\s*|(?<=[.!?。！？…»”\"’」*_)])[ \t]*)"
 _TRAILERS = (
     pattern(rf"{_AFTER}[*_]*[(\[（【]\s*[*_]*{_COUNTED}[*_.。\s]*[)\]）】][*_.。\s]*\Z", re.IGNORECASE),
@@ -172,11 +172,11 @@ _TRAILERS = (
 _AT_THE_END = (_ENDING, *_TRAILERS)
 _RULE = pattern(r"\A(?:\s*[-*_=]{3,}[ \t]*\n)+|(?:\n\s*[-*_=]{3,}[ \t]*)+\Z")
 _REAL_TEXT = 5
-"""The fewest words of what is left."""
+"""The fewest words that must be left."""
 
 
 def unframed(text: str) -> str:
-    """The text without what is said around it."""
+    """Return the text without introductory and closing remarks."""
     text = text.strip()
     while taken := next((found for one in _OPENINGS if (found := one.match(text))), None):
         left = _RULE.sub("", text[taken.end() :]).strip()
@@ -191,20 +191,19 @@ def unframed(text: str) -> str:
     return text
 
 
-# A sentence that is said so often is said by a model that has lost its way.
+# How often a sentence is repeated in a loop.
 _OFTEN = 3
-# Shorter ones may well return ("And so it was."), and stand in any text ("Write plain prose.").
+# Shorter sentences may well be repeated ("And so it was."), and occur in any text ("Write plain prose.").
 _FEWEST = 4
-# But not so often with nothing in between, unless they are a single word.
+# How often a short one is repeated in sequence in a loop.
 _IN_A_ROW = 5
-# What follows itself so often up to the very end, a few letters or up to a sentence, would have gone on like that.
+# How often a cycle of letters or words is repeated at the very end in a loop.
 _TURNS, _TURNS_OF_LONGER = 8, 4
 _LONG_TURN, _LONGEST_TURN = 25, 200
 
 
 def unlooped(text: str) -> str:
-    """The text with one of each sentence, or line, that stands in it three times and more, and of the words that it
-    was repeating when it broke off; the same where there is nothing of it."""
+    """Return the text with one of each sentence or line that occurs three times or more, and without a final loop."""
     text = _without_stutter(text)
     parts = list(_parts(text))
     said = [_said(text, part) for part in parts]
@@ -215,8 +214,8 @@ def unlooped(text: str) -> str:
     kept: list[Span] = []
     seen: set[tuple[str, ...]] = set()
     for part, key in zip(parts, said, strict=True):
-        # What the end of the room has left of one more turn goes with the others.
-        begun = part is parts[-1] and any(" ".join(turn).startswith(" ".join(key)) for turn in loops & seen)
+        # A partial last cycle goes with the others.
+        begun = part is parts[-1] and any(" ".join(cycle).startswith(" ".join(key)) for cycle in loops & seen)
         if not begun and (key not in loops or key not in seen):
             kept.append(part)
             seen.add(key)
@@ -224,7 +223,7 @@ def unlooped(text: str) -> str:
 
 
 def without_unfinished(text: str) -> str:
-    """The text without its last sentence, where that has no end and at least half of the words stand before it."""
+    """Return the text without an unfinished last sentence, if at least half of the words stand before it."""
     found = sentences(text)
     if ends_sentence(text) or len(found) < 2:
         return text
@@ -233,7 +232,7 @@ def without_unfinished(text: str) -> str:
 
 
 def without_copies(text: str, instructions: str, material: Collection[str]) -> str:
-    """The text without the sentences that stand in `instructions`, unless `material` has them, too."""
+    """Return the text without sentences of the `instructions`, unless `material` has them, too."""
     parts = list(_parts(text))
     ordered = {_said(instructions, part) for part in _parts(instructions)}
     copies = {key for part in parts if len(key := _said(text, part)) >= _FEWEST and key in ordered}
@@ -245,12 +244,12 @@ def without_copies(text: str, instructions: str, material: Collection[str]) -> s
 
 
 def ends_in_loop(text: str) -> bool:
-    """Whether a text that was cut off was saying the same over and over."""
+    """Return whether a text ends in a loop."""
     return _turn_at_end(text) > 0
 
 
 def _without_stutter(text: str) -> str:
-    """The text with one turn of what it breaks off in, where that are a few letters over and over."""
+    """Return the text with one cycle of a final loop of a few letters."""
     length = 0 if ends_sentence(text) else _turn_at_end(text)
     if not length:
         return text
@@ -261,16 +260,16 @@ def _without_stutter(text: str) -> str:
 
 
 def _turn_at_end(text: str) -> int:
-    """The length of what the text says over and over at its end; 0 where there is no such thing."""
+    """Return the length of the cycle that a text ends in; 0 where there is none."""
     for length in range(2, _LONGEST_TURN + 1):
-        turn, times = text[-length:], _TURNS if length <= _LONG_TURN else _TURNS_OF_LONGER
-        if any(map(str.isalpha, turn)) and text.endswith(turn * times):
+        cycle, times = text[-length:], _TURNS if length <= _LONG_TURN else _TURNS_OF_LONGER
+        if any(map(str.isalpha, cycle)) and text.endswith(cycle * times):
             return length
     return 0
 
 
 def _parts(text: str) -> Iterator[Span]:
-    """The sentences, and each line of one that has several."""
+    """Yield the sentences, and each line of one that has several."""
     for found in sentences(text):
         at = found.start
         for line in text[found.start : found.end].split("\n"):
@@ -284,6 +283,5 @@ def _said(text: str, part: Span) -> tuple[str, ...]:
 
 
 def _of(text: str, kept: Sequence[Span], parts: Sequence[Span]) -> str:
-    """The parts of a text that are kept, each with what stands before it."""
     before = {part: last.end for last, part in zip([Span(0, 0), *parts[:-1]], parts, strict=True)}
     return "".join(text[before[part] : part.end] for part in kept).strip()

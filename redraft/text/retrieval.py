@@ -1,4 +1,4 @@
-"""Retrieval: windows of a document that overlap by half, ranked for a query by BM25, with an encoder by meaning too."""
+"""Retrieval: half-overlapping windows of a document, ranked for a query by BM25, and by meaning with an encoder."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from redraft.document import Document, Span
 from redraft.patterns import pattern
 from redraft.text.chunks import overlapping, pieces
-from redraft.text.languages import tongues_of, unshown
+from redraft.text.languages import language_spans_of, unshown
 from redraft.text.origins import indexed
 from redraft.text.places import starts_of
 from redraft.text.tokens import Meter, Tokenizer
@@ -22,17 +22,22 @@ from redraft.text.vectors import Embeddings, Encoder
 from redraft.text.words import UNSPACED, stemmer
 
 WINDOW = 400
-"""About as many tokens as a window has at most."""
+"""The usual most tokens of a window."""
 OVERLAP = WINDOW // 2
-"""How many of them it shares with the window before it."""
-# The constant of reciprocal rank fusion, as Cormack and others (2009) have it.
+"""How many tokens a window shares with the one before it."""
+# The constant of reciprocal rank fusion (Cormack and others, 2009).
 _RRF = 60
 _TERM = pattern(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
 _UNSPACED_RUN = pattern(rf"[{UNSPACED}]+")
 
 
-class Windows:
-    """The windows of one document and the search among them. They are cut and indexed once, at the first search."""
+class DocumentSearch:
+    """The parts of one document and their search; cut and indexed once, at the first search."""
+
+    method: ClassVar[str]
+    """What the ranking is based on, besides the meaning where there is an encoder."""
+    sizes: ClassVar[tuple[int, int]]
+    """The tokens that decide where the document is cut."""
 
     def __init__(self, document: Document, tokenizer: Tokenizer, encoder: Encoder | None = None) -> None:
         self._document = document
@@ -41,18 +46,24 @@ class Windows:
 
     @property
     def name(self) -> str:
-        """What the windows of a document and their order depend on; recorded with what was found through them."""
-        by = f"bm25 and {self._encoder.weights}" if self._encoder else "bm25"
+        """Return what the parts and their ranking depend on, as part of a cache key."""
+        by = f"{self.method} and {self._encoder.weights}" if self._encoder else self.method
         said = f" in {language}" if (language := unshown(self._document)) else ""
-        return f"{by} {WINDOW}-{OVERLAP} {self._tokenizer.name}{said}"
+        return f"{by} {self.sizes[0]}-{self.sizes[1]} {self._tokenizer.name}{said}"
+
+
+class Windows(DocumentSearch):
+    """The windows of one document, which judges read, ranked by BM25."""
+
+    method, sizes = "bm25", (WINDOW, OVERLAP)
 
     @cached_property
     def spans(self) -> list[Span]:
-        """All windows, in the document's order."""
+        """Return all windows in document order."""
         return [span for block in self._blocks(WINDOW) for span in overlapping(block, self._meter, WINDOW, OVERLAP)]
 
     def nearest(self, query: str, count: int) -> list[Span]:
-        """The up to `count` windows that have most to do with a query, the best first, of equals the earlier first."""
+        """Return up to `count` windows most related to a query, the best first."""
         if not query.strip() or not self.spans:
             return []
         scores = self._index.scores(query)
@@ -63,7 +74,7 @@ class Windows:
         return [self.spans[at] for at in order[:count]]
 
     def holding(self, place: Span) -> list[Span]:
-        """The first window that holds all of a place, or else the fewest that hold it together."""
+        """Return the first window that holds all of a place, or else the fewest that hold it together."""
         spans = self.spans
         last = bisect_right(spans, place.start, key=lambda span: span.start) - 1
         first = bisect_left(spans, min(place.end, place.start + 1), key=lambda span: span.end)
@@ -74,7 +85,7 @@ class Windows:
         for span in spans[max(0, min(first, last)) :]:
             if span.start >= place.end:
                 break
-            # The one before is of no use where this one begins right behind the one before that.
+            # The middle one of three adjacent windows is not needed.
             if len(held) > 1 and not self._document.text[held[-2].end : span.start].strip():
                 held.pop()
             held.append(span)
@@ -83,10 +94,8 @@ class Windows:
         return held
 
     def parts(self, room: int, within: Span | None = None) -> list[Span]:
-        """A document, or a place in it, in parts of at most `room` tokens, that overlap by half a window.
-
-        Together they have every character. A place of up to half a window stands whole in one of them.
-        """
+        """Return a document, or a place in it, in parts of at most `room` tokens that cover it and overlap by half a
+        window, so that any place of up to that size is whole in one part."""
         place = within or Span(0, len(self._document.text))
         if self._meter.tokens(*place) <= room:
             return [place]
@@ -103,10 +112,10 @@ class Windows:
 
     @cached_property
     def _index(self) -> Ranker:
-        tongues = tongues_of(self._document)
-        ends = [tongue.span.end for tongue in tongues]
-        last = len(tongues) - 1
-        read_by = [tongues[min(last, bisect_right(ends, span.start))].language for span in self.spans]
+        language_spans = language_spans_of(self._document)
+        ends = [language_span.span.end for language_span in language_spans]
+        last = len(language_spans) - 1
+        read_by = [language_spans[min(last, bisect_right(ends, span.start))].language for span in self.spans]
         return Ranker([self._document.text[span.start : span.end] for span in self.spans], read_by)
 
     @cached_property
@@ -115,9 +124,9 @@ class Windows:
         return self._encoder.encode([self._document.text[span.start : span.end] for span in self.spans])
 
     def _blocks(self, longest: int) -> Iterator[list[Span]]:
-        """The sentences of each of the documents that are read as one, those longer than `longest` tokens in pieces."""
+        """Return the sentences of each document, those longer than `longest` tokens in pieces."""
         text, bounds = self._document.text, [*starts_of(self._document), len(self._document.text)]
-        sentences = indexed(text, tongues_of(self._document)).sentences
+        sentences = indexed(text, language_spans_of(self._document)).sentences
         at = 0
         for bound in bounds:
             block: list[Span] = []
@@ -129,7 +138,7 @@ class Windows:
 
 
 class Ranker:
-    """Ranks some texts for a query by BM25; each of them is read by a language."""
+    """Ranks texts, each in its language, for a query by BM25."""
 
     def __init__(self, texts: Sequence[str], read_by: Sequence[str]) -> None:
         from bm25s import BM25
@@ -143,7 +152,7 @@ class Ranker:
             self._ranker.index(found, show_progress=False)
 
     def scores(self, query: str) -> npt.NDArray[np.float32]:
-        """How much each text has to do with a query."""
+        """Return each text's score for a query."""
         asked = [term for language in self._languages for term in terms(query, language)]
         wanted = [term for term in asked if term in self._known]
         if not wanted:
@@ -153,7 +162,7 @@ class Ranker:
 
 
 def terms(text: str, language: str) -> list[str]:
-    """The stems of the words of a text; of a script without spaces every two letters side by side."""
+    """Return the stems of a text's words; in scripts without spaces the pairs of letters."""
     stem = stemmer(language)
     found: list[str] = []
     for word in _TERM.findall(text.casefold()):
@@ -165,7 +174,7 @@ def terms(text: str, language: str) -> list[str]:
 
 
 def _fused(rankings: Sequence[Sequence[int]]) -> list[int]:
-    """One order of several, by reciprocal ranks; of equals the earlier first."""
+    """Return one ranking of several, by reciprocal rank fusion; ties keep their order."""
     scores: dict[int, float] = {}
     for ranking in rankings:
         for rank, at in enumerate(ranking, 1):

@@ -1,8 +1,5 @@
-"""Where paragraphs and sentences begin and end, as exact offsets.
-
-The boundaries come from `sentencex` (Wikimedia's splitter), by the language that the text shows to be in.
-`benchmarks/sentences.py` compares it with others on quoted dialogue, abbreviations, initials, ellipses and headings.
-"""
+"""Splits text into paragraphs and sentences at exact offsets, by `sentencex` (Wikimedia's splitter) and the text's
+language. `benchmarks/sentences.py` compares it with others."""
 
 from __future__ import annotations
 
@@ -14,52 +11,49 @@ from itertools import accumulate, pairwise
 from sentencex import segment
 
 from redraft.document import Span
-from redraft.text.cleaning import one_line
-from redraft.text.languages import ENGLISH, Tongue, is_foreign, tongues_in
+from redraft.text.languages import ENGLISH, LanguageSpan, is_foreign, language_spans_in
+from redraft.text.sanitizer import one_line
 from redraft.text.words import UNSPACED, count_words
 
-# A blank line, and the start of a list item or heading, end a paragraph; so does the end of a heading line.
+# A blank line, a list item and a heading end a paragraph.
 _BREAK = re.compile(r"\n(?:[^\S\n]*\n\s*|(?=[^\S\n]*(?:[-*+•]|\d{1,3}[.)]|\#{1,6})[^\S\n]))")
 _HEADING_END = re.compile(r"##{0,5}[^\S\n][^\n]*\n\s*")  # a pattern that begins with a fixed character is found fast
 
 _HEADING = re.compile(r"#{1,6}[^\S\n]+\S")
-# No line is broken behind its first word, so this is a title, or what stands above a paragraph; it is no part of the
-# sentence that begins in the next line.
+# No line breaks after its first word, so this is a title or a heading, and not part of the next sentence.
 _LONE_WORD = re.compile(
     rf"[^\S\n]*(?:[^\W\d_{UNSPACED}][^\W_{UNSPACED}'’-]{{0,23}}|[{UNSPACED}]{{1,8}})[^\S\n]*\n"
     r"(?=[^\S\n]*[\"“”„‘«»‹「『¿¡(]?(?P<first>[^\W\d_]))"
 )
 
-# The splitter takes time quadratic in a paragraph's quotation marks, so a long paragraph is fed to it in blocks.
+# The splitter is quadratic in a paragraph's quotation marks, so a long paragraph is split in blocks.
 _BLOCK = 4_000
 
-# The splitter fails on a space of several bytes before a full stop, and on halves of surrogate pairs; a space does as
-# well for its purposes.
+# The splitter fails on multi-byte spaces before a full stop, and on lone surrogates; plain spaces replace them.
 _UNFIT = re.compile(r"[^\S\n\t ]|[\ud800-\udfff]")
 
-# It takes the one-character ellipsis for no end at all, and some small words of English for abbreviations. Before a
-# capital they end a sentence, as three full stops do; but for "300 a. C." and "Frankfurt a. M.".
+# It takes no ellipsis character for an end, and some English words for abbreviations. Before a capital they end a
+# sentence, except in "300 a. C." and "Frankfurt a. M.".
 _BEFORE_CAPITAL = r"(?=[\"'”’)\]]*\s+[\"'“‘(\[]*[A-ZÀ-ÞΑ-ΩА-Я](?!\.))"
 _MISSED_END = re.compile(rf"(?:…|(?<=[\w,;] )(?:a|me|no|may|ore|art|ill|miss|fed)\.){_BEFORE_CAPITAL}")
 _MISSED_ELLIPSIS = re.compile(f"…{_BEFORE_CAPITAL}")
 # It takes the number of a list item for a sentence.
 _ITEM_NUMBER = re.compile(r"\s*\d{1,3}[.)]\s*")
 
-# Nor does it know of these that a number follows them.
+# Abbreviations that a number may follow.
 _NUMBERED = re.compile(r"(?<!\w)(?:[Vv]ols?|[Cc]h|[Cc]hap|[Bb]k|[Pp]t|Nos?|pp?|[Ff]igs?|Eqs?|[Ss]ecs?|Arts?)\.\s*\Z")
 _LONGEST_NUMBERED = 12
-# As far back sentences are looked for that end somewhere.
+# How far back to search for the last sentences.
 _LOOKED_BACK = 2_000
-# Nor of these elsewhere: page, figure, table, volume, chapter, number, article, paragraph.
+# Such abbreviations in other languages: page, figure, table, volume, chapter, number, article, paragraph.
 _NUMBERED_ABROAD = re.compile(
     r"(?<!\w)(?:pp?|págs?|pagg?|s|str?|стр|с|σελ|σ|figg?|rys|obr|abb|рис|илл?|εικ|tabb?|tav|lám|pl|табл|πίν|voll?|bde?|dl|sv|t"
     r"|том|т|τόμ|capp?|kap|chap|rozdz|разд|гл|κεφ|n[nros]?|núms?|č|αρ|artt?|čl|ст|αρθρ|par|abs|ust|odst|пп?|ч)\.\s*\Z",
     re.IGNORECASE,
 )
 
-# In English, by which a text is read that shows no language, a number with a full stop ends a sentence, and so does an
-# unknown abbreviation. Elsewhere there are dates and ordinals ("am 3. März", "im 19. Jahrhundert", "3. března"), and
-# "1926 г. на мыс".
+# In English a number or an unknown abbreviation with a full stop ends a sentence. Other languages have dates and
+# ordinals ("am 3. März", "im 19. Jahrhundert", "3. března"), and "1926 г. на мыс".
 _ORDINAL = re.compile(
     r"(?<!\w)(?:am|vom|zum|zur|beim|im|ab|seit|bis|auf|den|der|dem|des|das|die|jeden|jedem)\s+\d{1,2}\.\s*\Z",
     re.IGNORECASE,
@@ -69,7 +63,7 @@ _MONEY = re.compile(r"(?<!\w)\d{1,4}[sd]\.\s*\Z")
 _ONE_LETTER = re.compile(r"(?<![\w.])(?:[^\W\d_]|\d{1,2})\.\s*\Z")
 _LONGEST_ORDINAL = 16
 
-# In other languages it takes an initial for an end, as in "M. Dupont" and "А. С. Пушкин", and what somebody says.
+# In other languages it splits after initials, as in "M. Dupont" and "А. С. Пушкин", and before speech tags.
 _INITIAL = re.compile(r"(?<![\w.])[^\W\d_a-zа-яα-ω]\.\s*\Z")
 _SAID = re.compile(r"[」』]\Z")
 _GOES_ON = re.compile("[\u3041-\u3096]")
@@ -79,7 +73,7 @@ _ENDS = re.compile(r"[.!?…。！？।؟۔][\"'”’“‘»«›‹」』）
 
 
 def paragraph_seams(text: str) -> Iterator[int]:
-    """The offsets at which a new paragraph begins (the line end before it belongs to the one above), in order."""
+    """Return the offsets at which new paragraphs begin, in order."""
     breaks = (found.start() + found.group().rfind("\n") + 1 for found in _BREAK.finditer(text))
     last = 0
     for seam in merge(breaks, _heading_ends(text)) if "#" in text else breaks:
@@ -96,7 +90,7 @@ def _heading_ends(text: str) -> Iterator[int]:
 
 
 def paragraphs(text: str) -> Iterator[Span]:
-    """The paragraphs of `text`, in order; together they cover it exactly."""
+    """Return the paragraphs of `text`, which cover it exactly."""
     start = 0
     for seam in paragraph_seams(text):
         yield Span(start, seam)
@@ -106,13 +100,13 @@ def paragraphs(text: str) -> Iterator[Span]:
 
 
 def sentences(text: str, within: Span | None = None, language: str | None = None) -> list[Span]:
-    """The sentences of `text` (or of the part `within`), without the whitespace around them.
-
-    They end by the rules of a `language`, or else of that by which the text, or each of several documents, is read.
-    """
+    """Return the sentences of `text` (or of the part `within`) without surrounding whitespace, by the rules of
+    `language`, or of the text's own."""
     first, last = within or Span(0, len(text))
     found: list[Span] = []
-    for (start, end), its in tongues_in(text) if language is None else [Tongue(Span(0, len(text)), language)]:
+    for (start, end), its in (
+        language_spans_in(text) if language is None else [LanguageSpan(Span(0, len(text)), language)]
+    ):
         start, end = max(start, first), min(end, last)
         body = text[start:end]
         for paragraph in paragraphs(body):
@@ -121,10 +115,10 @@ def sentences(text: str, within: Span | None = None, language: str | None = None
 
 
 def last_sentences(text: str, within: Span, most: int) -> str:
-    """The last whole sentences of a stretch that have no more than so many words together; nothing where none has."""
+    """Return the last whole sentences of a span with at most so many words together."""
     begin = max(within.start, within.end - _LOOKED_BACK)
     found = sentences(text, Span(begin, within.end))
-    # Further back begins what the first of them is the rest of.
+    # The first of them may be cut at the start.
     start, kept = within.end, found if begin == within.start else found[1:]
     for one in reversed(kept):
         if count_words(text[one.start : within.end]) > most:
@@ -134,7 +128,7 @@ def last_sentences(text: str, within: Span, most: int) -> str:
 
 
 def halves(text: str, within: Span) -> tuple[Span, Span] | None:
-    """Two parts of about the same length, with a whole number of sentences each; None where it is one sentence."""
+    """Return two parts of whole sentences of about equal length; None for a single sentence."""
     found = sentences(text, within)
     if len(found) < 2:
         return None
@@ -143,16 +137,13 @@ def halves(text: str, within: Span) -> tuple[Span, Span] | None:
 
 
 def ends_sentence(text: str) -> bool:
-    """Whether `text` stops where a sentence stops, and not in the middle of one."""
+    """Return whether `text` ends with a complete sentence."""
     return bool(_ENDS.search(text.rstrip()))
 
 
 def _split(body: str, paragraph: Span, offset: int, language: str) -> Iterator[Span]:
-    """The sentences of one paragraph.
-
-    A block may end within its last sentence, or within somebody's speech, so the next block begins before it; a
-    sentence longer than a block is put together from its parts.
-    """
+    """Yield the sentences of one paragraph, split in blocks: each begins before the last sentence of the one before,
+    and an overlong sentence is joined from several."""
     at, begun = paragraph.start, -1
     if _HEADING.match(body, at):
         # "## II. The Book" is one heading, and "The Book" no sentence.
@@ -180,7 +171,7 @@ def _split(body: str, paragraph: Span, offset: int, language: str) -> Iterator[S
 
 
 def _segment(text: str, language: str) -> list[str]:
-    """The splitter's sentences, which together are `text`; all of it as one where the splitter fails."""
+    """Return the splitter's sentences, which join to `text`; the whole text where the splitter fails."""
     foreign = is_foreign(language)
     missed, goes_on = (_MISSED_ELLIPSIS, _goes_on_abroad) if foreign else (_MISSED_END, _goes_on)
     try:
@@ -199,17 +190,17 @@ def _segment(text: str, language: str) -> list[str]:
 
 
 def _marked(found: re.Match[str]) -> str:
-    """A mark that ends a sentence, in the place of one that might."""
+    """Return the mark that ends a sentence, in place of an ambiguous one."""
     return f"{found.group()[:-1]}!"
 
 
 def _counts(text: str, at: int, numbered: re.Pattern[str] = _NUMBERED) -> bool:
-    """Whether a number follows that belongs to the abbreviation before, as in "Vol. 17"."""
+    """Return whether a number follows that belongs to the abbreviation, as in "Vol. 17"."""
     return text[at:].lstrip()[:1].isdigit() and bool(numbered.search(text, max(0, at - _LONGEST_NUMBERED), at))
 
 
 def _goes_on(text: str, at: int) -> bool:
-    """Whether the full stop before this place belongs to a number, an ordinal or an abbreviation."""
+    """Return whether a full stop belongs to a number, an ordinal or an abbreviation."""
     follows, before = text[at:].lstrip()[:1], max(0, at - _LONGEST_ORDINAL)
     if (follows.islower() or follows.isdigit()) and _MONEY.search(text, before, at):
         return True
@@ -219,8 +210,8 @@ def _goes_on(text: str, at: int) -> bool:
 
 
 def _goes_on_abroad(text: str, at: int) -> bool:
-    """The same in another language than English: before a small letter, within a word, behind an initial, in the midst
-    of a date, before the number of a page and the like, or where it is told who said so."""
+    """Return the same for other languages: before a small letter, within a word, after an initial, in a date, before a
+    page number and the like, or before a speech tag."""
     follows, before = text[at:].lstrip()[:1], max(0, at - _LONGEST_ORDINAL)
     stopped = text[before:at].rstrip()[-1:] == "."
     if stopped and (follows.islower() or (text[at - 1] == "." and text[at].isascii())):
@@ -232,7 +223,7 @@ def _goes_on_abroad(text: str, at: int) -> bool:
 
 
 def _settled(parts: list[str]) -> int:
-    """How many sentences of a block can be kept: up to the last place outside quotation marks and brackets."""
+    """Return how many sentences of a block are final: up to the last boundary outside quotation marks and brackets."""
     settled = depth = straight = 0
     for index, part in enumerate(parts[:-1], 1):
         depth += part.count("“") - part.count("”") + part.count("(") - part.count(")")
@@ -243,7 +234,7 @@ def _settled(parts: list[str]) -> int:
 
 
 def _block_end(body: str, at: int, end: int) -> int:
-    """A block ends before a space where there is one, so that no word is cut."""
+    """Return the end of a block, at a space where possible."""
     if end - at <= _BLOCK:
         return end
     space = body.rfind(" ", at + 1, at + _BLOCK)
@@ -251,21 +242,21 @@ def _block_end(body: str, at: int, end: int) -> int:
 
 
 def worded(text: str) -> list[str]:
-    """The sentences of a text that have words in them, each on one line."""
+    """Return the sentences of a text that have words, each on one line."""
     lines = (one_line(text[span.start : span.end]) for span in sentences(text))
     return [line for line in lines if count_words(line)]
 
 
 _MARKED = re.compile(r"#{1,6}\s|(\*\*|__)[^*_]+\1:?$")
 _ITEM = re.compile(r"(?:[-*+•–—]|\d{1,3}[.)])\s")
-# Words that stand small within a title.
+# Words that are not capitalized within a title.
 _SMALL = re.compile(r"(?:an?|and|as|at|but|by|for|from|in|into|nor|of|off|on|or|the|to|up|with)$")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _LONGEST = 8
 
 
 def is_heading(line: str) -> bool:
-    """Whether a line is a title: marked as one in Markdown, or short, without an end, and written as titles are."""
+    """Return whether a line is a title: marked in Markdown, or short, without an end, and capitalized."""
     line = line.strip()
     if _MARKED.match(line):
         return True

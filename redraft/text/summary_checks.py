@@ -1,4 +1,4 @@
-"""Telling a summary from a refusal or a provider's error, and seeing by its form how it was made."""
+"""Tells a summary from a refusal or a provider's error, and finds traces of how it was made."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from redraft.text.units import words
 from redraft.text.vectors import telling_terms
 from redraft.text.words import count_words, is_unspaced
 
-# The share of its telling words that a text has to have of its source, by whether it is far shorter than asked, and
+# The least share of telling words in common with the source, by whether the text is far shorter than asked, and
 # whether it speaks of itself.
 _LEAST = {(False, False): 0.2, (False, True): 0.4, (True, False): 0.4, (True, True): 0.75}
-# Far shorter than asked is so little of it, and no more than what a refusal has to say.
+# The length of a text that is far shorter than asked.
 _FAR_SHORTER, _LONGEST_REFUSAL = 1 / 3, 60
-# So many telling words have to be there to tell by, in a text that is far shorter than asked, or all are of its source.
+# The fewest telling words for a decision, where the text is far too short, or all of them are of its source.
 _FEWEST = 3
-# So few words in another script are seldom a translation that nobody has asked for.
+# So few words in another script are seldom an unrequested translation.
 _SHORT = 20
 _LETTERS_A_WORD = 2.5
 _LETTERS = 1_000
-# With so many long words, so many of them in the source, nothing else has to be looked at.
+# With so many long words, and such a share of them in the source, nothing else is checked.
 _LONG, _MANY, _PLAINLY = 6, 8, 0.6
 _LONG_WORD = pattern(rf"[^\W\d_]{{{_LONG},}}")
 _FIRST_PERSON = pattern(
@@ -37,10 +37,8 @@ _EAST_ASIAN = frozenset(("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"))
 
 
 def is_no_summary(text: str, source: str, words: int, language: str | None = None) -> bool:
-    """Whether a text is something else than a summary of its source, for which up to so many words were asked.
-
-    `language` is the one that it was asked for in; without one that is the source's.
-    """
+    """Return whether a text is no summary of its source, for which up to so many words were asked, in `language` or the
+    source's own."""
     if count_words(text) >= _FEWEST and text in source:
         return False
     unlike = is_unspaced(text) and not is_unspaced(source) and not language
@@ -58,7 +56,7 @@ def is_no_summary(text: str, source: str, words: int, language: str | None = Non
     asked_so = not language and _script(text) == _script(source)
     if asked_so and not (spoken and read and spoken != read):
         return brief or own or not carries(source, text)
-    # It may be a translation, of which none was asked for or some was.
+    # It may be a translation, requested or not.
     if carries(source, text):
         return brief and (own or not language)
     speaks = own and length <= _LONGEST_REFUSAL
@@ -66,7 +64,7 @@ def is_no_summary(text: str, source: str, words: int, language: str | None = Non
 
 
 def _says_long_words_of(text: str, source: str) -> bool:
-    """Whether a text plainly has words of its source, which can be seen without knowing its language."""
+    """Return whether a text plainly shares long words with its source, in whatever language."""
     long = _long_words(text)
     return len(long) >= _MANY and len(long & _long_words(source)) >= _PLAINLY * len(long)
 
@@ -78,14 +76,14 @@ def _long_words(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=64)
 def _script(text: str) -> str:
-    """What most letters of a text's beginning are, by their names in Unicode."""
+    """Return the script of most letters of a text's beginning."""
     letters = (one for one in text[:_LETTERS] if one.isalpha())
     names = Counter(unicodedata.name(one, "").partition(" ")[0] for one in letters)
     name = max(names, key=lambda one: names[one], default="")
     return "CJK" if name in _EAST_ASIAN else name
 
 
-# What summaries of parts call the part, by language; the words for a summary itself; and a heading over the text.
+# By language: names of parts, names of a summary, and headings over one.
 _PARTS = (
     r"\b(?:this|our|next|previous|following|current|given|above) (?:chunk|excerpt|extract|segment|portion|passage"
     r"|part of the (?:text|document|story)|section of the (?:text|document|story)|text|document)\b|\bthe excerpt\b"
@@ -106,7 +104,7 @@ _ALIKE = 0.8
 
 
 def needs_tidying(summary: str) -> bool:
-    """Whether anything in it is to be tidied, at a look: who is in doubt is read by a model."""
+    """Return whether a summary may need tidying; a model decides in case of doubt."""
     return bool(_SHOWS.search(summary)) or _introduces_twice(summary) or _says_twice(summary)
 
 
@@ -116,7 +114,7 @@ def _introduces_twice(summary: str) -> bool:
 
 
 def _says_twice(summary: str) -> bool:
-    """Whether two sentences have nearly the same words."""
+    """Return whether two sentences have nearly the same words."""
     bags = [frozenset(words(summary[span.start : span.end])) for span in sentences(summary)]
     told = [bag for bag in bags if len(bag) >= _FEWEST_WORDS]
     return any(

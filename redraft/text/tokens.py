@@ -1,4 +1,4 @@
-"""Counting tokens with the model's own vocabulary where there is one, otherwise with a calibrated estimate."""
+"""Counts tokens with the model's own vocabulary where there is one, otherwise with a calibrated estimate."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 Integers = npt.NDArray[np.int64]
 
-# Costs are whole numbers, so that sums of them are exact: a thousandth of a token each.
+# Costs are whole thousandths of a token, so that sums are exact.
 UNIT = 1_000
-# No piece is longer or dearer, so that the least budget reaches past one.
+# The limits of a piece, so that the least budget reaches past one.
 _LONGEST = 24
 _DEAREST = 12.0
 
@@ -34,7 +34,7 @@ _IDEOGRAPHS = ((0x3040, 0x30FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xAC00, 0x
 
 
 def estimate(text: str, margin: float) -> tuple[Integers, Integers]:
-    """Where each piece of `text` ends, and what it costs, in thousandths of a token with `margin` included."""
+    """Return the end of each piece of `text`, and its cost in thousandths of a token, with `margin` included."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype="<u4").astype(np.int64)
     if not len(codes):
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -47,7 +47,7 @@ def estimate(text: str, margin: float) -> tuple[Integers, Integers]:
 
 @lru_cache(maxsize=1)
 def _kinds() -> npt.NDArray[np.int8]:
-    """The kind of every character of the basic plane."""
+    """Return the kind of every character of the basic plane."""
     return np.array([_kind(chr(code)) for code in range(0x10000)], dtype=np.int8)
 
 
@@ -70,7 +70,7 @@ def _kind(character: str) -> int:
 
 
 def _piece_starts(kinds: Integers) -> Integers:
-    """A piece is a run of one kind; capitals go with the small letters after them, ideographs and the like alone."""
+    """Return the starts of pieces: runs of one kind, capitals with the small letters after them, ideographs alone."""
     before, after = kinds[:-1], kinds[1:]
     alone = (after == _IDEOGRAPH) | (after == _RARE)
     change = (before != after) & ~((before == _UPPER) & (after == _LOWER)) | alone
@@ -83,7 +83,7 @@ def _piece_starts(kinds: Integers) -> Integers:
 
 
 def _costs(codes: Integers, kinds: Integers, starts: Integers, ends: Integers) -> npt.NDArray[np.float64]:
-    """The cost of each piece, in tokens."""
+    """Return the cost of each piece, in tokens."""
     length = ends - starts
     kind = kinds[starts]
     previous = np.concatenate(([_SPACE], kinds[starts[1:] - 1]))
@@ -114,7 +114,7 @@ def _costs(codes: Integers, kinds: Integers, starts: Integers, ends: Integers) -
     return np.asarray(np.choose(kind, [by_kind[each] for each in range(len(by_kind))]), dtype=np.float64)
 
 
-# Of short texts, which most are, `np.isin` would be half of the work.
+# For short texts, which most are, `np.isin` would take half of the time.
 def _is_letter(kind: Integers) -> npt.NDArray[np.bool_]:
     found: npt.NDArray[np.bool_] = (kind == _LOWER) | (kind == _UPPER)
     return found
@@ -130,12 +130,12 @@ ESTIMATE = "estimate"
 _FALLBACK_ENCODING = "o200k_base"
 _LOAD_SECONDS = 10.0
 _FROM_DISK_SECONDS = 60.0
-"""A vocabulary that is on disk already takes seconds of processor time, on a busy machine many."""
+"""Loading a vocabulary from disk takes seconds of processor time, on a busy machine many."""
 _loading = threading.Lock()
 MARGIN = 1.15
-# One encoder call handles about this many characters, which keeps what it needs in between small.
+# The characters of one encoder call, which limits its memory.
 _BLOCK = 250_000
-# Where nothing of so many characters can be cut, as in a picture written as letters, a token is cut.
+# Where a stretch of so many characters has no boundary, as in an encoded picture, a token is cut.
 _LONGEST_BLOCK = 2 * _BLOCK
 _RUN = 50_000
 _CUT = re.compile(r"(?<=\S)(?= \S)|(?<=\S\n)(?=[^\s/])")
@@ -146,11 +146,8 @@ Small = npt.NDArray[np.uint32]
 
 
 class TokenPart(NamedTuple):
-    """The tokens of a stretch of text in little room, for a long text has many.
-
-    Token i ends `ends[i]` characters after the stretch begins, and the first i tokens count `cost[i]` together; without
-    `cost` each of them counts one.
-    """
+    """The tokens of a stretch of text, compactly: token i ends `ends[i]` characters after the start, and the first i
+    tokens cost `cost[i]`; without `cost` each costs one."""
 
     start: int
     ends: Small
@@ -158,20 +155,18 @@ class TokenPart(NamedTuple):
 
     @property
     def whole_cost(self) -> int:
-        """What all of its tokens count."""
+        """Return the cost of all tokens."""
         return len(self.ends) if self.cost is None else int(self.cost[-1])
 
 
 def _up_to(numbers: Small, most: int) -> int:
-    """How many of some ascending numbers are no greater. One of another type has all of them copied each time."""
+    """Return how many of some ascending numbers are no greater; a number of the same type avoids a copy."""
     return int(np.searchsorted(numbers, np.uint32(most), side="right"))
 
 
 class Meter:
-    """Token counts for every span of one text, whose parts follow each other. `unit` of what they count make a token.
-
-    A token that a span cuts through is counted whole, so no count is too small at a place where tokens cannot join.
-    """
+    """Token counts for every span of one text, in consecutive parts; `unit` is the cost of a token. A token that a span
+    cuts is counted whole, so counts are never too small at token boundaries."""
 
     def __init__(self, parts: Sequence[TokenPart], unit: int = 1) -> None:
         self._parts = [part for part in parts if len(part.ends)]
@@ -180,13 +175,13 @@ class Meter:
         self._costs = [0, *accumulate(part.whole_cost for part in self._parts)]
 
     def tokens(self, start: int, end: int) -> int:
-        """The number of tokens in the span."""
+        """Return the number of tokens in the span."""
         if end <= start:
             return 0
         return -(-(self._cost_to(end, whole=True) - self._cost_to(start, whole=False)) // self._unit)
 
     def reach(self, start: int, budget: int) -> int:
-        """The furthest offset so that the tokens from `start` to it fit the budget."""
+        """Return the furthest offset up to which the tokens from `start` fit the budget."""
         limit = self._cost_to(start, whole=False) + budget * self._unit
         if not self._parts or limit >= self._costs[-1]:
             return max(start, self._last_ends[-1]) if self._parts else start
@@ -200,7 +195,7 @@ class Meter:
         return max(start, before)
 
     def _cost_to(self, offset: int, *, whole: bool) -> int:
-        """What the tokens that end at `offset` or before it count; with `whole`, that which it cuts through as well."""
+        """Return the cost of the tokens up to `offset`; with `whole`, including one that it cuts."""
         at = bisect_right(self._last_ends, offset)
         if at == len(self._parts):
             return self._costs[-1]
@@ -216,11 +211,11 @@ class Tokenizer(Protocol):
 
     @property
     def name(self) -> str:
-        """The vocabulary, or `estimate`."""
+        """Return the vocabulary, or `estimate`."""
         ...
 
     def count(self, text: str) -> int:
-        """The number of tokens of `text`."""
+        """Return the number of tokens of `text`."""
         ...
 
     def measure(self, text: str) -> Meter:
@@ -230,7 +225,7 @@ class Tokenizer(Protocol):
 
 @cache
 def _sizes(encoding: tiktoken.Encoding) -> npt.NDArray[np.int64]:
-    """The bytes of each token, by its number; to look at 200,000 of them takes a third of a second."""
+    """Return the byte length of each token by number, cached because that takes a third of a second."""
     values = encoding.token_byte_values()
     sizes = np.ones(encoding.n_vocab, dtype=np.int64)
     sizes[[encoding.encode_single_token(value) for value in values]] = [len(value) for value in values]
@@ -247,11 +242,9 @@ class TiktokenTokenizer:
         self.name = encoding.name
 
     def count(self, text: str) -> int:
-        """The number of tokens of `text`."""
         return sum(len(self._encode(text[start:end])) for start, end in _blocks(text))
 
     def measure(self, text: str) -> Meter:
-        """Count every span of `text` in advance."""
         parts = []
         for start, end in _blocks(text):
             block = text[start:end]
@@ -271,7 +264,8 @@ def _encodable(text: str) -> str:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Stretches that can be encoded apart with the same result: no token joins a letter and the space after it."""
+    """Yield stretches that can be encoded apart with the same result: no token joins a letter and the
+    space after it."""
     start = 0
     for stop in [*_cuts_in_long_runs(text), len(text)]:
         while stop - start > _BLOCK:
@@ -285,8 +279,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _cuts_in_long_runs(text: str) -> list[int]:
-    """The encoder's pattern overflows its stack on about a million blanks in a row, so such runs are cut, each from its
-    own start. A run of twice `_RUN` covers one of the stretches looked at."""
+    """Cut runs of a million blanks, which overflow the encoder's stack, each from its own start."""
     if not any(text[at : at + _RUN].isspace() for at in range(0, len(text) - _RUN + 1, _RUN)):
         return []
     runs = [found.span() for found in _BLANKS.finditer(text)]
@@ -294,7 +287,7 @@ def _cuts_in_long_runs(text: str) -> list[int]:
 
 
 def _to_characters(block: str, byte_ends: Offsets) -> Offsets:
-    """Turn offsets into the UTF-8 form of `block` into character offsets, a character counting once it has begun."""
+    """Convert byte offsets in `block` to character offsets, counting a character once it has begun."""
     if block.isascii():
         return byte_ends
     data = np.frombuffer(block.encode("utf-8", "replace"), dtype=np.uint8)
@@ -303,7 +296,7 @@ def _to_characters(block: str, byte_ends: Offsets) -> Offsets:
 
 
 class EstimatingTokenizer:
-    """Estimates from the shape of the text; errs on the side of too many."""
+    """Estimates from the shape of the text, and rather too many."""
 
     name = ESTIMATE
 
@@ -311,13 +304,11 @@ class EstimatingTokenizer:
         self._margin = margin
 
     def count(self, text: str) -> int:
-        """About how many tokens `text` has, and rather too many."""
         return self.measure(text).tokens(0, len(text))
 
     def measure(self, text: str) -> Meter:
-        """Estimate every span of `text` in advance."""
         blocks = list(_blocks(text))
-        # One array for all parts, of which no more is touched than there are pieces, goes back to the system at once.
+        # One array for all parts, which is returned to the system at once.
         room = np.empty((2, len(text) + len(blocks)), dtype=np.uint32)
         parts, used = [], 0
         for start, end in blocks:
@@ -330,7 +321,7 @@ class EstimatingTokenizer:
 
 
 def tokenizer_for(model: str) -> tuple[Tokenizer, str]:
-    """The tokenizer of an OpenAI model name, and a warning where it is not the model's own."""
+    """Return the tokenizer of an OpenAI model, and a warning where it is not the model's own."""
     import tiktoken
 
     try:
@@ -349,13 +340,13 @@ def tokenizer_for(model: str) -> tuple[Tokenizer, str]:
 
 
 def tokenizer_named(name: str) -> Tokenizer:
-    """The tokenizer a stored run was planned with, or the estimate where it is gone."""
+    """Return the tokenizer that a stored run was planned with, or the estimate where it is gone."""
     encoding = None if name == ESTIMATE else _loaded(name)
     return EstimatingTokenizer() if encoding is None else TiktokenTokenizer(encoding)
 
 
 def _loaded(name: str) -> tiktoken.Encoding | None:
-    """A vocabulary, which documents side by side would otherwise load each for itself."""
+    """Return a vocabulary, loaded once for concurrent documents."""
     with _loading:
         return _load(name)
 
@@ -366,8 +357,8 @@ def _has_files(folder: str) -> bool:
 
 @lru_cache(maxsize=4)
 def _load(name: str) -> tiktoken.Encoding | None:
-    """Load a vocabulary, from the cache or the network. tiktoken's download has no time-out, so it runs in a thread
-    that is left behind when the network swallows it."""
+    """Load a vocabulary from the cache or the network, in a daemon thread, since tiktoken's download
+    has no time-out."""
     import tiktoken
 
     loaded: list[tiktoken.Encoding] = []

@@ -15,11 +15,11 @@ from redraft.text.words import UNSPACED
 
 _WORD = pattern(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 
-# Underscores stand for italics in plain text, so they are marks around a word and no part of it.
+# Underscores mark italics in plain text, so they are no part of a word.
 _UNIT = pattern(rf"{_WORD.pattern}|[^\w\s]|_")
 
-# Composing letters takes time quadratic in the accents upon each of them. A grapheme joiner parts a row of accents, as
-# Unicode's stream-safe text has it.
+# Normalization is quadratic in the accents on a letter. A grapheme joiner limits that, as in Unicode's stream-safe text
+# format.
 _STACK = pattern(r"[^\w\s\x00-\x7f]{30}(?=[^\w\s\x00-\x7f])")
 
 _JOINER = "\u034f"
@@ -31,35 +31,35 @@ _BLANK = pattern(r"\s")
 
 
 @dataclass(frozen=True, slots=True)
-class Indexed:
-    """A long text in little room: the number of each unit, and the numbers in the order of the text."""
+class UnitIndex:
+    """A long text as numbers: the number of each unit, and the numbers in text order."""
 
     numbers: Mapping[str, int]
     places: npt.NDArray[np.int32]
 
 
 def units(text: str) -> list[str]:
-    """The words and marks of `text`: "The _Orion_ sank!" has six of them."""
+    """Return the words and marks of `text`: "The _Orion_ sank!" has six of them."""
     return [unit for block in _blocks(text) for unit in _UNIT.findall(_folded(block))]
 
 
 def words(text: str) -> list[str]:
-    """The words of `text` without its marks."""
+    """Return the words of `text`."""
     return [word for block in _blocks(text) for word in _WORD.findall(_folded(block))]
 
 
-def indexed(text: str) -> Indexed:
-    """The words and marks of a long text by number."""
+def indexed(text: str) -> UnitIndex:
+    """Return the words and marks of a long text by number."""
     numbers: defaultdict[str, int] = defaultdict()
     numbers.default_factory = numbers.__len__
     number = numbers.__getitem__
     parts = (np.fromiter(map(number, _UNIT.findall(_folded(block))), dtype=np.int32) for block in _blocks(text))
     places = np.concatenate([np.zeros(0, dtype=np.int32), *parts])
-    return Indexed(dict(numbers), places)
+    return UnitIndex(dict(numbers), places)
 
 
 def ngrams(found: list[str], size: int) -> Iterator[tuple[str, ...]]:
-    """All runs of `size` units, in order."""
+    """Return all runs of `size` units, in order."""
     return zip(*(found[at:] for at in range(size)), strict=False)
 
 
@@ -75,7 +75,7 @@ def _blocks(text: str) -> Iterator[str]:
 
 
 def _folded(text: str) -> str:
-    """In lower case, and each letter with its accents in one form."""
+    """Return the text in lower case with composed accents."""
     folded = text.casefold()
     if folded.isascii():
         return folded

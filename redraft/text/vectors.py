@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 Weights = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
-# Scripts that put no spaces between words: there a letter and each pair of neighbouring letters is a term.
+# Scripts without spaces: there letters and pairs of letters are terms.
 _UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _TERM = pattern(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:['’][^\W_{_UNSPACED}]+)*")
 _IS_UNSPACED = pattern(rf"[{_UNSPACED}]")
 _POSSESSIVE = pattern(r"['’]s$")
-# "didn't", "you'll" and the like say no more of a sentence's subject than the stop words they are made of.
+# Contractions such as "didn't" carry no more meaning than the stop words they are made of.
 _CONTRACTION = pattern(r"['’](?:t|ll|ve|re|d|m)$")
 _APOSTROPHE = pattern("['’]")
 _FEWEST_TERMS_CONTAINED = 3
-# Inflected words are the same up to here.
+# Inflected words are the same up to this length.
 _STEM = 6
-# As scikit-learn has it.
+# As in scikit-learn.
 _ENGLISH_STOP_WORDS = """
 a about above across after afterwards again against all almost alone along already also although always am among amongst
 amoungst amount an and another any anyhow anyone anything anyway anywhere are around as at back be became because become
@@ -63,7 +63,7 @@ _LISTED = {**LANGUAGE_MAPPING, "no": "norwegian"}
 
 @cache
 def stop_words(language: str = ENGLISH) -> frozenset[str]:
-    """The words of a language that say nothing of what a sentence is about; none where no list is known."""
+    """Return the stop words of a language; empty where no list is known."""
     if not is_foreign(language):
         return frozenset(_ENGLISH_STOP_WORDS.split())
     code = primary(language)
@@ -71,8 +71,7 @@ def stop_words(language: str = ENGLISH) -> frozenset[str]:
 
 
 def terms(text: str, language: str = ENGLISH) -> Iterator[str]:
-    """What `text` is about: its words in lower case without the stop words of its language, and in English without the
-    endings of plurals and possessives."""
+    """Return the content words of `text` in lower case, in English without plural and possessive endings."""
     stopped, foreign = stop_words(language), is_foreign(language)
     for found in _TERM.finditer(text.lower()):
         term = found.group()
@@ -89,7 +88,7 @@ def terms(text: str, language: str = ENGLISH) -> Iterator[str]:
 
 @lru_cache(maxsize=256)
 def telling_terms(text: str, language: str = ENGLISH) -> frozenset[str]:
-    """The terms of a text that say something by themselves, up to where words are inflected."""
+    """Return the telling terms of a text, cut where words are inflected."""
     return frozenset(term[:_STEM] for term in terms(text, language) if len(term) > 1 or term.isnumeric())
 
 
@@ -102,20 +101,18 @@ def _singular(term: str) -> str:
 
 
 class SentenceVectors:
-    """The TF-IDF vectors of some sentences, each of length one; a sentence without terms is the zero vector.
-
-    A term weighs 1 + ln(its count) in a sentence, times 1 + ln((1 + sentences) / (1 + sentences with it)).
-    """
+    """The TF-IDF vectors of some sentences, each of length one. A term weighs 1 + ln(count) times 1 + ln((1 +
+    sentences) / (1 + sentences with it)); a sentence without terms is zero."""
 
     def __init__(self, texts: Sequence[str], languages: Sequence[str] | None = None) -> None:
-        """The sentences of one text, or such as are in these languages, one for each."""
+        """`languages` are the sentences' own, where they are not from one text."""
         self._language = language_of("\n".join(texts))
         read_by = languages or [self._language] * len(texts)
         counts = [Counter(terms(*one)) for one in zip(texts, read_by, strict=True)]
         known = sorted({term for one in counts for term in one})
         self._number = {term: at for at, term in enumerate(known)}
         self._sizes: Indices = np.array([len(one) for one in counts], dtype=np.int64)
-        # One entry for each term of each sentence, in the order of sentences and, within one, of terms.
+        # One entry for each term of each sentence, ordered by sentence, then term.
         entries = [(self._number[term], count) for one in counts for term, count in sorted(one.items())]
         found = np.array(entries, dtype=np.int64).reshape(-1, 2)
         self._terms: Indices = found[:, 0]
@@ -126,7 +123,7 @@ class SentenceVectors:
         weights = (1 + np.log(found[:, 1])) * self._rarity[self._terms]
         lengths = np.sqrt(_sums(self._sentences, weights**2, len(counts)))
         self._weights: Weights = weights / lengths[self._sentences]
-        # The same entries in the order of terms.
+        # The same entries ordered by term.
         self._by_term: Indices = np.argsort(self._terms, kind="stable")
         self._term_starts: Indices = _starts(holders)
 
@@ -135,15 +132,15 @@ class SentenceVectors:
 
     @property
     def has_terms(self) -> npt.NDArray[np.bool_]:
-        """Which sentences are not the zero vector."""
+        """Return which sentences are not the zero vector."""
         return self._sizes > 0
 
     def spread(self, weights: Weights) -> Weights:
-        """The matrix of all cosines times `weights`, without that matrix ever being formed."""
+        """Return the matrix of all cosines times `weights`, without forming that matrix."""
         return self._times(_sums(self._terms, self._weights * weights[self._sentences], len(self._number)))
 
     def similarity_to(self, text: str) -> Weights:
-        """The cosine of every sentence with `text`; terms that no sentence has do not count."""
+        """Return the cosine of every sentence with `text`, ignoring unknown terms."""
         vector = np.zeros(len(self._number))
         for term, count in Counter(terms(text, self._language)).items():
             if (at := self._number.get(term)) is not None:
@@ -152,11 +149,8 @@ class SentenceVectors:
         return self._times(vector / length if length else vector)
 
     def neighbours(self, index: int) -> tuple[Indices, Weights]:
-        """The sentences that share a term with sentence `index`, itself among them, and how much they say the same.
-
-        That is the cosine, or one where the terms of the shorter of the two are all in the other. The cost is that of
-        reading the sentences that hold its terms, not of all sentences.
-        """
+        """Return the sentences that share a term with sentence `index`, itself included, and their similarities: the
+        cosine, or one where the other has all terms of the shorter."""
         own = slice(self._starts[index], self._starts[index + 1])
         held = [self._by_term[self._term_starts[at] : self._term_starts[at + 1]] for at in self._terms[own]]
         if not held:
@@ -170,39 +164,39 @@ class SentenceVectors:
         return near, same
 
     def _times(self, by_term: Weights) -> Weights:
-        """The product of every sentence with a vector."""
+        """Return the product of every sentence with a vector."""
         return _sums(self._sentences, self._weights * by_term[self._terms], len(self))
 
 
 def _sums(groups: Indices, values: Weights, count: int) -> Weights:
-    """The sum of the values of each group."""
+    """Return the sum of the values of each group."""
     return np.bincount(groups, values, minlength=count).astype(np.float64, copy=False)
 
 
 def _starts(counts: Indices) -> Indices:
-    """Where each of some groups begins that stand one behind the other, and where the last one ends."""
+    """Return where each of some consecutive groups begins, and where the last one ends."""
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
 
 
 _REFUSES_CODE = 6
-# A model's public name has at most one slash; everything else can only be meant as a folder.
+# A model's public name has at most one slash; everything else is a folder.
 _PUBLIC_NAME = re.compile(r"\w[\w.\-]*(?:/\w[\w.\-]*)?")
 
 
 def folder_of(name_or_path: str) -> str | None:
-    """The local folder that is meant; None for a public name."""
+    """Return the local folder that is meant; None for a public name."""
     folder = os.path.expanduser(name_or_path)
     return folder if os.path.isdir(folder) else None  # unlike pathlib's, it takes any string
 
 
 def check_name(name_or_path: str, what: str) -> None:
-    """Refuse what is neither a folder nor a public name. `what` the model is, is said."""
+    """Raise `UsageError` for what is neither a folder nor a public name; `what` describes the model."""
     if folder_of(name_or_path) is None and not _PUBLIC_NAME.fullmatch(name_or_path):
         raise not_loaded(name_or_path, what, "no such folder")
 
 
 def load(kind: Literal["SentenceTransformer", "CrossEncoder"], name_or_path: str, what: str, **options: Any) -> Any:
-    """A model of one of the classes of sentence-transformers."""
+    """Load a model of one of the classes of sentence-transformers."""
     check_name(name_or_path, what)
     folder = folder_of(name_or_path)
     try:
@@ -213,7 +207,7 @@ def load(kind: Literal["SentenceTransformer", "CrossEncoder"], name_or_path: str
             hint='pip install "redraft[embeddings]", or choose what needs none',
         ) from error
     _check_version(str(sentence_transformers.__version__), what)
-    # A folder is read in a moment, and the bar that goes with it is noise. A download may take minutes, and keeps it.
+    # Reading a folder needs no progress bar; a download may take minutes, and keeps it.
     with redirect_stderr(io.StringIO()) if folder else nullcontext():
         try:
             return getattr(sentence_transformers, kind)(
@@ -225,7 +219,7 @@ def load(kind: Literal["SentenceTransformer", "CrossEncoder"], name_or_path: str
 
 
 def _check_version(version: str, what: str) -> None:
-    """Before version 6 a folder may bring modules of its own, which are run though remote code is not trusted."""
+    """Raise `UsageError` before version 6, which runs code of a model's folder even if remote code is not trusted."""
     first = version.partition(".")[0]
     if not first.isdecimal() or int(first) < _REFUSES_CODE:
         raise UsageError(
@@ -236,7 +230,7 @@ def _check_version(version: str, what: str) -> None:
 
 
 def not_loaded(name_or_path: str, what: str, reason: str) -> UsageError:
-    """Why a model is of no use."""
+    """Return the error for a model that cannot be loaded."""
     return UsageError(
         f"{what} cannot be loaded: {reason}",
         place=name_or_path,
@@ -255,28 +249,28 @@ class Encoder(Protocol):
 
     @property
     def name(self) -> str:
-        """The model, as the user named it."""
+        """Return the model, as the user named it."""
         ...
 
     @property
     def weights(self) -> str:
-        """What tells the model from every other, whatever it is called: what it has said is remembered under that."""
+        """Return the identity of the model's weights, part of cache keys."""
         ...
 
     def encode(self, texts: Sequence[str]) -> Embeddings:
-        """A row of unit length for every text, in order."""
+        """Return a row of unit length for every text, in order."""
         ...
 
 
 @lru_cache(maxsize=1)
 def load_encoder(name_or_path: str) -> Encoder:
-    """The encoder in a local folder, for which nothing is ever fetched, or a public model by its name."""
+    """Return the encoder in a local folder, without any download, or a public model by its name."""
     model = load("SentenceTransformer", name_or_path, "the embedding model", device="cpu")
     return _SentenceTransformerEncoder(name_or_path, model)
 
 
 class _SentenceTransformerEncoder:
-    """Remembers the texts it has seen last, for the same answers come again and again."""
+    """An encoder with a cache of recent texts."""
 
     def __init__(self, name: str, model: SentenceTransformer) -> None:
         self.name = name
@@ -285,7 +279,7 @@ class _SentenceTransformerEncoder:
 
     @cached_property
     def weights(self) -> str:
-        """A hash of them: a folder may hold another model tomorrow."""
+        """Return a hash of the weights, since a folder may hold another model tomorrow."""
         found = hashlib.sha256()
         for name, values in sorted(self._model.state_dict().items()):
             found.update(name.encode())
@@ -293,7 +287,6 @@ class _SentenceTransformerEncoder:
         return found.hexdigest()
 
     def encode(self, texts: Sequence[str]) -> Embeddings:
-        """A row of unit length for every text, in order."""
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
         new = [text for text in dict.fromkeys(texts) if text not in self._known]

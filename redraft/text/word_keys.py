@@ -1,4 +1,4 @@
-"""The words of a text under keys by which two texts can be compared, however they are spelt, inflected or tokenised."""
+"""Keys of words by which texts can be compared, however they are spelled, inflected or tokenised."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from redraft.patterns import pattern
 from redraft.text.languages import ENGLISH, is_foreign
 from redraft.text.vectors import stop_words
 
-# Scripts that put no spaces between words: there every letter is a word of its own.
+# Scripts without spaces: there every letter is a word.
 _UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = pattern(
     rf"\d+(?:(?:st|nd|rd|th)(?![^\W_]))?|[{_UNSPACED}]|[^\W\d_{_UNSPACED}][^\W_{_UNSPACED}]*(?:['’][^\W_{_UNSPACED}]+)*"
@@ -35,7 +35,7 @@ _WHOLE = {"cannot": ("can", "not"), "n't": ("not",), "n’t": ("not",)}
 
 
 def listed(text: str) -> frozenset[str]:
-    """The words of a list."""
+    """Return the words of a list."""
     return frozenset(text.split())
 
 
@@ -55,8 +55,8 @@ _ORDINALS = listed(
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth half quarter twice"
 )
 NEGATIONS = listed("not never no none nobody nothing neither nor without nowhere")
-"""The keys that turn what is said into its opposite."""
-# Words that say how often or how many, and so carry the sense of a sentence, though stop word lists have them.
+"""The keys that negate a statement."""
+# Quantities and negations, which stop word lists include although they carry meaning.
 _TELLING = NEGATIONS | _NUMERALS.keys()
 _ALSO_STOPPED = listed("say says said mr mrs ms dr u does did upon onto unto shall till ago though")
 
@@ -73,8 +73,8 @@ class Word(NamedTuple):
 
 
 def words(text: str, language: str = ENGLISH) -> list[Word]:
-    """The words of `text`. In English a word that stands for two, as "didn't", gives both; a possessive ending gives
-    none. In another language an apostrophe parts two words, and each is its own key."""
+    """Return the words of `text`. In English a contraction gives two, a possessive ending none; in other languages an
+    apostrophe separates words, and each is its own key."""
     if is_foreign(language):
         return [
             Word(_plain(found.group()), match.start() + found.start(), match.start() + found.end())
@@ -89,18 +89,18 @@ def words(text: str, language: str = ENGLISH) -> list[Word]:
 
 
 def keys(text: str, language: str = ENGLISH) -> list[str]:
-    """The keys of the words of `text`."""
+    """Return the keys of the words of `text`."""
     return [word.key for word in words(text, language)]
 
 
 def pairs(of: Sequence[str]) -> Iterable[tuple[str, str]]:
-    """Every two neighbouring keys."""
+    """Return all neighbouring keys."""
     return pairwise(of)
 
 
 @lru_cache(maxsize=100_000)
 def _keys(token: str, ending: bool) -> tuple[str, ...]:
-    """The keys of one token; `ending` where an apostrophe stands before it, as texts cut up by machines have it."""
+    """Return the keys of one token; `ending` is whether an apostrophe precedes it, as in tokenized texts."""
     token = _plain(token)
     if token in _WHOLE:
         return _WHOLE[token]
@@ -118,7 +118,7 @@ def _keys(token: str, ending: bool) -> tuple[str, ...]:
 
 @lru_cache(maxsize=100_000)
 def _plain(token: str) -> str:
-    """The token in one form of its letters, without capitals."""
+    """Return the token normalized and without capitals."""
     return (token if token.isascii() else unicodedata.normalize("NFKC", token)).casefold()
 
 
@@ -130,7 +130,7 @@ def _key(token: str) -> str:
 
 
 def _stem(token: str) -> str:
-    """The token without the commonest endings of English nouns and verbs, wherever enough of it is left."""
+    """Return the token without common English endings, if enough of it is left."""
     if len(token) < 4 or _is_stopped(token) or not token.isascii():
         return token
     if token.endswith("ies") and len(token) > 4:
@@ -151,29 +151,29 @@ def _stem(token: str) -> str:
 
 
 def is_number(key: str) -> bool:
-    """Whether it says how many, how much, in which order or in which year."""
+    """Return whether it is a quantity, an ordinal or a year."""
     return key[0].isdigit() or key in _MAGNITUDES or key in _ORDINALS
 
 
 def is_negation(key: str) -> bool:
-    """Whether it turns what is said into its opposite."""
+    """Return whether it negates a statement."""
     return key in NEGATIONS
 
 
 def has_unspaced(text: str) -> bool:
-    """Whether it has letters of a script without spaces, of which it takes several to say something."""
+    """Return whether a text has letters of a script without spaces, which mean something only together."""
     return _LETTER.search(text) is not None
 
 
 def carries(key: str, language: str = ENGLISH) -> bool:
-    """Whether it says something by itself, as names, numbers, negations and most words do, and articles do not."""
+    """Return whether it carries meaning, as names, numbers, negations and most words do, and articles do not."""
     if is_foreign(language):
         return key not in stop_words(language)
     return key in _TELLING or not _is_stopped(key)
 
 
 def telling(text: str, language: str = ENGLISH) -> frozenset[str]:
-    """The keys of the words of `text` that say something by themselves."""
+    """Return the keys of the words of `text` that carry meaning."""
     return frozenset(key for key in keys(text, language) if carries(key, language))
 
 

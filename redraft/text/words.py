@@ -1,4 +1,4 @@
-"""Counting words and the units that texts are measured in, also in scripts without spaces."""
+"""Counts words and the units that texts are measured in, also in scripts without spaces."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from redraft.patterns import pattern
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-"""Chinese, Japanese and Thai write no spaces: there every letter counts as a word, as word processors count them."""
+"""Chinese, Japanese and Thai have no spaces: there every letter counts as a word, as in word processors."""
 WORD = pattern(rf"[{UNSPACED}]|[^\W{UNSPACED}]+(?:['’\-.,][^\W{UNSPACED}]+)*")
 _UNSPACED_LETTER = pattern(f"[{UNSPACED}]")
 _BEGINNING = 20_000
@@ -50,46 +50,46 @@ _STEMMERS = {
 
 
 def count_words(text: str) -> int:
-    """The number of words in `text`: "the ship's 3.5-ton anchor" has four."""
+    """Return the number of words in `text`: "the ship's 3.5-ton anchor" has four."""
     return sum(1 for _ in WORD.finditer(text))
 
 
 def word_ends(text: str) -> list[int]:
-    """Where the words of `text` end."""
+    """Return where the words of `text` end."""
     return [word.end() for word in WORD.finditer(text)]
 
 
 def is_unspaced(text: str) -> bool:
-    """Whether most words of a text are letters of a script that puts no spaces between them; its beginning tells."""
+    """Return whether most words of a text's beginning are letters of a script without spaces."""
     beginning = text[:_BEGINNING]
     return 2 * len(_UNSPACED_LETTER.findall(beginning)) > count_words(beginning)
 
 
 def has_words(text: str) -> bool:
-    """Whether there is a word in `text`."""
+    """Return whether there is a word in `text`."""
     return bool(WORD.search(text))
 
 
 def words_key(text: str) -> str:
-    """The same for texts that differ in nothing but capitals, punctuation and spaces."""
+    """Return a key that ignores capitals, punctuation and spaces."""
     return " ".join(word.casefold() for word in WORD.findall(text))
 
 
 def same_words(one: str, other: str) -> bool:
-    """Whether two texts differ in nothing but capitals, punctuation and spaces."""
+    """Return whether two texts differ only in capitals, punctuation and spaces."""
     return words_key(one) == words_key(other)
 
 
 @lru_cache(maxsize=8)
 def stemmer(language: str) -> Callable[[str], str]:
-    """Stems words of a language, each once; where no rules are known for it they are left as they are."""
+    """Return a cached stemmer of a language; the identity where no rules are known."""
     import snowballstemmer
 
     name = _STEMMERS.get(language)
 
     @lru_cache(maxsize=200_000)
     def stem(word: str) -> str:
-        # A stemmer keeps the word that it is at, and several threads may stem at once.
+        # A stemmer is not thread-safe.
         return str(snowballstemmer.stemmer(name).stemWord(word))
 
     return stem if name else str

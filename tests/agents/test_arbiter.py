@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft.agents.arbiter import Arbiter, Plea
+from redraft.agents.arbiter import Arbiter, RulingRequest
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.builtin.model import ExtractiveModel
@@ -56,13 +56,17 @@ class Sheets:
 
 
 async def ruled(
-    store: Store, script: Script | ExtractiveModel, *pleas: Plea, document: Document | None = None, window: int = 8000
+    store: Store,
+    script: Script | ExtractiveModel,
+    *requests: RulingRequest,
+    document: Document | None = None,
+    window: int = 8000,
 ) -> list[Ruling]:
     document, tokenizer = document or island(), EstimatingTokenizer()
     model: Model = ExtractiveModel() if isinstance(script, ExtractiveModel) else function_model(script)
     tokens = tokenizer.count(document.text)
-    desk = EvidenceReader(document, Passages(document, tokenizer), tokenizer, window, tokens)
-    return await Arbiter(Judge(model, PromptBook(), store.judgments), desk).rule(pleas, "second look")
+    reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, window, tokens)
+    return await Arbiter(Judge(model, PromptBook(), store.judgments), reader).rule(requests, "second look")
 
 
 def says(verdict: str, quote: str = "") -> Sheets:
@@ -77,7 +81,7 @@ def says(verdict: str, quote: str = "") -> Sheets:
 
 async def test_it_reads_the_whole_document_first_where_that_fits(store: Store) -> None:
     judge = Sheets(Keepers())
-    await ruled(store, judge, Plea(accusation(3)), Plea(accusation(4)))
+    await ruled(store, judge, RulingRequest(accusation(3)), RulingRequest(accusation(4)))
 
     (sheet,) = judge.seen
     assert sheet.text.startswith(f"<document>\n{island().text.strip()}\n</document>"), (
@@ -90,7 +94,7 @@ async def test_where_it_does_not_fit_the_places_that_matter_are_read(store: Stor
     document = island(300)
     judge = Sheets(Keepers())
     quote = "keeper number 250 is called Tom250 and lives at station 1750"
-    (ruling,) = await ruled(store, judge, Plea(accusation(3), quote), document=document, window=2500)
+    (ruling,) = await ruled(store, judge, RulingRequest(accusation(3), quote), document=document, window=2500)
 
     (sheet,) = judge.seen
     assert "keeper number 250" in sheet.within("passages")
@@ -102,7 +106,7 @@ async def test_where_it_does_not_fit_the_places_that_matter_are_read(store: Stor
 
 async def test_what_the_document_says_overrules_and_is_quoted_with_its_place(store: Store) -> None:
     right, wrong = accusation(3), accusation(4, "Bob")
-    first, second = await ruled(store, Keepers(), Plea(right), Plea(wrong))
+    first, second = await ruled(store, Keepers(), RulingRequest(right), RulingRequest(wrong))
 
     assert (first.finding, first.verdict, first.overruled) == (right.id, "supported", True)
     assert first.start is not None
@@ -123,20 +127,20 @@ async def test_what_the_document_says_overrules_and_is_quoted_with_its_place(sto
     ids=["invented quote", "no quote", "one word", "contradicted", "absent", "unclear"],
 )
 async def test_nothing_else_overrules(store: Store, judge: Sheets) -> None:
-    (ruling,) = await ruled(store, judge, Plea(accusation(3)))
+    (ruling,) = await ruled(store, judge, RulingRequest(accusation(3)))
     assert not ruling.overruled
 
 
 async def test_that_passages_are_silent_is_no_verdict(store: Store) -> None:
-    (whole,) = await ruled(store, says("absent"), Plea(accusation(3)))
-    (part,) = await ruled(store, says("absent"), Plea(accusation(3)), document=island(300), window=2500)
+    (whole,) = await ruled(store, says("absent"), RulingRequest(accusation(3)))
+    (part,) = await ruled(store, says("absent"), RulingRequest(accusation(3)), document=island(300), window=2500)
     assert (whole.verdict, part.verdict) == ("absent", "unclear")
 
 
 async def test_many_findings_are_ruled_on_a_dozen_at_a_time(store: Store) -> None:
     judge = Sheets(Keepers())
     rulings = await ruled(
-        store, judge, *(Plea(accusation(n)) for n in range(1, 31)), document=island(40), window=20_000
+        store, judge, *(RulingRequest(accusation(n)) for n in range(1, 31)), document=island(40), window=20_000
     )
 
     assert len(rulings) == 30
@@ -144,9 +148,9 @@ async def test_many_findings_are_ruled_on_a_dozen_at_a_time(store: Store) -> Non
 
 
 async def test_a_reply_that_cannot_be_read_leaves_everything_as_it_is(store: Store) -> None:
-    assert await ruled(store, Sheets(lambda _: "I would rather not."), Plea(accusation(3))) == []
+    assert await ruled(store, Sheets(lambda _: "I would rather not."), RulingRequest(accusation(3))) == []
 
 
 async def test_the_built_in_model_abstains(store: Store) -> None:
-    (ruling,) = await ruled(store, ExtractiveModel(), Plea(accusation(3)))
+    (ruling,) = await ruled(store, ExtractiveModel(), RulingRequest(accusation(3)))
     assert (ruling.verdict, ruling.overruled) == ("unclear", False)

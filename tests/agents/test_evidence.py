@@ -12,11 +12,11 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.builtin.questions import ask_whether
 from redraft.domain import Document
 from redraft.evaluators.base import statements_of
+from redraft.prompts.arbitration import RULE_ON_FINDINGS
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.factual import FACTUAL
-from redraft.prompts.judging import JUDGING
-from redraft.prompts.revising import REVISE
-from redraft.prompts.ruling import RULE_ON_FINDINGS
+from redraft.prompts.qa import JUDGING
+from redraft.prompts.revision import REVISE
 from redraft.text.passages import Passages
 from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
 from tests.judges import KEY, UNANSWERABLE, Court, Keepers, Said, Sheet, asked_of, island, told
@@ -73,8 +73,8 @@ async def test_no_request_about_key_facts_is_larger_than_the_window(tmp_path: Pa
 def test_in_every_part_of_a_summary_what_a_sentence_points_back_to_is_there() -> None:
     tokenizer = EstimatingTokenizer()
     statements = statements_of(" ".join(f"Hester came to station {n}. She left it." for n in range(60)))
-    desk = EvidenceReader(island(9), Passages(island(9), tokenizer), tokenizer, 500, 300)
-    parts = desk.parts(statements)
+    reader = EvidenceReader(island(9), Passages(island(9), tokenizer), tokenizer, 500, 300)
+    parts = reader.parts(statements)
 
     assert [one.id for part in parts for one in part] == list(range(1, 121))
     assert {part[0].before for part in parts} > {""}
@@ -82,7 +82,7 @@ def test_in_every_part_of_a_summary_what_a_sentence_points_back_to_is_there() ->
         first, *others = part
         assert first == statements[first.id - 1]
         assert all(one.before == "" for one in others)
-        assert sum(tokenizer.count(one.sentence) for one in part) < desk.room
+        assert sum(tokenizer.count(one.sentence) for one in part) < reader.room
 
 
 @pytest.mark.slow
@@ -221,9 +221,9 @@ def test_of_a_sentence_with_a_name_in_brackets_the_place_is_found_and_what_stand
     text = f"{rain}Mrs. Lamb kept the house. {'The sea was grey then. ' * 8}Her grandson Jem lived with her. {rain}"
     document = Document("d", "The House", text)
     tokenizer = EstimatingTokenizer()
-    desk = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 8192, 4000)
-    found = desk.evidence(ask_whether("[Mrs. Lamb's] grandson Jem lived with her."), 2)
-    said = " ".join(desk.text(span) for span in found)
+    reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 8192, 4000)
+    found = reader.evidence(ask_whether("[Mrs. Lamb's] grandson Jem lived with her."), 2)
+    said = " ".join(reader.text(span) for span in found)
     assert "Her grandson Jem lived with her." in said
     assert "Mrs. Lamb kept the house." in said
     assert said.count(rain[:40]) < 10

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from redraft.agents.evidence import Wording
+from redraft.agents.evidence import TokenRates
 from redraft.agents.fact_checker import ALIGNMENT, OPINION, SUPPORT, facts_at_once
 from redraft.domain import Document, KeyFacts
 from redraft.errors import JudgingError
@@ -484,7 +484,7 @@ async def test_hundreds_of_leaves_are_split_and_batched_and_none_gets_lost(tmp_p
         sizes = [len(sheet.items("facts")) for sheet in court.asked(prompt)]
         assert sum(sizes) == 300
         assert 1 < max(sizes) <= facts_at_once(3000, entry.frame)
-        assert max(sizes) >= facts_at_once(3000, entry.tokens(Wording(2.5, 40)))
+        assert max(sizes) >= facts_at_once(3000, entry.tokens(TokenRates(2.5, 40)))
     over = [seen for seen in server.seen if seen.completion_tokens >= seen.body["max_completion_tokens"]]
     assert len(over) == 1
     assert result.scores == {"keyfact_recall": 100 / 300, "faithfulness": 1.0}

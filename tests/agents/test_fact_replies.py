@@ -19,7 +19,7 @@ from redraft.evaluators.base import Case, DocumentPack, statements_of
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.llm.base import Request
-from redraft.llm.testing import FunctionModel, Line
+from redraft.llm.fakes import FunctionModel, Line
 from redraft.prompts.book import PromptBook
 from redraft.prompts.factual import Alignments, Supports, Verifications
 from redraft.store.store import Store

@@ -12,9 +12,9 @@ from redraft.agents.structured_writer import MAX_TRIES, Completion, StructuredWr
 from redraft.domain import Usage
 from redraft.errors import EmptyReply
 from redraft.llm.base import Reply, Request
-from redraft.llm.testing import ScriptedModel
+from redraft.llm.fakes import ScriptedModel
 from redraft.prompts.contract import Given_, Value_
-from redraft.prompts.drafting import SUMMARIZE_CHUNK, ChunkGiven
+from redraft.prompts.summarization import SUMMARIZE_CHUNK, ChunkGiven
 from tests.support import prose
 
 EMPTY = EmptyReply("the reply is empty", text="", usage=Usage())

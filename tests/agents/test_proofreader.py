@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from redraft.agents.evidence import Wording
+from redraft.agents.evidence import TokenRates
 from redraft.agents.judge import Judge
-from redraft.agents.proofreader import CONFUSION, Confused, Proofreader, least_window
+from redraft.agents.proofreader import CONFUSION, Proofreader, SentenceConfusion, least_window
 from redraft.domain import Usage
 from redraft.evaluators.base import statements_of
 from redraft.llm.base import Reply, Request, Sampling
-from redraft.llm.testing import FunctionModel, Line
+from redraft.llm.fakes import FunctionModel, Line
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import FIND_CONFUSION, ConfusionGiven, Confusions
 from redraft.store.store import Store
@@ -51,7 +51,7 @@ class Reader:
         self.given.append(request.given)
         return self.left.pop(0) if len(self.left) > 1 else self.left[0]
 
-    def read(self, text: str = TEXT) -> dict[int, Confused]:
+    def read(self, text: str = TEXT) -> dict[int, SentenceConfusion]:
         return asyncio.run(self.reader.read(text, statements_of(text))).verdicts
 
 
@@ -117,7 +117,7 @@ def test_silence_and_contradiction_are_no_verdicts(store: Store, said: dict[str,
     assert len(reader.given) == 2
 
     mended = Reader(store, entries([1], **said), clear([1]))
-    assert mended.read("Tom came to the light.") == {0: Confused(confusing=False)}
+    assert mended.read("Tom came to the light.") == {0: SentenceConfusion(confusing=False)}
 
 
 def test_a_verdict_is_remembered_for_this_sentence_of_this_summary(store: Store) -> None:
@@ -175,7 +175,7 @@ def test_a_reply_has_room_for_every_sentence(store: Store) -> None:
     text = " ".join(f"Tom{n} came." for n in range(1, 101))
     reader = Reader(store, clear(list(range(1, 101))), batch=100, window=100_000)
     reader.read(text)
-    assert max(len(given.sentences) for given in reader.given) == 3000 // CONFUSION.tokens(Wording())
+    assert max(len(given.sentences) for given in reader.given) == 3000 // CONFUSION.tokens(TokenRates())
 
 
 @pytest.mark.slow
@@ -194,7 +194,7 @@ def test_a_summary_too_long_for_the_window_is_read_with_what_stands_before(store
         assert len(shown) > 10 or asked.id < 10
         assert TOKENIZER.count(one.summary) <= reader.reader.room(1, statements_of(text))
         tokens = TOKENIZER.count(BOOK.render(FIND_CONFUSION, one))
-        assert tokens + CONFUSION.tokens(Wording()) <= reader.reader.window
+        assert tokens + CONFUSION.tokens(TokenRates()) <= reader.reader.window
 
 
 def test_a_question_is_cut_and_made_harmless(store: Store) -> None:

@@ -8,7 +8,7 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.agents.reviser import Reviser, RevisionRequest, _point
 from redraft.agents.structured_writer import Completion, StructuredWriter
 from redraft.domain import Document, Evidence, Finding
-from redraft.llm.testing import FunctionModel
+from redraft.llm.fakes import FunctionModel
 from redraft.text.passages import Passages
 from redraft.text.tokens import EstimatingTokenizer
 from tests.agents.translations import EXCUSES, SUMMARY, TRANSLATIONS
@@ -41,8 +41,8 @@ def request(task: str = "Tell when.") -> Finding:
 async def revised(summary: str, reply: str, *findings: Finding, language: str | None = None) -> Completion:
     """What comes of a reply to an order to revise a summary."""
     document, tokenizer = Document.from_text(summary), EstimatingTokenizer()
-    desk = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 4000, 100)
-    reviser = Reviser(StructuredWriter(FunctionModel(lambda _: reply), 2.0, language=language), desk)
+    reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 4000, 100)
+    reviser = Reviser(StructuredWriter(FunctionModel(lambda _: reply), 2.0, language=language), reader)
     order = RevisionRequest(summary, findings, (), 200, 1)
     return (await reviser.revise(order, (await reviser.brief(order)).given, "revision 1")).written
 

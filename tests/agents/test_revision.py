@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redraft.agents.reviser import RevisionReply, read_reply, revision_of
+from redraft.agents.reviser import RevisionReply, read_reply
 
 REPLY = """<points>
 bdfg: mended
@@ -57,7 +57,7 @@ def test_it_is_read_leniently(reply: str) -> None:
 
 
 def test_where_the_points_come_last_the_text_is_before_them() -> None:
-    assert revision_of(f"{TEXT}\n<points>\nbdfg: mended\n</points>").strip() == TEXT
+    assert read_reply(f"{TEXT}\n<points>\nbdfg: mended\n</points>").text.strip() == TEXT
 
 
 def test_a_reply_that_is_cut_within_its_points_has_no_text() -> None:
@@ -87,4 +87,4 @@ def test_every_point_and_every_character_comes_back(points: dict[str, tuple[str,
 def test_nothing_that_a_model_writes_is_too_much(reply: str) -> None:
     said = {became for became, _ in read_reply(f"<points>{reply}").points.values()}
     assert said <= {"mended", "kept", "left"}
-    assert revision_of(reply) in reply
+    assert read_reply(reply).text in reply

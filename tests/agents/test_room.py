@@ -12,14 +12,14 @@ import pytest
 
 from benchmarks.languages import LANGUAGES
 from benchmarks.reply_rooms import FORMS, room_for, sizes
-from redraft.agents.evidence import Wording, wording_of
+from redraft.agents.evidence import TokenRates, wording_of
 from redraft.agents.judge import Judge
 from redraft.domain import Usage
 from redraft.errors import CutReply, CutThought, JudgingError
 from redraft.llm.base import Request
-from redraft.llm.testing import FunctionModel, Line
+from redraft.llm.fakes import FunctionModel, Line
 from redraft.prompts.book import PromptBook
-from redraft.prompts.deciding import DECIDE, DecideGiven, Decision
+from redraft.prompts.decision import DECIDE, DecideGiven, Decision
 from redraft.report.history.results import built
 from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
 from tests.chatserver import Answer
@@ -44,7 +44,7 @@ def test_the_room_is_no_more_than_a_language_needs() -> None:
 def test_a_text_of_one_endless_line_takes_no_room_without_end() -> None:
     wording = wording_of("word " * 20_000, EstimatingTokenizer(), 1.5)
     assert wording.sentence <= 240
-    assert wording_of("", EstimatingTokenizer(), 1.5) == Wording(1.5, Wording().sentence)
+    assert wording_of("", EstimatingTokenizer(), 1.5) == TokenRates(1.5, TokenRates().sentence)
 
 
 class Wordy(Keepers):

@@ -14,7 +14,7 @@ from redraft.agents.writer import COMPRESSION_TOLERANCE, Writer, is_nothing
 from redraft.domain import Usage
 from redraft.errors import EmptyReply
 from redraft.llm.base import Request
-from redraft.llm.testing import FunctionModel, Line
+from redraft.llm.fakes import FunctionModel, Line
 from redraft.text.sentences import ends_sentence
 from redraft.text.words import count_words
 from tests.support import prose

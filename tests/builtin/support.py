@@ -9,18 +9,18 @@ from redraft.builtin.answers import answer_from_document, answer_from_summary, c
 from redraft.builtin.questions import ask_document, ask_summary
 from redraft.evaluators.similarity import is_same
 from redraft.prompts.contract import UNSURE
-from redraft.prompts.judging import (
+from redraft.prompts.qa import (
     AnswerFromDocumentGiven,
     AnswerFromSummaryGiven,
     AskDocumentGiven,
-    Asked,
     AskSummaryGiven,
     CompareGiven,
     DocumentAnswer,
     DocumentQuestion,
     Pair,
+    QuestionItem,
     SummaryAnswer,
-    Told,
+    SummaryLine,
 )
 from redraft.text.sentences import sentences
 from tests.support import SAMPLE
@@ -61,13 +61,15 @@ def split(text: str) -> list[str]:
 
 def judge(passages: Sequence[str], summary: Sequence[str]) -> list[Verdict]:
     """All questions about the sentences of a summary, with the answers of both sides."""
-    told = [Told(id=number, sentence=sentence) for number, sentence in enumerate(summary)]
+    told = [SummaryLine(id=number, sentence=sentence) for number, sentence in enumerate(summary)]
     asked = ask_summary(AskSummaryGiven(sentences=told, at_most=3)).sentences
     questions = [(entry.id, question) for entry in asked for question in entry.questions]
     answers = answer_from_document(
         AnswerFromDocumentGiven(
             passages=list(passages),
-            questions=[Asked(id=number, question=question.question) for number, (_, question) in enumerate(questions)],
+            questions=[
+                QuestionItem(id=number, question=question.question) for number, (_, question) in enumerate(questions)
+            ],
         )
     ).answers
     return [
@@ -117,8 +119,10 @@ def answers(pack: Sequence[DocumentQuestion], summary: Sequence[str], *, quoted:
     """What a summary answers to the questions of a pack; its sentences are quotations where they are `quoted`."""
     return answer_from_summary(
         AnswerFromSummaryGiven(
-            sentences=[Told(id=number, sentence=sentence, quoted=quoted) for number, sentence in enumerate(summary)],
-            questions=[Asked(id=number, question=question.question) for number, question in enumerate(pack)],
+            sentences=[
+                SummaryLine(id=number, sentence=sentence, quoted=quoted) for number, sentence in enumerate(summary)
+            ],
+            questions=[QuestionItem(id=number, question=question.question) for number, question in enumerate(pack)],
         )
     ).answers
 

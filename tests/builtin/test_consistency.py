@@ -12,14 +12,14 @@ from benchmarks.common import stories
 from benchmarks.trust_swaps import swaps
 from redraft.builtin.answers import answer_from_document
 from redraft.builtin.questions import ask_summary, ask_whether, read_claim
-from redraft.prompts.judging import AnswerFromDocumentGiven, Asked, AskSummaryGiven, Told
+from redraft.prompts.qa import AnswerFromDocumentGiven, AskSummaryGiven, QuestionItem, SummaryLine
 from redraft.text.words import count_words
 from tests.builtin.support import STORY, UNANSWERABLE, UNDECIDED, consistency, found_in, judge, said, sample, split
 from tests.text.hostile import raw_texts
 
 
 def _questions(sentence: str, at_most: int = 3) -> list[str]:
-    given_ = AskSummaryGiven(sentences=[Told(id=7, sentence=sentence)], at_most=at_most)
+    given_ = AskSummaryGiven(sentences=[SummaryLine(id=7, sentence=sentence)], at_most=at_most)
     (entry,) = ask_summary(given_).sentences
     assert entry.id == 7
     return [question.answer for question in entry.questions]
@@ -202,7 +202,8 @@ def test_questions_of_others_are_answered_too() -> None:
         "Who painted the ceiling of the chapel?": UNANSWERABLE,
     }
     given_ = AnswerFromDocumentGiven(
-        passages=[STORY], questions=[Asked(id=number, question=question) for number, question in enumerate(asked)]
+        passages=[STORY],
+        questions=[QuestionItem(id=number, question=question) for number, question in enumerate(asked)],
     )
     for answer, expected in zip(answer_from_document(given_).answers, asked.values(), strict=True):
         assert expected in said(answer)

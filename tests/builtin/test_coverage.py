@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from benchmarks.common import stories
 from redraft.builtin.questions import ask_document, ask_whether, question_about, rank_questions, read_claim
 from redraft.builtin.references import NamedPeople
-from redraft.prompts.judging import (
+from redraft.prompts.qa import (
     AskDocumentGiven,
     Candidate,
     DocumentQuestion,

@@ -18,7 +18,7 @@ from redraft.errors import ModelError
 from redraft.llm.base import Model, Request
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Prompt
-from redraft.prompts.drafting import (
+from redraft.prompts.summarization import (
     MERGE,
     ChunkGiven,
     CompressGiven,

@@ -31,7 +31,7 @@ from redraft.prompts.factual import (
     VerifyGiven,
     VetGiven,
 )
-from redraft.prompts.judging import Statement
+from redraft.prompts.qa import Statement
 from tests.builtin.support import STORY, sample, split
 
 

@@ -7,7 +7,7 @@ import pytest
 from redraft.builtin.draft import standing_alone, summarize_whole
 from redraft.builtin.prose import LAST_RESORT, plain, read
 from redraft.builtin.references import NamedPeople, points_out
-from redraft.prompts.drafting import WholeGiven
+from redraft.prompts.summarization import WholeGiven
 from redraft.text.languages import ENGLISH
 from redraft.text.sentences import sentences
 from tests.builtin.support import sample

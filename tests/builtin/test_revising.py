@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from redraft.builtin.revise import revise
 from redraft.domain import Task
-from redraft.prompts.revising import Point, ReviseGiven
+from redraft.prompts.revision import Point, ReviseGiven
 from redraft.text.words import count_words
 from tests.builtin.support import STORY, consistency, judge, split
 from tests.text.hostile import raw_texts

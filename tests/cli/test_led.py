@@ -12,12 +12,12 @@ import pytest
 from redraft import plugins
 from redraft.graphs.plan import Planner
 from redraft.graphs.strategies import Strategy, direct_graph
-from redraft.prompts import drafting
+from redraft.prompts import summarization
 from tests.cli.inside import Inside, keepers_court
 from tests.judges import Keepers, Said, Sheet
 
 REFINE = ("refine", "book.md", "poor.md", "-g", "coverage=1", "-g", "consistency=1", "-w", "100", "--policy", "agent")
-AT_ONCE = Strategy("at-once", direct_graph, Planner.direct, (drafting.SUMMARIZE_WHOLE,))
+AT_ONCE = Strategy("at-once", direct_graph, Planner.direct, (summarization.SUMMARIZE_WHOLE,))
 
 
 class Leading(Keepers):

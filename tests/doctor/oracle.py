@@ -28,8 +28,8 @@ from redraft.lab.doctor.probes import (
     texts,
 )
 from redraft.llm.base import Request
+from redraft.llm.fakes import FunctionModel, Line
 from redraft.llm.reply_reader import read_value
-from redraft.llm.testing import FunctionModel, Line
 from redraft.prompts.book import PromptBook
 from tests.judges import Json, Sheet, sentence_of
 

@@ -15,7 +15,7 @@ from redraft.evaluators.metric_info import MetricAim
 from redraft.lab.doctor.checkup import Check, Patient, check_aims, examine
 from redraft.lab.doctor.controls import controls, expected
 from redraft.lab.doctor.probes import EMPTY, HOLLOW, INVENTED, ITSELF, KINDS, WORDINGS, probes, texts
-from redraft.llm.testing import FunctionModel
+from redraft.llm.fakes import FunctionModel
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import Limits
 from redraft.store.store import Store

@@ -24,7 +24,7 @@ from redraft.report.pages.markdown import dossier_markdown
 from redraft.rulings import FinalComparison
 from redraft.settings import DraftConfig, Limits
 from redraft.store.store import Store
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 from tests.judges import Court, Keepers, Said, Sheet, island
 from tests.store.support import plain
 from tests.support import Desk, story

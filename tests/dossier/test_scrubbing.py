@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft.text.cleaning import scrubbed, scrubbed_all
+from redraft.text.sanitizer import scrubbed, scrubbed_all
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from redraft.domain import Evaluation, Evidence, Finding, Span
 from redraft.evaluators.coverage import wrong_sentence
 from redraft.evaluators.panel import without_conflicts
-from redraft.prompts.judging import Statement, SummaryAnswer
+from redraft.prompts.qa import Statement, SummaryAnswer
 
 QUOTE = Evidence("He hid the ledger in the lighthouse.", Span(10, 46))
 ADD = Finding(

@@ -22,7 +22,7 @@ from redraft.evaluators.metric_info import MetricAim, aim_of
 from redraft.evaluators.panel import Panel
 from redraft.events import Event, Noted
 from redraft.graphs.review import REVIEW
-from redraft.llm.testing import FunctionModel, ScriptError
+from redraft.llm.fakes import FunctionModel, ScriptError
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel
 from redraft.report.history.trace import read_trace
@@ -142,11 +142,11 @@ def panel(court: Court, *own: Evaluator, model: Any = None, events: list[Event] 
     """A jury that judges by these metrics, and by nothing else."""
     tokenizer, document = EstimatingTokenizer(), court.document
     passages, tokens = Passages(document, tokenizer), tokenizer.count(document.text)
-    desk = EvidenceReader(document, passages, tokenizer, 8192, tokens)
+    reader = EvidenceReader(document, passages, tokenizer, 8192, tokens)
     judge = Judge(model or function_model(court.hear), PromptBook(), court.store.judgments)
     judging = JudgeConfig(metrics=tuple(one.name for one in own))
     observer = events.append if events is not None else lambda event: None
-    return Panel(court.store, desk, (judge,), evaluators(judging, None, own)[:-1], judging, observer, judge)
+    return Panel(court.store, reader, (judge,), evaluators(judging, None, own)[:-1], judging, observer, judge)
 
 
 def begun(court: Court, *own: Evaluator, metrics: tuple[str, ...] = (), **refinement: Any) -> tuple[Run, RunSpec]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
-from redraft.agents.retrieval import Looks
+from redraft.agents.retrieval import ReadingPlan
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.readers.documents import load
 from redraft.text.passages import Passages
@@ -24,10 +24,10 @@ VERSIONS = {"coverage": 6, "consistency": 7, "faithfulness": 4}
 @pytest.mark.slow
 def test_what_judges_read_goes_with_the_version_of_their_metric() -> None:
     source, tokenizer = load(str(SAMPLE)), EstimatingTokenizer()
-    desk = EvidenceReader(source, Passages(source, tokenizer), tokenizer, 8192, tokenizer.count(source.text))
+    reader = EvidenceReader(source, Passages(source, tokenizer), tokenizer, 8192, tokenizer.count(source.text))
     items = [source.text[one.start : one.end] for one in sentences(source.text)][::25]
     asked = [f"Who was it of whom this is said: {one.split(',')[0]}?" for one in items]
-    looks = Looks(desk, [EvidenceQuery(one) for one in (*items, *asked)], each=100, near=8, far=16)
+    looks = ReadingPlan(reader, [EvidenceQuery(one) for one in (*items, *asked)], each=100, near=8, far=16)
     numbers = range(len(looks.items))
     read = [looks.first(numbers), looks.wider(numbers), looks.closer(numbers), *looks.parts(numbers)]
     found = hashlib.sha256(str([look.spans for some in read for look in some]).encode()).hexdigest()[:12]

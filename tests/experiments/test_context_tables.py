@@ -42,7 +42,7 @@ from redraft.lab.experiments.context.tables import (
 from redraft.lab.experiments.pictures import drawn
 from redraft.lab.experiments.plan import NamedModel
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.text.origin_chains import ByWords
+from redraft.text.origin_chains import TermSimilarity
 from tests.experiments.made import rows
 
 WHO = ContextContestant("a", "direct")
@@ -345,7 +345,7 @@ def test_steps_fit_the_document() -> None:
 
 def test_no_fact_is_lost_to_a_summary_that_was_not_taken_apart_as_a_whole(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
-        measure: Any = ByWords("Ann slept. Ben rowed.")
+        measure: Any = TermSimilarity("Ann slept. Ben rowed.")
         nobody: Any = None
         bureau = Bureau(nobody, nobody, nobody, measure, 0.5, ExperimentRunner(store, Limits()))
         slept, rowed = (replace(fact(100), text=text) for text in ("Ann slept.", "Ben rowed."))

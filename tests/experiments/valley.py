@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from redraft.domain import Document
 from redraft.llm.base import Request
-from redraft.prompts.judging import (
+from redraft.prompts.qa import (
     AnswerFromDocumentGiven,
     AnswerQuestionsGiven,
     AnswerVerdict,

@@ -24,7 +24,7 @@ from redraft.errors import (
 )
 from redraft.graphs.plan import CONTEXT_SHARE
 from redraft.llm.base import Request
-from redraft.llm.testing import FunctionModel, Line
+from redraft.llm.fakes import FunctionModel, Line
 from redraft.text.words import count_words
 from tests.support import Desk, betraying, obedient, prose, story
 

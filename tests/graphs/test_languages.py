@@ -12,7 +12,7 @@ import pytest
 
 from redraft.domain import Document
 from redraft.llm.base import Request
-from redraft.llm.testing import Line
+from redraft.llm.fakes import Line
 from redraft.readers.documents import parse
 from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.words import count_words

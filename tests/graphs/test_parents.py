@@ -12,7 +12,7 @@ from redraft import Limits, Store
 from redraft.domain import Parent, Span, Usage
 from redraft.errors import RefusedReply
 from redraft.llm.base import Request
-from redraft.llm.testing import Line
+from redraft.llm.fakes import Line
 from redraft.text.words import count_words
 from tests.judges import Court, island, told
 from tests.support import Desk, prose, story

@@ -16,11 +16,11 @@ from redraft.graphs.policy import (
     POLICIES,
     AcceptanceDecision,
     Aim,
+    acceptance,
     aim,
-    held_by,
     reason_to_stop,
     room_for_more,
-    rule,
+    sentences_to_keep,
     unmet,
 )
 from redraft.graphs.review import REVIEW
@@ -54,7 +54,7 @@ def ruled(
 ) -> AcceptanceDecision:
     """What is ruled on drafts of which only the scores are known."""
     known = [{metric: _scored(metric, score) for metric, score in one.items()} for one in (before, start, after)]
-    return rule(policy, wanted, goals, AIMS, known[0], known[1], known[2], tolerance)
+    return acceptance(policy, wanted, goals, AIMS, known[0], known[1], known[2], tolerance)
 
 
 def _scored(metric: str, score: float | None) -> Evaluation:
@@ -120,7 +120,7 @@ def test_what_carries_the_content_is_to_be_kept_whichever_metric_says_so() -> No
     held = {"gone": ("x",), "events": ("b", "a"), CONSISTENCY: ("c",), COVERAGE: ("a", "d")}
     draft = {name: Evaluation(name, 1, "scored", 0.5, held=sentences) for name, sentences in held.items()}
 
-    assert held_by(draft, aims) == ["a", "d", "b"]
+    assert sentences_to_keep(draft, aims) == ["a", "d", "b"]
 
 
 def test_a_sentence_with_an_open_finding_of_any_metric_is_not_to_be_kept() -> None:
@@ -131,8 +131,8 @@ def test_a_sentence_with_an_open_finding_of_any_metric_is_not_to_be_kept() -> No
         "style": Evaluation("style", 1, "scored", 0.5, findings=(wrong,)),
     }
 
-    assert held_by(draft, AIMS) == ["a", "c"]
-    assert held_by(draft, AIMS, dropped=[wrong.id]) == ["a", "b", "c"]
+    assert sentences_to_keep(draft, AIMS) == ["a", "c"]
+    assert sentences_to_keep(draft, AIMS, dropped=[wrong.id]) == ["a", "b", "c"]
 
 
 def test_the_weakest_is_the_furthest_from_its_goal_in_proportion() -> None:
@@ -277,23 +277,23 @@ def test_without_a_score_it_is_ruled_by_what_is_sure(
     policy: Any, metric: str, before: tuple[int, int], after: tuple[int, int], accepted: bool, reason: str
 ) -> None:
     was, now = few(metric, *before), few(metric, *after)
-    ruling = rule(policy, [metric], {metric: 0.8}, AIMS, was, was, now, 0.02)
+    ruling = acceptance(policy, [metric], {metric: 0.8}, AIMS, was, was, now, 0.02)
     assert (ruling.accepted, ruling.reason) == (accepted, reason)
 
 
 def test_what_is_sure_of_the_first_draft_is_not_lost_bit_by_bit() -> None:
     known = {wrong: {**few(CONSISTENCY, 3, wrong), **few(COVERAGE, 0, 0, score=0.1 * wrong)} for wrong in (1, 2)}
-    assert not rule(STRICT[0], [COVERAGE], GOALS, AIMS, known[1], known[1], known[2], 0.02).accepted
-    assert not rule(
+    assert not acceptance(STRICT[0], [COVERAGE], GOALS, AIMS, known[1], known[1], known[2], 0.02).accepted
+    assert not acceptance(
         STRICT[0], [COVERAGE], GOALS, AIMS, known[2], known[1], {**known[2], **few(COVERAGE, 0, 0, 0.9)}, 0.02
     ).accepted
 
 
 def test_a_score_where_there_was_none_is_no_gain_by_itself() -> None:
     was, now = few(CONSISTENCY, 3, 2), few(CONSISTENCY, 10, 2, score=0.83)
-    assert not rule(STRICT[0], [CONSISTENCY], GOALS, AIMS, was, was, now, 0.02).accepted
+    assert not acceptance(STRICT[0], [CONSISTENCY], GOALS, AIMS, was, was, now, 0.02).accepted
     better = few(CONSISTENCY, 10, 1, score=0.9)
-    assert rule(STRICT[0], [CONSISTENCY], GOALS, AIMS, was, was, better, 0.02).accepted
+    assert acceptance(STRICT[0], [CONSISTENCY], GOALS, AIMS, was, was, better, 0.02).accepted
 
 
 def test_several_aims_may_trade_within_the_tolerance_for_a_gain_on_the_whole() -> None:
@@ -372,7 +372,7 @@ def test_what_somebody_has_asked_for_comes_first_though_all_goals_are_met(policy
 
 def test_what_is_there_because_somebody_has_asked_for_it_is_to_be_kept() -> None:
     asked = Evaluation(REVIEW, 1, "not_applicable", held=("It rained.",))
-    assert held_by({REVIEW: asked}, AIMS) == ["It rained."]
+    assert sentences_to_keep({REVIEW: asked}, AIMS) == ["It rained."]
 
 
 def _adding(metric: str, count: int) -> tuple[Finding, ...]:

@@ -10,7 +10,7 @@ import pytest
 
 from redraft.errors import IncompleteError, RedraftError, RefusedReply
 from redraft.llm.base import Request
-from redraft.llm.testing import Line
+from redraft.llm.fakes import Line
 from tests.support import Desk, obedient, story
 from tests.torture.refusals import refusals
 

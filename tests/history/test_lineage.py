@@ -12,7 +12,7 @@ from redraft import Session, cited, read_lineage
 from redraft.domain import Document, Parent, Span
 from redraft.errors import RunError, UsageError
 from redraft.llm.base import Request
-from redraft.llm.testing import Line
+from redraft.llm.fakes import Line
 from redraft.readers.documents import parse
 from redraft.report.history import lineage as module
 from redraft.report.history.lineage import Lineage

@@ -20,13 +20,13 @@ from redraft.store.store import Store
 from redraft.text.languages import (
     foreign_in,
     language_of,
+    language_spans_in,
+    languages_of,
     own_language,
     read_as,
     reading,
-    said_to_be,
-    told_of,
-    tongues_in,
     unshown,
+    with_language,
 )
 from redraft.text.origins import Origins
 from redraft.text.passages import Passages
@@ -70,8 +70,8 @@ def test_its_sentences_are_those_of_each_document_alone(paths: list[str]) -> Non
     assert found == [one for each in alone for one in each if not one.startswith("#")]
     assert corpus.language == ""
     with reading(corpus):
-        assert [language for _, language in tongues_in(corpus.text)] == ["en", "de", "ja"]
-        assert [language for _, language in tongues_in(corpus.text[: len(ENGLISH)])] == ["en"]
+        assert [language for _, language in language_spans_in(corpus.text)] == ["en", "de", "ja"]
+        assert [language for _, language in language_spans_in(corpus.text[: len(ENGLISH)])] == ["en"]
         counted = measures(corpus.text, "Nothing.", ["Nothing."], (1, 1))["source"]["sentences"]
     assert counted == len(own_sentences(corpus))
 
@@ -115,9 +115,9 @@ def test_the_user_s_word_holds_for_all(paths: list[str]) -> None:
     said = load_all(paths, wanted=Choice(language="nl"))
     assert (said.language, own_language(said), foreign_in(said)) == ("nl", "", "nl")
     with reading(said):
-        assert [language for _, language in tongues_in(said.text)] == ["nl"]
+        assert [language for _, language in language_spans_in(said.text)] == ["nl"]
     assert unshown(said) == "nl"
-    again = said_to_be(load_all(paths), told_of(said))
+    again = with_language(load_all(paths), languages_of(said))
     assert (again.language, own_language(again), read_as(again)) == ("nl", "", read_as(said))
     assert [mark.language for mark in said.marks if mark.kind == "document"] == ["en", "de", "ja"], "its own"
 
@@ -127,17 +127,17 @@ def test_what_the_files_say_is_told_and_said_again(paths: list[str]) -> None:
     folder = Path(paths[0]).parent
     (folder / "low.html").write_text(f'<html lang="nds"><body><p>{low}</p></body></html>', "utf-8")
     corpus = load_all([paths[0], str(folder / "low.html")])
-    assert told_of(corpus) == "en,nds"
+    assert languages_of(corpus) == "en,nds"
     assert unshown(corpus) == "en, nds"
     with reading(corpus):
-        assert [language for _, language in tongues_in(corpus.text)] == ["en", "nds"]
+        assert [language for _, language in language_spans_in(corpus.text)] == ["en", "nds"]
         assert (
             language_of("Der olde Fischer war früh auf den Beinen und sah nach seinem Boote, das im Hafen lag.")
             == "nds"
         )
     bare = replace(corpus, marks=tuple(mark._replace(language="") for mark in corpus.marks))
-    assert told_of(said_to_be(bare, told_of(corpus))) == "en,nds"
-    assert said_to_be(corpus, None) is corpus
+    assert languages_of(with_language(bare, languages_of(corpus))) == "en,nds"
+    assert with_language(corpus, None) is corpus
 
 
 def test_a_chapter_of_it_is_in_its_document_s_language(paths: list[str]) -> None:

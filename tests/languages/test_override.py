@@ -15,8 +15,8 @@ from redraft.builtin.revise import revise
 from redraft.domain import Document, Span
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.similarity import exact
-from redraft.prompts.drafting import TidyGiven
-from redraft.prompts.revising import Point, ReviseGiven
+from redraft.prompts.revision import Point, ReviseGiven
+from redraft.prompts.summarization import TidyGiven
 from redraft.runs.prepare import recall
 from redraft.store.store import Store
 from redraft.text.languages import foreign_in, language_of, reading, shown_by

@@ -17,8 +17,8 @@ from pydantic import SecretStr
 
 from redraft.errors import ProviderError, RedraftError, RefusedReply, UsageError
 from redraft.llm.chat import ChatModel
-from redraft.llm.secrets import without
-from redraft.llm.testing import ScriptedModel
+from redraft.llm.fakes import ScriptedModel
+from redraft.llm.secrets import redacted
 from redraft.runs.models import open_model
 from redraft.settings import DraftConfig
 from tests.chatserver import Answer, ChatServer, Fault
@@ -82,8 +82,8 @@ async def test_a_key_is_struck_out_of_whatever_comes_from_outside(desk: Desk, fo
 def test_base64_hides_a_key_wherever_it_begins(before: bytes, key: str, after: bytes) -> None:
     text = b64encode(before + key.encode() + after).decode()
 
-    assert without(text, (key,)) != text
-    assert without("nothing of the kind", (key,)) == "nothing of the kind" or key in "nothing of the kind"
+    assert redacted(text, (key,)) != text
+    assert redacted("nothing of the kind", (key,)) == "nothing of the kind" or key in "nothing of the kind"
 
 
 async def test_a_model_of_another_package_is_not_trusted_with_the_environments_keys(desk: Desk) -> None:

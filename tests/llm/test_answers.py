@@ -9,7 +9,7 @@ import pytest
 from redraft.errors import RefusedReply
 from redraft.llm.base import Complaint
 from redraft.llm.reply_reader import NoValueError, declines, read_value, without_thoughts
-from redraft.prompts.judging import CompareGiven, Comparisons, Pair
+from redraft.prompts.qa import CompareGiven, Comparisons, Pair
 from redraft.prompts.tags import Tags
 from tests.chatserver import Answer, ChatServer
 from tests.llm.support import RED, Colour, Desk, colour, story

@@ -19,9 +19,9 @@ from redraft.errors import BudgetError, ModelError, TransientError
 from redraft.llm.base import Complaint, Reply, Request, Sampling
 from redraft.llm.budget import Budget
 from redraft.llm.chat import Mode
+from redraft.llm.fakes import FunctionModel
 from redraft.llm.rate_limiter import Limiter
 from redraft.llm.structured_output import most_tokens_of
-from redraft.llm.testing import FunctionModel
 from redraft.settings import Price
 from redraft.store.store import Store
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of

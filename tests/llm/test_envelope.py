@@ -19,7 +19,7 @@ from redraft.events import Noted
 from redraft.llm.base import Reply
 from redraft.llm.budget import Budget
 from redraft.llm.chat import ChatModel
-from redraft.llm.envelope import counted
+from redraft.llm.envelope import plausible_usage
 from redraft.llm.openai import open_openai
 from redraft.settings import Price
 from tests.chatserver import ChatServer, Raw
@@ -126,8 +126,8 @@ async def test_a_usage_of_another_package_cannot_break_the_ledger(desk: Desk) ->
 
 
 def test_no_more_is_cached_or_thought_than_was_used() -> None:
-    assert counted(Usage(10, 5, 20, 30)) == Usage(10, 5, 10, 5)
-    assert counted(Usage(10, -5)) == Usage(reported=False)
+    assert plausible_usage(Usage(10, 5, 20, 30)) == Usage(10, 5, 10, 5)
+    assert plausible_usage(Usage(10, -5)) == Usage(reported=False)
 
 
 async def test_a_chat_model_may_bring_any_kind_of_message(desk: Desk) -> None:
@@ -147,14 +147,14 @@ async def test_a_chat_model_may_bring_any_kind_of_message(desk: Desk) -> None:
 async def test_what_we_stumble_over_is_kept(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error of our own in reading a reply: the reply was paid for, and is in the ledger."""
     stumbles = iter([RuntimeError("stumbled")])
-    read = ChatModel._heard
+    read = ChatModel._reply_in
 
     def heard(self: ChatModel, *given: Any) -> Any:
         for error in stumbles:
             raise error
         return read(self, *given)
 
-    monkeypatch.setattr(ChatModel, "_heard", heard)
+    monkeypatch.setattr(ChatModel, "_reply_in", heard)
     with ChatServer(['{"name": "red", "share": 0.5}'] * 2) as server:
         async with desk.at(server) as model:
             assert (await model.ask(colour())).value == RED

@@ -21,22 +21,22 @@ from redraft.llm import structured_output
 from redraft.llm.base import Request, Sampling
 from redraft.llm.chat import ChatModel
 from redraft.llm.reply_forms import ReplyShape
-from redraft.llm.structured_output import modes_for, whole
+from redraft.llm.structured_output import full_schema, modes_for
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import FactTree, GrowGiven
-from redraft.prompts.judging import (
+from redraft.prompts.qa import (
     ASK_DOCUMENT,
     COMPARE_ANSWERS,
     AnswerFromSummaryGiven,
     AskDocumentGiven,
-    Asked,
     AskSummaryGiven,
     CompareGiven,
     Pair,
+    QuestionItem,
     SummaryAnswers,
+    SummaryLine,
     SummaryQuestions,
-    Told,
 )
 from redraft.prompts.tags import TaggedItem, Tags
 from redraft.settings import ReplyForm
@@ -95,8 +95,8 @@ async def test_a_schema_has_the_tags_of_the_items_and_functions_stay_the_same_fo
 
 
 def test_the_tags_are_those_that_are_asked_about_and_of_other_items_all() -> None:
-    asked = [Asked(id=n, question=f"Who is {n}?") for n in (1, 2)]
-    told = [Told(id=n, sentence=f"It is {n}.") for n in (1, 2, 3)]
+    asked = [QuestionItem(id=n, question=f"Who is {n}?") for n in (1, 2)]
+    told = [SummaryLine(id=n, sentence=f"It is {n}.") for n in (1, 2, 3)]
     answers = AnswerFromSummaryGiven(sentences=[told[0], "And so on.", *told[1:]], questions=asked)
     entry = named(SummaryAnswers, answers)["answers"]["items"]["properties"]
     assert entry["id"]["enum"] == Tags(answers).all("questions")
@@ -109,7 +109,7 @@ def test_the_tags_are_those_that_are_asked_about_and_of_other_items_all() -> Non
 
 
 def test_where_there_is_nothing_to_be_named_no_tag_is_asked_for() -> None:
-    nobody = AnswerFromSummaryGiven(sentences=["It rained."], questions=[Asked(id=1, question="Why?")])
+    nobody = AnswerFromSummaryGiven(sentences=["It rained."], questions=[QuestionItem(id=1, question="Why?")])
     entry = named(SummaryAnswers, nobody)["answers"]["items"]["properties"]
     assert entry["sentences"]["items"] == {"type": "string"}
 
@@ -181,7 +181,7 @@ def lists_without_end(schema: object, place: str = "") -> Iterator[str]:
 
 
 def test_lists_within_entries_have_limits_of_their_own() -> None:
-    told = ["It was dark.", *(Told(id=n, sentence="It rained.") for n in (1, 2, 3))]
+    told = ["It was dark.", *(SummaryLine(id=n, sentence="It rained.") for n in (1, 2, 3))]
     given = AskSummaryGiven(sentences=told, at_most=4)
     schema = {
         "properties": {
@@ -212,7 +212,7 @@ def test_openai_itself_sees_one_schema_and_not_one_for_each_number(url: str) -> 
 @pytest.mark.parametrize("name", sorted(name for name, prompt in PROMPTS.items() if prompt.returns is not str))
 def test_what_identifies_a_reply_does_not_know_of_limits_and_tags(name: str) -> None:
     case = CASES[name]
-    schema = str(whole(Request(case.prompt, case.given)))
+    schema = str(full_schema(Request(case.prompt, case.given)))
     assert "maxItems" not in schema
     assert not [tag for field in fields_of(case) for tag in Tags(case.given).all(field) if tag in schema]
 
@@ -220,9 +220,11 @@ def test_what_identifies_a_reply_does_not_know_of_limits_and_tags(name: str) -> 
 @pytest.mark.parametrize("name", sorted(name for name, prompt in PROMPTS.items() if prompt.returns is not str))
 def test_what_is_booked_has_room_for_the_schema_as_it_goes_out(name: str) -> None:
     request = Request(CASES[name].prompt, CASES[name].given)
-    sent = json.dumps(structured_output.called(request, "json_schema", ("maxItems", "enum"))["function"]["parameters"])
+    sent = json.dumps(
+        structured_output.function_tool(request, "json_schema", ("maxItems", "enum"))["function"]["parameters"]
+    )
     for part in re.findall(r'"maxItems": \d+|"enum": \[.*?\]', sent):
-        assert part in structured_output.longest(request)
+        assert part in structured_output.longest_schema(request)
 
 
 def fields_of(case: Case) -> list[str]:

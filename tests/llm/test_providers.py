@@ -20,9 +20,9 @@ from pydantic import Field, SecretStr
 from redraft import DraftConfig, plugins
 from redraft.errors import ModelError, TransientError, UsageError
 from redraft.llm.base import Sampling
-from redraft.llm.chat import ChatModel, wrapped
+from redraft.llm.chat import ChatModel, as_model
+from redraft.llm.fakes import FunctionModel
 from redraft.llm.prices import FREE, PriceTable
-from redraft.llm.testing import FunctionModel
 from redraft.runs.models import open_model, price_of, resolve
 from tests.chatserver import ChatServer, Fault
 from tests.llm.support import KEY, RED, Desk, colour, story
@@ -140,7 +140,7 @@ async def test_a_chat_model_of_openais_is_asked_as_one_that_is_named(desk: Desk)
             max_completion_tokens=3,
             extra_body={"user": "me"},
         )
-        model = desk.recorded(wrapped(chat))
+        model = desk.recorded(as_model(chat))
         assert (await model.ask(colour())).value == RED
         assert (await model.ask(colour("a lily"))).value == RED
     body = server.answered[-1].body
@@ -153,10 +153,10 @@ async def test_a_chat_model_of_openais_is_asked_as_one_that_is_named(desk: Desk)
 
 def test_a_model_stays_what_it_is_and_nothing_else_is_taken_for_one() -> None:
     model = FunctionModel(lambda request: "x")
-    assert wrapped(model) is model
+    assert as_model(model) is model
     for wrong in (Frugal().bind(stop=["x"]), "openai:m"):
         with pytest.raises(UsageError, match="neither"):
-            wrapped(wrong)  # type: ignore[arg-type]
+            as_model(wrong)  # type: ignore[arg-type]
 
 
 async def test_a_request_that_nobody_has_rendered_is_not_sent() -> None:
@@ -335,7 +335,7 @@ def test_a_provider_whose_package_is_missing_says_which_to_install(model: str, p
 
 PLUGIN = """
 from tests.llm.test_providers import Local
-from redraft.llm.testing import FunctionModel
+from redraft.llm.fakes import FunctionModel
 from redraft.errors import UsageError
 
 def brush(rest, settings):

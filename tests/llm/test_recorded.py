@@ -16,9 +16,9 @@ from redraft.errors import BudgetError, CutReply, ModelError, ProviderError, Ref
 from redraft.events import CallAnswered, CallFailed, CallStarted
 from redraft.llm.base import Complaint, Reply, Request
 from redraft.llm.budget import Budget
+from redraft.llm.fakes import FunctionModel, Line, ScriptedModel
 from redraft.llm.rate_limiter import Limiter
 from redraft.llm.recorded import RecordedModel
-from redraft.llm.testing import FunctionModel, Line, ScriptedModel
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.readers.documents import parse

@@ -10,7 +10,7 @@ import pytest
 from redraft.llm.base import BROKEN_OFF, Request, Sampling
 from redraft.llm.reply_reader import whole_entries
 from redraft.prompts.factual import FactTree, GrowGiven
-from redraft.prompts.judging import (
+from redraft.prompts.qa import (
     COMPARE_ANSWERS,
     AskDocumentGiven,
     CompareGiven,

@@ -13,7 +13,7 @@ from redraft.domain import Evidence, KeyFact, KeyFacts, Level, Span, Tree
 from redraft.errors import UsageError
 from redraft.evaluators.reference.keyfacts import keyfacts_id
 from redraft.llm import nli
-from redraft.llm.nli import SURE, hold, load_entailment, opened
+from redraft.llm.nli import SURE, check_claims, load_entailment, open_entailment
 from redraft.readers.documents import load
 from redraft.settings import JudgeConfig
 from tests.cli.inside import Inside
@@ -60,7 +60,7 @@ def sentence_by_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_long_text_is_read_in_stretches(tiny: Path) -> None:
     model = load_entailment(str(tiny))
     filler = " ".join([there_are("hens")] * 60)
-    (found,) = hold(model, [TRUE], [f"{filler} {there_are('bees')} {filler}"])
+    (found,) = check_claims(model, [TRUE], [f"{filler} {there_are('bees')} {filler}"])
     assert found is not None
     assert found.verdict == "entailed"
     assert model.tokens(found.premise) <= 10
@@ -69,7 +69,7 @@ def test_a_long_text_is_read_in_stretches(tiny: Path) -> None:
     cut = model.windows("word " * 50, 10)
     assert len(cut) >= 5
     assert all(model.tokens(one) <= 10 for one in cut)
-    assert hold(model, [" ".join([TRUE] * 30)], [BOOK]) == [None], "a claim that leaves no room is not judged"
+    assert check_claims(model, [" ".join([TRUE] * 30)], [BOOK]) == [None], "a claim that leaves no room is not judged"
 
 
 async def test_faithfulness_and_consistency_say_what_follows_and_what_does_not(tiny: Path, tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_the_doctor_examines_it_by_the_metrics_that_it_serves(tiny: Path, tmp_pa
 def test_weights_that_are_trained_anew_are_another_judge(tiny: Path, tmp_path: Path) -> None:
     folder = tmp_path / "other"
     shutil.copytree(tiny, folder)
-    before = opened(str(folder)).identity
-    assert opened(str(folder)).identity == before
+    before = open_entailment(str(folder)).identity
+    assert open_entailment(str(folder)).identity == before
     (folder / "config.json").write_text((folder / "config.json").read_text() + "\n")
-    assert opened(str(folder)).identity != before
+    assert open_entailment(str(folder)).identity != before

@@ -20,12 +20,20 @@ from redraft.agents.splitter import Splitter
 from redraft.domain import Document, Span
 from redraft.errors import ProviderError, UsageError
 from redraft.llm.base import Reply, Request
-from redraft.llm.nli import SURE, Entailment, EntailmentModel, EntailmentVerdict, Odds, hold, opened
+from redraft.llm.nli import (
+    SURE,
+    Entailment,
+    EntailmentModel,
+    EntailmentScores,
+    EntailmentVerdict,
+    check_claims,
+    open_entailment,
+)
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import UNSURE as UNSURE_SAID
 from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES, AlignGiven, Fact, VerifyGiven
-from redraft.prompts.judging import ANSWER_FROM_DOCUMENT, AnswerFromDocumentGiven, Asked, Statement
+from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, AnswerFromDocumentGiven, QuestionItem, Statement
 from redraft.runs.models import price_of, resolve
 from redraft.settings import DraftConfig
 from redraft.store.store import Store
@@ -33,7 +41,12 @@ from redraft.text.languages import reading
 from redraft.text.passages import Passages
 from redraft.text.tokens import EstimatingTokenizer
 
-YES, NO, NEITHER, UNSURE = Odds(0.95, 0.03, 0.02), Odds(0.01, 0.04, 0.95), Odds(0.02, 0.96, 0.02), Odds(0.4, 0.3, 0.3)
+YES, NO, NEITHER, UNSURE = (
+    EntailmentScores(0.95, 0.03, 0.02),
+    EntailmentScores(0.01, 0.04, 0.95),
+    EntailmentScores(0.02, 0.96, 0.02),
+    EntailmentScores(0.4, 0.3, 0.3),
+)
 LABELS = {0: "contradiction", 1: "entailment", 2: "neutral"}
 FERRY, BRIDGE, MILL = "The ferry sank in March.", "The bridge was built of stone.", "The mill burned down."
 
@@ -41,7 +54,7 @@ FERRY, BRIDGE, MILL = "The ferry sank in March.", "The bridge was built of stone
 class Words:
     """In the place of a cross-encoder: a token a word, and odds by the premise and the claim."""
 
-    def __init__(self, odds: Callable[[str, str], Odds], length: int = 64) -> None:
+    def __init__(self, odds: Callable[[str, str], EntailmentScores], length: int = 64) -> None:
         self.config = SimpleNamespace(id2label=LABELS, max_position_embeddings=length + 2)
         self.max_seq_length = None
         self.tokenizer = _Tokenizer()
@@ -66,9 +79,9 @@ class _Tokenizer:
 
 
 def said(
-    claim: str, passages: list[str], odds: Callable[[str, str], Odds], length: int = 64
+    claim: str, passages: list[str], odds: Callable[[str, str], EntailmentScores], length: int = 64
 ) -> EntailmentVerdict | None:
-    return hold(Entailment("made-up", Words(odds, length)), [claim], passages)[0]
+    return check_claims(Entailment("made-up", Words(odds, length)), [claim], passages)[0]
 
 
 def test_a_claim_that_follows_from_one_passage_is_borne_out_whatever_the_others_say() -> None:
@@ -98,10 +111,10 @@ def test_what_no_passage_speaks_of_is_in_none() -> None:
 
 @pytest.mark.parametrize("which", [0, 1, 2])
 def test_nothing_is_said_where_no_class_is_sure(which: int) -> None:
-    def odds(sure: float) -> Odds:
+    def odds(sure: float) -> EntailmentScores:
         values = [(1 - sure) / 2] * 3
         values[which] = sure
-        return Odds(*values)
+        return EntailmentScores(*values)
 
     assert said("The ferry sank.", [FERRY], lambda *_: odds(SURE + 0.001)) is not None
     assert said("The ferry sank.", [FERRY], lambda *_: odds(SURE - 0.001)) is None
@@ -112,19 +125,19 @@ def test_what_is_put_to_the_model_fits_and_is_put_once() -> None:
     words = Words(lambda *_: UNSURE, length=64)
     model, long = Entailment("made-up", words), " ".join([FERRY, BRIDGE, MILL] * 40)
     claims = ["The ferry sank in March.", "The mill burned down."]
-    hold(model, claims, [long, "x" * 500, FERRY])
-    hold(model, claims, [long, "x" * 500, FERRY])
+    check_claims(model, claims, [long, "x" * 500, FERRY])
+    check_claims(model, claims, [long, "x" * 500, FERRY])
     (pairs,) = words.asked
     assert len(pairs) == len(set(pairs))
     assert all(len(premise.split()) + len(claim.split()) + 3 <= 64 for premise, claim in pairs)
     assert model.length == 64
-    assert hold(model, ["word " * 40], [FERRY]) == [None]
+    assert check_claims(model, ["word " * 40], [FERRY]) == [None]
 
 
 async def test_what_it_cannot_tell_is_said_so_that_nobody_asks_again() -> None:
     model = EntailmentModel(Entailment("made-up", Words(lambda *_: UNSURE)), "nli:made-up")
     claims = ["The ferry sank.", "word " * 60]
-    asked = [Asked(id=n, question=f"Is this so: “{claim}”?") for n, claim in enumerate(claims, 1)]
+    asked = [QuestionItem(id=n, question=f"Is this so: “{claim}”?") for n, claim in enumerate(claims, 1)]
     answered = await model.ask(
         Request(ANSWER_FROM_DOCUMENT, AnswerFromDocumentGiven(passages=[FERRY], questions=asked))
     )
@@ -162,13 +175,13 @@ async def test_what_it_said_of_a_text_in_another_language_is_not_remembered(tmp_
 
     async def asked(text: str, language: str) -> list[str]:
         document = replace(Document.from_text(text), language=language)
-        desk = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 2048, 100)
+        reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 2048, 100)
         model.heard.clear()
         with Store(tmp_path / "redraft.db") as store, reading(document):
             judge = Judge(model, PromptBook("standard"), store.judgments)
-            await Splitter(judge).verify(["The fisher went to the town."], [Span(0, len(text))], desk)
-            await FactChecker(judge).verify([Statement(id=1, sentence="The water was still.")], desk, None)
-            await Examiner(judge).answers_from_document([EvidenceQuery("Is this so: “The water was still.”?")], desk)
+            await Splitter(judge).verify(["The fisher went to the town."], [Span(0, len(text))], reader)
+            await FactChecker(judge).verify([Statement(id=1, sentence="The water was still.")], reader, None)
+            await Examiner(judge).answers_from_document([EvidenceQuery("Is this so: “The water was still.”?")], reader)
         return [*model.heard]
 
     each = [VERIFY_SENTENCES.name, VERIFY_SENTENCES.name, ANSWER_FROM_DOCUMENT.name]
@@ -184,7 +197,10 @@ async def test_what_it_said_of_a_text_in_another_language_is_not_remembered(tmp_
 
 async def test_questions_of_another_kind_are_left_undecided_and_other_prompts_refused() -> None:
     model = EntailmentModel(Entailment("made-up", Words(lambda *_: YES)), "nli:made-up")
-    questions = [Asked(id=1, question="Who sank?"), Asked(id=2, question="Is this so: “The ferry sank.”?")]
+    questions = [
+        QuestionItem(id=1, question="Who sank?"),
+        QuestionItem(id=2, question="Is this so: “The ferry sank.”?"),
+    ]
     reply = await model.ask(
         Request(ANSWER_FROM_DOCUMENT, AnswerFromDocumentGiven(passages=[FERRY], questions=questions))
     )
@@ -198,10 +214,10 @@ def test_it_is_told_by_its_name_and_costs_nothing(tmp_path: Path) -> None:
     settings = resolve(DraftConfig(model="nli:cross-encoder/nli-deberta-v3-base", base_url="http://localhost:1/v1"))
     assert settings.base_url is None
     assert price_of(settings, None) is not None  # type: ignore[arg-type]
-    assert opened("cross-encoder/nli-deberta-v3-base").identity == "nli:cross-encoder/nli-deberta-v3-base:2"
-    assert opened(str(tmp_path)).identity.startswith(f"nli:{os.path.abspath(tmp_path)}:2:")
+    assert open_entailment("cross-encoder/nli-deberta-v3-base").identity == "nli:cross-encoder/nli-deberta-v3-base:2"
+    assert open_entailment(str(tmp_path)).identity.startswith(f"nli:{os.path.abspath(tmp_path)}:2:")
     with pytest.raises(UsageError, match="no such folder"):
-        opened("./nowhere")
+        open_entailment("./nowhere")
     with pytest.raises(UsageError, match="there is no model"):
         resolve(DraftConfig(model="nli:"))
 

@@ -23,9 +23,9 @@ from redraft.evaluators.reference.pack_file import Packed, choose, pack_id, pack
 from redraft.evaluators.reference.typed import TypedBuilder, flaw_of, in_order, paragraphs, slots, typed_id
 from redraft.events import unobserved
 from redraft.llm.base import Request
-from redraft.llm.testing import FunctionModel
+from redraft.llm.fakes import FunctionModel
 from redraft.prompts.book import PromptBook
-from redraft.prompts.judging import (
+from redraft.prompts.qa import (
     AnswerFromDocumentGiven,
     AskTypedGiven,
     DocumentAnswer,
@@ -35,7 +35,7 @@ from redraft.prompts.judging import (
 )
 from redraft.questions import THIRDS, TYPES, TypedQuestion, TypedQuestions, third_of
 from redraft.readers.documents import parse
-from redraft.runs.job import desk_of
+from redraft.runs.job import reader_of
 from redraft.runs.prepare import prepare
 from redraft.settings import DraftConfig
 from redraft.store.store import Store
@@ -49,7 +49,7 @@ def builder(
 ) -> TypedBuilder:
     prepared = prepare(document, DraftConfig(strategy="given"))
     judge = Judge(FunctionModel(replies), PromptBook("standard"), store.judgments, document=document.id)
-    return TypedBuilder(judge, desk_of(prepared, [prepared.settings]), len(document.text), each, unobserved)
+    return TypedBuilder(judge, reader_of(prepared, [prepared.settings]), len(document.text), each, unobserved)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from redraft.domain import Task
-from redraft.prompts import coherence, deciding, drafting, factual, judging, origins, revising, ruling
+from redraft.prompts import arbitration, coherence, decision, factual, origins, qa, revision, summarization
 from redraft.prompts.book import SETS, PromptBook
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Lines
@@ -30,65 +30,65 @@ _ASKED = factual.QueryGiven(
     ],
 )
 GIVEN: dict[str, BaseModel] = {
-    "summarize_chunk": drafting.ChunkGiven(
+    "summarize_chunk": summarization.ChunkGiven(
         excerpt="The lamp went out.", words=120, place="The Keeper\npart 2 of 3", before="It was 1924."
     ),
-    "merge": drafting.MergeGiven(
+    "merge": summarization.MergeGiven(
         summaries=["Hester came.", "Hester left."], words=120, outline="Line: she came.", sources=["She came in."]
     ),
-    "merge_onward": drafting.MergeOnwardGiven(
+    "merge_onward": summarization.MergeOnwardGiven(
         context="It was 1924.",
         summaries=["Hester came.", "She left."],
         words=120,
         outline="Line: she came.",
         sources=["She came in."],
     ),
-    "begin": drafting.BeginGiven(excerpt="The lamp went out.", words=120, place="The Keeper\npart 1 of 3"),
-    "update": drafting.UpdateGiven(
+    "begin": summarization.BeginGiven(excerpt="The lamp went out.", words=120, place="The Keeper\npart 1 of 3"),
+    "update": summarization.UpdateGiven(
         excerpt="The lamp went out.", summary="It was 1924.", words=120, place="The Keeper\npart 2 of 3"
     ),
-    "compress": drafting.CompressGiven(summary="It was 1924.", current_words=180, words=120),
-    "tidy": drafting.TidyGiven(summary="In this excerpt it was 1924."),
-    "summarize_whole": drafting.WholeGiven(document="The lamp went out.", words=120),
-    "outline": drafting.OutlineGiven(summaries=["Hester came.", "Hester left."]),
-    "ask_document": judging.AskDocumentGiven(excerpt="The lamp went out.", count=6, outline="Line: she came."),
-    "rank_questions": judging.RankGiven(
+    "compress": summarization.CompressGiven(summary="It was 1924.", current_words=180, words=120),
+    "tidy": summarization.TidyGiven(summary="In this excerpt it was 1924."),
+    "summarize_whole": summarization.WholeGiven(document="The lamp went out.", words=120),
+    "outline": summarization.OutlineGiven(summaries=["Hester came.", "Hester left."]),
+    "ask_document": qa.AskDocumentGiven(excerpt="The lamp went out.", count=6, outline="Line: she came."),
+    "rank_questions": qa.RankGiven(
         candidates=[
-            judging.Candidate(id=7, question="Who came?", answer="Hester."),
-            judging.Candidate(id=3, question="Who left?", answer="Ann."),
+            qa.Candidate(id=7, question="Who came?", answer="Hester."),
+            qa.Candidate(id=3, question="Who left?", answer="Ann."),
         ],
         outline="Line: she came.",
     ),
-    "answer_from_summary": judging.AnswerFromSummaryGiven(
+    "answer_from_summary": qa.AnswerFromSummaryGiven(
         sentences=[
             "It was dark.",
-            judging.Told(id=1, sentence="Hester came."),
-            judging.Told(id=2, sentence="It rained."),
+            qa.SummaryLine(id=1, sentence="Hester came."),
+            qa.SummaryLine(id=2, sentence="It rained."),
         ],
-        questions=[judging.Asked(id=7, question="Who came?"), judging.Asked(id=3, question="Who left?")],
+        questions=[qa.QuestionItem(id=7, question="Who came?"), qa.QuestionItem(id=3, question="Who left?")],
     ),
-    "compare_answers": judging.CompareGiven(
+    "compare_answers": qa.CompareGiven(
         pairs=[
-            judging.Pair(id=7, question="Who came?", document="Hester.", summary="Ann."),
-            judging.Pair(id=3, question="Who left?", document="Nobody.", summary="No one."),
+            qa.Pair(id=7, question="Who came?", document="Hester.", summary="Ann."),
+            qa.Pair(id=3, question="Who left?", document="Nobody.", summary="No one."),
         ]
     ),
-    "ask_summary": judging.AskSummaryGiven(
+    "ask_summary": qa.AskSummaryGiven(
         sentences=[
             "Hester came.",
-            judging.Told(id=7, sentence="She sat down."),
-            judging.Told(id=3, sentence="Ann came."),
+            qa.SummaryLine(id=7, sentence="She sat down."),
+            qa.SummaryLine(id=3, sentence="Ann came."),
         ],
         at_most=4,
     ),
-    "answer_from_document": judging.AnswerFromDocumentGiven(
+    "answer_from_document": qa.AnswerFromDocumentGiven(
         passages=["The lamp went out.", "It was 1924."],
-        questions=[judging.Asked(id=7, question="Who came?"), judging.Asked(id=3, question="Who left?")],
+        questions=[qa.QuestionItem(id=7, question="Who came?"), qa.QuestionItem(id=3, question="Who left?")],
     ),
-    "revise": revising.ReviseGiven(
+    "revise": revision.ReviseGiven(
         summary="Hester came.",
         points=[
-            revising.Point(
+            revision.Point(
                 id=7,
                 task="correct",
                 instruction="Say who came.",
@@ -99,7 +99,7 @@ GIVEN: dict[str, BaseModel] = {
                 why="It was not Hester.",
                 evidence="Ann came in.",
             ),
-            revising.Point(
+            revision.Point(
                 id=3,
                 task="add",
                 instruction="Say when.",
@@ -119,10 +119,10 @@ GIVEN: dict[str, BaseModel] = {
         words=120,
         query="Who is Ann?",
     ),
-    "rule_on_findings": ruling.RuleGiven(
+    "rule_on_findings": arbitration.RuleGiven(
         passages=["The lamp went out.", "It was 1924."],
         points=[
-            ruling.Accused(
+            arbitration.RulingPoint(
                 id=7,
                 sentence="Hester came at noon.",
                 question="Who came?",
@@ -130,7 +130,7 @@ GIVEN: dict[str, BaseModel] = {
                 judged="Ann.",
                 against="Ann came in.",
             ),
-            ruling.Accused(
+            arbitration.RulingPoint(
                 id=3,
                 sentence="It was late.",
                 question="When was it?",
@@ -141,14 +141,14 @@ GIVEN: dict[str, BaseModel] = {
         ],
         contested=True,
     ),
-    "decide": deciding.DecideGiven(
+    "decide": decision.DecideGiven(
         summary="Hester came.",
         scoreboard=[
-            deciding.Standing(id=7, metric="coverage", score="0.5000", goal="0.8", met="no"),
-            deciding.Standing(id=3, metric="names", score="1.0000", goal="1", met="yes"),
+            decision.MetricStanding(id=7, metric="coverage", score="0.5000", goal="0.8", met="no"),
+            decision.MetricStanding(id=3, metric="names", score="1.0000", goal="1", met="yes"),
         ],
         findings=[
-            deciding.Option(
+            decision.FindingOption(
                 id=7,
                 metric="coverage",
                 task="correct",
@@ -159,7 +159,7 @@ GIVEN: dict[str, BaseModel] = {
                 why="It was Ann who came.",
                 evidence="Ann came in.",
             ),
-            deciding.Option(
+            decision.FindingOption(
                 id=3,
                 metric="coverage",
                 task="add",
@@ -174,8 +174,8 @@ GIVEN: dict[str, BaseModel] = {
         tried=["Revision 1 was refused.", "Revision 2 was taken."],
         answers=["search: lamp: 1 passage", "read: 1924: that is no place"],
         passages=[
-            deciding.Read(place="characters 0-18, at 0 % of the document", text="The lamp went out."),
-            deciding.Read(place="characters 19-31, at 50 % of the document", text="It was 1924."),
+            decision.DecisionPassage(place="characters 0-18, at 0 % of the document", text="The lamp went out."),
+            decision.DecisionPassage(place="characters 19-31, at 50 % of the document", text="It was 1924."),
         ],
         rounds_left=2,
         at_most=6,
@@ -191,16 +191,16 @@ GIVEN: dict[str, BaseModel] = {
     "query_narrative": _ASKED,
     "align_facts": factual.AlignGiven(
         sentences=[
-            judging.Statement(id=7, before="Hester came.", sentence="She sat down."),
-            judging.Statement(id=3, before="Ann came.", sentence="She left."),
+            qa.Statement(id=7, before="Hester came.", sentence="She sat down."),
+            qa.Statement(id=3, before="Ann came.", sentence="She left."),
         ],
         facts=[factual.Fact(id=7, fact="Hester sat down."), factual.Fact(id=3, fact="Ann left.")],
     ),
     "verify_sentences": factual.VerifyGiven(
         passages=["The lamp went out.", "It was 1924."],
         sentences=[
-            judging.Statement(id=7, before="Hester came.", sentence="She sat down."),
-            judging.Statement(id=3, before="Ann came.", sentence="She left."),
+            qa.Statement(id=7, before="Hester came.", sentence="She sat down."),
+            qa.Statement(id=3, before="Ann came.", sentence="She left."),
         ],
     ),
     "judge_chunk": factual.ChunkGiven(excerpt="The lamp went out."),
@@ -217,25 +217,25 @@ GIVEN: dict[str, BaseModel] = {
             origins.Place(id=3, passage="It was 1924."),
         ],
         sentences=[
-            judging.Statement(id=7, before="Hester came.", sentence="She put it out."),
-            judging.Statement(id=3, before="Ann came.", sentence="Then she left."),
+            qa.Statement(id=7, before="Hester came.", sentence="She put it out."),
+            qa.Statement(id=3, before="Ann came.", sentence="Then she left."),
         ],
     ),
     "split_facts": factual.FactsGiven(
         sentences=[
-            judging.Statement(id=7, before="Hester came.", sentence="She put it out."),
-            judging.Statement(id=3, before="Ann came.", sentence="Then she left."),
+            qa.Statement(id=7, before="Hester came.", sentence="She put it out."),
+            qa.Statement(id=3, before="Ann came.", sentence="Then she left."),
         ]
     ),
-    "ask_typed": judging.AskTypedGiven(context="It was 1924.", excerpt="The lamp went out.", type="binary"),
-    "answer_questions": judging.AnswerQuestionsGiven(
+    "ask_typed": qa.AskTypedGiven(context="It was 1924.", excerpt="The lamp went out.", type="binary"),
+    "answer_questions": qa.AnswerQuestionsGiven(
         document="The lamp went out.",
-        questions=[judging.Asked(id=7, question="Who came?"), judging.Asked(id=3, question="Who left?")],
+        questions=[qa.QuestionItem(id=7, question="Who came?"), qa.QuestionItem(id=3, question="Who left?")],
     ),
-    "judge_answers": judging.JudgeAnswersGiven(
+    "judge_answers": qa.JudgeAnswersGiven(
         answers=[
-            judging.AnswerPair(id=7, question="Who came?", reference="Hester.", answer="Ann."),
-            judging.AnswerPair(id=3, question="Who left?", reference="Nobody.", answer="No one."),
+            qa.AnswerPair(id=7, question="Who came?", reference="Hester.", answer="Ann."),
+            qa.AnswerPair(id=3, question="Who left?", reference="Nobody.", answer="No one."),
         ]
     ),
     "prefer_summary": coherence.PreferGiven(

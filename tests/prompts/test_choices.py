@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from redraft.llm.reply_reader import NoValueError, read_value
-from redraft.prompts.judging import Comparison, Comparisons, DocumentQuestion, SummaryQuestion
+from redraft.prompts.qa import Comparison, Comparisons, DocumentQuestion, SummaryQuestion
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from redraft.agents.evidence import Wording
+from redraft.agents.evidence import TokenRates
 from redraft.agents.proofreader import CONFUSION
 from redraft.llm.reply_reader import read_value
 from redraft.prompts.book import PromptBook
@@ -140,7 +140,7 @@ def test_all_requests_about_a_summary_share_most_of_the_prompt(choice: str, shar
 
 @pytest.mark.parametrize(("choice", "window"), [("standard", 8192), ("simple", 4096)])
 def test_a_prompt_and_its_reply_fit_into_the_window(choice: str, window: int) -> None:
-    assert TOKENIZER.count(asked(PromptBook(choice), *range(10))) + 10 * CONFUSION.tokens(Wording()) <= window
+    assert TOKENIZER.count(asked(PromptBook(choice), *range(10))) + 10 * CONFUSION.tokens(TokenRates()) <= window
 
 
 @BOTH

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from redraft.domain import Task, TextKind
-from redraft.prompts import judging, revising
+from redraft.prompts import qa, revision
 from redraft.prompts.book import PromptBook, _fences, _tags
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.tags import Tags
@@ -201,16 +201,16 @@ def test_an_item_of_several_texts_names_them() -> None:
 @BOTH
 @pytest.mark.parametrize("empty", ["", " ", "\n\t \u2028"])
 def test_an_empty_text_is_left_out(book: PromptBook, empty: str) -> None:
-    one = revising.Point(id=7, task="add", instruction="Say it.", sentence=empty, answer="1924.", evidence=empty)
+    one = revision.Point(id=7, task="add", instruction="Say it.", sentence=empty, answer="1924.", evidence=empty)
     lines = ["task: add", "instruction: Say it.", "answer: 1924."]
     assert blocks(rendered(book, "revise", points=[one]), "point") == [
-        (named_in(revising.ReviseGiven(summary="x", points=[one], keep=[], words=9), "points")[0], lines)
+        (named_in(revision.ReviseGiven(summary="x", points=[one], keep=[], words=9), "points")[0], lines)
     ]
 
 
 @BOTH
 def test_a_sentence_that_points_back_to_nothing_stands_alone(book: PromptBook) -> None:
-    text = rendered(book, "verify_sentences", sentences=[judging.Statement(id=7, sentence="Hester came.")])
+    text = rendered(book, "verify_sentences", sentences=[qa.Statement(id=7, sentence="Hester came.")])
     assert [lines for _, lines in blocks(text, "sentence")] == [["sentence: Hester came."]]
 
 

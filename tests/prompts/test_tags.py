@@ -16,14 +16,14 @@ from pydantic import BaseModel, ValidationError
 
 from redraft.errors import PromptError
 from redraft.llm.reply_reader import NoValueError, read_value
-from redraft.prompts import deciding, judging
+from redraft.prompts import decision, qa
 from redraft.prompts.catalog import PROMPTS
-from redraft.prompts.judging import Asked, Comparison, Comparisons, Pair, Ranking, SummaryAnswers
+from redraft.prompts.qa import Comparison, Comparisons, Pair, QuestionItem, Ranking, SummaryAnswers
 from redraft.prompts.tags import NOBODY, Names, TaggedItem, Tags, Wire, has_tag
 from tests.prompts.samples import BOTH, EVERY, GIVEN, named_in, rendered
 
 TEMPLATES = Path(__file__).parents[2] / "redraft" / "prompts" / "templates"
-PAIRS = judging.CompareGiven(
+PAIRS = qa.CompareGiven(
     pairs=[Pair(id=n, question=f"Who lit lamp {n}?", document="Ann", summary="Bob") for n in range(1, 41)]
 )
 TAGS = Tags(PAIRS)
@@ -61,8 +61,8 @@ def test_a_tag_that_is_miswritten_is_no_other() -> None:
 
 
 def test_a_thousand_items_have_a_thousand_tags() -> None:
-    asked = [Asked(id=n, question="Who?") for n in range(1000)]
-    many = Tags(judging.AnswerFromDocumentGiven(passages=[], questions=asked))
+    asked = [QuestionItem(id=n, question="Who?") for n in range(1000)]
+    many = Tags(qa.AnswerFromDocumentGiven(passages=[], questions=asked))
     assert len({many.tag("questions", n) for n in range(1000)}) == 1000
 
 
@@ -116,7 +116,7 @@ def test_an_order_and_a_choice_name_by_tags() -> None:
     first, second = named_in(GIVEN["decide"], "findings")
     for mend in ([first, second], f"{first} and {second}", [f"finding {first}", f"#{second}"], [first, 3, "7", second]):
         said = json.dumps({"why": "w", "mend": mend})
-        assert read_value(said, deciding.Decision, GIVEN["decide"]).mend == [7, 3]
+        assert read_value(said, decision.Decision, GIVEN["decide"]).mend == [7, 3]
 
 
 def test_a_value_keeps_its_numbers_and_goes_through_the_wire_with_tags() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from redraft.domain import Level
-from redraft.prompts import coherence, deciding, drafting, factual, judging, origins, ruling
+from redraft.prompts import arbitration, coherence, decision, factual, origins, qa, summarization
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import FactsGiven
@@ -17,9 +17,9 @@ from redraft.prompts.tags import Tags
 
 Json = dict[str, Any]
 NAMES = ("Ann", "Ben", "Cleo", "Dora", "Egon", "Fay")
-_STATEMENTS = [judging.Statement(id=n, sentence=f"{name} lit the lamp.") for n, name in enumerate(NAMES, 1)]
-_TOLD: list[judging.Told | str] = [judging.Told(id=one.id, sentence=one.sentence) for one in _STATEMENTS]
-_ASKED = [judging.Asked(id=n, question=f"What did {name} light?") for n, name in enumerate(NAMES, 1)]
+_STATEMENTS = [qa.Statement(id=n, sentence=f"{name} lit the lamp.") for n, name in enumerate(NAMES, 1)]
+_TOLD: list[qa.SummaryLine | str] = [qa.SummaryLine(id=one.id, sentence=one.sentence) for one in _STATEMENTS]
+_ASKED = [qa.QuestionItem(id=n, question=f"What did {name} light?") for n, name in enumerate(NAMES, 1)]
 _FACTS = [factual.Fact(id=n, fact=f"{name} lit the lamp.") for n, name in enumerate(NAMES, 1)]
 _GROWN = [factual.TreeFact(level="root", **one.model_dump()) for one in _FACTS]
 _TREE = [
@@ -59,27 +59,25 @@ def _listed(field: str, given: BaseModel, name: str, entry: Callable[[int], Json
 
 
 def _cases() -> dict[str, Case]:
-    from_summary = judging.AnswerFromSummaryGiven(sentences=_TOLD, questions=_ASKED)
-    from_document = judging.AnswerFromDocumentGiven(passages=["They lit it."], questions=_ASKED)
-    pairs = [
-        judging.Pair(id=n, question=f"Who is {one}?", document=one, summary="Eve") for n, one in enumerate(NAMES, 1)
-    ]
-    compare = judging.CompareGiven(pairs=pairs)
-    asked = judging.AnswerQuestionsGiven(document="They lit it.", questions=_ASKED)
-    given_answers = judging.JudgeAnswersGiven(
+    from_summary = qa.AnswerFromSummaryGiven(sentences=_TOLD, questions=_ASKED)
+    from_document = qa.AnswerFromDocumentGiven(passages=["They lit it."], questions=_ASKED)
+    pairs = [qa.Pair(id=n, question=f"Who is {one}?", document=one, summary="Eve") for n, one in enumerate(NAMES, 1)]
+    compare = qa.CompareGiven(pairs=pairs)
+    asked = qa.AnswerQuestionsGiven(document="They lit it.", questions=_ASKED)
+    given_answers = qa.JudgeAnswersGiven(
         answers=[
-            judging.AnswerPair(id=n, question=f"Who is {one}?", reference=one, answer="Eve")
+            qa.AnswerPair(id=n, question=f"Who is {one}?", reference=one, answer="Eve")
             for n, one in enumerate(NAMES, 1)
         ]
     )
-    ask = judging.AskSummaryGiven(sentences=_TOLD, at_most=2)
-    candidates = [judging.Candidate(id=n, question=f"Who is {one}?", answer=one) for n, one in enumerate(NAMES, 1)]
-    rank = judging.RankGiven(candidates=candidates)
+    ask = qa.AskSummaryGiven(sentences=_TOLD, at_most=2)
+    candidates = [qa.Candidate(id=n, question=f"Who is {one}?", answer=one) for n, one in enumerate(NAMES, 1)]
+    rank = qa.RankGiven(candidates=candidates)
     vet = factual.VetGiven(excerpt="They lit it.", facts=_GROWN)
     align = factual.AlignGiven(sentences=_STATEMENTS, facts=_FACTS)
     verify = factual.VerifyGiven(passages=["They lit it."], sentences=_STATEMENTS)
-    accused = [ruling.Accused(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
-    rule = ruling.RuleGiven(document="They lit it.", points=accused)
+    accused = [arbitration.RulingPoint(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
+    rule = arbitration.RuleGiven(document="They lit it.", points=accused)
     split = FactsGiven(sentences=_STATEMENTS)
     sentences = [coherence.SummarySentence(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
     confusion = coherence.ConfusionGiven(summary="They lit it.", sentences=sentences)
@@ -87,10 +85,10 @@ def _cases() -> dict[str, Case]:
     facts = [factual.LevelledFact(id=n, level=level, fact=f"{level} of it") for n, level in enumerate(levels, 1)]
     query = factual.QueryGiven(excerpt="They lit it.", facts=facts)
     options = [
-        deciding.Option(id=n, metric="coverage", task="add", problem=f"{one} is missing.")
+        decision.FindingOption(id=n, metric="coverage", task="add", problem=f"{one} is missing.")
         for n, one in enumerate(NAMES, 1)
     ]
-    decide = deciding.DecideGiven(
+    decide = decision.DecideGiven(
         summary="x",
         scoreboard=[],
         findings=options,
@@ -143,7 +141,7 @@ def _cases() -> dict[str, Case]:
             _listed("sentences", ask, "sentences", lambda n: {"questions": [_QUESTION | {"answer": NAMES[n]}]}),
         ),
         "ask_document": (
-            judging.AskDocumentGiven(excerpt="They lit it.", count=6),
+            qa.AskDocumentGiven(excerpt="They lit it.", count=6),
             {
                 "questions": [
                     {"question": f"Who is {one}?", "kind": "who", "answer": one, "quote": "lit it"} for one in NAMES
@@ -196,7 +194,7 @@ def _cases() -> dict[str, Case]:
             ),
         ),
         "ask_typed": (
-            judging.AskTypedGiven(excerpt="They lit it.", type="binary"),
+            qa.AskTypedGiven(excerpt="They lit it.", type="binary"),
             {"question": "Did they light it?", "answer": "yes", "reason": "They lit it."},
         ),
         "answer_questions": (
@@ -249,7 +247,7 @@ def _cases() -> dict[str, Case]:
             ),
         ),
         "outline": (
-            drafting.OutlineGiven(summaries=("They lit it.",)),
+            summarization.OutlineGiven(summaries=("They lit it.",)),
             {
                 "kind": "narrative",
                 "line": "Ann lights the lamp, and Ben puts it out.",

@@ -9,7 +9,7 @@ import pytest
 
 from redraft.llm.reply_reader import NoValueError, read_value
 from redraft.prompts.factual import Supports, Verifications
-from redraft.prompts.judging import SummaryAnswers, yes_or_no
+from redraft.prompts.qa import SummaryAnswers, yes_or_no
 from redraft.prompts.tags import Tags
 from tests.replies.prompts import CASES, Json
 

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from redraft.prompts.factual import _CATEGORIES, _PASSES, _STATED, _SUPPORTED, Alignment, Opinion, Support, Verification
-from redraft.prompts.judging import _VERDICTS, Comparison
+from redraft.prompts.qa import _VERDICTS, Comparison
 
 SETS = {
     "verdict of a comparison": (_VERDICTS, "agrees"),

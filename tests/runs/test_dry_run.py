@@ -14,10 +14,10 @@ from redraft import Case, Evaluation, Evaluator, Fence, GivenModel, Prompt, Repl
 from redraft.domain import Document
 from redraft.llm import structured_output
 from redraft.llm.base import Request
+from redraft.llm.fakes import FunctionModel, Line
 from redraft.llm.prices import builtin_prices
-from redraft.llm.testing import FunctionModel, Line
 from redraft.prompts.book import PromptBook
-from redraft.prompts.revising import REVISE
+from redraft.prompts.revision import REVISE
 from redraft.readers.documents import parse
 from redraft.runs.dry_run import SampledDryRuns, Spending, dry_run, spending_of
 from redraft.runs.prepare import RunSpec, prepare

@@ -12,7 +12,7 @@ from redraft import Session
 from redraft.readers.documents import load
 from redraft.runs import job, prepare
 from redraft.settings import JudgeConfig
-from redraft.text.languages import tongues_of
+from redraft.text.languages import language_spans_of
 from redraft.text.origins import indexed
 from redraft.text.sentences import sentences
 from redraft.text.vectors import Embeddings, load_encoder
@@ -59,7 +59,7 @@ def told(summary: str) -> set[str]:
 async def test_a_document_is_encoded_once_whoever_judges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = await judged(tmp_path / "redraft.db", monkeypatch, SUMMARIES[0])
     sample = load(str(SAMPLE))
-    document = Counter(indexed(sample.text, tongues_of(sample)).texts)
+    document = Counter(indexed(sample.text, language_spans_of(sample)).texts)
     made = {text: first[text] for text in document if text not in told(SUMMARIES[0])}
     assert made == {text: document[text] for text in made}, "two metrics have had it encoded at once"
     again = await judged(tmp_path / "redraft.db", monkeypatch, SUMMARIES[0])

@@ -11,7 +11,7 @@ from redraft import DraftConfig, Limits
 from redraft.agents import tracer
 from redraft.errors import BudgetError, RunError, UsageError
 from redraft.llm.base import Request
-from redraft.llm.testing import FunctionModel, Line
+from redraft.llm.fakes import FunctionModel, Line
 from redraft.prompts.origins import AllSources, Sources
 from redraft.report.history.lineage import Lineage, read_lineage
 from redraft.runs import lineage

@@ -17,8 +17,8 @@ from redraft.errors import ModelError, UsageError
 from redraft.events import unobserved
 from redraft.llm.base import Model, Request
 from redraft.llm.chat import ChatModel
+from redraft.llm.fakes import FunctionModel
 from redraft.llm.prices import price_table
-from redraft.llm.testing import FunctionModel
 from redraft.prompts.book import PromptBook
 from redraft.readers.documents import parse
 from redraft.runs.model_pool import ModelPool, at_work, by_identity, hire, located, people, under_settings

@@ -8,7 +8,7 @@ import pytest
 
 from redraft import DraftConfig, Session, Store
 from redraft.errors import IncompleteError
-from redraft.llm.reasoning import MOST
+from redraft.llm.reasoning_budget import MOST
 from tests.chatserver import Answer, ChatServer, Seen
 from tests.llm.support import KEY
 from tests.support import story

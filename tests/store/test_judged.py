@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from redraft.domain import Evaluation, Evidence, Finding, Outcome, Pack, PackQuestion, Round, Span, Task
 from redraft.errors import RunError, StoreError, UsageError
-from redraft.prompts.judging import Kind
+from redraft.prompts.qa import Kind
 from redraft.rulings import Lookup
 from redraft.settings import (
     BuildKeyfacts,

@@ -32,7 +32,7 @@ from redraft.telemetry.stages import STAGES, stage_of
 from tests.chatserver import ChatServer, Fault, Reply, Seen, summarizer
 from tests.command import Command
 from tests.judges import KEY, Keepers, island, seen_on
-from tests.judges import told as told_of
+from tests.judges import told as languages_of
 from tests.store.conftest import place as place
 from tests.support import prose, story
 from tests.telemetry.conftest import expect_no_secret
@@ -173,7 +173,7 @@ _FOR = {
 def test_what_calls_are_for_is_told_in_a_few_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     (tmp_path / "island.md").write_text(island().text, "utf-8")
-    poor, judge = [told_of(1, 3, 4, wrong={2: "Bob"})], Keepers()
+    poor, judge = [languages_of(1, 3, 4, wrong={2: "Bob"})], Keepers()
 
     def serve(seen: Seen) -> str:
         said = poor.pop() if poor else judge(seen_on(seen))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from redraft.text.cleaning import clean
+from redraft.text.sanitizer import clean
 
 # So long that whatever grows with the square of the length would be noticed.
 _LENGTH = 250_000

@@ -8,12 +8,12 @@ from math import log
 import numpy as np
 import pytest
 
-from redraft.text.origin_chains import ByMeaning, ByWords
+from redraft.text.origin_chains import EmbeddingSimilarity, TermSimilarity
 from redraft.text.vectors import Embeddings
 
 
 def test_words_weigh_by_their_rarity_in_the_document() -> None:
-    likeness = ByWords("Ann slept. Ben slept. Cleo came.")
+    likeness = TermSimilarity("Ann slept. Ben slept. Cleo came.")
     # Three sentences: "slept" is in two of them, "Ann" in one, "Dora" in none.
     slept, ann, dora = (log(4 / (1 + count)) + 1 for count in (2, 1, 0))
     found = likeness.between(["Ann slept.", "Dora slept."], ["Ben slept.", "ANN slept!", "And then?", "Dora slept."])
@@ -32,6 +32,6 @@ def test_meanings_are_compared_by_the_encoder_and_by_its_threshold() -> None:
             rows = {"north": (0.0, 1.0), "east": (1.0, 0.0), "north-east": (0.6, 0.8), "south": (0.0, -1.0)}
             return np.array([rows[text] for text in texts], dtype=np.float32)
 
-    likeness = ByMeaning(Four())
+    likeness = EmbeddingSimilarity(Four())
     assert likeness.between(["north"], ["north", "east", "north-east", "south"])[0] == pytest.approx([1, 0, 0.8, 0])
     assert (likeness.name, likeness.threshold) == ("cosine of four", 0.7)

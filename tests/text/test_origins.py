@@ -10,9 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from redraft.domain import Span
-from redraft.text.languages import Tongue
-from redraft.text.origin_chains import Composed, DerivedText, Excerpt, Stretches, compose, drift
-from redraft.text.origins import MOST, Index, Link, Origins, Traced
+from redraft.text.languages import LanguageSpan
+from redraft.text.origin_chains import ComposedOrigin, DerivedText, Excerpt, Stretches, compose, drift
+from redraft.text.origins import MOST, Index, Link, Origins, SentenceOrigin
 from redraft.text.vectors import Embeddings
 from redraft.text.word_keys import keys, words
 from tests.text.hostile import raw_texts
@@ -24,7 +24,7 @@ GULLS = "Gulls nested under the gallery. A storm took the southern breakwater, a
 
 
 def index(text: str, language: str) -> Index:
-    return Index(text, [Tongue(Span(0, len(text)), language)])
+    return Index(text, [LanguageSpan(Span(0, len(text)), language)])
 
 
 def places(parents: list[str], child: str) -> list[list[str]]:
@@ -166,10 +166,11 @@ def link(text: int, start: int, end: int, weight: float) -> Link:
 
 def test_the_way_down_is_as_strong_as_its_weakest_link() -> None:
     low = DerivedText(
-        (Traced(Span(0, 9), (link(0, 5, 9, 0.9),)), Traced(Span(10, 20), (link(0, 20, 30, 0.5),))), (Excerpt(1000),)
+        (SentenceOrigin(Span(0, 9), (link(0, 5, 9, 0.9),)), SentenceOrigin(Span(10, 20), (link(0, 20, 30, 0.5),))),
+        (Excerpt(1000),),
     )
-    other = DerivedText((Traced(Span(0, 9)),), (Excerpt(0),))
-    top = DerivedText((Traced(Span(0, 50), (link(0, 12, 15, 0.8), link(1, 0, 4, 0.7))),), (low, other))
+    other = DerivedText((SentenceOrigin(Span(0, 9)),), (Excerpt(0),))
+    top = DerivedText((SentenceOrigin(Span(0, 50), (link(0, 12, 15, 0.8), link(1, 0, 4, 0.7))),), (low, other))
     (found,) = compose(top)
     (place,) = found.places
     assert (place.span, place.weight) == (Span(1020, 1030), 0.5)
@@ -177,28 +178,28 @@ def test_the_way_down_is_as_strong_as_its_weakest_link() -> None:
 
 
 def test_of_several_ways_to_a_place_the_best_counts() -> None:
-    low = DerivedText((Traced(Span(0, 9), (link(0, 5, 9, 0.9),)),), (Excerpt(0),))
+    low = DerivedText((SentenceOrigin(Span(0, 9), (link(0, 5, 9, 0.9),)),), (Excerpt(0),))
     for weights in ((0.5, 0.8), (0.8, 0.5)):
         links = tuple(link(at, 0, 9, weight) for at, weight in enumerate(weights))
-        (found,) = compose(DerivedText((Traced(Span(0, 50), links),), (low, low)))
+        (found,) = compose(DerivedText((SentenceOrigin(Span(0, 50), links),), (low, low)))
         assert [(place.span, place.weight) for place in found.places] == [(Span(5, 9), 0.8)]
 
 
 def test_what_leads_nowhere_says_where_it_came_up() -> None:
-    low = DerivedText((Traced(Span(0, 9)),), (Excerpt(0),))
-    (found,) = compose(DerivedText((Traced(Span(0, 50), (link(0, 2, 5, 0.8),)),), (low,)))
-    assert found == Composed(Span(0, 50), (), (link(0, 2, 5, 0.8),))
+    low = DerivedText((SentenceOrigin(Span(0, 9)),), (Excerpt(0),))
+    (found,) = compose(DerivedText((SentenceOrigin(Span(0, 50), (link(0, 2, 5, 0.8),)),), (low,)))
+    assert found == ComposedOrigin(Span(0, 50), (), (link(0, 2, 5, 0.8),))
 
 
 def test_drift_is_where_the_two_maps_disagree() -> None:
-    (there,) = compose(DerivedText((Traced(Span(0, 9), (link(0, 10, 20, 0.8),)),), (Excerpt(100),)))
-    nowhere = Composed(Span(0, 9), ())
-    assert drift(there, Traced(Span(0, 9), (link(0, 115, 130, 0.8),))) == ""
-    assert drift(there, Traced(Span(0, 9), (link(0, 15, 30, 0.8),))) == "elsewhere"
-    assert drift(there, Traced(Span(0, 9), (link(0, 135, 150, 0.8),)), near=20) == ""
-    assert drift(there, Traced(Span(0, 9))) == "nowhere"
-    assert drift(nowhere, Traced(Span(0, 9), (link(0, 15, 30, 0.8),))) == "unheld"
-    assert drift(nowhere, Traced(Span(0, 9))) == ""
+    (there,) = compose(DerivedText((SentenceOrigin(Span(0, 9), (link(0, 10, 20, 0.8),)),), (Excerpt(100),)))
+    nowhere = ComposedOrigin(Span(0, 9), ())
+    assert drift(there, SentenceOrigin(Span(0, 9), (link(0, 115, 130, 0.8),))) == ""
+    assert drift(there, SentenceOrigin(Span(0, 9), (link(0, 15, 30, 0.8),))) == "elsewhere"
+    assert drift(there, SentenceOrigin(Span(0, 9), (link(0, 135, 150, 0.8),)), near=20) == ""
+    assert drift(there, SentenceOrigin(Span(0, 9))) == "nowhere"
+    assert drift(nowhere, SentenceOrigin(Span(0, 9), (link(0, 15, 30, 0.8),))) == "unheld"
+    assert drift(nowhere, SentenceOrigin(Span(0, 9))) == ""
 
 
 def test_an_endless_sentence_is_several_places() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redraft.text.overlap import Extractive, extractive, longest_matches, novel
+from redraft.text.overlap import ExtractiveStats, extractive, longest_matches, novel
 from redraft.text.units import indexed, ngrams, units
 
 # Few different words, so that texts share long stretches, overlapping ones too.
@@ -56,7 +56,9 @@ def test_longest_matches_are_those_of_every_pair_of_places(summary: list[str], s
 @given(TEXTS, TEXTS)
 def test_coverage_and_density_are_those_of_the_papers_fragments(summary: list[str], source: list[str]) -> None:
     lengths = [len(fragment) for fragment in naive_fragments(summary, source)]
-    expected = Extractive(sum(lengths) / len(summary), sum(n * n for n in lengths) / len(summary)) if summary else None
+    expected = (
+        ExtractiveStats(sum(lengths) / len(summary), sum(n * n for n in lengths) / len(summary)) if summary else None
+    )
     assert extractive(matches_of(summary, source)) == expected
 
 

@@ -33,7 +33,7 @@ from redraft.llm.chat import ChatModel
 from redraft.llm.rate_limiter import Limiter
 from redraft.llm.recorded import RecordedModel
 from redraft.prompts.book import PromptBook
-from redraft.prompts.judging import Pair, Statement
+from redraft.prompts.qa import Pair, Statement
 from redraft.readers.documents import parse
 from redraft.store.store import Store
 from redraft.text.passages import Passages
@@ -84,7 +84,7 @@ class _Bench:
     """A judge, and what it may look things up in."""
 
     judge: Judge
-    desk: EvidenceReader
+    reader: EvidenceReader
 
     async def compare_answers(self, marks: Sequence[str]) -> Account[str]:
         pairs = [Pair(id=n, question=f"Who lit {mark}?", document="Ann", summary="Bob") for n, mark in enumerate(marks)]
@@ -92,17 +92,17 @@ class _Bench:
 
     async def answer_from_summary(self, marks: Sequence[str]) -> Account[str]:
         asked = [f"Who lit {mark}?" for mark in marks]
-        found = await Examiner(self.judge).answers_from_summary(_statements(marks), asked, self.desk)
+        found = await Examiner(self.judge).answers_from_summary(_statements(marks), asked, self.reader)
         return _by(found, lambda answers: answers[0].answer)
 
     async def answer_from_document(self, marks: Sequence[str]) -> Account[str]:
         found = await Examiner(self.judge).answers_from_document(
-            [EvidenceQuery(f"Who lit {mark}?") for mark in marks], self.desk
+            [EvidenceQuery(f"Who lit {mark}?") for mark in marks], self.reader
         )
         return _by(found, lambda one: one.answer)
 
     async def ask_summary(self, marks: Sequence[str]) -> Account[str]:
-        found = await Examiner(self.judge).questions_about(*[_statements(marks)] * 2, 1, self.desk)
+        found = await Examiner(self.judge).questions_about(*[_statements(marks)] * 2, 1, self.reader)
         return _by(found, lambda one: one.questions[0].question)
 
     async def facts_faithful(self, marks: Sequence[str]) -> Account[str]:
@@ -112,7 +112,7 @@ class _Bench:
 
     async def align_facts(self, marks: Sequence[str]) -> Account[str]:
         facts = [f"Someone lit {mark}." for mark in marks]
-        found = await FactChecker(self.judge).align(_statements(marks), facts, self.desk)
+        found = await FactChecker(self.judge).align(_statements(marks), facts, self.reader)
         # The sentence that states a fact bears the fact's own mark; that it is stated is right also without its place.
         said = {
             number: " ".join(sorted(marks[n - 1] for n in told.sentences)) or (marks[number] if told.stated else "")
@@ -121,12 +121,12 @@ class _Bench:
         return Account(said, found.trouble)
 
     async def verify_sentences(self, marks: Sequence[str]) -> Account[str]:
-        found = await FactChecker(self.judge).verify(_statements(marks), self.desk, None)
+        found = await FactChecker(self.judge).verify(_statements(marks), self.reader, None)
         return _by(found, lambda one: one.reason)
 
     async def find_confusion(self, marks: Sequence[str]) -> Account[str]:
         statements = _statements(marks)
-        reader = Proofreader(self.judge, self.desk.tokenizer, 8192, 10)
+        reader = Proofreader(self.judge, self.reader.tokenizer, 8192, 10)
         found = await reader.read(" ".join(one.sentence for one in statements), statements)
         return _by(found, lambda one: one.questions[0])
 
@@ -315,12 +315,12 @@ async def _judged(count: int, seed: int, folder: Path) -> Tally:
     rng, tally = random.Random(seed), Tally()
     state, tokenizer = _State(rng, tally), EstimatingTokenizer()
     document = parse(("# Lamps\n\n" + f"{_QUOTE}\n\n" * 3).encode(), name="lamps.md")
-    desk = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 8192, tokenizer.count(document.text))
+    reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 8192, tokenizer.count(document.text))
     book = PromptBook()
     with Store(folder / "redraft.db") as store:
         chat = ChatModel(_Spoiling(state=state), identity="spoiling", modes=["plain"])
         model = RecordedModel(chat, book=book, store=store, limiter=Limiter(4))
-        bench = _Bench(Judge(model, book, store.judgments), desk)
+        bench = _Bench(Judge(model, book, store.judgments), reader)
         for n in range(count):
             prompt = rng.choice(_PROMPTS)
             marks = [f"mark{n}x{rng.randrange(10**6)}x{at}" for at in range(rng.randint(2, 9))]

@@ -100,7 +100,7 @@ def models(check: str | None, db: str | None, as_json: bool, **given: Any) -> in
         if check:
             held = [seat for seat in seats if seat.role]
             return _checked(held, store, given["timeout"], as_json=as_json, alone=False)
-    found = servers.nearby(servers.USUAL)
+    found = servers.local_servers(servers.USUAL)
     here = [{"kind": one.port.kind, "base_url": one.port.url, "models": one.models} for one in found]
     content = {"models": [seat.to_json() for seat in seats], "nearby": here}
     show(content, (*roster_lines(seats), "", *nearby_lines(found)), as_json=as_json)

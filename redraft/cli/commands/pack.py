@@ -17,7 +17,7 @@ from redraft.cli.sections import CommandGroup
 from redraft.cli.terminal import json_text, reading, say
 from redraft.errors import UsageError
 from redraft.settings import BuildQuestions
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 if TYPE_CHECKING:
     from redraft.domain import KeyFacts, Pack

@@ -14,7 +14,7 @@ from redraft.cli.sections import command
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
 from redraft.settings import ExperimentPart
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 if TYPE_CHECKING:
     from redraft.store.runs import Run

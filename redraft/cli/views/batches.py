@@ -20,7 +20,7 @@ from redraft.errors import BudgetError
 from redraft.report.pages.formatting import lasting
 from redraft.report.tables import Report
 from redraft.store.store import Store
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from redraft.cli.terminal import wrapped
 from redraft.cli.views.render import count
 from redraft.domain import Document, DocumentSection
 from redraft.readers.parts import MATTER, chapters
-from redraft.text.cleaning import one_line
 from redraft.text.places import pages_of, starts_of
+from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words
 
 _TITLE = 60

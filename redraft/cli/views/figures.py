@@ -12,7 +12,7 @@ from redraft.domain import Evaluation
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS
 from redraft.settings import FIGURES
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 _INDENT = "  "
 

@@ -11,8 +11,8 @@ from redraft.cli.views.render import count, score, spaced
 from redraft.domain import Document, Evaluation, Finding
 from redraft.evaluators.metric_info import SELF_CHECK, UNSUPPORTED, is_unheard, withdrawn
 from redraft.report.history.certificates import Certificate
-from redraft.text.cleaning import one_line
 from redraft.text.places import place_of
+from redraft.text.sanitizer import one_line
 
 SHOWN = 10
 _LABEL = 14

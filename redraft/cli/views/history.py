@@ -15,8 +15,8 @@ from redraft.report.history.changes import DraftDiff, SentenceChange, changes_be
 from redraft.report.history.results import Result
 from redraft.report.history.trace import RunTrace, Turn
 from redraft.rulings import Lookup
-from redraft.text.cleaning import one_line
 from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_said
+from redraft.text.sanitizer import one_line
 
 _MARKS = {"added": "+ ", "removed": "- ", "changed": "~ "}
 _OPEN, _CLOSE = {"=": "", "-": "[-", "+": "{+"}, {"=": "", "-": "-]", "+": "+}"}

@@ -10,8 +10,8 @@ from redraft.cli.views.render import aligned, count, show
 from redraft.report.history.lineage import DRIFTS, Lineage, Origin, Stop, TracedSentence, came_up
 from redraft.report.history.lost import Loss, Losses, step_said
 from redraft.report.history.trace import GIVEN_SAID
-from redraft.text.cleaning import one_line
 from redraft.text.places import on_pages, place_said
+from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import Any
 from redraft.cli import terminal
 from redraft.cli.views import preferences, render
 from redraft.report.history.summaries import RunSummary
-from redraft.text.cleaning import one_line
 from redraft.text.columns import columns as wide
 from redraft.text.columns import fitted
+from redraft.text.sanitizer import one_line
 
 _LONGEST = {"MODEL": 30, "TITLE": 40}
 _SHORTEST = {"TITLE": 12, "MODEL": 10, "SCORES": 12}

@@ -22,8 +22,8 @@ from redraft.report.outputs.paper import Paper, paper_of
 from redraft.settings import EXTRACTIVE
 from redraft.sources import write
 from redraft.store.store import Store
-from redraft.text.cleaning import one_line
 from redraft.text.places import place_of
+from redraft.text.sanitizer import one_line
 
 if TYPE_CHECKING:
     from redraft.report.outputs.formats import Template

@@ -13,14 +13,14 @@ from redraft.lab.doctor.checkup import Check, CheckUp, Examined
 from redraft.lab.doctor.controls import controls
 from redraft.llm.addresses import DEFAULT_BASE_URL
 from redraft.llm.prices import PriceTable
-from redraft.llm.servers import Nearby
+from redraft.llm.servers import LocalServer
 from redraft.runs.dry_run import Spending, spending_of
 from redraft.runs.model_check import Checked, CheckResult
 from redraft.runs.model_names import under_name
 from redraft.runs.prepare import Prepared, RunSpec
 from redraft.runs.roster import RosterEntry
 from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, Limits, is_entailment, reads_prompts
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 _SHOWN_MODELS, _SAID = 12, 120
 
@@ -82,7 +82,7 @@ def _checking(seat: RosterEntry) -> str:
     return f"redraft models --check {seat.name}{address}"
 
 
-def nearby_lines(found: Sequence[Nearby]) -> Iterator[str]:
+def nearby_lines(found: Sequence[LocalServer]) -> Iterator[str]:
     """What answers at the usual ports, with the command that uses it."""
     yield "on this machine:"
     there = [one for one in found if one.models is not None]

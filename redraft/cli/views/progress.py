@@ -24,7 +24,7 @@ from redraft.events import (
     StageStarted,
     unobserved,
 )
-from redraft.text.cleaning import clean, one_line
+from redraft.text.sanitizer import clean, one_line
 
 _PLAIN_SECONDS = 10.0
 _NOTES_SHOWN = 20

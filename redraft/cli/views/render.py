@@ -14,9 +14,9 @@ from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.questions import TypedQuestions
 from redraft.runs.model_names import named_in, under_name
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, JudgeConfig, reads_prompts
-from redraft.text.cleaning import one_line
 from redraft.text.columns import columns, padded
 from redraft.text.places import starts_of
+from redraft.text.sanitizer import one_line
 from redraft.text.words import count as count
 from redraft.text.words import spaced as spaced
 

@@ -30,7 +30,7 @@ from redraft.evaluators.reference.pack_file import (
 from redraft.evaluators.reference.typed import flaw_of, typed_id
 from redraft.questions import TypedQuestion, TypedQuestions, third_of
 from redraft.store.store import Store
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words
 
 _ABOVE: dict[Level, Level] = {"branch": "root", "leaf": "branch"}

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from redraft.agents.accounts import FIRST, Attempt, together
+from redraft.agents.accounts import FIRST, Attempt, gather_all
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.fact_checker import FactChecker, Vetted
+from redraft.agents.fact_checker import FactChecker, FactVerdict
 from redraft.agents.judge import Judge
 from redraft.domain import Chunk, Evidence, KeyFact, KeyFacts, Objection, Perspective, Span, Tree, content_id
 from redraft.errors import CutThought, JudgingError, RejectedRequest, ReplyError
@@ -64,7 +64,7 @@ class Gardener:
 
     builder: Judge
     validator: Judge
-    desk: EvidenceReader
+    reader: EvidenceReader
     perspectives: tuple[Perspective, ...]
     observer: Observer
 
@@ -72,16 +72,16 @@ class Gardener:
     def key(self) -> str:
         """The same for the same judges, prompts and chunks: trees are grown once for each."""
         material = [[judge.model.identity, *judge.drawn, judge.sample] for judge in (self.builder, self.validator)]
-        chunks = [chunk_tokens(self.desk), self.desk.tokenizer.name, *self.perspectives]
+        chunks = [chunk_tokens(self.reader), self.reader.tokenizer.name, *self.perspectives]
         return content_id(json.dumps([material, hashes(self.builder.book), chunks]))[:32]
 
     async def grow(self) -> KeyFacts:
         """All trees, in the order of the document. What could not be built is named, and stops nothing else."""
-        document = self.desk.document
-        chunks = chunk(document, self.desk.tokenizer, chunk_tokens(self.desk))
-        worded = [one for one in chunks if count_words(self.desk.text(one.span))]
+        document = self.reader.document
+        chunks = chunk(document, self.reader.tokenizer, chunk_tokens(self.reader))
+        worded = [one for one in chunks if count_words(self.reader.text(one.span))]
         misses = Misses()
-        grown = await together(self._chunk(one, len(chunks), misses) for one in worded)
+        grown = await gather_all(self._chunk(one, len(chunks), misses) for one in worded)
         trees = tuple(tree for found, _ in grown for tree in found)
         missing = tuple(trouble for _, troubles in grown for trouble in troubles)
         if not any(tree.kept for tree in trees):
@@ -103,7 +103,7 @@ class Gardener:
     async def _chunk(self, one: Chunk, of: int, misses: Misses) -> tuple[list[Tree], list[str]]:
         """The trees of one chunk. The facts of all its perspectives are validated together: it is read less often."""
         name = f"chunk {one.index + 1}/{of}"
-        grown = await together(self._tree(one.span, perspective, name, misses) for perspective in self.perspectives)
+        grown = await gather_all(self._tree(one.span, perspective, name, misses) for perspective in self.perspectives)
         troubles = [
             f"no {perspective} key facts of {name}: {found}"
             for perspective, found in zip(self.perspectives, grown, strict=True)
@@ -120,9 +120,9 @@ class Gardener:
         for perspective, facts in zip(self.perspectives, listed, strict=True):
             own, vetted = vetted[: len(facts)], vetted[len(facts) :]
             if own:
-                position = middle_of(one.span, len(self.desk.document.text))
+                position = middle_of(one.span, len(self.reader.document.text))
                 trees.append(Tree(one.index, perspective, one.span, position, pruned(own)))
-        asked = await together(self._asked(tree, name) for tree in trees)
+        asked = await gather_all(self._asked(tree, name) for tree in trees)
         return [tree for tree, _ in asked], troubles + [trouble for _, trouble in asked if trouble]
 
     async def _tree(
@@ -135,11 +135,11 @@ class Gardener:
         attempt: Attempt = FIRST,
     ) -> list[FactTree] | str:
         """The tree of a stretch; where the reply breaks off, those of its halves; or what went wrong."""
-        halved = halves(self.desk.document.text, span) if depth < _HALVINGS else None
+        halved = halves(self.reader.document.text, span) if depth < _HALVINGS else None
         what, where = f"{perspective} facts of {name}", (span, perspective, name, misses)
         try:
             asked = attempt if halved or attempt.loosely else None
-            return [await FactChecker(self.builder).grow(self.desk.text(span), perspective, what, asked)]
+            return [await FactChecker(self.builder).grow(self.reader.text(span), perspective, what, asked)]
         except (ReplyError, RejectedRequest) as error:
             misses.note(error)
             if not isinstance(error, ReplyError) or not error.wants_room:
@@ -151,7 +151,7 @@ class Gardener:
                 return await self._tree(*where, depth, loosely) if once_more else error.message
             if not halved:
                 return error.message
-        grown = await together(
+        grown = await gather_all(
             self._tree(half, perspective, f"{name}, part {at}", misses, depth + 1) for at, half in enumerate(halved, 1)
         )
         failed = next((found for found in grown if isinstance(found, str)), None)
@@ -163,7 +163,7 @@ class Gardener:
             return [], ""
         # One that stands in both trees, at the same level, is judged once.
         once = list({(fact.level, fact.text): fact for fact in facts}.values())
-        accounts = await FactChecker(self.validator).vet(self.desk.text(span), once, name)
+        accounts = await FactChecker(self.validator).vet(self.reader.text(span), once, name)
         opinions = {
             (fact.level, fact.text): {dimension: account.verdicts.get(n) for dimension, account in accounts.items()}
             for n, fact in enumerate(once)
@@ -179,13 +179,13 @@ class Gardener:
         ]
         return vetted, next((account.trouble for account in accounts.values() if account.trouble), "")
 
-    def _evidence(self, fact: str, opinions: Mapping[str, Vetted | None], span: Span) -> Evidence:
+    def _evidence(self, fact: str, opinions: Mapping[str, FactVerdict | None], span: Span) -> Evidence:
         """Where a fact stands: what was quoted, or else the place in its chunk that is nearest to it."""
         quote = next((opinion.quote for opinion in opinions.values() if opinion and opinion.quote), "")
-        found = self.desk.quoted(quote or fact, [span]).span
+        found = self.reader.quoted(quote or fact, [span]).span
         if found is None or found.start < span.start or found.end > span.end:
-            found = next(iter(self.desk.nearest(fact, 1, span)), span)
-        return self.desk.place(found)
+            found = next(iter(self.reader.nearest(fact, 1, span)), span)
+        return self.reader.place(found)
 
     async def _asked(self, tree: Tree, name: str) -> tuple[Tree, str]:
         """The tree with its query, and what went wrong."""
@@ -193,8 +193,8 @@ class Gardener:
             return tree, ""
         factfinder = FactChecker(self.builder)
         try:
-            excerpt, label = self.desk.text(tree.span), f"{tree.perspective} query of {name}"
-            query = await factfinder.query(excerpt, tree.kept, tree.perspective, label, self.desk)
+            excerpt, label = self.reader.text(tree.span), f"{tree.perspective} query of {name}"
+            query = await factfinder.query(excerpt, tree.kept, tree.perspective, label, self.reader)
         except (ReplyError, RejectedRequest) as error:
             return tree, f"no {tree.perspective} query for {name}: {error.message}"
         return replace(tree, query=query), ""
@@ -213,12 +213,12 @@ def hashes(book: PromptBook) -> dict[str, str]:
     return {prompt.name: book.hash(prompt) for prompt in BUILDING}
 
 
-def chunk_tokens(desk: EvidenceReader) -> int:
+def chunk_tokens(reader: EvidenceReader) -> int:
     """How large the chunks are: the paper's size, or what a smaller window has room for beside a reply."""
-    return max(MIN_BUDGET, min(CHUNK_TOKENS, desk.room))
+    return max(MIN_BUDGET, min(CHUNK_TOKENS, reader.room))
 
 
-def _objections(opinions: Mapping[str, Vetted | None]) -> tuple[Objection, ...]:
+def _objections(opinions: Mapping[str, FactVerdict | None]) -> tuple[Objection, ...]:
     """Why a fact is pruned. One that nobody gave a verdict on is no yardstick either."""
     found: list[Objection] = []
     for dimension, opinion in opinions.items():

@@ -22,11 +22,11 @@ from redraft.domain import (
 )
 from redraft.errors import PackError
 from redraft.evaluators.reference.keyfacts import pruning
-from redraft.prompts.judging import Kind
+from redraft.prompts.qa import Kind
 from redraft.questions import QuestionType, Third, TypedQuestions
 from redraft.sources import STDIN, read_file, read_stdin
 from redraft.store.store import Store
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words
 
 FORMAT = "redraft-pack"

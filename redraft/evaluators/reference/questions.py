@@ -11,7 +11,7 @@ from math import ceil, sqrt
 
 import numpy as np
 
-from redraft.agents.accounts import FIRST, Attempt, together
+from redraft.agents.accounts import FIRST, Attempt, gather_all
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.examiner import QUESTION, Examiner
 from redraft.agents.judge import Judge
@@ -20,13 +20,13 @@ from redraft.errors import RejectedRequest, ReplyError
 from redraft.evaluators.reference.keyfact_builder import Misses
 from redraft.evaluators.reference.pack_file import pack_id
 from redraft.events import Noted, Observer
-from redraft.prompts.drafting import Outline, outline_text
-from redraft.prompts.judging import ASK_DOCUMENT, RANK_QUESTIONS, Candidate, DocumentQuestion
+from redraft.prompts.qa import ASK_DOCUMENT, RANK_QUESTIONS, Candidate, DocumentQuestion
+from redraft.prompts.summarization import Outline, outline_text
 from redraft.text.chunks import MIN_BUDGET, chunk
-from redraft.text.cleaning import one_line
 from redraft.text.document_form import body_of
 from redraft.text.languages import language_of
 from redraft.text.retrieval import Ranker
+from redraft.text.sanitizer import one_line
 from redraft.text.sentences import halves
 from redraft.text.words import count_words
 
@@ -92,17 +92,17 @@ class Quantity:
 
 
 async def build_pack(
-    judge: Judge, desk: EvidenceReader, quantity: Quantity, observer: Observer, outline: Outline | None = None
+    judge: Judge, reader: EvidenceReader, quantity: Quantity, observer: Observer, outline: Outline | None = None
 ) -> Pack:
     """Ask about the whole document, stretch by stretch, with the outline in view where there is one. What could not be
     had is named."""
-    stretches = stretches_of(desk, quantity.stretch)
-    wanted = questions_wanted(desk, quantity)
+    stretches = stretches_of(reader, quantity.stretch)
+    wanted = questions_wanted(reader, quantity)
     misses, of = Misses(), len(stretches)
-    seen = _in_view(outline, desk, quantity)
-    counts = _counts(questions_each(desk, quantity, of), wanted, [one.tokens for one in stretches])
-    replies = await together(
-        _ask(judge, desk, stretch, count, of, misses, seen) for stretch, count in zip(stretches, counts, strict=True)
+    seen = _in_view(outline, reader, quantity)
+    counts = _counts(questions_each(reader, quantity, of), wanted, [one.tokens for one in stretches])
+    replies = await gather_all(
+        _ask(judge, reader, stretch, count, of, misses, seen) for stretch, count in zip(stretches, counts, strict=True)
     )
     missing = tuple(trouble for _, troubles in replies for trouble in troubles)
     for trouble in missing:
@@ -110,24 +110,24 @@ async def build_pack(
     found = _trimmed([asked for asked, _ in replies], max(_MOST_RANKED, wanted))
     if not found:
         what = "not one question about the document came back"
-        raise misses.nothing(what, missing[0] if missing else "", desk.document.title)
-    order = await _ranked(judge, found, desk.window, seen) if len(stretches) > UNRANKED else _in_turn(found)
+        raise misses.nothing(what, missing[0] if missing else "", reader.document.title)
+    order = await _ranked(judge, found, reader.window, seen) if len(stretches) > UNRANKED else _in_turn(found)
     chosen = chosen_in(order, [f.stretch for f in found], wanted)
-    questions = tuple(_question(number, found[n], desk) for number, n in enumerate(chosen, 1))
+    questions = tuple(_question(number, found[n], reader) for number, n in enumerate(chosen, 1))
     hashes = {prompt.name: judge.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)}
-    document = desk.document.id
+    document = reader.document.id
     return Pack(pack_id(document, questions), document, judge.model.identity, hashes, questions, missing)
 
 
-def _in_view(outline: Outline | None, desk: EvidenceReader, quantity: Quantity) -> str | None:
+def _in_view(outline: Outline | None, reader: EvidenceReader, quantity: Quantity) -> str | None:
     """The outline as it stands in prompts; none where the window has no room for it, or where it is set how many
     questions are asked about each stretch, which is a paper's procedure."""
-    return outline_text(outline) if outline is not None and shows_outline(desk, quantity) else None
+    return outline_text(outline) if outline is not None and shows_outline(reader, quantity) else None
 
 
-def shows_outline(desk: EvidenceReader, quantity: Quantity) -> bool:
+def shows_outline(reader: EvidenceReader, quantity: Quantity) -> bool:
     """Whether questions are asked with an outline in view, where there is one."""
-    return desk.window >= _OUTLINE_WINDOW and isinstance(quantity.questions, int)
+    return reader.window >= _OUTLINE_WINDOW and isinstance(quantity.questions, int)
 
 
 def _counts(each: tuple[int, int], wanted: int, sizes: Sequence[int]) -> list[tuple[int, int]]:
@@ -157,7 +157,7 @@ async def _ranked(judge: Judge, found: Sequence[_Found], window: int, outline: s
     groups = ceil(len(found) / ranked_at_once(window))
     candidates = [Candidate(id=n + 1, question=f.asked.question, answer=f.asked.answer) for n, f in enumerate(found)]
     label = "questions ranked"
-    orders = await together(
+    orders = await gather_all(
         Examiner(judge).rank(
             candidates[at::groups], f"{label}, part {at + 1}/{groups}" if groups > 1 else label, outline
         )
@@ -171,63 +171,64 @@ def ranked_at_once(window: int) -> int:
     return max(1, min(_RANKED_AT_ONCE, window // _RANKED_TOKENS))
 
 
-def pack_key(judge: Judge, desk: EvidenceReader, quantity: Quantity) -> str:
+def pack_key(judge: Judge, reader: EvidenceReader, quantity: Quantity) -> str:
     """The same for the same document, judge, prompts and quantity: a pack is built once for each.
 
     Nothing of the judge's window is in it: whatever it can read at once, the same is asked about the same stretches.
     """
     hashes = [judge.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)]
     asked = [quantity.questions, quantity.stretch]
-    material = [judge.model.identity, *judge.drawn, *hashes, *asked, desk.tokenizer.name]
+    material = [judge.model.identity, *judge.drawn, *hashes, *asked, reader.tokenizer.name]
     return content_id(json.dumps(material))[:32]
 
 
-def stretches_of(desk: EvidenceReader, most: int) -> Sequence[Chunk]:
+def stretches_of(reader: EvidenceReader, most: int) -> Sequence[Chunk]:
     """The document in stretches of at most so many tokens, about as long as each other; whole where it has no more.
 
     What surrounds the text, such as a list of references, is not asked about.
     """
-    start, end = body_of(desk.document).span
-    left_out = (desk.text(Span(0, start)), desk.text(Span(end, len(desk.document.text))))
-    tokens = desk.document_tokens - sum(map(desk.tokenizer.count, left_out))
+    start, end = body_of(reader.document).span
+    left_out = (reader.text(Span(0, start)), reader.text(Span(end, len(reader.document.text))))
+    tokens = reader.document_tokens - sum(map(reader.tokenizer.count, left_out))
     count = ceil(tokens / most)
     # Each ends with a sentence, and so before its share is full.
     share = most if count <= 1 else min(most, ceil(tokens / count * _EVEN))
-    return chunk(desk.document, desk.tokenizer, max(MIN_BUDGET, share), end, start=start)
+    return chunk(reader.document, reader.tokenizer, max(MIN_BUDGET, share), end, start=start)
 
 
-def questions_wanted(desk: EvidenceReader, quantity: Quantity) -> int:
+def questions_wanted(reader: EvidenceReader, quantity: Quantity) -> int:
     """6 to 12 for a document of some pages; beyond that as many more as the root of its length, up to the limit.
 
     Where it is set how many are asked about each stretch, all of these.
     """
     if not isinstance(quantity.questions, int):
-        return quantity.questions[1] * len(stretches_of(desk, quantity.stretch))
-    first = max(_FEWEST, min(_MOST_AT_FIRST, count_words(desk.document.text) // _WORDS_A_QUESTION))
-    grown = round(first * max(1.0, sqrt(desk.document_tokens / _AT_FIRST_TOKENS)))
+        return quantity.questions[1] * len(stretches_of(reader, quantity.stretch))
+    first = max(_FEWEST, min(_MOST_AT_FIRST, count_words(reader.document.text) // _WORDS_A_QUESTION))
+    grown = round(first * max(1.0, sqrt(reader.document_tokens / _AT_FIRST_TOKENS)))
     return max(1, min(quantity.questions, grown))
 
 
-def questions_each(desk: EvidenceReader, quantity: Quantity, stretches: int) -> tuple[int, int]:
+def questions_each(reader: EvidenceReader, quantity: Quantity, stretches: int) -> tuple[int, int]:
     """From how many to how many questions are asked for about each stretch."""
     if not isinstance(quantity.questions, int):
         return quantity.questions
-    wanted = questions_wanted(desk, quantity)
+    wanted = questions_wanted(reader, quantity)
     spare = _SPARE if stretches > UNRANKED else 1.0
     each = wanted if stretches == 1 else min(_MOST_AT_FIRST, ceil(spare * wanted / stretches))
     return each, each
 
 
-def parts_of(desk: EvidenceReader, stretch: Chunk, count: int, outline: str | None = None) -> list[Span]:
+def parts_of(reader: EvidenceReader, stretch: Chunk, count: int, outline: str | None = None) -> list[Span]:
     """A stretch whole where a prompt has room for it beside so many questions that come back, or else in parts."""
-    around = _PROMPT_TOKENS + (desk.tokenizer.count(outline) if outline else 0)
-    room = max(desk.room, desk.window - count * QUESTION.tokens(desk.wording) - around)
+    around = _PROMPT_TOKENS + (reader.tokenizer.count(outline) if outline else 0)
+    room = max(reader.room, reader.window - count * QUESTION.tokens(reader.wording) - around)
     if stretch.tokens <= room:
         return [stretch.span]
     start, end = stretch.span
-    own = replace(desk.document, text=desk.document.text[start:end], sections=(), marks=())
+    own = replace(reader.document, text=reader.document.text[start:end], sections=(), marks=())
     return [
-        Span(start + one.span.start, start + one.span.end) for one in chunk(own, desk.tokenizer, max(MIN_BUDGET, room))
+        Span(start + one.span.start, start + one.span.end)
+        for one in chunk(own, reader.tokenizer, max(MIN_BUDGET, room))
     ]
 
 
@@ -248,7 +249,7 @@ class _Part:
 
 async def _ask(
     judge: Judge,
-    desk: EvidenceReader,
+    reader: EvidenceReader,
     stretch: Chunk,
     count: tuple[int, int],
     stretches: int,
@@ -260,8 +261,10 @@ async def _ask(
     From a judge whose window has no room for it they are had part by part, and are no more for that.
     """
     whole = _Part(stretch.span, stretch.index, f"stretch {stretch.index + 1} of {stretches}")
-    parts = whole.divided([span for span in parts_of(desk, stretch, count[1], outline) if count_words(desk.text(span))])
-    return await _asked_of(_Asker(judge, desk, misses, outline), parts, count, FIRST)
+    parts = whole.divided(
+        [span for span in parts_of(reader, stretch, count[1], outline) if count_words(reader.text(span))]
+    )
+    return await _asked_of(_Asker(judge, reader, misses, outline), parts, count, FIRST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +272,7 @@ class _Asker:
     """Who is asked, by which document, with what in view."""
 
     judge: Judge
-    desk: EvidenceReader
+    reader: EvidenceReader
     misses: Misses
     outline: str | None
 
@@ -279,7 +282,7 @@ async def _asked_of(
 ) -> tuple[list[_Found], list[str]]:
     """So many questions about some parts together: the first of each, then the second, ..."""
     shares = [(_share(count[0], at, len(parts)), _share(count[1], at, len(parts))) for at in range(len(parts))]
-    replies = await together(_asked(asker, part, share, attempt) for part, share in zip(parts, shares, strict=True))
+    replies = await gather_all(_asked(asker, part, share, attempt) for part, share in zip(parts, shares, strict=True))
     found: list[_Found] = []
     for row in zip_longest(*(asked for asked, _ in replies)):
         found += _spread([one for one in row if one is not None], count[1] - len(found))
@@ -296,13 +299,13 @@ async def _asked(
 ) -> tuple[list[_Found], list[str]]:
     """The questions about a part; where the reply is cut off, half as many about each half of it, and those of the
     reply only where they bring too few: asked about a half, a judge would ask the same."""
-    desk, roomier = asker.desk, attempt.roomier()
-    two = halves(desk.document.text, part.span) if roomier and count[1] > 1 else None
+    reader, roomier = asker.reader, attempt.roomier()
+    two = halves(reader.document.text, part.span) if roomier and count[1] > 1 else None
     label = f"questions on {part.name}"
     found: list[_Found] = []
     try:
         asked, cut = await Examiner(asker.judge).ask_document(
-            desk.text(part.span), count, label, attempt if two else None, asker.outline
+            reader.text(part.span), count, label, attempt if two else None, asker.outline
         )
     except (ReplyError, RejectedRequest) as error:
         asker.misses.note(error)
@@ -310,7 +313,7 @@ async def _asked(
             return [], [f"no {label}: {error.message}"]
         following = replace(attempt, loosely=attempt.loosely or error.loops) if error.fills_any_room else roomier
     else:
-        found = [_Found(one, _evidence(one, desk, part.span), part.stretch) for one in asked]
+        found = [_Found(one, _evidence(one, reader, part.span), part.stretch) for one in asked]
         if not (cut and two and roomier and len(found) < count[0]):
             return found, []
         following = roomier
@@ -318,17 +321,17 @@ async def _asked(
     return [*more, *found][: count[1]], troubles
 
 
-def _evidence(asked: DocumentQuestion, desk: EvidenceReader, within: Span) -> Evidence:
+def _evidence(asked: DocumentQuestion, reader: EvidenceReader, within: Span) -> Evidence:
     """Where the answer stands: the quote, or else the place in the stretch that is nearest to the question."""
-    quoted = desk.sentence(asked.quote, [within])
+    quoted = reader.sentence(asked.quote, [within])
     if quoted.span is not None:
         return quoted
     near = [
         passage.span
-        for passage in desk.passages.nearest(f"{asked.question} {asked.answer}", _PLACES)
+        for passage in reader.passages.nearest(f"{asked.question} {asked.answer}", _PLACES)
         if passage.span.start in range(*within)
     ]
-    return desk.place(near[0] if near else within)
+    return reader.place(near[0] if near else within)
 
 
 def _trimmed(asked: Sequence[Sequence[_Found]], most: int) -> list[_Found]:
@@ -373,7 +376,7 @@ def chosen_in(order: Sequence[int], parts: Sequence[int], wanted: int) -> list[i
     return [n for n in order if n in chosen]
 
 
-def _question(number: int, found: _Found, desk: EvidenceReader) -> PackQuestion:
+def _question(number: int, found: _Found, reader: EvidenceReader) -> PackQuestion:
     span = found.evidence.span
     return PackQuestion(
         id=number,
@@ -381,5 +384,5 @@ def _question(number: int, found: _Found, desk: EvidenceReader) -> PackQuestion:
         kind=found.asked.kind,
         answer=one_line(found.asked.answer, _LONGEST_TEXT),
         evidence=found.evidence,
-        position=span.start / len(desk.document.text) if span else 0.0,
+        position=span.start / len(reader.document.text) if span else 0.0,
     )

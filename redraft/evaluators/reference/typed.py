@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.examiner import Examiner
 from redraft.agents.judge import Judge
@@ -16,10 +16,10 @@ from redraft.domain import Span, content_id
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.evaluators.reference.keyfact_builder import Misses
 from redraft.events import Noted, Observer
-from redraft.prompts.judging import ANSWER_FROM_DOCUMENT, ASK_TYPED, TypedReply, yes_or_no
+from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ASK_TYPED, TypedReply, yes_or_no
 from redraft.prompts.silence import is_answer
 from redraft.questions import THIRDS, TYPES, QuestionType, Third, TypedQuestion, TypedQuestions, third_of
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 from redraft.text.sentences import paragraph_seams, sentences
 from redraft.text.words import count_words, words_key
 
@@ -41,7 +41,7 @@ class TypedBuilder:
     """Asks `each` question of every type about every third of a document up to `end`."""
 
     judge: Judge
-    desk: EvidenceReader
+    reader: EvidenceReader
     end: int
     each: int
     observer: Observer
@@ -51,13 +51,13 @@ class TypedBuilder:
         """The same for the same judge, prompts, number and text: questions are made once for each."""
         hashes = [self.judge.book.hash(prompt) for prompt in BUILDING]
         material = [self.judge.model.identity, self.judge.sample, *self.judge.drawn, *hashes, self.each, self.end]
-        return content_id(json.dumps([*material, self.desk.name]))[:32]
+        return content_id(json.dumps([*material, self.reader.name]))[:32]
 
     async def build(self) -> TypedQuestions:
         """All questions, in the order of their paragraphs. What could not be had is named, and stops nothing else."""
-        misses, document = Misses(), self.desk.document
+        misses, document = Misses(), self.reader.document
         wanted = slots(document.text, self.end, self.each)
-        made = await together(self._question(slot, misses) for slot in wanted)
+        made = await gather_all(self._question(slot, misses) for slot in wanted)
         troubles = [one for one in made if isinstance(one, str)]
         found: dict[str, TypedQuestion] = {}
         for slot, one in zip(wanted, made, strict=True):
@@ -78,14 +78,14 @@ class TypedBuilder:
         for at, paragraph in enumerate(slot.paragraphs, 1):
             label = f"{slot.name}, paragraph {at} of {len(slot.paragraphs)}"
             start = max(0, paragraph.start - _BEFORE)
-            before = self.desk.document.text[start : paragraph.start].partition(" ")[2] if start else ""
+            before = self.reader.document.text[start : paragraph.start].partition(" ")[2] if start else ""
             try:
-                asked = await Questioner(self.judge).ask(before, self.desk.text(paragraph), slot.type, label)
+                asked = await Questioner(self.judge).ask(before, self.reader.text(paragraph), slot.type, label)
                 made = _made(asked, slot.type, paragraph)
                 if not count_words(made.text):
                     why = "none came back"
                     continue
-                flaw = flaw_of(made, self.desk.text(paragraph))
+                flaw = flaw_of(made, self.reader.text(paragraph))
                 why = f"what came back {flaw}" if flaw else await self._answered(made)
             except (ReplyError, RejectedRequest) as error:
                 misses.note(error)
@@ -99,7 +99,7 @@ class TypedBuilder:
         """What is wrong with a question that shall have no answer: the document has one, or nobody can tell."""
         if made.is_answerable:
             return ""
-        found = await Examiner(self.judge).answers_from_document([EvidenceQuery(made.text)], self.desk)
+        found = await Examiner(self.judge).answers_from_document([EvidenceQuery(made.text)], self.reader)
         if not found.verdicts:
             return "whether the document has an answer was not judged"
         return "the document has an answer to it" if found.verdicts[0].answered else ""

@@ -15,9 +15,9 @@ from redraft.errors import UsageError
 from redraft.evaluators.booookscore import sentences_of
 from redraft.lab.agreement.people import kind_of
 from redraft.prompts.coherence import NO_CONFUSION, Confusion, ErrorType, mark_of
-from redraft.prompts.judging import Statement
+from redraft.prompts.qa import Statement
 from redraft.sources import read_file
-from redraft.text.cleaning import clean, one_line
+from redraft.text.sanitizer import clean, one_line
 from redraft.text.words import words_key
 
 _SUMMARIES = "give a JSON object of summaries, their texts by their ids"

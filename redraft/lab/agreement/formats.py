@@ -32,7 +32,7 @@ from redraft.lab.agreement.people import (
     summary_id,
     text_at,
 )
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 Items = Callable[[FileEntry, Library], Sequence[HumanItem]]
 """The items of one entry; an `UnreadableError` says what is wrong with it."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from redraft.errors import UsageError
 from redraft.sources import read_file
-from redraft.text.cleaning import clean, one_line
+from redraft.text.sanitizer import clean, one_line
 
 Rating = float | str | bool
 Ratings = Sequence[Sequence[Rating | None]]

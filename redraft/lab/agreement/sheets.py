@@ -28,8 +28,8 @@ from redraft.lab.experiments.frames import ENDS, Row
 from redraft.report.history.results import Result, document_read, read_result
 from redraft.report.tables import Report, Table, in_csv
 from redraft.store.store import Store
-from redraft.text.cleaning import one_line
 from redraft.text.passages import Passages, joined
+from redraft.text.sanitizer import one_line
 from redraft.text.tokens import tokenizer_named
 
 CONFIDENCE = 0.95

@@ -10,7 +10,7 @@ from itertools import product
 from random import Random
 from typing import Any
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.agents.fact_checker import SUPPORTED
 from redraft.domain import Document, Evaluation, Totals, Usage
 from redraft.errors import BudgetError, UsageError
@@ -368,7 +368,7 @@ async def tried(dataset: Dataset, design: AgreementDesign, bench: ExperimentRunn
 
     columns: list[Column] = []
     for way in ways:
-        of_documents = await together(judged(way, own) for own in group_by(items, "document").values())
+        of_documents = await gather_all(judged(way, own) for own in group_by(items, "document").values())
         by_text = {key: done for found in of_documents for key, done in found.items()}
         rows = [by_text[item.document, item.text] for item in dataset.items]
         runs = {said[0].run for said in by_text.values() if said[0].run}

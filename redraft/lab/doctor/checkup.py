@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import count
 from typing import Any
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import Evaluator
@@ -187,7 +187,7 @@ async def examine(patient: Patient, bench: ExperimentRunner) -> CheckUp:
 
     done: list[_Sat] = []
     for turn in range(_TURNS):
-        done += await together(sat(one) for one in planned if _turn(one.probe.name) == turn)
+        done += await gather_all(sat(one) for one in planned if _turn(one.probe.name) == turn)
     return CheckUp(patient.judge, tuple(_checks(patient, done)), await off_loop(_usage, bench, done))
 
 

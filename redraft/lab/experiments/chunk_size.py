@@ -10,7 +10,7 @@ from math import ceil
 from operator import attrgetter
 from random import Random
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.agents.fact_checker import MARKS_TOKENS, FactChecker
 from redraft.agents.judge import Judge
 from redraft.domain import Chunk, Document, Totals
@@ -154,7 +154,7 @@ async def chunk_sizes(documents: Sequence[Document], design: SizeDesign, bench: 
         runs.tell(f"{batch.prepared.document.title}, chunks of {batch.size} tokens")
         return done, bench.store.calls.totals(run)
 
-    done = await together(marked(batch) for batch in batches)
+    done = await gather_all(marked(batch) for batch in batches)
     usage = tuple((batch.size, used) for batch, (_, used) in zip(batches, done, strict=True))
     found = tuple(one for some, _ in done for one in some)
     behind = await asyncio.to_thread(_certificates, found, design, bench)
@@ -210,7 +210,7 @@ async def _marked(
                 name: Judge(one.model, one.book, bench.store.judgments, temperature=design.drawn(name))
                 for name, one in zip(design.judges, pool.judges, strict=True)
             }
-            done = await together(
+            done = await gather_all(
                 _mark(batch, chunk, name, judge, run.id, bench)
                 for chunk in batch.chunks
                 for name, judge in judges.items()

@@ -8,7 +8,7 @@ from math import ceil
 from typing import Any
 
 from redraft.domain import Document, Usage
-from redraft.llm.addresses import OPENAI, base_url, home_of_the_key, provider_of, server_at
+from redraft.llm.addresses import OPENAI, base_url, key_server, provider_of, server_at
 from redraft.llm.prices import PriceTable
 from redraft.report.tables import Cell, Table
 from redraft.runs.dry_run import Stage, dry_run
@@ -91,7 +91,7 @@ def keyed(one: DraftConfig, everyone: Iterable[DraftConfig]) -> DraftConfig:
     if one.key_env is not None or provider_of(one.model) != OPENAI:
         return one
     wanting = [it for it in everyone if it.key_env is None and provider_of(it.model) == OPENAI]
-    home = home_of_the_key([base_url(it.base_url) for it in wanting])
+    home = key_server([base_url(it.base_url) for it in wanting])
     return one if server_at(base_url(one.base_url)) == home else one.model_copy(update={"key_env": NO_KEY})
 
 

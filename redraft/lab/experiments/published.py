@@ -17,7 +17,7 @@ from redraft.report.pages.report import Results, ShownTable
 from redraft.report.plots.picture import Plot
 from redraft.report.tables import Cell, Table, without_marks
 from redraft.sources import MOST_BYTES, read_file
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 FEWEST = 5
 """From fewer documents nothing can be said of others: the pairs of those that there are, are drawn instead."""

@@ -18,7 +18,7 @@ from redraft.readers.matter import Extent
 from redraft.readers.pdf.layout import Edges, Paragraph, PdfLine, in_order, paragraphs
 from redraft.readers.pdf.lines import PageText
 from redraft.readers.tokens import size
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 _STREAM = re.compile(rb">>\s*stream\r?\n")
 _LONGEST_HEAD = 2_000

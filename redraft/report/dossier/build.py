@@ -24,8 +24,8 @@ from redraft.report.history.results import Result, document_read
 from redraft.report.history.trace import RunTrace, Turn, read_trace
 from redraft.settings import FIGURES
 from redraft.store.store import Store
-from redraft.text.cleaning import one_line, scrubbed
 from redraft.text.languages import primary, reading
+from redraft.text.sanitizer import one_line, scrubbed
 from redraft.text.vectors import Encoder
 from redraft.text.words import count_words
 

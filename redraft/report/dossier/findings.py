@@ -18,8 +18,8 @@ from redraft.report.dossier.contents import (
 from redraft.report.history.changes import DraftDiff, SentenceChange, difference
 from redraft.report.history.lineage import DRIFTS, Lineage, TracedSentence
 from redraft.report.history.trace import RunTrace, Turn
-from redraft.text.cleaning import one_line
-from redraft.text.positions import Mass, bins, density, shares, spread
+from redraft.text.positions import OriginMass, bins, density, shares, spread
+from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading
 
 _ORDER: tuple[State, ...] = ("open", "mended", "set aside")
@@ -164,7 +164,9 @@ def positions(lineage: Lineage) -> Positions:
     told = [one for one in lineage.sentences if not is_heading(one.text)]
     traced = [one for one in told if one.places]
     found = [
-        Mass((origin.span.start + origin.span.end) / 2 / length, origin.weight / sum(o.weight for o in one.places))
+        OriginMass(
+            (origin.span.start + origin.span.end) / 2 / length, origin.weight / sum(o.weight for o in one.places)
+        )
         for one in traced
         for origin in one.places
     ]

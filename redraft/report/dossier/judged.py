@@ -21,7 +21,7 @@ from redraft.report.history.quotes import Details, listed, span_of, yardstick_of
 from redraft.report.history.results import Result
 from redraft.report.history.trace import piece_said
 from redraft.store.store import Store
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 Evaluations = Mapping[str, Evaluation]
 

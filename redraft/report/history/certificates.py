@@ -19,7 +19,7 @@ from redraft.settings import EXTRACTIVE, FIGURES, JudgeConfig
 from redraft.store.judgments import Agreement, JudgeSetup
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 # What of how it judges makes a difference to a metric. Of one that is not known everything may.
 _TERMS: Mapping[str, tuple[str, ...]] = {

@@ -21,9 +21,9 @@ from redraft.errors import UsageError
 from redraft.report.history.lineage import Lineage, Origin, TracedSentence, read_lineage
 from redraft.report.history.quotes import By, basis
 from redraft.store.store import Store
-from redraft.text.cleaning import clean, one_line
-from redraft.text.languages import tongues_of
+from redraft.text.languages import language_spans_of
 from redraft.text.places import on_pages
+from redraft.text.sanitizer import clean, one_line
 from redraft.text.sentences import is_heading
 from redraft.text.vectors import Encoder
 from redraft.text.words import is_unspaced
@@ -137,7 +137,7 @@ def cited(lineage: Lineage, link: str = "") -> Citations:
     places: list[Cited] = []
     numbers: dict[tuple[Span, By], int] = {}
     by_sentence: dict[int, tuple[int, ...]] = {}
-    address, tongues = _Template(link), tongues_of(lineage.document)
+    address, tongues = _Template(link), language_spans_of(lineage.document)
     for sentence in lineage.sentences:
         if is_heading(sentence.text):
             continue

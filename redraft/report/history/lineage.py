@@ -25,11 +25,11 @@ from redraft.report.history.results import document_read
 from redraft.report.history.trace import GIVEN_SAID, Family, Member
 from redraft.store.documents import Ancestry
 from redraft.store.store import Store
-from redraft.text.cleaning import one_line
-from redraft.text.languages import is_foreign, reading, tongues_of
-from redraft.text.origin_chains import Composed, DerivedText, Drift, Excerpt, Known, compose, drift
-from redraft.text.origins import Link, Method, Origins, Traced, links_read, links_written
+from redraft.text.languages import is_foreign, language_spans_of, reading
+from redraft.text.origin_chains import ComposedOrigin, DerivedText, Drift, Excerpt, Known, compose, drift
+from redraft.text.origins import Link, Method, Origins, SentenceOrigin, links_from_json, links_to_json
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
+from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading
 from redraft.text.vectors import Embeddings, Encoder
 from redraft.text.words import has_words
@@ -83,7 +83,7 @@ _VERSION = 2
 """Raised with every change of what is found: what was kept before is worked out anew."""
 NEAR = 250
 """What stands so many characters beside a place, a sentence or two, is not elsewhere."""
-Said = Mapping[tuple[str, int], Traced]
+Said = Mapping[tuple[str, int], SentenceOrigin]
 """What somebody has said of sentences: by the key of their text's links, and by which of its sentences each is."""
 NOTHING_SAID: Said = {}
 DRIFTS: dict[Drift, str] = {
@@ -251,7 +251,7 @@ class Tracer:
         self.family = Family(store)
         self._texts: dict[str, DerivedText] = {}
         self._known: Known = {}
-        self._languages = sorted({one.language for one in tongues_of(document)})
+        self._languages = sorted({one.language for one in language_spans_of(document)})
 
     def lineage(self, draft: str, said: Said = NOTHING_SAID) -> Lineage:
         """A draft sentence by sentence. What was `said` of a sentence goes before what is found by words."""
@@ -270,7 +270,7 @@ class Tracer:
         sentences = tuple(self._with_quotes(draft, sentences))
         return Lineage(last.run, draft, self.document, sentences, members, self._encoder is not None)
 
-    def composed(self, member: Member, said: Said = NOTHING_SAID) -> tuple[Composed, ...]:
+    def composed(self, member: Member, said: Said = NOTHING_SAID) -> tuple[ComposedOrigin, ...]:
         """The sentences of a text with their places in the document."""
         for one in self.family.in_order(member):
             if one.key not in self._texts:
@@ -282,16 +282,16 @@ class Tracer:
         read = self.family.read(member.run) if member else None
         return Parent("excerpt", self.document.id, read or Span(0, len(self.document.text)))
 
-    def linked(self, child: str, parents: Sequence[Parent], said: Said = NOTHING_SAID) -> tuple[Traced, ...]:
+    def linked(self, child: str, parents: Sequence[Parent], said: Said = NOTHING_SAID) -> tuple[SentenceOrigin, ...]:
         """Where the sentences of a text come from, in what it was made from; worked out once."""
         key = self.key(child, parents)
         known = self._store.ancestry.links(key)
-        found = self._worked_out(key, child, parents) if known is None else links_read(known)
+        found = self._worked_out(key, child, parents) if known is None else links_from_json(known)
         return tuple(said.get((key, at), one) for at, one in enumerate(found)) if said else found
 
-    def _worked_out(self, key: str, child: str, parents: Sequence[Parent]) -> tuple[Traced, ...]:
+    def _worked_out(self, key: str, child: str, parents: Sequence[Parent]) -> tuple[SentenceOrigin, ...]:
         found = self.origins([self.shown(one) for one in parents]).trace(child)
-        self._store.ancestry.keep_links(key, child, links_written(found))
+        self._store.ancestry.keep_links(key, child, links_to_json(found))
         return found
 
     def origins(self, parents: Sequence[str]) -> Origins:
@@ -323,7 +323,7 @@ class Tracer:
         return below
 
     def _sentence(
-        self, number: int, last: Member, composed: Composed, traced: Traced, direct: Traced
+        self, number: int, last: Member, composed: ComposedOrigin, traced: SentenceOrigin, direct: SentenceOrigin
     ) -> TracedSentence:
         origins = tuple(
             self._at(place.span, place.weight, tuple(self._stops(last, place.way))) for place in composed.places
@@ -380,7 +380,7 @@ class Tracer:
         return Stop(parent.kind, said, parent.node, span, one_line(text), link.weight, link.method)
 
 
-def _drift(composed: Composed, direct: Traced) -> Drift:
+def _drift(composed: ComposedOrigin, direct: SentenceOrigin) -> Drift:
     """Who reads finds more in a document than its words show: that these show nothing is no drift then."""
     found = drift(composed, direct, NEAR)
     read = any(link.method == "model" for place in composed.places for link in place.way)

@@ -15,7 +15,7 @@ from redraft.errors import StoreError
 from redraft.evaluators.metric_info import FINE, LACKING
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 MOST = 3
 """How many quotes a sentence has at most."""

@@ -32,7 +32,7 @@ from redraft.rulings import FinalComparison
 from redraft.settings import FIGURES, STATISTICS, DraftConfig
 from redraft.store.runs import Run, damage_named
 from redraft.store.store import Store
-from redraft.text.languages import reading, said_to_be
+from redraft.text.languages import reading, with_language
 from redraft.text.places import chapter_of, document_of, pages_of
 from redraft.text.sentences import worded
 from redraft.text.words import count_words
@@ -386,12 +386,12 @@ def _judged(store: Store, run: Run, draft: str | None) -> dict[str, Evaluation]:
 
 def document_read(store: Store, run: Run) -> Document:
     """The document of a run. What was said of its language for another run does not count."""
-    return said_to_be(store.documents.get(run.document), run.settings.source_language)
+    return with_language(store.documents.get(run.document), run.settings.source_language)
 
 
 def outline_read(store: Store, run: Run) -> Document:
     """The same without the text, which may be long."""
-    return said_to_be(store.documents.outline(run.document), run.settings.source_language)
+    return with_language(store.documents.outline(run.document), run.settings.source_language)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from redraft.rulings import Lookup
 from redraft.settings import FIGURES
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 _TITLE = 60
 GIVEN_SAID = "the summary that was given"

@@ -12,7 +12,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from redraft.report.outputs.markup import fill
 from redraft.report.outputs.paper import Block, Paper, notes_of
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 _DECLARED = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
 # The same paper makes the same file, whenever it is written.

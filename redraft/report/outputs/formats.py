@@ -13,7 +13,7 @@ from redraft.errors import UsageError
 from redraft.report.outputs.docx import docx
 from redraft.report.outputs.html import html
 from redraft.report.outputs.paper import Block, Paper, PaperPart
-from redraft.text.cleaning import clean, one_line
+from redraft.text.sanitizer import clean, one_line
 from redraft.text.sentences import sentences
 
 # What makes links, images, notes and HTML of a text that may have been written for other readers. Everything else of

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from redraft.report.outputs.markup import fill
 from redraft.report.outputs.paper import Block, Paper, notes_of
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 
 def html(paper: Paper) -> str:

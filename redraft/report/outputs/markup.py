@@ -12,7 +12,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from redraft.report.outputs.paper import is_rtl
-from redraft.text.cleaning import clean
+from redraft.text.sanitizer import clean
 
 # XML has no way to write these, escaped or not.
 _UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 from redraft.report.history.quotes import basis
 from redraft.report.history.results import Result
 from redraft.settings import EXTRACTIVE
-from redraft.text.cleaning import clean, one_line
+from redraft.text.sanitizer import clean, one_line
 
 if TYPE_CHECKING:  # lineage brings NumPy, and most summaries are printed without a note
     from redraft.report.history.citations import Citations, Cited

@@ -21,7 +21,7 @@ from redraft.report.plots.scores import Metric, RoundScores
 from redraft.report.plots.shares import DocumentPart, Parts, ShareBar, Shares
 from redraft.report.plots.waterfall import Waterfall, WaterfallCall
 from redraft.settings import FIGURES
-from redraft.text.cleaning import clean
+from redraft.text.sanitizer import clean
 from redraft.text.words import count, spaced
 
 _FIFTHS = 5

@@ -20,8 +20,8 @@ from redraft.report.dossier.contents import (
 )
 from redraft.report.history.lineage import came_up
 from redraft.report.tables import unmarked
-from redraft.text.cleaning import clean, one_line
 from redraft.text.places import on_pages
+from redraft.text.sanitizer import clean, one_line
 from redraft.text.words import count, spaced
 
 _QUOTE, _OPENING = 320, 70

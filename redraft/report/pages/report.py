@@ -16,7 +16,7 @@ from redraft.report.plots.figure import figure
 from redraft.report.plots.picture import Plot
 from redraft.report.tables import Table
 from redraft.report.tables import figure as number
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 from redraft.text.words import count
 
 STYLES = ("plots.css", "base.css", "report.css")

@@ -8,9 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import ceil
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.agents.judge import Judge, batch_size, reply_tokens
-from redraft.agents.proofreader import CONFUSION, Confused, Proofreader, least_window
+from redraft.agents.proofreader import CONFUSION, Proofreader, SentenceConfusion, least_window
 from redraft.domain import Document, Totals, content_id
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import statements_of
@@ -23,7 +23,7 @@ from redraft.lab.experiments.runner import GuardedStage, RunBatch, certified, pa
 from redraft.llm.base import Model
 from redraft.llm.prices import PriceTable
 from redraft.prompts.coherence import FIND_CONFUSION
-from redraft.prompts.judging import Statement
+from redraft.prompts.qa import Statement
 from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
@@ -31,9 +31,9 @@ from redraft.runs.job import wording
 from redraft.runs.model_pool import located
 from redraft.runs.prepare import Prepared, RunSpec, prepare
 from redraft.settings import EXTRACTIVE, DraftConfig, ExperimentPart, JudgeConfig
-from redraft.text.cleaning import one_line
 from redraft.text.languages import language_of, reading
 from redraft.text.overlap import repeated
+from redraft.text.sanitizer import one_line
 from redraft.text.tokens import Tokenizer, tokenizer_named
 from redraft.text.units import units
 from redraft.text.words import count_words
@@ -237,7 +237,7 @@ async def judged(outcome: CoherenceOutcome, bench: ExperimentRunner) -> Coherenc
     calls = sum(-(-len(one.sentences) // design.batch) for one in summaries)
     bench.observer(StageStarted("annotations", calls * len(seats)))
     batch = RunBatch(bench, len(seats) * len(summaries))
-    systems = await together(_system(seat, summaries, batch) for seat in seats)
+    systems = await gather_all(_system(seat, summaries, batch) for seat in seats)
     return replace(outcome, systems=(*outcome.systems, *systems), stopped=bench.stopped)
 
 
@@ -302,7 +302,7 @@ async def _system(seat: AnnotationJudge, summaries: Sequence[Summary], batch: Ru
     with suppress(BudgetError):
         async with part_at_work(run, seat.prepared, seat.order.judging, bench) as pool:
             proofreader = _proofreader(seat, pool.judges[0].model, bench)
-            readings = await together(read(summary, proofreader) for summary in summaries)
+            readings = await gather_all(read(summary, proofreader) for summary in summaries)
             if bench.stopped is not None and not all(one.made for one in readings):
                 raise bench.stopped
     by_id = {summary.id: said for summary, said in zip(summaries, readings, strict=True)}
@@ -344,7 +344,7 @@ async def _read(summary: Summary, proofreader: Proofreader, bench: ExperimentRun
     return SystemJudgment(tuple(verdicts.values()), short, verdicts, trouble)
 
 
-def _verdict(one: Confused) -> ConfusionVerdict:
+def _verdict(one: SentenceConfusion) -> ConfusionVerdict:
     return ConfusionVerdict(bool(one.confusing), one.types, questions=one.questions)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.agents.evidence import USUAL
 from redraft.agents.fact_checker import ALIGNMENT as ALIGNMENT_ROOM
 from redraft.agents.fact_checker import FACT_TOKENS, VERIFICATION, facts_at_once
@@ -40,11 +40,11 @@ from redraft.runs.experiment_runner import ExperimentRunner, failure
 from redraft.runs.prepare import Prepared, RunSpec, prepare
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.text.cleaning import one_line
 from redraft.text.languages import language_of, reading
 from redraft.text.origins import Origins
 from redraft.text.passages import WINDOW
 from redraft.text.quotes import points_back
+from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading
 from redraft.text.vectors import Encoder
 from redraft.text.words import count_words
@@ -87,7 +87,7 @@ async def context(documents: Sequence[Document], design: ContextDesign, bench: E
     bench.observer(StageStarted("summaries of a growing span", len(todo)))
     batch, encoder = RunBatch(bench, len(todo)), await asyncio.to_thread(design.encoder)
 
-    items = await together(
+    items = await gather_all(
         _drafted(document, course, item, design, encoder, batch)
         for (document, course, _, _), item in zip(todo, blank, strict=True)
     )

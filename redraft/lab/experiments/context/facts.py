@@ -10,7 +10,7 @@ from functools import partial
 from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.fact_checker import SUPPORTED, FactChecker
 from redraft.agents.splitter import Splitter
@@ -28,11 +28,11 @@ from redraft.lab.experiments.context.records import (
     series,
 )
 from redraft.lab.experiments.runner import GuardedStage, judge_of, part_at_work, used_by
-from redraft.prompts.judging import Statement
+from redraft.prompts.qa import Statement
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.job import desk_of
+from redraft.runs.job import reader_of
 from redraft.runs.prepare import prepare
-from redraft.text.origin_chains import Likeness
+from redraft.text.origin_chains import SentenceSimilarity
 
 T = TypeVar("T")
 FACTS = "facts"
@@ -48,8 +48,8 @@ class Bureau:
 
     document: Document
     splitter: Splitter
-    desk: EvidenceReader
-    likeness: Likeness
+    reader: EvidenceReader
+    likeness: SentenceSimilarity
     least: float
     bench: ExperimentRunner
     failures: dict[str, Failure] = field(default_factory=dict)
@@ -90,7 +90,9 @@ class Bureau:
         """Whether a summary states each of some facts, by the alignment prompt."""
         if not facts or not told:
             return (False,) * len(facts)
-        found = await FactChecker(self.splitter.judge).align(_statements(told), [one.text for one in facts], self.desk)
+        found = await FactChecker(self.splitter.judge).align(
+            _statements(told), [one.text for one in facts], self.reader
+        )
         return tuple(found.verdicts[n].stated if n in found.verdicts else None for n in range(len(facts)))
 
     def alike(
@@ -111,7 +113,7 @@ class Bureau:
         """The facts with what their places say of them."""
         placed = [n for n, one in enumerate(facts) if one.place is not None]
         places = [self._around(one.place) for one in facts if one.place is not None]
-        found = await self.splitter.verify([facts[n].text for n in placed], places, self.desk)
+        found = await self.splitter.verify([facts[n].text for n in placed], places, self.reader)
         done = list(facts)
         for at, one in found.verdicts.items():
             supported = one.category == SUPPORTED
@@ -120,7 +122,7 @@ class Bureau:
         return done
 
     def _around(self, place: Span) -> Span:
-        near = self.desk.passages.around(place, _BESIDE)
+        near = self.reader.passages.around(place, _BESIDE)
         return Span(near[0].span.start, near[-1].span.end) if near else place
 
 
@@ -142,9 +144,9 @@ async def judge_facts(
         async with part_at_work(run, prepared, order.judging, bench) as pool:
             worker = pool.judges[0]
             judge = judge_of(replace(worker, book=prepared.book, settings=prepared.settings), prepared, bench)
-            desk = desk_of(prepared, [worker.settings], design.encoder())
+            reader = reader_of(prepared, [worker.settings], design.encoder())
             likeness = design.likeness(document)
-            bureau = Bureau(document, Splitter(judge), desk, likeness, design.least(likeness), bench, failures)
+            bureau = Bureau(document, Splitter(judge), reader, likeness, design.least(likeness), bench, failures)
             course = await _with_reference(course, bureau)
             judged = await _all(judged, course, bureau)
             if bench.stopped is not None:
@@ -172,7 +174,7 @@ async def _all(items: Sequence[ContextItem], course: Course, bureau: Bureau) -> 
                 there = await bureau.tried(name + what, work(there, bureau, name + what), there)
         whole = sorted([*there, *(item for item in group if item.told is None)], key=lambda item: item.step.number)
         before = {now.step.number: then for then, now in pairwise(whole)}
-        done += await together(_held(item, before.get(item.step.number), course, bureau) for item in whole)
+        done += await gather_all(_held(item, before.get(item.step.number), course, bureau) for item in whole)
     return done
 
 
@@ -215,7 +217,7 @@ async def _compared(item: ContextItem, before: ContextItem, bureau: Bureau) -> t
     kept = bureau.alike(then, now, whole=not item.unsplit)
     known = bureau.alike(now, then, whole=not before.unsplit)
     by_likeness = FactComparison(bureau.likeness.name, bureau.least, kept, known)
-    kept, known = await together([bureau.stated(then, item.told or ()), bureau.stated(now, before.told or ())])
+    kept, known = await gather_all([bureau.stated(then, item.told or ()), bureau.stated(now, before.told or ())])
     return by_likeness, FactComparison(ALIGNMENT, None, kept, known)
 
 

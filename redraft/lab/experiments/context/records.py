@@ -19,8 +19,8 @@ from redraft.runs.models import resolve, tokenizer_of
 from redraft.runs.prepare import RunSpec
 from redraft.settings import DraftConfig, ExperimentPart, JudgeConfig
 from redraft.text.chunks import beginning
-from redraft.text.origin_chains import ByMeaning, ByWords, Likeness
-from redraft.text.positions import Mass
+from redraft.text.origin_chains import EmbeddingSimilarity, SentenceSimilarity, TermSimilarity
+from redraft.text.positions import OriginMass
 from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import count_words
 
@@ -119,10 +119,10 @@ class SummarySentencePlaces:
     places: tuple[tuple[Span, float], ...]
     """Each with its weight, the best first; none where it comes from nowhere."""
 
-    def masses(self, length: int) -> list[Mass]:
+    def masses(self, length: int) -> list[OriginMass]:
         """The sentence, parted among its places by their weight; these by their middle, as a share of `length`."""
         whole = sum(weight for _, weight in self.places) or 1.0
-        return [Mass((span.start + span.end) / 2 / length, weight / whole) for span, weight in self.places]
+        return [OriginMass((span.start + span.end) / 2 / length, weight / whole) for span, weight in self.places]
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class ContextItem:
         """The sentences that come from somewhere."""
         return [one for one in self.told or () if one.places]
 
-    def masses(self, *, of_read: bool = False) -> list[Mass]:
+    def masses(self, *, of_read: bool = False) -> list[OriginMass]:
         """The places of the summary, as shares of the document or of what was read of it."""
         length = self.end if of_read else self.length
         return [mass for one in self.located for mass in one.masses(length)]
@@ -344,12 +344,12 @@ class ContextDesign(SeatsDesign):
         """The model of embeddings, where one is named."""
         return load_encoder(self.embeddings) if self.embeddings else None
 
-    def likeness(self, document: Document) -> Likeness:
+    def likeness(self, document: Document) -> SentenceSimilarity:
         """By what facts are compared without a judge: their meanings, or where no encoder is named, their words."""
         encoder = self.encoder()
-        return ByMeaning(encoder) if encoder else ByWords(document.text)
+        return EmbeddingSimilarity(encoder) if encoder else TermSimilarity(document.text)
 
-    def least(self, likeness: Likeness) -> float:
+    def least(self, likeness: SentenceSimilarity) -> float:
         """What is more alike than this says the same."""
         return likeness.threshold if self.threshold is None else self.threshold
 

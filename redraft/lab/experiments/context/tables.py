@@ -44,7 +44,7 @@ from redraft.lab.experiments.frames import Record, Row, distinct, group_by, numb
 from redraft.lab.experiments.published import COLUMNS, Both, difference, how
 from redraft.lab.experiments.runner import by_status, failed
 from redraft.report.tables import Cell, Table, mean, plain, unmarked
-from redraft.text.positions import POINTS, Mass, bins, density, shares, spread, spread_by_chance
+from redraft.text.positions import POINTS, OriginMass, bins, density, shares, spread, spread_by_chance
 
 VERIFICATION = "verification"
 Share = tuple[float, float]
@@ -237,16 +237,16 @@ def _basis(courses: Sequence[Course], items: Sequence[ContextItem]) -> str:  # n
     )
 
 
-def _shares_of_tables(found: Sequence[Mass]) -> list[Cell]:
+def _shares_of_tables(found: Sequence[OriginMass]) -> list[Cell]:
     return list(shares(found, bins(3))) if found else [None] * 3
 
 
-def _of_references(courses: Sequence[Course]) -> list[Mass]:
+def _of_references(courses: Sequence[Course]) -> list[OriginMass]:
     known = [course.reference for course in courses if course.reference]
     return [mass for reference in known for one in reference.told for mass in one.masses(reference.length)]
 
 
-def _masses(items: Sequence[ContextItem], contestant: ContextContestant, part: str) -> list[Mass]:
+def _masses(items: Sequence[ContextItem], contestant: ContextContestant, part: str) -> list[OriginMass]:
     own = where(items, contestant=contestant)
     chosen = [item for item in own if part in (ALL_STEPS, half_of(item, items))]
     return [mass for item in chosen for mass in item.masses(of_read=True)]
@@ -314,7 +314,7 @@ def positions_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> 
             yield (course.title, REFERENCE, None, None, 1.0, it.words, *known)
 
 
-def _placed(count: int, of_read: Sequence[Mass], of_whole: Sequence[Mass], read: float) -> Row:
+def _placed(count: int, of_read: Sequence[OriginMass], of_whole: Sequence[OriginMass], read: float) -> Row:
     parts = min(count, BINS)
     spreads = (spread(of_read, parts), spread_by_chance(count, parts))
     return (*_shares_of_tables(of_read), *_shares_of_tables(of_whole), *expected_thirds(read), *spreads)

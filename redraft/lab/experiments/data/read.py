@@ -26,7 +26,7 @@ from redraft.lab.agreement.people import (
 )
 from redraft.lab.experiments.data.sets import Contents, Example, FileForm, ReferenceSummary
 from redraft.sources import allowed, read_file, size
-from redraft.text.cleaning import clean, one_line
+from redraft.text.sanitizer import clean, one_line
 from redraft.text.words import count_words
 
 _TITLE = 80

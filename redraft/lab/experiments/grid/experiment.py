@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.domain import Document, Evaluation
 from redraft.evaluators.catalog import metrics
 from redraft.evaluators.metric_info import PREFERENCE
@@ -79,7 +79,7 @@ async def grid(documents: Sequence[Document], design: GridDesign, bench: Experim
     await asyncio.to_thread(_check_plans, documents, design, bench.store)
     batch = RunBatch(bench, _parts(documents, design))
     bench.observer(StageStarted("summaries and verdicts", 0))
-    done = await together(_on_document(document, design, batch) for document in documents)
+    done = await gather_all(_on_document(document, design, batch) for document in documents)
     judged = [one for _, found, _ in done for one in found]
     preferred = [one for _, _, found in done for one in found]
     built = [run for place, _, _ in done for run in place.yardstick.runs]
@@ -131,10 +131,10 @@ async def _on_document(
     by = await yardstick(document, design.needs, design.judging, design.builder, design.building, batch)
     place = _Place(document, by)
     summaries = await _summaries(place, design, batch)
-    judged = await together(_judged(place, summaries, seat, design, batch) for seat in design.judges)
+    judged = await gather_all(_judged(place, summaries, seat, design, batch) for seat in design.judges)
     preferred: list[list[GridPreference]] = []
     if design.prefers:
-        preferred = await together(_preferred(place, summaries, seat, design, batch) for seat in design.judges)
+        preferred = await gather_all(_preferred(place, summaries, seat, design, batch) for seat in design.judges)
     return place, [one for some in judged for one in some], [one for some in preferred for one in some]
 
 
@@ -142,7 +142,7 @@ async def _summaries(place: _Place, design: GridDesign, batch: RunBatch) -> list
     """The summaries of a document in the order of the contestants. Drafts are refined one after the other, since their
     first drafts have much in common."""
     plain = [one for one in design.contestants if one.settings is not None and one.refines is None]
-    drafts = await together(drafted(place.document, one.name, design.drafting(one), GRID, batch) for one in plain)
+    drafts = await gather_all(drafted(place.document, one.name, design.drafting(one), GRID, batch) for one in plain)
     known = {one.name: [draft] for one, draft in zip(plain, drafts, strict=True)}
     for one in design.contestants:
         if one.refines is not None:

@@ -9,7 +9,7 @@ from functools import partial
 from random import Random
 from typing import Any, NamedTuple, get_args
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.domain import Document, Evaluation, KeyFacts, Outcome, Perspective, Totals, Tree
 from redraft.errors import BudgetError
 from redraft.evaluators.consensus import total
@@ -47,7 +47,7 @@ from redraft.runs.model_pool import hire, located, under_settings
 from redraft.runs.models import resolve, tokenizer_of
 from redraft.runs.prepare import RunSpec, prepare
 from redraft.settings import BuildKeyfacts, DraftConfig, Evaluate, JudgeConfig, Limits, ModelSettings, PerspectiveName
-from redraft.text.cleaning import one_line
+from redraft.text.sanitizer import one_line
 
 KEYFACTS = "key facts"
 WHOLE = "whole"
@@ -296,7 +296,7 @@ async def hamlet(documents: Sequence[Document], design: HamletDesign, bench: Exp
     await asyncio.to_thread(refuse_if_none_fits, plans)
     await _count_what_is_known(documents, design, bench)
     bench.observer(StageStarted("key facts", 0))
-    subjects = await together(_subject(document, design, bench) for document in documents)
+    subjects = await gather_all(_subject(document, design, bench) for document in documents)
     items = [
         (subject, item_of(subject.document, tree, one.name))
         for subject in subjects
@@ -306,7 +306,7 @@ async def hamlet(documents: Sequence[Document], design: HamletDesign, bench: Exp
     ]
     bench.observer(StageStarted("summaries and verdicts", 0))
     batch = RunBatch(bench, len(items))
-    done = await together(
+    done = await gather_all(
         batch.turn(f"{item.title}, {_name(item)}", partial(_done, subject, item, design, batch))
         for subject, item in items
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import BudgetError
 from redraft.evaluators.catalog import check_goals, metrics
@@ -249,7 +249,7 @@ async def longsumeval(
     summaries = given * len(design.writers) or len(documents) * drafts
     batch = RunBatch(bench, len(documents) * (len(design.needs) + drafts) + summaries * len(design.ways))
     bench.observer(StageStarted("drafts and revisions", 0))
-    done = await together(_on_document(document, design, batch) for document in documents)
+    done = await gather_all(_on_document(document, design, batch) for document in documents)
     refined = [one for _, found in done for one in found]
     runs = [run for by, _ in done for run in by.runs] + [one.run for one in refined if one.run]
     return RefinedOutcome(

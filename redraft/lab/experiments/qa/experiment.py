@@ -10,7 +10,7 @@ from functools import partial
 from math import ceil
 from typing import Any
 
-from redraft.agents.accounts import together
+from redraft.agents.accounts import gather_all
 from redraft.agents.evidence import USUAL
 from redraft.agents.judge import Judge, batch_size, reply_tokens
 from redraft.agents.questioner import ANSWER, QUESTION, VERDICT, JudgedAnswer, Questioner
@@ -35,11 +35,11 @@ from redraft.lab.experiments.qa.records import (
 from redraft.lab.experiments.runner import GuardedStage, RunBatch, judge_of, part_at_work, refuse_if_none_fits, used_by
 from redraft.llm.prices import PriceTable
 from redraft.prompts.contract import Prompt
-from redraft.prompts.judging import ANSWER_FROM_DOCUMENT, ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS, AnswerPair
+from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS, AnswerPair
 from redraft.questions import THIRDS, TYPES, TypedQuestions
 from redraft.report.tables import Cell, Table
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
-from redraft.runs.job import desk_of
+from redraft.runs.job import reader_of
 from redraft.runs.model_pool import ModelPool
 from redraft.runs.prepare import Prepared, RunSpec, prepare
 from redraft.settings import DraftConfig
@@ -75,7 +75,7 @@ async def qa(documents: Sequence[Document], design: QaDesign, bench: ExperimentR
     for document in documents:
         await bench.begun(document, design.judging(), design.building())
     bench.observer(StageStarted("typed questions", 0))
-    subjects = await together(_subject(document, design, bench) for document in documents)
+    subjects = await gather_all(_subject(document, design, bench) for document in documents)
     bench.observer(StageStarted("answers", 0))
     wanted = [
         (subject, QaCell(subject.document.id, one.name, step))
@@ -86,7 +86,7 @@ async def qa(documents: Sequence[Document], design: QaDesign, bench: ExperimentR
     ]
     await _count_what_is_known(wanted, design, bench)
     batch = RunBatch(bench, len(wanted))
-    cells = await together(
+    cells = await gather_all(
         batch.turn(
             f"{subject.document.title}, {cell.model}, {cell.step.tokens:,} tokens",
             partial(_answered, subject, cell, design, bench),
@@ -94,7 +94,7 @@ async def qa(documents: Sequence[Document], design: QaDesign, bench: ExperimentR
         for subject, cell in wanted
     )
     bench.observer(StageStarted("verdicts", 0))
-    judged = await together(
+    judged = await gather_all(
         _judged(subject, [cell for cell in cells if cell.document == subject.document.id], design, bench)
         for subject in subjects
     )
@@ -161,8 +161,8 @@ async def _questions(
     end = len(document.text)
     if until is not None:
         end = await asyncio.to_thread(beginning, document.text, prepared.tokenizer, until)
-    desk = desk_of(prepared, [prepared.settings])
-    builder = TypedBuilder(judge, desk, end, design.per_third, bench.observer)
+    reader = reader_of(prepared, [prepared.settings])
+    builder = TypedBuilder(judge, reader, end, design.per_third, bench.observer)
     if known := await off_loop(bench.store.typed.find, document.id, builder.key):
         return known
     built = await builder.build()

@@ -16,7 +16,7 @@ from redraft.graphs.strategies import strategy_named
 from redraft.lab.experiments.context.records import ReadingStep, steps_of
 from redraft.lab.experiments.plan import SeatsDesign, check_seats, seated
 from redraft.lab.experiments.runner import json_of, status_of
-from redraft.prompts.judging import ANSWER_QUESTIONS, JUDGE_ANSWERS, AnswerPair, yes_or_no
+from redraft.prompts.qa import ANSWER_QUESTIONS, JUDGE_ANSWERS, AnswerPair, yes_or_no
 from redraft.questions import QuestionType, Third, TypedQuestion, TypedQuestions, third_of
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.job import wording

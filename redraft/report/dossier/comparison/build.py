@@ -28,8 +28,8 @@ from redraft.report.dossier.comparison.pairs import (
 )
 from redraft.report.dossier.comparison.sides import LEAST, Side, interval_of_mean, left_out, read_side
 from redraft.store.store import Store
-from redraft.text.cleaning import one_line, scrubbed
 from redraft.text.languages import primary
+from redraft.text.sanitizer import one_line, scrubbed
 from redraft.text.vectors import Encoder
 from redraft.text.words import spaced
 

@@ -11,7 +11,7 @@ from redraft.errors import UsageError
 from redraft.report.dossier.comparison.contents import Setting
 from redraft.report.dossier.comparison.sides import Side
 from redraft.settings import GIVEN_STRATEGY
-from redraft.text.cleaning import one_line, scrubbed, scrubbed_all
+from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all
 
 # These make no difference to what is asked, or only draw another of the same.
 _NO_MATTER = {"model", "strategy", "key_env", "price", "replies", "sample"}

@@ -23,8 +23,8 @@ from redraft.settings import FIGURES
 from redraft.store.judgments import JudgeSetup
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.cleaning import clean, one_line, scrubbed
 from redraft.text.places import percent_of
+from redraft.text.sanitizer import clean, one_line, scrubbed
 from redraft.text.vectors import Encoder
 from redraft.text.words import count_words
 

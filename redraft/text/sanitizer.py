@@ -1,4 +1,4 @@
-"""Makes text harmless: one kind of line end, no control characters; and without paths where it is sent to others."""
+"""Sanitizes text: uniform line ends, no control characters, and no paths where it is sent to others."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 _LINE_ENDS = ("\r\n", "\r", "\x85", "\u2028", "\u2029", "\v", "\f")
 
-# Control characters move cursors, hide text and forge terminal output; none of them means anything in prose. The
-# bidirectional overrides reorder what a reader sees. Surrogates cannot be stored as UTF-8.
+# Control characters move cursors, hide text and forge terminal output; bidirectional overrides reorder what a reader
+# sees. Surrogates cannot be stored as UTF-8.
 _DROP = (
     [c for c in range(0x20) if c not in (0x09, 0x0A)]
     + list(range(0x7F, 0xA0))
@@ -17,32 +17,32 @@ _DROP = (
     + list(range(0x2066, 0x206A))
     + [0xFEFF]
 )
-# Colours, cursor movements, window titles and links, as programs write them to a terminal. What does not end as they do
-# within a line, and soon, is none of them: whatever follows is text, and must not be lost with it.
+# Terminal escapes for colours, cursor movements, titles and links. An unterminated one is ignored, so that the text
+# after it is not lost.
 _ESCAPES = re.compile(
     r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x00-\x1f\x7f-\x9f]{0,2000}(?:\x07|\x1b\\)"
     r"|[PX^_][^\x00-\x1f\x7f-\x9f]{0,2000}\x1b\\)"
 )
 _HARMFUL = re.compile("[" + "".join(re.escape(chr(code)) for code in _DROP) + "]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
-# A long text is looked at in parts, so that there is never much more of it than itself, and others have their turn.
+# A long text is processed in parts, to save memory and to let other threads run.
 _BLOCK = 1_000_000
 
 
-class Cleaned(NamedTuple):
-    """A harmless text, and what was taken out of it, in sentences."""
+class CleanupResult(NamedTuple):
+    """A sanitized text, and notes on what was removed."""
 
     text: str
     notes: tuple[str, ...]
 
 
 def clean(text: str) -> str:
-    """Return `text` with `\\n` line ends, without terminal escapes, and with a space for every control character."""
-    return cleaned(text).text
+    """Return `text` with `\\n` line ends, without terminal escapes, and with spaces for control characters."""
+    return clean_with_notes(text).text
 
 
-def cleaned(text: str) -> Cleaned:
-    """The text as `clean` has it, with a count of what it had and has no more."""
+def clean_with_notes(text: str) -> CleanupResult:
+    """Return the text as `clean` does, with notes on what was removed."""
     notes = []
     if "\x1b" in text:
         before = len(text)
@@ -59,7 +59,7 @@ def cleaned(text: str) -> Cleaned:
     if spaces:
         became = "control character became a space" if spaces == 1 else "control characters became spaces"
         notes.append(f"{spaces:,} {became}")
-    return Cleaned(text, tuple(notes))
+    return CleanupResult(text, tuple(notes))
 
 
 def one_line(text: str, width: int = 0) -> str:
@@ -69,7 +69,7 @@ def one_line(text: str, width: int = 0) -> str:
 
 
 def _replaced(pattern: re.Pattern[str], by: str, text: str) -> tuple[str, int]:
-    """The text with each single character that fits the pattern replaced, and how many there were."""
+    """Return the text with each matching character replaced, and their number."""
     starts = range(0, len(text), _BLOCK)
     if not any(pattern.search(text, start, start + _BLOCK) for start in starts):
         return text, 0
@@ -77,18 +77,18 @@ def _replaced(pattern: re.Pattern[str], by: str, text: str) -> tuple[str, int]:
     return "".join(part for part, _ in parts), sum(count for _, count in parts)
 
 
-# A path has at least two names. What comes before it is no part of an address or of a word.
+# A path has at least two names, and is no part of an address or a word.
 _PATH = re.compile(r"(?<![\w/.~\\])(?:(?<!:)|(?!//))(?:~|[A-Za-z]:)?(?:[/\\]+[^\s/\\\"'<>|:;,()]+){2,}[/\\]?")
 _USER = re.compile(r"(?<=://)[^/@\s]*@")
 
 
 def scrubbed(text: str) -> str:
-    """The text with the last name of each path in place of it, and addresses without a user."""
+    """Return the text with each path shortened to its last name, and addresses without a user."""
     return _PATH.sub(lambda found: re.split(r"[/\\]", found[0].rstrip("/\\"))[-1], _USER.sub("", text))
 
 
 def scrubbed_all(value: Any) -> Any:
-    """The same of every text within a value."""
+    """Return a value with all its texts scrubbed."""
     if isinstance(value, str):
         return scrubbed(value)
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""The prompt by which a judge rules on findings: does the document say what the summary says, or does it not?"""
+"""The prompt by which a judge rules on findings: does the document say what the summary says?"""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Annotated
 from pydantic import BeforeValidator
 
 from redraft.prompts.contract import Also, Fence, Prompt, ReplyModel, lenient
-from redraft.prompts.judging import IDS, LABELS, Quote, Reason, Shown
+from redraft.prompts.qa import IDS, LABELS, DocumentView, Quote, Reason
 from redraft.prompts.tags import Names, TaggedItem
 from redraft.rulings import RulingVerdict
 
 
-class Accused(TaggedItem):
-    """What a summary says, and what a first judge said of it; `against` are words that somebody holds against that."""
+class RulingPoint(TaggedItem):
+    """What a summary says, and what a first judge said of it; `against` are words held against that."""
 
     sentence: str
     question: str = ""
@@ -22,10 +22,10 @@ class Accused(TaggedItem):
     against: str = ""
 
 
-class RuleGiven(Shown):
-    """What is read of the document, what to rule on, and whether a point of it is contested with a quote."""
+class RuleGiven(DocumentView):
+    """What is read of the document, what to rule on, and whether a point is contested with a quote."""
 
-    points: Annotated[list[Accused], Fence("point")]
+    points: Annotated[list[RulingPoint], Fence("point")]
     contested: bool = False
 
 

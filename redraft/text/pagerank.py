@@ -1,9 +1,5 @@
-"""Which sentences matter most, and which few of them say the most together.
-
-Ranking is PageRank over the graph in which every two sentences are joined as strongly as they are similar. The graph
-is never built: a step of the iteration needs two sparse products, so the time grows with the document's length and not
-with its square.
-"""
+"""Ranks sentences by PageRank over their similarity graph, and chooses a few that cover the most. The graph is never
+built: an iteration needs two sparse products, so the time is linear in the document's length."""
 
 from __future__ import annotations
 
@@ -15,31 +11,32 @@ import numpy as np
 from redraft.text.vectors import Indices, SentenceVectors, Weights
 
 DUPLICATE = 0.6
-"""Two sentences at least this similar say the same, and only one of them is chosen."""
+"""The similarity from which two sentences are duplicates, of which only one is chosen."""
 
 _DAMPING = 0.85
-# A question decides more than the graph: most of a step's weight goes back to the sentences that are like it.
+# With a query most of a step's weight returns to the sentences similar to it.
 _QUERY_DAMPING = 0.4
 _QUERY_SHARE = 0.9
 _STEPS = 40
 _TOLERANCE = 1e-6
 
-# How much a sentence loses by resembling a chosen one, short of being its duplicate.
+# How much a sentence loses by resembling a chosen one.
 _REDUNDANCY = 0.9
-# How much more a sentence counts while its part of the source has none, and how much less once the part has its share.
+# The factors of a part without any sentence, and of one with its full share.
 _FIRST_OF_PART = 2.0
 _BEYOND_SHARE = 0.4
-# The fuller the summary is, the better a sentence must be to be added, up to this share of the chosen ones' average.
+# The fuller the summary, the better a sentence has to be, up to this share of the chosen ones' average.
 _GOOD_ENOUGH = 0.3
 
 
 def rank(vectors: SentenceVectors) -> Weights:
-    """How central every sentence is. The ranks add up to one."""
+    """Return the centrality of every sentence; the sum is one."""
     return _page_rank(vectors, np.ones(len(vectors)), _DAMPING)
 
 
 def rank_towards(vectors: SentenceVectors, query: str) -> Weights:
-    """How central every sentence is to what `query` asks; plain `rank` where no sentence shares a term with it."""
+    """Return the centrality of every sentence towards a `query`; plain `rank` where no sentence shares
+    a term with it."""
     relevance = vectors.similarity_to(query)
     if not relevance.any():
         return rank(vectors)
@@ -60,7 +57,7 @@ def _page_rank(vectors: SentenceVectors, restart: Weights, damping: float) -> We
     for _ in range(_STEPS):
         passed = ranks * share
         moved = np.maximum(vectors.spread(passed) - itself * passed, 0.0)
-        # A sentence that resembles no other passes its rank on to where the walk begins anew.
+        # A sentence without neighbours passes its rank back to the start.
         lost = float(ranks[~joined].sum())
         following = damping * (moved + lost * restart) + (1 - damping) * restart
         following /= following.sum()
@@ -73,10 +70,8 @@ def _page_rank(vectors: SentenceVectors, restart: Weights, damping: float) -> We
 
 @dataclass(frozen=True, slots=True)
 class RankedSentences:
-    """What can be chosen, one entry a sentence, in the order of the source.
-
-    `part` numbers the part of the source it is from. A sentence of no worth is never chosen.
-    """
+    """The sentences to choose from, in source order; `part` numbers the part each is from, and one of no worth is never
+    chosen."""
 
     worth: Weights
     words: Indices
@@ -86,11 +81,8 @@ class RankedSentences:
 def choose(
     vectors: SentenceVectors, candidates: RankedSentences, limit: int, shares: Weights, first: Sequence[int] = ()
 ) -> list[int]:
-    """Choose sentences of together at most `limit` words that are worth much and repeat each other little.
-
-    `shares` says how many words each part should have; a part may exceed its share only when nothing better is left.
-    Those named `first` are taken before all others, each unless it repeats one of them or no more has room.
-    """
+    """Choose sentences of at most `limit` words that are worth much and repeat little. `shares` are the words for each
+    part, exceeded only when nothing better is left; those named `first` are taken first."""
     chooser = _Chooser(vectors, candidates, limit, shares)
     for index in first:
         chooser.take(index)
@@ -100,7 +92,7 @@ def choose(
 
 
 class _Chooser:
-    """The greedy choice in progress. One step costs time linear in the sentences."""
+    """The state of the greedy choice; a step takes time linear in the sentences."""
 
     def __init__(self, vectors: SentenceVectors, candidates: RankedSentences, limit: int, shares: Weights) -> None:
         self.chosen: list[int] = []
@@ -115,13 +107,13 @@ class _Chooser:
         self._nearest = np.zeros(len(candidates.worth))
 
     def take(self, index: int) -> None:
-        """Take a sentence unless it repeats a chosen one, is worth nothing or has no room."""
+        """Take a sentence unless it is a duplicate, worth nothing or too long."""
         worth = float(self._candidates.worth[index] * (1 - _REDUNDANCY * self._nearest[index]))
         if worth * self._leave()[index] > 0:
             self._take(index, worth)
 
     def take_best(self) -> bool:
-        """Take the sentence that now adds most; False when none fits or is good enough."""
+        """Take the sentence that adds most; return False when none fits or is good enough."""
         if not len(self._candidates.worth):
             return False
         worth = self._candidates.worth * (1 - _REDUNDANCY * self._nearest)
@@ -133,8 +125,8 @@ class _Chooser:
         return True
 
     def _leave(self) -> Weights:
-        """By what the worth of each sentence is multiplied: zero where it may not be taken, little where its part has
-        had its share, much where its part has nothing yet."""
+        """Return the factor of each sentence's worth: zero if not available, low where its part has its share, high
+        where its part has nothing."""
         part, cost = self._candidates.part, self._candidates.words
         used = self._used_of[part]
         within = np.where(used + cost > self._shares[part], _BEYOND_SHARE, 1.0)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft.text.cleaning import clean, cleaned, one_line
+from redraft.text.sanitizer import clean, clean_with_notes, one_line
 from tests.text.hostile import raw_texts
 
 
@@ -57,7 +57,7 @@ def test_an_escape_without_an_end_takes_nothing_with_it(introducer: str, end: st
     kept = clean(f"Before. \x1b{introducer}{story}{end}")
     assert f"Before.  {introducer}{story}" in kept
     assert ("The end." in kept) == ("The end." in end)
-    assert cleaned(f"\x1b{introducer}{story}").notes == ("1 control character became a space",)
+    assert clean_with_notes(f"\x1b{introducer}{story}").notes == ("1 control character became a space",)
 
 
 @pytest.mark.parametrize("introducer", "PX^_")
@@ -67,16 +67,16 @@ def test_only_a_title_may_end_with_a_bell(introducer: str) -> None:
 
 
 def test_what_was_taken_out_is_counted() -> None:
-    assert cleaned("\x1b[1;31mred\x1b[0m\x1b]0;title\x07 and\x00 \u202eblue\x9b").notes == (
+    assert clean_with_notes("\x1b[1;31mred\x1b[0m\x1b]0;title\x07 and\x00 \u202eblue\x9b").notes == (
         "3 terminal escapes were taken out of the text, 21 characters in all",
         "3 control characters became spaces",
     )
-    assert cleaned("a\r\nb\x85c\fd").notes == ()
+    assert clean_with_notes("a\r\nb\x85c\fd").notes == ()
 
 
 @pytest.mark.slow
 def test_a_long_text_is_cleaned_as_a_short_one_is() -> None:
-    found = cleaned("ab\x00é\x1b[1m" * 700_000)
+    found = clean_with_notes("ab\x00é\x1b[1m" * 700_000)
     assert found.text == "ab é" * 700_000
     assert found.notes[1] == "700,000 control characters became spaces"
 

@@ -1,9 +1,5 @@
-"""Room to think: what a model writes to itself before its reply is billed with it, and counts against its limit.
-
-How much that is depends on the model and on what it is asked. So there is a start, by the model's name; then what
-earlier replies have taken, as the provider reports it or as it can be made out; and where a thought did not come to its
-end there is twice the room.
-"""
+"""Room for reasoning tokens, which are billed with the reply and count against its limit. It starts by the model's
+name, follows what earlier replies took, and is doubled where reasoning was cut."""
 
 from __future__ import annotations
 
@@ -20,15 +16,15 @@ if TYPE_CHECKING:
     from langchain_core.messages import AIMessage
 
 START = 8_192
-"""The room for a model that is known to think, until more is known of it."""
+"""The first room for a model that is known to reason."""
 MOST = 32_768
-"""More than this nobody is given unasked."""
+"""The most room that is given unasked."""
 THOUGHTS = ("reasoning_content", "reasoning")
-"""What servers call the thoughts that they hand over apart from a reply."""
+"""What servers call reasoning that they return apart from a reply."""
 _LEAST = 1_024
-# A thought may be half as long again as the longest before it.
+# Reasoning may be half as long again as the longest before it.
 _SLACK = 1.5
-# Where a window has no room for so much, it may have room for a quarter of it; for less than this there is no use.
+# Where a window has no room for so much, a quarter is tried; less than this is of no use.
 _SHARE, _FEWEST = 4, 512
 _CHARACTERS_A_TOKEN = 4
 
@@ -38,7 +34,7 @@ _THINKS = re.compile(
     r"|qwen-?3|gemini-(?:2\.5|[3-9])|magistral|glm-(?:4\.[5-9]|[5-9]|z1)|kimi-k2\.[5-9]|minimax-m\d|grok-(?:3-mini|[4-9])"
     rf"|exaone-deep|hunyuan-(?:a13b|t1)|seed-oss|smollm3|(?:thinking|think|reasoner|reasoning){_AFTER})"
 )
-# Of some families there are models that answer at once.
+# Some families include models that answer at once.
 _ANSWERS = re.compile(
     rf"gpt-5[\d.]*-chat|{_BEFORE}(?:instruct|coder|non-?(?:thinking|reasoning)|no-?think(?:ing)?){_AFTER}"
 )
@@ -46,23 +42,23 @@ _OPENAI = re.compile(rf"(?:o[134]{_AFTER}|gpt-5(?![\d.]*-chat))")
 
 
 def usual_room(name: str) -> int:
-    """The room that a model of this name is given at first; 0 for one that is not known to think unasked."""
+    """Return the first room for a model of this name; 0 for one that is not known to reason unasked."""
     known = _last_part(name)
     return START if _THINKS.search(known) and not _ANSWERS.search(known) else 0
 
 
-def refuses_drawing(name: str) -> bool:
-    """Whether it is one of OpenAI's models that think, to which neither a temperature nor `top_p` can be given."""
+def refuses_sampling(name: str) -> bool:
+    """Return whether it is an OpenAI reasoning model, which accepts neither a temperature nor `top_p`."""
     return bool(_OPENAI.match(_last_part(name)))
 
 
 def _last_part(name: str) -> str:
-    """A model's own name: a proxy puts its provider before it."""
+    """Return a model's own name, without a proxy's prefix."""
     return name.casefold().rpartition("/")[2]
 
 
 class ThinkingRoom:
-    """The room that one model has to think in each call. What is `given` holds; otherwise it grows with the need."""
+    """The room for one model's reasoning in each call; a `given` room is fixed, otherwise it grows with the need."""
 
     def __init__(self, start: int, given: int | None = None) -> None:
         self._start = start
@@ -70,28 +66,28 @@ class ThinkingRoom:
         self._small: dict[Hashable, int] = {}
         self._ceiling: int | None = None
         self.thought = 0
-        """The longest thought that is known of, in tokens."""
+        """The longest known reasoning, in tokens."""
 
     @property
     def tokens(self) -> int:
-        """The room that a call is given."""
+        """Return the room of a call."""
         if self._given is not None:
             return self._given
         room = max(self._start, _room_for(self.thought))
         return room if self._ceiling is None else min(room, self._ceiling)
 
     def learn(self, thought: int) -> None:
-        """Take note of a thought of so many tokens."""
+        """Record reasoning of so many tokens."""
         self.thought = max(self.thought, thought)
 
     def within(self, request: Request[Any, Any]) -> int:
-        """The room for one request: no more than is booked, or than it was refused with."""
+        """Return the room of one request: no more than is reserved, or than a window refused."""
         room = min(self.tokens, self._small.get(_which(request), self.tokens))
         limit = request.sampling.max_tokens
         return room if limit is None or request.most_tokens is None else max(0, min(room, request.most_tokens - limit))
 
     def cut(self, request: Request[Any, Any], room: int, text: str, usage: Usage) -> CutThought:
-        """What to say of a reply whose thoughts were not at their end after so much room."""
+        """Return what to say of a reply whose reasoning was cut after so much room."""
         more = min(self.tokens, self._small.get(_which(request), self.tokens)) > room
         return CutThought(
             f"the reply ended within its thoughts, for which {room:,} tokens were not enough (--reasoning-tokens)",
@@ -103,16 +99,16 @@ class ThinkingRoom:
         )
 
     def refused(self, request: Request[Any, Any], room: int) -> bool:
-        """Take note that a window has no place for a request with so much room; whether less is to be tried."""
+        """Record that a window had no room for a request; return whether less is to be tried."""
         if not room:
-            # It is the request that is too long, whatever comes after it.
+            # The request itself is too long.
             self._small.pop(_which(request), None)
             return False
         self._small[_which(request)] = room // _SHARE if room // _SHARE >= _FEWEST else 0
         return True
 
     def accepted(self, request: Request[Any, Any]) -> None:
-        """Take note that there was place for it: others are not asked with more than had to be taken back."""
+        """Record that there was room; others are not sent with more than was just refused."""
         if (room := self._small.pop(_which(request), None)) is not None:
             self._ceiling = min(room, MOST if self._ceiling is None else self._ceiling)
 
@@ -122,7 +118,7 @@ def _which(request: Request[Any, Any]) -> Hashable:
 
 
 def _room_for(thought: int) -> int:
-    """The room for thoughts of which one has had so many tokens, in doublings."""
+    """Return the room for reasoning of so many tokens, in doublings."""
     room = _LEAST if thought else 0
     while room < thought * _SLACK and room < MOST:
         room *= 2
@@ -130,7 +126,7 @@ def _room_for(thought: int) -> int:
 
 
 def thought_tokens(message: AIMessage, text: str, usage: Usage) -> int:
-    """The tokens of what a model has thought before a reply: as they are reported, or in proportion to the words."""
+    """Return the reasoning tokens of a reply: as reported, or in proportion to the words."""
     if usage.reasoning_tokens:
         return usage.reasoning_tokens
     said = len(without_thoughts(text))
@@ -142,7 +138,7 @@ def thought_tokens(message: AIMessage, text: str, usage: Usage) -> int:
 
 
 def _apart(message: AIMessage) -> str:
-    """The thoughts that a server hands over apart from the reply."""
+    """Return the reasoning that a server returns apart from the reply."""
     kept = [message.additional_kwargs.get(name) for name in THOUGHTS]
     blocks: list[Any] = message.content if isinstance(message.content, list) else []
     kept += [block.get(block["type"]) for block in blocks if isinstance(block, dict) and block.get("type") in _BLOCKS]

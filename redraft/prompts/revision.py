@@ -12,12 +12,8 @@ from redraft.prompts.tags import TaggedItem
 
 
 class Point(TaggedItem):
-    """One thing to do: the sentence that it is about, a question to it, what the sentence says, the document's answer,
-    and its words; where there is no question, why the sentence is wrong.
-
-    Only the task and the instruction are words of ours or of the user's; the others come from texts and models. A reply
-    names a point by its tag.
-    """
+    """One thing to do: the sentence concerned, a question about it, what the sentence says, and the document's answer
+    and words, or why the sentence is wrong. Only the task and the instruction are redraft's or the user's words."""
 
     task: Task
     instruction: str
@@ -30,11 +26,8 @@ class Point(TaggedItem):
 
 
 class ReviseGiven(GivenModel):
-    """A summary, what to do about it, and what must stay; the document where it fits, or else passages of it.
-
-    `tasks` are those that occur in the points, which alone are explained. `outline` says what the document is as a
-    whole. `characters` is set where these are what lengths are counted in, for want of spaces between words.
-    """
+    """A summary, what to do about it, and what must stay; the document where it fits, or else passages. Only the
+    `tasks` that occur are explained; with `characters` lengths are counted in characters."""
 
     summary: SummaryText
     points: Annotated[list[Point], Fence("point")]

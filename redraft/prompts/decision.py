@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
 from redraft.domain import Task
 from redraft.prompts.contract import Also, AtMost, EachAlone, Fence, GivenModel, Prompt, ReplyModel, SummaryText
-from redraft.prompts.judging import Quote
+from redraft.prompts.qa import Quote
 from redraft.prompts.tags import ONLY_KNOWN, Names, TaggedItem
 
 _WORD = re.compile(r"\w+")
@@ -17,8 +17,8 @@ _WORD = re.compile(r"\w+")
 _FAR = 10**12
 
 
-class Standing(GivenModel):
-    """How the summary stands by one metric, and by its goal where it has one."""
+class MetricStanding(GivenModel):
+    """The summary's score by one metric, and its goal, if any."""
 
     id: int
     metric: str
@@ -27,7 +27,7 @@ class Standing(GivenModel):
     met: str = ""
 
 
-class Option(TaggedItem):
+class FindingOption(TaggedItem):
     """One finding that could be mended."""
 
     metric: str
@@ -40,8 +40,8 @@ class Option(TaggedItem):
     evidence: str = ""
 
 
-class Read(GivenModel):
-    """Words of the document that were looked up, and where they stand."""
+class DecisionPassage(GivenModel):
+    """A passage of the document that was looked up, and its place."""
 
     place: str
     text: str
@@ -51,28 +51,28 @@ class DecideGiven(GivenModel):
     """The best summary so far, how it stands, what is wrong with it, what has been tried, and what was looked up."""
 
     summary: SummaryText
-    scoreboard: Annotated[list[Standing], Fence("metric")]
-    findings: Annotated[list[Option], Fence("finding")]
+    scoreboard: Annotated[list[MetricStanding], Fence("metric")]
+    findings: Annotated[list[FindingOption], Fence("finding")]
     tried: Annotated[list[str], Fence("attempt")]
     answers: Annotated[list[str], Fence("answer")]
-    """What became of what has been looked up."""
-    passages: Annotated[list[Read], Fence("passage")]
+    """The outcome of each lookup."""
+    passages: Annotated[list[DecisionPassage], Fence("passage")]
     rounds_left: int
     at_most: int
-    """How many findings a revision can deal with."""
+    """The most findings of a revision."""
     looks: int
-    """How often something may be looked up before deciding; no more when 0."""
+    """How many lookups are left."""
     requests: int
-    """How many searches are answered at once, and how many places read."""
+    """How many searches, and how many places, are answered at once."""
 
 
 def _listed(value: object) -> list[object]:
-    """A list where one thing, or nothing, was given."""
+    """Return a value as a list; null is an empty one."""
     return [] if value is None else value if isinstance(value, list) else [value]
 
 
 def _named(value: object) -> list[object]:
-    """Whatever names a finding, also among other words."""
+    """Return whatever may name a finding, word by word."""
     return [name for one in _listed(value) for name in (_WORD.findall(one) if isinstance(one, str) else [one])]
 
 
@@ -85,7 +85,7 @@ def _text(value: object) -> str:
 
 
 def _places(value: object) -> list[str]:
-    """Places by their names, also one that is given as an object of two numbers."""
+    """Return places by name, including objects with two numbers."""
     return [place for one in _listed(value) if (place := _place(one))]
 
 
@@ -125,5 +125,3 @@ class Decision(ReplyModel):
 DECIDE: Prompt[DecideGiven, Decision] = Prompt(
     "decide", DecideGiven, Decision, "refine: decide what the next revision is to mend, or to stop", 0.0
 )
-DECIDING: tuple[Prompt[Any, Any], ...] = (DECIDE,)
-"""The prompts of whoever decides."""

@@ -33,7 +33,7 @@ _KINDS = dict.fromkeys(("story", "fiction", "novel"), "narrative")
 
 
 class OutlineGiven(GivenModel):
-    """Summaries of consecutive parts of a document; what may come back, at most."""
+    """Summaries of consecutive parts of a document, and the most points and names to return."""
 
     summaries: SummaryTexts
     points: int = MOST_POINTS
@@ -59,7 +59,7 @@ class Outline(ReplyModel):
 
 
 def outline_text(outline: Outline) -> str:
-    """An outline as prompts show it."""
+    """Return an outline as prompts show it."""
     return "\n".join(_lines(outline))
 
 
@@ -81,19 +81,16 @@ OUTLINE = Prompt("outline", OutlineGiven, Outline, "the document's line, turning
 
 
 Place = Annotated[str, Fence("place")]
-"""Where a chunk stands: in which document, in which chapter, and which part of how many it is."""
+"""Where a chunk stands: the document, the chapter, and the part's number."""
 Before = Annotated[str, Fence("before")]
 Sources = Annotated[list[str], Fence("source")]
 NOTHING = "NOTHING"
-"""What a part of a document is answered with that has nothing to say to the question."""
+"""The reply for a part of a document that has nothing to say to the question."""
 
 
 class _Given(GivenModel):
-    """What every prompt that writes is given besides its texts.
-
-    `kind` is what kind of text the document is, which decides what a summary of it cannot do without; `characters` is
-    set where these are what lengths are counted in, for want of spaces between words.
-    """
+    """The common input of prompts that write. `kind` is the kind of text, which decides what a summary of it needs;
+    with `characters` lengths are counted in characters."""
 
     words: int
     query: Question = None
@@ -118,8 +115,8 @@ class BeginGiven(_Given):
 
 
 class MergeGiven(_Given):
-    """Consecutive summaries to merge; the outline of the whole, and what of the document each of them rests on, where
-    these are in view."""
+    """Consecutive summaries to merge; optionally the outline of the whole, and the paragraphs that each of them rests
+    on."""
 
     summaries: SummaryTexts
     outline: OutlineText = None

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redraft.text.ranking import DUPLICATE, RankedSentences, choose, rank, rank_towards
+from redraft.text.pagerank import DUPLICATE, RankedSentences, choose, rank, rank_towards
 from redraft.text.vectors import SentenceVectors
 from redraft.text.words import count_words
 

@@ -41,7 +41,7 @@ _NO = frozenset(("false", "no", "n", "0", "none", "unanswered", "unanswerable", 
 
 
 def _answered(value: object) -> object:
-    """Whether there is an answer, however that is said; None where it is not, or in no word that is known."""
+    """Return whether there is an answer, in any wording; None where that is not said in known words."""
     if isinstance(value, bool) or value == UNSURE:
         return value
     said = str(value).casefold().strip(" .\"'*") if isinstance(value, str | int) else ""
@@ -55,7 +55,7 @@ Answered = Annotated[
     Silent(),
     Also("is answered", "answerable", "has answer"),
 ]
-"""Whether a text holds the answer to a question; None where a reply leaves that out, as one without a schema may."""
+"""Whether a text holds the answer to a question; None where a reply leaves that out."""
 
 Kind = Literal["what", "when", "where", "who", "how", "why"]
 QuestionKind = Annotated[Kind, BeforeValidator(lenient(Kind, "what"))]
@@ -72,59 +72,58 @@ _VERDICTS = dict.fromkeys(
 ) | dict.fromkeys(("unsure", "uncertain", "undecided", "cannot tell", "not clear"), "unclear"
 ) | dict.fromkeys(("not related", "irrelevant", "something else"), "unrelated")  # fmt: skip
 Quote = Annotated[Aside, Also("evidence", "citation", "quotation", "excerpt", "passage", "quoted text", "source")]
-"""The words of a text that something is seen from."""
+"""The words of a text that support a statement."""
 Reason = Annotated[Aside, Also("explanation", "rationale", "justification", "reasoning", "why", "comment", "thought")]
-"""Why something is said."""
+"""The reason for a statement."""
 IDS = Also("tag", "question id", "pair id", "sentence id", "fact id", "item id", "identifier", "qid")
-"""What models call the name of an item."""
+"""What models call the id of an item."""
 LABELS = ("label", "judgement", "judgment", "decision", "conclusion", "result", "status", "assessment")
-"""And a verdict."""
+"""What models call a verdict."""
+SentenceNames = Annotated[
+    list[Annotated[int, Names("sentences")]], LISTED, ONLY_KNOWN, Silent(), Also("sentence ids", "ids", "sentence")
+]
+"""The sentences of a summary that support a statement."""
 Importance = Annotated[Whole, AfterValidator(lambda value: min(5, max(1, value)))]
 
 
 class Statement(TaggedItem):
-    """A sentence of a summary; `before` is what it points back to, where it does.
-
-    `quoted` says whether the document has it in these words, or nearly: there are judges that can read no others. No
-    prompt shows it.
-    """
+    """A sentence of a summary; `before` is what it refers back to, if anything. `quoted` says whether the document has
+    it nearly in these words, for judges that can read no others; no prompt shows it."""
 
     before: str = ""
     sentence: str
     quoted: bool = Field(default=False, exclude=True)
 
 
-class Told(TaggedItem):
-    """A sentence of a summary that stands among the others; `quoted` as above."""
+class SummaryLine(TaggedItem):
+    """A sentence of a summary among the others."""
 
     sentence: str
     quoted: bool = Field(default=False, exclude=True)
 
 
-class Asked(TaggedItem):
+class QuestionItem(TaggedItem):
     """A question to be answered."""
 
     question: str
 
 
-class Shown(GivenModel):
-    """What a prompt shows of a document, before all else: the whole of it, or some passages.
-
-    The prompts that are given the whole document begin with the same words, of which providers keep the work.
-    """
+class DocumentView(GivenModel):
+    """What a prompt shows of a document, before all else: the whole of it, or some passages. Prompts with the whole
+    document begin with the same words, so that providers can cache them."""
 
     document: WholeText = None
     passages: Passages = Field(default_factory=list)
 
     @property
     def texts(self) -> list[str]:
-        """All that is shown."""
+        """Return all texts that are shown."""
         return self.passages if self.document is None else [self.document]
 
 
-ToldSummary = Annotated[list[Told | str], Lines("summary")]
-"""The sentences of a summary in their order; and of what stands before its part, where not all has room, the text."""
-AskedQuestions = Annotated[list[Asked], Lines("questions")]
+SummaryLines = Annotated[list[SummaryLine | str], Lines("summary")]
+"""The sentences of a summary in order, after the text before them where the summary is shown in parts."""
+QuestionItems = Annotated[list[QuestionItem], Lines("questions")]
 
 
 class Pair(TaggedItem):
@@ -143,7 +142,7 @@ class Candidate(TaggedItem):
 
 
 class AskDocumentGiven(GivenModel):
-    """A stretch of a document to ask about, and how many questions: `count`, or from `at_least` up to that."""
+    """An excerpt to ask about, and how many questions: `count`, or from `at_least` up to that."""
 
     excerpt: Excerpt
     count: int
@@ -182,8 +181,8 @@ class Ranking(ReplyModel):
 class AnswerFromSummaryGiven(GivenModel):
     """Questions about a document, to be answered from a summary alone; `again` those whose answers are doubted."""
 
-    sentences: ToldSummary
-    questions: AskedQuestions
+    sentences: SummaryLines
+    questions: QuestionItems
     again: bool = False
 
 
@@ -191,9 +190,7 @@ class SummaryAnswer(ReplyModel):
     """The tags of the sentences that an answer rests on, whether there is one, and what it is."""
 
     id: Annotated[int, Names("questions"), IDS]
-    sentences: Annotated[
-        list[Annotated[int, Names("sentences")]], LISTED, ONLY_KNOWN, Silent(), Also("sentence ids", "ids", "sentence")
-    ]
+    sentences: SentenceNames
     answered: Answered
     answer: Aside
 
@@ -225,15 +222,15 @@ class Comparisons(ReplyModel):
 
 
 class AskSummaryGiven(GivenModel):
-    """A summary, or as much of it as there is room for, to ask about: about all its sentences, or `only` some."""
+    """A summary, or a part of it, to ask about: about all its sentences, or `only` some."""
 
-    sentences: ToldSummary
+    sentences: SummaryLines
     only: Annotated[list[int], Tagged("sentences")] = Field(default_factory=list)
     at_most: int
 
 
 def _said(value: str) -> str:
-    """A text that says something."""
+    """Reject an empty text."""
     if not value.strip():
         raise ValueError("the text is empty")
     return value
@@ -262,10 +259,10 @@ class SummaryQuestions(ReplyModel):
     sentences: list[SentenceQuestions]
 
 
-class AnswerFromDocumentGiven(Shown):
+class AnswerFromDocumentGiven(DocumentView):
     """Questions to be answered from a document alone; `again` those whose answers are doubted."""
 
-    questions: AskedQuestions
+    questions: QuestionItems
     again: bool = False
 
 
@@ -330,14 +327,14 @@ Correctness = Literal["right", "wrong"]
 _VERDICTS_OF_TYPED = dict.fromkeys(
     ("correct", "true", "yes", "accurate", "equivalent", "matches", "match", "same"), "right"
 ) | (dict.fromkeys(("incorrect", "not correct", "not right", "false", "no", "inaccurate", "does not match"), "wrong"))
-# "Yes" and "no" in the languages that models answer in, whatever they were told.
+# "Yes" and "no" in the languages that models answer in.
 _YES_OF_TYPED = frozenset(("yes", "ja", "oui", "sí", "si", "sim", "да", "是", "是的", "はい"))
 _NO_OF_TYPED = frozenset(("no", "nein", "non", "não", "нет", "不", "不是", "否", "いいえ"))
 _FIRST_WORD = re.compile(r"[^\w]*(\w+)")
 
 
 def yes_or_no(answer: str) -> Literal["yes", "no"] | None:
-    """Which of the two an answer begins with; None where it begins with neither."""
+    """Return whether an answer begins with yes or no; None where it begins with neither."""
     found = None if is_denied(answer, "yes") else _FIRST_WORD.match(answer.casefold())
     word = found.group(1) if found else ""
     return "yes" if word in _YES_OF_TYPED else "no" if word in _NO_OF_TYPED else None
@@ -354,7 +351,7 @@ class AskTypedGiven(GivenModel):
 class TypedReply(ReplyModel):
     """A question with its answer, and why that is the answer; no question where none of the type can be asked."""
 
-    # That there is none has to be said: a reply without a word of a question says nothing.
+    # A reply without a question has to say so explicitly.
     question: Annotated[Text, BeforeValidator(lambda value: "" if value is None else value)]
     answer: Aside
     reason: Reason
@@ -364,7 +361,7 @@ class AnswerQuestionsGiven(GivenModel):
     """A document, as far as it is to be read, and questions to be answered from it."""
 
     document: WholeDocument
-    questions: AskedQuestions
+    questions: QuestionItems
 
 
 class GivenAnswer(ReplyModel):

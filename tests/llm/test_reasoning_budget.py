@@ -13,8 +13,8 @@ from redraft.errors import CutReply, CutThought, RejectedRequest, UnreadableRepl
 from redraft.llm.addresses import base_url
 from redraft.llm.base import LateModel
 from redraft.llm.chat import ChatModel
-from redraft.llm.reasoning import MOST, START, refuses_drawing, usual_room
-from redraft.llm.testing import FunctionModel
+from redraft.llm.fakes import FunctionModel
+from redraft.llm.reasoning_budget import MOST, START, refuses_sampling, usual_room
 from redraft.runs.models import open_model, reasoning_reserve
 from redraft.settings import DraftConfig
 from tests.chatserver import Answer, ChatServer, Fault, Reply, Seen
@@ -212,8 +212,8 @@ def test_models_that_do_not_are_given_no_room(name: str) -> None:
 
 
 def test_a_temperature_goes_to_all_but_those_of_openai_that_refuse_it() -> None:
-    assert refuses_drawing("openai/gpt-5-mini")
-    assert not any(map(refuses_drawing, ("gpt-5-chat-latest", "gpt-oss:20b", "qwen3:8b", "deepseek-r1", "gpt-4o")))
+    assert refuses_sampling("openai/gpt-5-mini")
+    assert not any(map(refuses_sampling, ("gpt-5-chat-latest", "gpt-oss:20b", "qwen3:8b", "deepseek-r1", "gpt-4o")))
 
 
 def test_the_room_counts_in_forecasts_and_makes_no_other_run() -> None:

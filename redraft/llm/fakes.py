@@ -16,11 +16,11 @@ Line = str | BaseModel | ModelError
 
 
 class ScriptError(AssertionError):
-    """A script that does not fit what is asked. It is the test that is wrong, so no run may take it in its stride."""
+    """A script that does not fit the requests; the test is wrong, so no run may handle it."""
 
 
 class FunctionModel:
-    """Answers with what a function makes of each request: a text, a value, or an error to raise."""
+    """Answers with what a function returns for each request: a text, a value, or an error to raise."""
 
     def __init__(self, function: Callable[[Request[Any, Any]], Line], identity: str = "function") -> None:
         self.identity = identity
@@ -28,11 +28,10 @@ class FunctionModel:
         self._function = function
 
     def most_tokens(self, sampling: Sampling) -> int:
-        """The limit that the request sets."""
         return sampling.max_tokens or 0
 
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
-        """Note the request, and answer it."""
+        """Record the request, and answer it."""
         self.asked.append(request)
         line = self._function(request)
         if isinstance(line, ModelError):
@@ -44,7 +43,7 @@ class FunctionModel:
 
 
 class ScriptedModel(FunctionModel):
-    """Gives the lines of a script, one a request. A script that runs out fails the test that ran it."""
+    """Returns the lines of a script, one per request; an exhausted script fails the test."""
 
     def __init__(self, script: Iterable[Line], identity: str = "scripted") -> None:
         lines = iter(script)
