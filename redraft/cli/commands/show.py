@@ -75,11 +75,10 @@ def show(
     from redraft.cli.views.outcome import finish, hand_over
     from redraft.report.history.results import read_result
     from redraft.report.history.trace import at_round
-    from redraft.text.vectors import load_encoder
 
     _check(cite, link, output, form)
     to = target(output, form, as_json=as_json)
-    encoder = load_encoder(embeddings) if embeddings else None
+    encoder = _encoder(embeddings) if embeddings else None
     with store_to_read(db) as store:
         result = read_result(store, run_id)
         if number is not None:
@@ -109,6 +108,12 @@ def show(
         for line in render.chapter_lines(result):
             terminal.say(line)
     return 0
+
+
+def _encoder(name: str) -> Encoder:
+    from redraft.text.vectors import load_encoder  # brings NumPy
+
+    return load_encoder(name)
 
 
 def _check(cite: str | None, link: str | None, output: str | None, form: str | None) -> None:
