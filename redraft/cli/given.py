@@ -102,9 +102,11 @@ def prices(given: Given) -> PriceTable:
 
 def encoder(name: str | None) -> Encoder | None:
     """Load the model that --embeddings names, if it names one."""
-    from redraft.text.vectors import load_encoder
+    if not name:
+        return None
+    from redraft.text.vectors import load_encoder  # brings NumPy
 
-    return load_encoder(name) if name else None
+    return load_encoder(name)
 
 
 def judging(given: Given, refinement: RefineConfig | None = None) -> JudgeConfig:

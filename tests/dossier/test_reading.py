@@ -174,7 +174,7 @@ def test_without_the_source_no_more_of_the_document_is_in_it_than_is_cited(tmp_p
         return (await Desk(tmp_path, answer).summarize(document, strategy="direct", words=20)).run.id
 
     run = asyncio.run(work())
-    with Store(next(tmp_path.glob("*.db"))) as store:
+    with Store(tmp_path / "redraft.db") as store:
         whole, without = read_dossier(store, run), read_dossier(store, run, source=False)
     assert secret in whole.model_dump_json()
     assert "treasure" not in without.model_dump_json()
@@ -190,7 +190,7 @@ def test_a_run_without_a_draft_is_shown_as_far_as_it_went(tmp_path: Path) -> Non
             await desk.summarize(story(12), strategy="direct")
 
     asyncio.run(work())
-    with Store(next(tmp_path.glob("*.db"))) as store:
+    with Store(tmp_path / "redraft.db") as store:
         found = read_dossier(store, store.runs.latest(1)[0].id)
     assert found.summary is None
     assert found.sentences == ()

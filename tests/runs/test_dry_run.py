@@ -229,7 +229,7 @@ class Counter:
             draws = request.prompt.returns is str and request.prompt != REVISE
             said = drafted(request.given) if draws else judging._function(request)
             text = said if isinstance(said, str) else said.model_dump_json()  # type: ignore[union-attr]
-            sent = (BOOK.render(request.prompt, request.given), structured_output.said(request), text)
+            sent = (BOOK.render(request.prompt, request.given), structured_output.prompt_schema(request), text)
             self.calls.append(request.prompt.name)
             self.tokens += sum(map(TOKENIZER.count, sent))
             return said
