@@ -359,7 +359,7 @@ def _rank(given: qa.RankGiven) -> qa.Ranking:
 
 def _tree(given: factual.GrowGiven, skipped: int = 0) -> factual.FactTree:
     """A tree of facts that begins so many characters after the excerpt does."""
-    roots = max(2, min(_MOST_ROOTS, 1 + round(len(given.excerpt) / _CHARACTERS_A_ROOT)))
+    roots = min(_MOST_ROOTS, round(1.3 + len(given.excerpt) / _CHARACTERS_A_ROOT))
     facts = iter([_sentence(_beginning(one, 14)) for one in _quotes([given.excerpt[skipped:]], 7 * roots)])
     return factual.FactTree(
         roots=[

@@ -64,7 +64,8 @@ def server(broken: set[str], few: set[str]) -> Iterator[ChatServer]:
     def serve(seen: Seen) -> str | Answer | Fault:
         sheet = seen_on(seen)
         if sheet.prompt in few and sheet.prompt.startswith("keyfacts_"):
-            return json.dumps(tree_of(list(keepers_in(sheet.within("excerpt")).items())[:14]))
+            found = list(keepers_in(sheet.within("excerpt")).items())
+            return json.dumps(tree_of(found[:14] if sheet.prompt == "keyfacts_analytical" else found[-14:]))
         lost = seen.model in broken and sheet.prompt == "revise"
         return Fault("status", status=400, message="No.") if lost else answer(seen)
 

@@ -48,7 +48,7 @@ NAMES = {
     "booookscore": ("find_confusion",),
 }
 WHY = "The text says so where it tells of this keeper, and nothing else in it speaks against that."
-FACTS, MENDED = 20, 6
+FACTS, MENDED = 14, 6
 BOOK, TOKENIZER = PromptBook(), EstimatingTokenizer()
 SUMMARY = told(*range(1, 61))
 # More are wrong than two revisions mend, as there are several findings on each.
@@ -130,9 +130,12 @@ class Obedient(Keepers):
         }
 
     def keyfacts_analytical(self, sheet: Sheet) -> Said:
-        return tree_of(list(keepers_in(sheet.within("excerpt")).items())[:FACTS])
+        keepers = list(keepers_in(sheet.within("excerpt")).items())
+        return tree_of(keepers[: max(FACTS, len(keepers) // 5)])
 
-    keyfacts_narrative = keyfacts_analytical
+    def keyfacts_narrative(self, sheet: Sheet) -> Said:
+        keepers = list(keepers_in(sheet.within("excerpt")).items())
+        return tree_of(keepers[-max(FACTS, len(keepers) // 5) :])
 
     def facts_faithful(self, sheet: Sheet) -> Said:
         said = _explained(super().facts_faithful(sheet), "facts")
@@ -202,7 +205,7 @@ _LIVES = (
 )
 
 
-def drafted(given: Any) -> str:
+def drafted(given: Any, sample: int = 0) -> str:
     """As many sentences on keepers as there may be words."""
     names = ("document", "excerpt", "summary", "summaries")
     texts = [text for name in names if (text := getattr(given, name, ""))]
@@ -211,7 +214,7 @@ def drafted(given: Any) -> str:
         f"The keeper number {n} is called {name}{_LIVES[n % len(_LIVES)].format(n)}." for n, name in known.items()
     ]
     most = max(1, given.words // count_words(sentences[0]))
-    return " ".join(sentences[:: -(-len(sentences) // most)][:most])
+    return " ".join(sentences[sample :: -(-len(sentences) // most)][:most])
 
 
 @dataclass
@@ -227,7 +230,7 @@ class Counter:
 
         def answer(request: Request[Any, Any]) -> Line:
             draws = request.prompt.returns is str and request.prompt != REVISE
-            said = drafted(request.given) if draws else judging._function(request)
+            said = drafted(request.given, request.sampling.sample) if draws else judging._function(request)
             text = said if isinstance(said, str) else said.model_dump_json()  # type: ignore[union-attr]
             sent = (BOOK.render(request.prompt, request.given), structured_output.prompt_schema(request), text)
             self.calls.append(request.prompt.name)
