@@ -196,9 +196,9 @@ class Examiner:
             return await self._read(reading, wanted, reader)
 
         fitting = entries_at_once(self.judge.longest_reply, each)
-        looks = ReadingPlan(reader, wanted, each, min(fitting, QUESTIONS_NEAR), fitting)
+        plan = ReadingPlan(reader, wanted, each, min(fitting, QUESTIONS_NEAR), fitting)
         search = EvidenceSearch(
-            looks, ask, lambda one: one.answered is not True, unsure=lambda one: one.answered == UNSURE
+            plan, ask, lambda one: one.answered is not True, unsure=lambda one: one.answered == UNSURE
         )
         found = await self.judge.remembered(
             qa.ANSWER_FROM_DOCUMENT,

@@ -184,8 +184,8 @@ def acceptance(
             if _sure(after, metric, aims) < max(_sure(draft, metric, aims) for draft in (before, start)):
                 return AcceptanceDecision(False, f"{metric}, which has no score, is surely worse")
             continue
-        manager = max((score for one in (had, first) if (score := one.get(metric)) is not None), default=0.0)
-        fall = manager - (has.get(metric) or 0.0)
+        floor = max((score for one in (had, first) if (score := one.get(metric)) is not None), default=0.0)
+        fall = floor - (has.get(metric) or 0.0)
         if fall > tolerance + 1e-9:
             return AcceptanceDecision(False, f"{metric} fell by {fall:.3f}")
     if REVIEW in wanted:

@@ -228,9 +228,9 @@ class _Chunker:
 
     def _forced(self, start: int, limit: int) -> int:
         """Return an end within an over-long sentence: at a clause, else between words, else at a token."""
-        manager = max(start, limit - _LOOK_BACK)
+        floor = max(start, limit - _LOOK_BACK)
         for pattern in (_CLAUSE_END, _SPACE):
-            ends = [m.end() for m in pattern.finditer(self._text, manager, min(limit + 1, len(self._text)))]
+            ends = [m.end() for m in pattern.finditer(self._text, floor, min(limit + 1, len(self._text)))]
             ends = [end for end in ends if start < end <= limit and self._text[start:end].strip()]
             if ends:
                 return ends[-1]

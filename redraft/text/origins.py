@@ -369,10 +369,10 @@ class Origins:
         sought = self._sought(told, alike)
         everything = np.ones(len(sought.worth))
         said, whole = sought.said(everything), sought.borne_out(everything)
-        manager = FLOOR if alike is None else FLOOR_EMBEDDED
+        floor = FLOOR if alike is None else FLOOR_EMBEDDED
         best = int(np.argmax(whole))
-        if whole[best] < manager:
-            return SentenceOrigin(span, (), float(1 - whole[best] / manager))
+        if whole[best] < floor:
+            return SentenceOrigin(span, (), float(1 - whole[best] / floor))
         method: Method = "words" if said[best] >= FLOOR or alike is None else "embedding"
         links = (
             self._link(best, float(whole[best]), method),
