@@ -91,8 +91,8 @@ def half(dataset: Dataset, name: str, documents: int | None = None) -> Dataset:
 def judged(dataset: Dataset, metric: str, human: str) -> Iterator[tuple[AgreementOutcome, Store]]:
     """What the built-in judge says of all items, on a database of its own, so that nothing is known beforehand."""
     with TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
-        bench = ExperimentRunner(store, Limits(concurrency=4))
-        yield asyncio.run(tried(dataset, AgreementDesign(metric, human, (EXTRACTIVE,)), bench)), store
+        runner = ExperimentRunner(store, Limits(concurrency=4))
+        yield asyncio.run(tried(dataset, AgreementDesign(metric, human, (EXTRACTIVE,)), runner)), store
 
 
 def per_summary(one: ScoreSeries) -> float | None:

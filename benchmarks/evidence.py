@@ -220,12 +220,12 @@ async def rows(told: Sequence[Told], windows: Sequence[int]) -> Iterator[tuple[s
     """By what is read, window and kind what comes of it."""
     found = []
     with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
-        bench = Bench(store, tokenizer_named(VOCABULARY_NAME))
+        runner = Bench(store, tokenizer_named(VOCABULARY_NAME))
         for name, documents in (("alone", list(told)), ("all joined", [joined(told)])):
-            first = sum(bench.in_first_look(one) for one in documents)
+            first = sum(runner.in_first_look(one) for one in documents)
             for window in windows:
                 for answers in (True, False):
-                    each = [await bench.row(one, window, answers=answers) for one in documents]
+                    each = [await runner.row(one, window, answers=answers) for one in documents]
                     row = sum(each, Row())
                     row.readings /= len(documents)
                     row.in_first_look = first

@@ -28,8 +28,8 @@ from redraft.batches.status import standing_of
 from redraft.domain import Document, Usage, content_id
 from redraft.settings import DraftConfig, Limits
 from redraft.store.batches import Batch, NewItem
-from redraft.store.bookings import Booking, ReservationTerms
 from redraft.store.calls import OK, SENT, Call
+from redraft.store.reservations import Reservation, ReservationTerms
 from redraft.store.runs import Run
 from redraft.store.store import Store
 
@@ -79,10 +79,10 @@ def measured(store: Store, documents: int) -> list[str]:
     terms = ReservationTerms(pot_of(name), max_cost=1e6)
     booked, settled, leased, back = [], [], [], []
     for _ in range(_TIMES):
-        call, booking = replace(_CALL, key=f"{name} {next(_numbers)}"), Booking()
-        booked.append(_timed(lambda: store.bookings.book(booking, call, terms)))  # noqa: B023
+        call, reservation = replace(_CALL, key=f"{name} {next(_numbers)}"), Reservation()
+        booked.append(_timed(lambda: store.reservations.book(reservation, call, terms)))  # noqa: B023
         ended = replace(call, outcome=OK, reply="A reply.", cost_usd=0.0005, booked_usd=0.0005)
-        settled.append(_timed(lambda: store.bookings.settle(booking, ended)))  # noqa: B023
+        settled.append(_timed(lambda: store.reservations.settle(reservation, ended)))  # noqa: B023
         began = time.perf_counter()
         (item,) = store.batches.lease(name, "w", 1)
         leased.append(time.perf_counter() - began)
@@ -114,7 +114,7 @@ def crowd(address: str, processes: int, pots: int, seconds: float) -> float:
     with Store(address) as store:
         fill(store, name, processes)
         for at in range(processes):
-            store.bookings.share(f"{name} {at % pots}", f"{name}-{at}")
+            store.reservations.share(f"{name} {at % pots}", f"{name}-{at}")
     # Whatever is imported here is there for them, too.
     forking = multiprocessing.get_context("fork")
     there, done = forking.Barrier(processes), forking.SimpleQueue()
@@ -136,9 +136,11 @@ def book_on(address: str, run: str, pot: str, seconds: float, there: Barrier, do
         there.wait()
         ends, calls = time.monotonic() + seconds, 0
         while time.monotonic() < ends:
-            booking, call = Booking(), replace(_CALL, run=run, key=f"{run} asked {next(_numbers)}")
-            store.bookings.book(booking, call, ReservationTerms(pot, max_cost=1e6))
-            store.bookings.settle(booking, replace(call, outcome=OK, reply=f"Reply to {call.key}.", cost_usd=0.0005))
+            reservation, call = Reservation(), replace(_CALL, run=run, key=f"{run} asked {next(_numbers)}")
+            store.reservations.book(reservation, call, ReservationTerms(pot, max_cost=1e6))
+            store.reservations.settle(
+                reservation, replace(call, outcome=OK, reply=f"Reply to {call.key}.", cost_usd=0.0005)
+            )
             store.documents.add_text(f"What came of {call.key}.")
             calls += 1
     done.put(calls)

@@ -192,8 +192,8 @@ def _check_workers(session: Session, workers: int | None) -> None:
     if workers < 1:
         raise UsageError(f"{workers} workers do nothing", hint="give 1 or more, or leave workers out")
     terms, hint = session.terms, "leave workers out, and the batch is worked on in this process"
-    if terms.people.objects or terms.own:
-        which = next(iter({**terms.people.objects, **terms.own}))
+    if terms.model_roles.objects or terms.own:
+        which = next(iter({**terms.model_roles.objects, **terms.own}))
         raise UsageError(f"{which} is an object of this process, and other workers know names only", hint=hint)
     if terms.prices is not None:
         raise UsageError(

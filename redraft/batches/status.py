@@ -66,8 +66,8 @@ class BatchStanding:
 def standing_of(store: Store, name: str) -> BatchStanding:
     """How a batch stands now."""
     batch = store.batches.get(name)
-    calls, cost = store.bookings.used(pot_of(name))
-    over = store.bookings.over(pot_of(name), batch.limits.get("max_cost"))
+    calls, cost = store.reservations.used(pot_of(name))
+    over = store.reservations.over(pot_of(name), batch.limits.get("max_cost"))
     return BatchStanding(batch, store.batches.counts(name), calls, cost, over)
 
 

@@ -267,7 +267,7 @@ class BatchWorker:
     def _note(self, item: BatchItemRow, run: str) -> None:
         """Have the run of an item on record from its beginning, and what it uses counted as the batch's."""
         self.store.batches.note_run(item, run)
-        self.store.bookings.share(pot_of(self.batch), run)
+        self.store.reservations.share(pot_of(self.batch), run)
 
 
 def deliver(folder: Path, item: BatchItemRow, summary: str) -> Path:

@@ -202,20 +202,25 @@ def statements_of(summary: str) -> tuple[Statement, ...]:
     return tuple(Statement(id=at + 1, before=before(at), sentence=text) for at, text in enumerate(texts))
 
 
-def concluded(evaluation: Evaluation, sittings: Sequence[JudgeVerdicts], items: Mapping[int, ItemVotes]) -> Evaluation:
+def concluded(
+    evaluation: Evaluation, panel_verdicts: Sequence[JudgeVerdicts], items: Mapping[int, ItemVotes]
+) -> Evaluation:
     """The evaluation with the mean of what the items count; failed when there is no verdict on any of them."""
     score = mean([item.value for item in items.values()])
-    trouble = next((sitting.trouble for sitting in sittings if sitting.trouble), "")
+    trouble = next((judge_verdicts.trouble for judge_verdicts in panel_verdicts if judge_verdicts.trouble), "")
     if score is None:
         reason = trouble or "no judge can tell of any item"
         return replace(evaluation, outcome="failed", score=None, findings=(), held=(), reason=reason)
     details = dict(evaluation.details)
-    if len(sittings) > 1:
+    if len(panel_verdicts) > 1:
         details["judges"] = [
-            {"judge": sitting.judge, "score": sitting.score, "judged": len(sitting.ballot)} for sitting in sittings
+            {"judge": judge_verdicts.judge, "score": judge_verdicts.score, "judged": len(judge_verdicts.by_item)}
+            for judge_verdicts in panel_verdicts
         ]
-        details["agreement"] = agreement([sitting.ballot for sitting in sittings])
-        details["spread"] = spread([one for sitting in sittings if (one := sitting.score) is not None])
+        details["agreement"] = agreement([judge_verdicts.by_item for judge_verdicts in panel_verdicts])
+        details["spread"] = spread(
+            [one for judge_verdicts in panel_verdicts if (one := judge_verdicts.score) is not None]
+        )
     if trouble:
         details["trouble"] = trouble
     return replace(evaluation, score=score, details=details)

@@ -58,7 +58,7 @@ class _Seat:
     """One judge's verdicts by the sentence's place among those that are judged."""
 
     verdicts: dict[int, SentenceConfusion]
-    sitting: JudgeVerdicts
+    judge_verdicts: JudgeVerdicts
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +94,8 @@ class Booookscore(Evaluator):
         if not statements:
             return self.not_applicable("the summary has no sentence")
         panel = await gather_all(self._sit(judge, case, statements) for judge in case.panel)
-        sittings = [seat.sitting for seat in panel]
-        polls = aggregate(sittings, range(len(statements)))
+        panel_verdicts = [seat.judge_verdicts for seat in panel]
+        polls = aggregate(panel_verdicts, range(len(statements)))
         said = {n: _said(n, panel) for n in polls}
         findings = await asyncio.to_thread(_findings, statements, polls, said, case.reader)
         evaluation = Evaluation(
@@ -111,21 +111,23 @@ class Booookscore(Evaluator):
                 "sentences": [_shown(n, one, polls, said) for n, one in enumerate(statements)],
             },
         )
-        return _scored(concluded(evaluation, sittings, polls), sittings)
+        return _scored(concluded(evaluation, panel_verdicts, polls), panel_verdicts)
 
     async def _sit(self, judge: Judge, case: Case, statements: Sequence[Statement]) -> _Seat:
         reader = Proofreader(judge, case.reader.tokenizer, case.reader.window, self.batch)
         found = await reader.read(case.text, statements)
-        ballot = {n: CONFUSING if one.confusing else CLEAR for n, one in sorted(found.verdicts.items())}
-        points = {n: float(verdict == CLEAR) for n, verdict in ballot.items()}
-        return _Seat(found.verdicts, JudgeVerdicts(judge.name, ballot, points, found.trouble))
+        by_item = {n: CONFUSING if one.confusing else CLEAR for n, one in sorted(found.verdicts.items())}
+        points = {n: float(verdict == CLEAR) for n, verdict in by_item.items()}
+        return _Seat(found.verdicts, JudgeVerdicts(judge.name, by_item, points, found.trouble))
 
 
-def _scored(evaluation: Evaluation, sittings: Sequence[JudgeVerdicts]) -> Evaluation:
+def _scored(evaluation: Evaluation, panel_verdicts: Sequence[JudgeVerdicts]) -> Evaluation:
     """The evaluation, with a score only if it is not one of faults alone: a judge that calls nothing clear, and leaves
     sentences open, may find the others clear or not. What it has found stands.
     """
-    told = evaluation.outcome == "scored" and any(CLEAR in one.ballot.values() or one.trouble for one in sittings)
+    told = evaluation.outcome == "scored" and any(
+        CLEAR in one.by_item.values() or one.trouble for one in panel_verdicts
+    )
     if told or not evaluation.judged or not evaluation.unjudged:
         return evaluation
     reason = f"{evaluation.judged:,} sentences confuse, and of {evaluation.unjudged:,} nobody can tell"
@@ -145,7 +147,7 @@ def by_type(confusing: Sequence[SentenceConfusion]) -> dict[str, int]:
 
 def _said(n: int, panel: Sequence[_Seat]) -> SentenceConfusion:
     """What those judges say of a sentence whom it confuses."""
-    confused = [seat.verdicts[n] for seat in panel if seat.sitting.ballot.get(n) == CONFUSING]
+    confused = [seat.verdicts[n] for seat in panel if seat.judge_verdicts.by_item.get(n) == CONFUSING]
     return SentenceConfusion(
         confusing=bool(confused),
         questions=tuple(dict.fromkeys(question for one in confused for question in one.questions)),

@@ -79,7 +79,7 @@ def interval(values: Any) -> Interval | None:
 DISPUTED = "disputed"
 """The verdict on an item when no single one has more than half of the votes."""
 
-Ballot = Mapping[int, str]
+ItemVerdicts = Mapping[int, str]
 """One judge's verdicts on items; an item that it left open is not in it."""
 
 
@@ -88,7 +88,7 @@ class JudgeVerdicts:
     """What came of one judge: its verdicts by item, what each counts, from 0 to 1, and what went wrong."""
 
     judge: str
-    ballot: Ballot
+    by_item: ItemVerdicts
     points: Mapping[int, float]
     trouble: str = ""
 
@@ -132,14 +132,14 @@ OPEN = frozenset({UNJUDGED["verdict"]})
 """Verdicts that say of an item neither that it is right nor that it is wrong."""
 
 
-def aggregate(sittings: Sequence[JudgeVerdicts], items: Iterable[int]) -> dict[int, ItemVotes]:
+def aggregate(panel_verdicts: Sequence[JudgeVerdicts], items: Iterable[int]) -> dict[int, ItemVotes]:
     """What the judges say of each item; items without any verdict are left out."""
-    verdicts = majority([sitting.ballot for sitting in sittings], items)
+    verdicts = majority([judge_verdicts.by_item for judge_verdicts in panel_verdicts], items)
     result: dict[int, ItemVotes] = {}
     for item, verdict in verdicts.items():
-        said = [sitting for sitting in sittings if item in sitting.ballot]
-        value = fmean(sitting.points[item] for sitting in said)
-        result[item] = ItemVotes(verdict, value, Counter(sitting.ballot[item] for sitting in said))
+        said = [judge_verdicts for judge_verdicts in panel_verdicts if item in judge_verdicts.by_item]
+        value = fmean(judge_verdicts.points[item] for judge_verdicts in said)
+        result[item] = ItemVotes(verdict, value, Counter(judge_verdicts.by_item[item] for judge_verdicts in said))
     return result
 
 
@@ -160,21 +160,21 @@ def total(values: Iterable[float]) -> float | int:
     return int(found) if found.is_integer() else found
 
 
-def majority(ballots: Sequence[Ballot], items: Iterable[int]) -> dict[int, str]:
+def majority(by_judge: Sequence[ItemVerdicts], items: Iterable[int]) -> dict[int, str]:
     """What more than half of those who gave a verdict say of each item; items without any verdict are left out."""
     result: dict[int, str] = {}
     for item in items:
-        votes = Counter(ballot[item] for ballot in ballots if item in ballot)
+        votes = Counter(by_item[item] for by_item in by_judge if item in by_item)
         if votes:
             verdict, most = votes.most_common(1)[0]
             result[item] = verdict if 2 * most > votes.total() else DISPUTED
     return result
 
 
-def agreement(ballots: Sequence[Ballot]) -> float | None:
+def agreement(by_judge: Sequence[ItemVerdicts]) -> float | None:
     """The share of equal verdicts over all pairs of judges and the items that both judged; None for one judge alone."""
     equal = both = 0
-    for one, other in combinations(ballots, 2):
+    for one, other in combinations(by_judge, 2):
         shared = one.keys() & other.keys()
         both += len(shared)
         equal += sum(one[item] == other[item] for item in shared)

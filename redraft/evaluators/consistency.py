@@ -69,10 +69,10 @@ class _Checked:
 
     answers: dict[int, RememberedAnswer]
     likeness: dict[int, float]
-    sitting: JudgeVerdicts
+    judge_verdicts: JudgeVerdicts
 
     def verdict(self, claim: int) -> str | None:
-        return self.sitting.ballot.get(claim)
+        return self.judge_verdicts.by_item.get(claim)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +128,8 @@ class Consistency(Evaluator):
             return self.not_applicable("no sentence of the summary claims anything")
         alike = similarity(self.likeness, self.encoder)
         panel = await gather_all(self._check(judge, claims, case, alike) for judge in case.panel)
-        sittings = [one.sitting for one in panel]
-        items = aggregate(sittings, range(len(claims)))
+        panel_verdicts = [one.judge_verdicts for one in panel]
+        items = aggregate(panel_verdicts, range(len(claims)))
         evaluation = Evaluation(
             self.name,
             self.version,
@@ -144,7 +144,7 @@ class Consistency(Evaluator):
                 "claims": [_shown(n, claim, panel, items.get(n)) for n, claim in enumerate(claims)],
             },
         )
-        return concluded(evaluation, sittings, items)
+        return concluded(evaluation, panel_verdicts, items)
 
     async def _check(self, judge: Judge, claims: Sequence[_Claim], case: Case, alike: Similarity) -> _Checked:
         pack = case.yardstick.pack.questions if case.yardstick.pack else ()
@@ -169,10 +169,10 @@ class Consistency(Evaluator):
                 continue
             likeness[n] = float(one.verdict == "agrees")
             answers[n] = one.read or answers[n]
-        ballot = {n: self._verdict(like, answers[n]) for n, like in likeness.items()}
+        by_item = {n: self._verdict(like, answers[n]) for n, like in likeness.items()}
         # Algorithm 1, line 11: what is no more alike than the threshold counts nothing, the rest as far as it is alike.
         points = {n: like if like > self.threshold else 0.0 for n, like in likeness.items()}
-        return _Checked(answers, likeness, JudgeVerdicts(judge.name, ballot, points, found.trouble or settled.trouble))
+        return _Checked(answers, likeness, JudgeVerdicts(judge.name, by_item, points, found.trouble or settled.trouble))
 
     def _is_to_be_asked(self, claim: _Claim, answer: RememberedAnswer, likeness: float) -> bool:
         """Whether the two answers are compared in words: they seem to differ, or differ in little that may be much."""

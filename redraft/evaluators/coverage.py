@@ -46,10 +46,10 @@ class _Answered:
     answers: dict[int, SummaryAnswer]
     read: dict[int, str]
     """What of the document was read for those that contradict it."""
-    sitting: JudgeVerdicts
+    judge_verdicts: JudgeVerdicts
 
     def verdict(self, question: int) -> str | None:
-        return self.sitting.ballot.get(question)
+        return self.judge_verdicts.by_item.get(question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,8 @@ class Coverage(Evaluator):
         statements = await asyncio.to_thread(_with_quotations, case)
         case = replace(case, statements=statements)
         panel = await gather_all(_sit(judge, case, questions, confirm=self.second_look) for judge in case.panel)
-        sittings = [one.sitting for one in panel]
-        items = aggregate(sittings, range(len(questions)))
+        panel_verdicts = [one.judge_verdicts for one in panel]
+        items = aggregate(panel_verdicts, range(len(questions)))
         details = {
             "by_kind": shares(items, [question.kind for question in questions]),
             "by_position": shares(items, [bin_of(question.position) for question in questions]),
@@ -98,7 +98,7 @@ class Coverage(Evaluator):
                 held=_held(case, panel, items),
                 details=details,
             ),
-            sittings,
+            panel_verdicts,
             items,
         )
 
@@ -124,7 +124,7 @@ async def _sit(judge: Judge, case: Case, questions: Sequence[PackQuestion], *, c
     compared_with, trouble = await _compared(judge, case, questions, found.verdicts, confirm=confirm)
     read: dict[int, str] = {}
     answers: dict[int, SummaryAnswer] = {}
-    ballot: dict[int, str] = {}
+    by_item: dict[int, str] = {}
     for n, given in sorted(found.verdicts.items()):
         by_verdict: dict[str, list[SummaryAnswer]] = defaultdict(list)
         for at, answer in enumerate(given):
@@ -136,11 +136,11 @@ async def _sit(judge: Judge, case: Case, questions: Sequence[PackQuestion], *, c
         sound, refuted = by_verdict["agrees"], by_verdict["contradicts"]
         if not sound and by_verdict["unclear"]:
             continue
-        ballot[n] = ANSWERED if sound else CONTRADICTED if refuted else UNANSWERED
+        by_item[n] = ANSWERED if sound else CONTRADICTED if refuted else UNANSWERED
         if sound or refuted:
             own = [answer for answer in sound if is_same(answer.answer, questions[n].answer)]
             answers[n] = (own or sound or refuted)[0]
-    return _Answered(answers, read, _sitting(judge, ballot, found.trouble or trouble))
+    return _Answered(answers, read, _judge_verdicts(judge, by_item, found.trouble or trouble))
 
 
 async def _compared(
@@ -174,10 +174,10 @@ def _wanted(question: PackQuestion) -> EvidenceQuery:
     return EvidenceQuery(question.text, (question.answer,), (span,) if span else ())
 
 
-def _sitting(judge: Judge, ballot: dict[int, str], trouble: str) -> JudgeVerdicts:
+def _judge_verdicts(judge: Judge, by_item: dict[int, str], trouble: str) -> JudgeVerdicts:
     """A question that is answered counts, rightly or not, as the paper has it."""
     return JudgeVerdicts(
-        judge.name, ballot, {n: float(verdict != UNANSWERED) for n, verdict in ballot.items()}, trouble
+        judge.name, by_item, {n: float(verdict != UNANSWERED) for n, verdict in by_item.items()}, trouble
     )
 
 

@@ -33,7 +33,7 @@ class _Seat:
     """One judge's verdicts by the sentence's place in the summary."""
 
     verdicts: dict[int, SentenceVerdict]
-    sitting: JudgeVerdicts
+    judge_verdicts: JudgeVerdicts
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ class Faithfulness(Evaluator):
             return self.not_applicable("the summary has no sentence")
         within = case.trees[0].span if case.query is not None and case.trees else None
         panel = await gather_all(_sit(judge, case, within) for judge in case.panel)
-        sittings = [seat.sitting for seat in panel]
-        polls = aggregate(sittings, range(len(case.statements)))
+        panel_verdicts = [seat.judge_verdicts for seat in panel]
+        polls = aggregate(panel_verdicts, range(len(case.statements)))
         levels = await _levels(case, items_of(case.trees))
         wrong = Counter(poll.verdict for poll in polls.values() if poll.verdict != SUPPORTED)
         values = {n: poll.value for n, poll in polls.items()}
@@ -76,7 +76,7 @@ class Faithfulness(Evaluator):
             findings=tuple(_findings(case.statements, panel, polls)),
             details=details,
         )
-        return concluded(evaluation, sittings, polls)
+        return concluded(evaluation, panel_verdicts, polls)
 
 
 def by_level(values: Mapping[int, float], levels: Mapping[int, set[str]]) -> dict[str, dict[str, float | int | None]]:
@@ -100,9 +100,9 @@ async def _sit(judge: Judge, case: Case, within: Span | None) -> _Seat:
     # The paper holds an answer to a query against the chunk that the query is about, and nothing else.
     by_chunk = within is not None and case.reader.reading == "whole"
     verdicts = {n: one for n, one in sorted(found.verdicts.items()) if by_chunk or _is_settled(one)}
-    ballot = {n: str(one.category) for n, one in verdicts.items()}
-    points = {n: float(verdict == SUPPORTED) for n, verdict in ballot.items()}
-    return _Seat(verdicts, JudgeVerdicts(judge.name, ballot, points, found.trouble))
+    by_item = {n: str(one.category) for n, one in verdicts.items()}
+    points = {n: float(verdict == SUPPORTED) for n, verdict in by_item.items()}
+    return _Seat(verdicts, JudgeVerdicts(judge.name, by_item, points, found.trouble))
 
 
 def _is_settled(one: SentenceVerdict) -> bool:
@@ -161,7 +161,7 @@ def _shown(
     poll: ItemVotes | None,
     levels: Mapping[int, set[str]] | None,
 ) -> dict[str, object]:
-    said = [seat.verdicts[n] for seat in panel if poll and seat.sitting.ballot.get(n) == poll.verdict]
+    said = [seat.verdicts[n] for seat in panel if poll and seat.judge_verdicts.by_item.get(n) == poll.verdict]
     shown: dict[str, object] = {
         "id": statement.id,
         **(poll.shown() if poll else UNJUDGED),

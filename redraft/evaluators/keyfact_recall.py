@@ -25,7 +25,7 @@ class Aligned:
     items: dict[int, ItemVotes]
     sentences: dict[int, frozenset[int]]
     """The numbers of the sentences that state it, where most judges say so, as those of them have it."""
-    sittings: tuple[JudgeVerdicts, ...]
+    panel_verdicts: tuple[JudgeVerdicts, ...]
 
     def where(self, fact: int) -> list[int]:
         """The numbers of the sentences that state a fact, in order."""
@@ -36,14 +36,14 @@ async def align(case: Case, items: Sequence[ListedFact]) -> Aligned:
     """Hold all facts against the summary, once for each judge."""
     texts = [item.fact.text for item in items]
     panel = await gather_all(_sit(judge, case, texts) for judge in case.panel)
-    sittings = tuple(sitting for sitting, _ in panel)
-    found = aggregate(sittings, range(len(items)))
+    panel_verdicts = tuple(judge_verdicts for judge_verdicts, _ in panel)
+    found = aggregate(panel_verdicts, range(len(items)))
     sentences = {
         n: frozenset().union(*(told[n].sentences for _, told in panel if n in told))
         for n, item in found.items()
         if item.verdict == STATED
     }
-    return Aligned(found, sentences, sittings)
+    return Aligned(found, sentences, panel_verdicts)
 
 
 async def _sit(judge: Judge, case: Case, texts: Sequence[str]) -> tuple[JudgeVerdicts, dict[int, FactAlignment]]:
@@ -51,12 +51,12 @@ async def _sit(judge: Judge, case: Case, texts: Sequence[str]) -> tuple[JudgeVer
     place = {text: n for n, text in enumerate(dict.fromkeys(texts))}
     found = await FactChecker(judge).align(case.statements, list(place), case.reader)
     known = {n: found.verdicts[place[text]] for n, text in enumerate(texts) if place[text] in found.verdicts}
-    ballot = {n: STATED if told.stated else MISSING for n, told in known.items()}
-    return _sitting(judge, ballot, found.trouble), known
+    by_item = {n: STATED if told.stated else MISSING for n, told in known.items()}
+    return _judge_verdicts(judge, by_item, found.trouble), known
 
 
-def _sitting(judge: Judge, ballot: dict[int, str], trouble: str) -> JudgeVerdicts:
-    return JudgeVerdicts(judge.name, ballot, {n: float(verdict == STATED) for n, verdict in ballot.items()}, trouble)
+def _judge_verdicts(judge: Judge, by_item: dict[int, str], trouble: str) -> JudgeVerdicts:
+    return JudgeVerdicts(judge.name, by_item, {n: float(verdict == STATED) for n, verdict in by_item.items()}, trouble)
 
 
 Shares = dict[str, dict[str, float | int | None]]
@@ -91,7 +91,7 @@ class KeyfactRecall(Evaluator):
             held=_held(case, aligned),
             details=_details(case, items, aligned),
         )
-        return concluded(evaluation, aligned.sittings, aligned.items)
+        return concluded(evaluation, aligned.panel_verdicts, aligned.items)
 
 
 def recalls(items: Sequence[ListedFact], values: Mapping[int, float], chosen: Iterable[int]) -> Shares:

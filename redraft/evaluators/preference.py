@@ -15,7 +15,7 @@ from typing import Literal
 from redraft.agents.accounts import gather_all
 from redraft.agents.referee import BothOrders, Referee
 from redraft.domain import Document, Evaluation
-from redraft.evaluators.consensus import DISPUTED, Ballot, agreement, majority
+from redraft.evaluators.consensus import DISPUTED, ItemVerdicts, agreement, majority
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.prompts.coherence import ASPECTS, Aspect, Choice, Preferred
 from redraft.prompts.contract import UNSURE, Unsure
@@ -66,7 +66,7 @@ async def prefer(referees: Sequence[Referee], document: Document, document_token
         "same": False,
         "document_read": all(heard.document_read for heard, said in zip(panel, verdicts, strict=True) if said),
         "aspects": {aspect: _counted(aspect, verdicts) for aspect in ASPECTS},
-        "agreement": agreement([_ballot(one) for one in verdicts]),
+        "agreement": agreement([_by_item(one) for one in verdicts]),
         "judgings": [_shown(heard, said) for heard, said in zip(panel, verdicts, strict=True)],
     }
     return Evaluation(
@@ -131,7 +131,7 @@ def _counted(aspect: Aspect, verdicts: Sequence[Mapping[Aspect, PreferenceVerdic
     }
 
 
-def _ballot(verdicts: Mapping[Aspect, PreferenceVerdict]) -> Ballot:
+def _by_item(verdicts: Mapping[Aspect, PreferenceVerdict]) -> ItemVerdicts:
     return {n: verdicts[aspect].winner for n, aspect in enumerate(ASPECTS) if aspect in verdicts}
 
 

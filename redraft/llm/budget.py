@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from redraft.errors import BudgetError, StoreError
-from redraft.store.bookings import Booking, Bookings, NoRoomError, ReservationTerms
 from redraft.store.calls import Call
 from redraft.store.connection import off_loop
+from redraft.store.reservations import NoRoomError, Reservation, Reservations, ReservationTerms
 
 # How often to check whether another process has settled a call.
 _LOOK_AGAIN = 0.2
@@ -35,26 +35,26 @@ class Budget:
         self._changed = asyncio.Event()
 
     @asynccontextmanager
-    async def booked(self, bookings: Bookings, call: Call) -> AsyncIterator[Booking]:
+    async def booked(self, reservations: Reservations, call: Call) -> AsyncIterator[Reservation]:
         """Reserve the maximum cost of a call while it is made. While other calls are running, a call without room waits
         for what they leave; it is refused only when no other is under way."""
         while True:
             changes = self._changes
             self.in_flight += 1
-            booking, lack = Booking(), None
+            reservation, lack = Reservation(), None
             try:
-                await off_loop(bookings.book, booking, call, self.terms)
+                await off_loop(reservations.book, reservation, call, self.terms)
                 self._runs.add(call.run or "")
-                yield booking
+                yield reservation
             except NoRoomError as error:
                 lack = error
             except StoreError as error:
-                self._unsettled |= {} if booking.call is None else {booking.call: error}
+                self._unsettled |= {} if reservation.call is None else {reservation.call: error}
                 raise
             finally:
                 try:
-                    if not booking.sent:
-                        await off_loop(bookings.take_back, booking)
+                    if not reservation.sent:
+                        await off_loop(reservations.take_back, reservation)
                 finally:
                     self.in_flight -= 1
                     unchanged = self._changes == changes

@@ -43,11 +43,11 @@ from redraft.prompts.contract import Given_, Value_
 from redraft.prompts.tags import Tags, Wire
 from redraft.settings import Price
 from redraft.store.batches import attempt_of
-from redraft.store.bookings import AskedElsewhereError, Booking
 from redraft.store.calls import GATHERED, OK, SENT, Call
 from redraft.store.connection import off_loop
 from redraft.store.documents import now
 from redraft.store.models import ModelCapabilities
+from redraft.store.reservations import AskedElsewhereError, Reservation
 from redraft.store.store import Store
 from redraft.text.languages import is_foreign
 from redraft.text.tokens import Tokenizer
@@ -74,7 +74,7 @@ class _PendingCall:
     began: float
     sent: float
     size: int
-    booking: Booking
+    reservation: Reservation
     call: Call
     most_out: int
 
@@ -233,7 +233,7 @@ class RecordedModel:
 
     async def _answered_elsewhere(self, request: Request[Given_, Value_], key: str) -> Reply[Value_] | None:
         """Return another process's answer to the same request; None where it got none."""
-        while await off_loop(self._store.bookings.is_sent_elsewhere, key, self._run):  # noqa: ASYNC110
+        while await off_loop(self._store.reservations.is_sent_elsewhere, key, self._run):  # noqa: ASYNC110
             await asyncio.sleep(_LOOK_AGAIN)
         return await self._cached(request, key)
 
@@ -250,15 +250,15 @@ class RecordedModel:
             call = self._blank(request, key, attempt, Usage(most_in, most_out))
             prompt = max(1, min(most_in, size // _BYTES_A_TOKEN_AS_A_RULE))
             call = replace(call, lost_tokens=prompt + self._room(request.sampling, most_out))
-            async with self._budget.booked(self._store.bookings, call) as booking:
+            async with self._budget.booked(self._store.reservations, call) as reservation:
                 if self._hopeless is not None:
                     raise self._hopeless
                 sent = time.monotonic()
-                yield _PendingCall(began, sent, size, booking, replace(call, waited=sent - since), most_out)
+                yield _PendingCall(began, sent, size, reservation, replace(call, waited=sent - since), most_out)
 
     async def _attempt(self, request: Request[Given_, Value_], pending: _PendingCall) -> Reply[Value_]:
         self._observer(CallStarted(request.label, self.identity, request.prompt.name, pending.call.waited))
-        pending.booking.sent = True
+        pending.reservation.sent = True
         ATTEMPT.set(attempt_of(pending.call.key, pending.call.attempt))
         thought = self._inner.thought if isinstance(self._inner, ReasoningModel) else 0
         try:
@@ -326,7 +326,7 @@ class RecordedModel:
     async def _keep(self, pending: _PendingCall, call: Call) -> None:
         """Store the outcome of a call, even while the run is being cancelled."""
         try:
-            await off_loop(self._store.bookings.settle, pending.booking, call)
+            await off_loop(self._store.reservations.settle, pending.reservation, call)
         except StoreError as error:
             self._hopeless = error
             raise

@@ -35,7 +35,16 @@ from redraft.runs.execute import carry_out
 from redraft.runs.job import JobFactory
 from redraft.runs.manager import RunManager
 from redraft.runs.model_names import as_judge
-from redraft.runs.model_pool import ModelPool, ModelRole, WorkingModel, books, hire, people, team, under_settings
+from redraft.runs.model_pool import (
+    ModelPool,
+    ModelRole,
+    WorkingModel,
+    assign_models,
+    books,
+    model_roles,
+    team,
+    under_settings,
+)
 from redraft.runs.models import price_of, reasoning_reserve
 from redraft.runs.prepare import Prepared, RunSpec, prepare, record
 from redraft.runs.request import order_of, with_places
@@ -359,7 +368,7 @@ class _DryManager(RunManager):
     @asynccontextmanager
     async def models(
         self,
-        hired: Sequence[ModelRole],
+        assigned: Sequence[ModelRole],
         run: Run,
         prepared: Prepared,
         observe: Observer,  # noqa: ARG002
@@ -369,7 +378,7 @@ class _DryManager(RunManager):
         tokens = self.counts.setdefault(prepared.tokenizer.name, TokenCounts(prepared.tokenizer))
         for chunk in prepared.chunks:
             tokens.learn(prepared.document.text[slice(*chunk.span)], chunk.tokens)
-        everybody = [*hired, replace(hired[0], settings=as_judge(hired[0].settings))]
+        everybody = [*assigned, replace(assigned[0], settings=as_judge(assigned[0].settings))]
         made: dict[tuple[object, ...], CountingModel] = {}
         working: list[WorkingModel] = []
         for one, book in zip(everybody, books(everybody, prepared.book), strict=True):
@@ -380,7 +389,7 @@ class _DryManager(RunManager):
                 count = partial(tally.note, one)
                 made[one.asked_as] = CountingModel(identity, book, tokens, count, run.settings.query, tally.objects)
             working.append(WorkingModel(made[one.asked_as], one.settings, book))
-        yield team([one.role for one in hired], working)
+        yield team([one.role for one in assigned], working)
 
 
 class _DryDriver(Driver):
@@ -400,7 +409,7 @@ class _DrySession(Session):
         super().__init__(Store(":memory:"), prices=prices)
         self._owned = True
         known = {one.name: one for one in own}
-        self._manager = self.dry = _DryManager(self.store, people(None, (), None, None), known, prices, unobserved)
+        self._manager = self.dry = _DryManager(self.store, model_roles(None, (), None, None), known, prices, unobserved)
         self._driver = _DryDriver(self.store, self, None, self.dry)
 
     async def run(self, prepared: Prepared, order: RunSpec) -> Run:
@@ -495,12 +504,12 @@ def _spending(
     prepared = tally.prepared
     chapters = [one.run for one in store.chapters.of(run) if one.run]
     others = [one.run for one in store.candidates.of(run) if one.number > 1 and one.run]
-    hired = hire(prepared.settings, order.judging, Limits(), prices, refinement=order.refinement)
+    assigned = assign_models(prepared.settings, order.judging, Limits(), prices, refinement=order.refinement)
     return Spending(
         prepared,
         order,
         tuple(tally.work.values()),
-        under_settings(hired),
+        under_settings(assigned),
         prices,
         (*prepared.warnings, *notes),
         tuple(_spending(session, one, order_of(order), prices) for one in chapters),

@@ -180,7 +180,7 @@ async def draft_candidates(manager: RunManager, driver: Driver, run: Run) -> Non
 
 def _recorded(manager: RunManager, run: Run) -> list[DraftCandidate]:
     """The candidates of a run nobody has begun on: what cannot be planned is said before the first call of any."""
-    store, writer = manager.store, manager.people.objects.get(manager.people.model or "")
+    store, writer = manager.store, manager.model_roles.objects.get(manager.model_roles.model or "")
     document = store.documents.get(run.document)
     prepared = [candidate(document, run.settings, number, writer) for number in range(2, run.settings.drafts + 1)]
     with store.at_once():
@@ -254,7 +254,7 @@ class _Work:
         """Prepare a chapter that nobody has begun on, under the settings of the whole; returns how many calls its draft
         will take."""
         manager, document = self.manager, chapter_of(self.job.document, chapter.title, chapter.chunk.span)
-        writer = manager.people.objects.get(manager.people.model or "")
+        writer = manager.model_roles.objects.get(manager.model_roles.model or "")
         prepared = await off_loop(prepare, document, settings_of(self.job.run.settings, document), writer)
         self.prepared[chapter.chunk.index] = prepared
         return prepared.plan.calls - prepared.plan.compressions

@@ -139,7 +139,7 @@ class ExperimentRunner:
 
     @property
     def _objects(self) -> Mapping[str, Model]:
-        return self.session.terms.people.objects if self.session is not None else NOBODY
+        return self.session.terms.model_roles.objects if self.session is not None else NOBODY
 
     def _window(self, one: ModelRole) -> int | None:
         """What a model's server says of its window, which it is asked once."""
@@ -153,7 +153,7 @@ class ExperimentRunner:
 
     async def count(self, run: str) -> None:
         """Count what a run used before, and will use, into the budget."""
-        await off_loop(self.store.bookings.share, self.budget.terms.pot, run)
+        await off_loop(self.store.reservations.share, self.budget.terms.pot, run)
 
     async def made(self, document: Document, settings: DraftConfig, order: RunSpec, watch: RunWatch) -> Result:
         """The run when it is done: found again, gone on with, or begun. Failures are the run's own, and raised."""

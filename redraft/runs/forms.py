@@ -116,40 +116,40 @@ class FilledForm:
 
 
 async def fill(
-    bench: ExperimentRunner, document: Document, settings: DraftConfig, template: Template, purpose: Purpose
+    runner: ExperimentRunner, document: Document, settings: DraftConfig, template: Template, purpose: Purpose
 ) -> FilledForm:
     """Draft every section, side by side. One that fails leaves the others as they are."""
-    bench.draw_on(FORM, document.id, *(f"{one.query} {one.words}" for one in template.drafted))
+    runner.draw_on(FORM, document.id, *(f"{one.query} {one.words}" for one in template.drafted))
     if settings.model == EXTRACTIVE:
-        bench.observer(Noted(_CANNOT_TELL))
+        runner.observer(Noted(_CANNOT_TELL))
     numbers = count(1)
-    crowd = asyncio.Semaphore(bench.limits.at_once)
+    semaphore = asyncio.Semaphore(runner.limits.at_once)
 
     async def one(section: TemplateSection) -> FilledSection:
-        async with crowd:
-            made = await _filled(bench, document, settings, section, purpose)
-        bench.observer(PartDone(f"{section.title}: {made.status}", next(numbers), len(template.drafted)))
+        async with semaphore:
+            made = await _filled(runner, document, settings, section, purpose)
+        runner.observer(PartDone(f"{section.title}: {made.status}", next(numbers), len(template.drafted)))
         return made
 
     filled = await gather_all(one(section) for section in template.drafted)
     runs = [made.run for made in filled if made.run]
-    usage = await off_loop(bench.store.calls.taken_by, runs) if runs else Totals()
+    usage = await off_loop(runner.store.calls.taken_by, runs) if runs else Totals()
     # They worked side by side.
     usage = replace(usage, seconds=max((made.result.usage.seconds for made in filled if made.result), default=0.0))
-    return FilledForm(template, document, tuple(filled), usage, bench.stopped)
+    return FilledForm(template, document, tuple(filled), usage, runner.stopped)
 
 
 async def _filled(
-    bench: ExperimentRunner, document: Document, settings: DraftConfig, section: TemplateSection, purpose: Purpose
+    runner: ExperimentRunner, document: Document, settings: DraftConfig, section: TemplateSection, purpose: Purpose
 ) -> FilledSection:
-    watch = RunWatch(section.title, bench.observer)
+    watch = RunWatch(section.title, runner.observer)
     order = with_places(RunSpec(purpose), settings)
     try:
-        result = await bench.made(document, _settings(settings, section), order, watch)
+        result = await runner.made(document, _settings(settings, section), order, watch)
     except NothingSaidError:
         return FilledSection(section, watch.run, silent=True)
     except BudgetError:
-        kept = await off_loop(read_result, bench.store, watch.run) if watch.run else None
+        kept = await off_loop(read_result, runner.store, watch.run) if watch.run else None
         return FilledSection(section, watch.run, kept if kept and kept.draft else None)
     except (StoreError, UsageError, PromptError):
         raise

@@ -382,8 +382,8 @@ async def retraced(
 ) -> T:
     """What is `read` of a run; or else found by `asking` about it, in a run of its own."""
     if ask:
-        settings = manager.people.settings(asked.settings)
-        judging = manager.people.judging(asked.judging, settings)
+        settings = manager.model_roles.settings(asked.settings)
+        judging = manager.model_roles.judging(asked.judging, settings)
         document, order = await off_loop(to_trace, manager.store, key, settings, judging, by)
         run = await put_on_record(manager, document, settings, order)
         with tracing(manager.traced):

@@ -23,7 +23,7 @@ from redraft.llm.prices import PriceTable
 from redraft.runs.inputs import Sources, document_of
 from redraft.runs.job import JobFactory
 from redraft.runs.model_names import judging_under
-from redraft.runs.model_pool import ModelPool, ModelRole, ModelRoles, hire
+from redraft.runs.model_pool import ModelPool, ModelRole, ModelRoles, assign_models
 from redraft.runs.model_pool import at_work as open_models
 from redraft.runs.models import load_openai
 from redraft.runs.prepare import Prepared, RunSpec, check_judging, prepare, recall, record
@@ -115,7 +115,7 @@ class RunManager:
     """Who works on which run, and what comes of it."""
 
     store: Store
-    people: ModelRoles
+    model_roles: ModelRoles
     own: Mapping[str, Evaluator]
     prices: PriceTable | None
     observe: Observer
@@ -259,17 +259,17 @@ class RunManager:
         prepared = self.prepared.pop(run.id, None)
         if prepared is None:
             prepared = await off_loop(recall, self.store, run, own)
-        hired = await off_loop(
-            hire,
+        assigned = await off_loop(
+            assign_models,
             run.settings,
             run.judging,
             run.limits,
             self.prices,
             refinement=run.refinement,
-            objects=self.people.objects,
+            objects=self.model_roles.objects,
         )
         observe = of_run(run.id, self.observe)
-        pool = await stack.enter_async_context(self.models(hired, run, prepared, observe))
+        pool = await stack.enter_async_context(self.models(assigned, run, prepared, observe))
         # Who goes on with a run that is done asks anew for what was left open, and not for the reply that left it so.
         attempt = (await off_loop(self.store.calls.totals, run.id)).calls if run.status == "done" else 0
         job_factory = self.factory(self.store, run, prepared, pool, observe, own, attempt)
@@ -278,10 +278,10 @@ class RunManager:
         return _Open(job_factory, job, stack.pop_all())
 
     def models(
-        self, hired: Sequence[ModelRole], run: Run, prepared: Prepared, observe: Observer
+        self, assigned: Sequence[ModelRole], run: Run, prepared: Prepared, observe: Observer
     ) -> AbstractAsyncContextManager[ModelPool]:
         """The models of a run, open as long as the context lasts."""
-        return open_models(hired, run, prepared, self.store, observe, self.budget or self.shared.get(run.id))
+        return open_models(assigned, run, prepared, self.store, observe, self.budget or self.shared.get(run.id))
 
     async def _drive(self, opened: _Open) -> None:
         """Put on record that the run is being worked on, once."""
@@ -359,17 +359,17 @@ def _is_sure_to_ask(settings: DraftConfig, order: RunSpec, objects: Mapping[str,
 
 async def put_on_record(manager: RunManager, source: Sources, settings: DraftConfig, order: RunSpec) -> Run:
     """Record a run of an order, with whoever works on this floor; what is amiss with it is said before it is."""
-    store, people, settings = manager.store, manager.people, order.settled(settings)
+    store, model_roles, settings = manager.store, manager.model_roles, order.settled(settings)
     document = await off_loop(document_of, store, source)
-    settings, order, notes = await off_loop(with_windows, settings, order, told_window, people.objects)
+    settings, order, notes = await off_loop(with_windows, settings, order, told_window, model_roles.objects)
     manager.note(*notes)
-    writer = people.objects.get(people.model or "")
-    prepared = await prepare_and_load(store, document, settings, order, writer, people.objects)
+    writer = model_roles.objects.get(model_roles.model or "")
+    prepared = await prepare_and_load(store, document, settings, order, writer, model_roles.objects)
     # Whatever is amiss with how drafts are judged is said before the first one is paid for.
     await off_loop(check_judging, order, prepared, store)
     limits = manager.limits or Limits()
     asked = (prepared.settings, order.judging, limits, manager.prices)
-    await off_loop(hire, *asked, refinement=order.refinement, objects=people.objects)
+    await off_loop(assign_models, *asked, refinement=order.refinement, objects=model_roles.objects)
     run = await off_loop(record, prepared, order, limits, store)
     manager.prepared[run.id] = prepared
     return run

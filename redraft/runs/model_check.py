@@ -75,7 +75,7 @@ class CheckResult:
 class Checked:
     """What came of both questions to a model: in words, and in every form that was tried until one worked."""
 
-    seat: RosterEntry
+    entry: RosterEntry
     words: CheckResult
     forms: Mapping[ReplyForm, CheckResult]
 
@@ -87,13 +87,13 @@ class Checked:
     @property
     def works(self) -> bool:
         """Whether it can write, and judge."""
-        judges = self.form is not None or is_entailment(self.seat.settings.model)
+        judges = self.form is not None or is_entailment(self.entry.settings.model)
         return self.built_in or (not self.words.trouble and judges)
 
     @property
     def built_in(self) -> bool:
         """Whether it is the model that is there in any case, and is not asked."""
-        return self.seat.settings.model == EXTRACTIVE
+        return self.entry.settings.model == EXTRACTIVE
 
     @property
     def thinks(self) -> int | None:
@@ -103,7 +103,7 @@ class Checked:
     def to_json(self) -> dict[str, Any]:
         """The contract of `models --check --json`."""
         return {
-            **self.seat.to_json(),
+            **self.entry.to_json(),
             "works": self.works,
             "words": _json(self.words),
             "forms": {form: _json(answer) for form, answer in self.forms.items()},
@@ -116,26 +116,26 @@ def _json(one: CheckResult) -> dict[str, Any]:
     return {"works": not one.trouble, "trouble": one.trouble, "seconds": round(one.seconds, 3), "said": one.said}
 
 
-async def check(seat: RosterEntry, store: Store, seconds: float) -> Checked:
+async def check(entry: RosterEntry, store: Store, seconds: float) -> Checked:
     """Ask a model two short questions. What is learned of its replies is remembered for the runs to come."""
-    if seat.settings.model == EXTRACTIVE:
-        return Checked(seat, CheckResult("", 0.0), {})
-    if is_entailment(seat.settings.model):
-        judged, _ = await _asked(seat, seat.settings, VERIFY_SENTENCES, IN_PASSAGE, seconds)
-        return Checked(seat, judged, {})
-    words, _ = await _asked(seat, seat.settings, IN_WORDS, NothingGiven(), seconds)
+    if entry.settings.model == EXTRACTIVE:
+        return Checked(entry, CheckResult("", 0.0), {})
+    if is_entailment(entry.settings.model):
+        judged, _ = await _asked(entry, entry.settings, VERIFY_SENTENCES, IN_PASSAGE, seconds)
+        return Checked(entry, judged, {})
+    words, _ = await _asked(entry, entry.settings, IN_WORDS, NothingGiven(), seconds)
     forms: dict[ReplyForm, CheckResult] = {}
-    for form in [seat.settings.replies] if seat.settings.replies else _FORMS:
-        if words.trouble or (form == "schema" and provider_of(seat.settings.model) != OPENAI):
+    for form in [entry.settings.replies] if entry.settings.replies else _FORMS:
+        if words.trouble or (form == "schema" and provider_of(entry.settings.model) != OPENAI):
             continue
-        under = seat.settings.model_copy(update={"replies": form})
-        forms[form], right = await _asked(seat, under, IN_FORM, NothingGiven(), seconds)
+        under = entry.settings.model_copy(update={"replies": form})
+        forms[form], right = await _asked(entry, under, IN_FORM, NothingGiven(), seconds)
         if right is not None:
-            await off_loop(store.capabilities.learn_mode, identity_of(seat.settings), _mode(form))
+            await off_loop(store.capabilities.learn_mode, identity_of(entry.settings), _mode(form))
             break
-    checked = Checked(seat, words, forms)
+    checked = Checked(entry, words, forms)
     if checked.thinks:
-        await off_loop(store.capabilities.learn_reasoning, identity_of(seat.settings), checked.thinks)
+        await off_loop(store.capabilities.learn_reasoning, identity_of(entry.settings), checked.thinks)
     return checked
 
 
@@ -144,14 +144,14 @@ def _mode(form: ReplyForm) -> Mode:
 
 
 async def _asked(
-    seat: RosterEntry, under: DraftConfig, prompt: Prompt[Given_, Value_], given: Given_, seconds: float
+    entry: RosterEntry, under: DraftConfig, prompt: Prompt[Given_, Value_], given: Given_, seconds: float
 ) -> tuple[CheckResult, Reply[Value_] | None]:
     began = time.monotonic()
     sampling = Sampling(prompt.temperature, min(_ROOM, under.max_tokens or _ROOM), top_p=under.top_p)
     request = Request(prompt, given, sampling, "check", text=prompt.template)
     tries = 0
     try:
-        async with open_model(under, seconds=seconds, usual_key=seat.hired.usual_key) as model:
+        async with open_model(under, seconds=seconds, usual_key=entry.assigned.usual_key) as model:
             while True:
                 try:
                     reply = await model.ask(request)

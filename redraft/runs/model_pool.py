@@ -114,7 +114,7 @@ def _confused(identity: str) -> UsageError:
     )
 
 
-def hire(
+def assign_models(
     settings: DraftConfig,
     judging: JudgeConfig | None,
     limits: Limits,
@@ -130,20 +130,20 @@ def hire(
     table = prices or builtin_prices()
     if limits.provider_batch:
         table = table.for_jobs()
-    hired = [ModelRole("writer", settings, _price(settings, limits, table), objects.get(settings.model))]
+    assigned = [ModelRole("writer", settings, _price(settings, limits, table), objects.get(settings.model))]
     for role, name in named_in(judging, refinement):
         model = objects.get(name)
         under = under_name(name, settings, judging, objects)
         under = under if model else resolve(under)
-        hired.append(ModelRole(role, under, _price(under, limits, table), model))
+        assigned.append(ModelRole(role, under, _price(under, limits, table), model))
     if limits.provider_batch:
-        _check_jobs(hired)
-    return _with_keys(hired)
+        _check_jobs(assigned)
+    return _with_keys(assigned)
 
 
-def _check_jobs(hired: Sequence[ModelRole]) -> None:
+def _check_jobs(assigned: Sequence[ModelRole]) -> None:
     """Jobs are of OpenAI's protocol: refuse whoever is asked in another, and a run in which nobody is."""
-    asked = [one for one in hired if one.model is not None or reads_prompts(one.settings.model)]
+    asked = [one for one in assigned if one.model is not None or reads_prompts(one.settings.model)]
     others = [one.settings.model for one in asked if one.model or provider_of(one.settings.model) != OPENAI]
     if others or not asked:
         what = f"{others[0]} is asked in another" if others else "nobody here is asked by it"
@@ -153,19 +153,19 @@ def _check_jobs(hired: Sequence[ModelRole]) -> None:
         )
 
 
-def _with_keys(hired: Sequence[ModelRole]) -> list[ModelRole]:
+def _with_keys(assigned: Sequence[ModelRole]) -> list[ModelRole]:
     """Who may have OPENAI_API_KEY: whoever is at the one server that it goes to."""
 
     def wants(one: ModelRole) -> bool:
         return one.model is None and provider_of(one.settings.model) == OPENAI and one.settings.key_env is None
 
-    home = key_server([one.settings.base_url or "" for one in hired if wants(one)])
-    return [replace(one, usual_key=wants(one) and server_at(one.settings.base_url or "") == home) for one in hired]
+    home = key_server([one.settings.base_url or "" for one in assigned if wants(one)])
+    return [replace(one, usual_key=wants(one) and server_at(one.settings.base_url or "") == home) for one in assigned]
 
 
-def without_key(hired: Sequence[ModelRole]) -> list[str]:
+def without_key(assigned: Sequence[ModelRole]) -> list[str]:
     """Whoever gets no key, though there is one for somebody else: servers away from this machine mostly want one."""
-    there = [one for one in hired if one.model is None and provider_of(one.settings.model) == OPENAI]
+    there = [one for one in assigned if one.model is None and provider_of(one.settings.model) == OPENAI]
     keyless = [one.settings for one in there if one.settings.key_env is None and not one.usual_key]
     return [
         f"{it.model} at {it.base_url} is asked without a key: OPENAI_API_KEY goes to one server, which is another"
@@ -185,11 +185,11 @@ def _price(settings: DraftConfig, limits: Limits, table: PriceTable) -> Price | 
     return price
 
 
-def under_settings(hired: Sequence[ModelRole]) -> dict[Role, DraftConfig]:
+def under_settings(assigned: Sequence[ModelRole]) -> dict[Role, DraftConfig]:
     """Under which settings each role works, the first judge's for all judges. Where nobody is named, somebody else does
     the work."""
     first: dict[Role, DraftConfig] = {}
-    for one in hired:
+    for one in assigned:
         first.setdefault(one.role, one.settings)
     writer = first["writer"]
     judge = first.get("judge", as_judge(writer))
@@ -202,10 +202,10 @@ def under_settings(hired: Sequence[ModelRole]) -> dict[Role, DraftConfig]:
     return {**everybody, **first}
 
 
-def books(hired: Sequence[ModelRole], book: PromptBook) -> list[PromptBook]:
+def books(assigned: Sequence[ModelRole], book: PromptBook) -> list[PromptBook]:
     """The prompts by which each of them is asked: the writer's, unless they have some of their own."""
-    made = {hired[0].settings.prompts: book}
-    return [made.setdefault(one.settings.prompts, _book(one, made)) for one in hired]
+    made = {assigned[0].settings.prompts: book}
+    return [made.setdefault(one.settings.prompts, _book(one, made)) for one in assigned]
 
 
 def _book(one: ModelRole, made: Mapping[str, PromptBook]) -> PromptBook:
@@ -214,7 +214,7 @@ def _book(one: ModelRole, made: Mapping[str, PromptBook]) -> PromptBook:
 
 @asynccontextmanager
 async def at_work(
-    hired: Sequence[ModelRole],
+    assigned: Sequence[ModelRole],
     run: Run,
     prepared: Readable,
     store: Store,
@@ -227,14 +227,14 @@ async def at_work(
         budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, pot=run.id)
     opened: dict[tuple[object, ...], Model] = {}
     asked: dict[tuple[object, ...], Model] = {}
-    aside = replace(hired[0], settings=as_judge(hired[0].settings))
+    aside = replace(assigned[0], settings=as_judge(assigned[0].settings))
     workers: list[WorkingModel] = []
     async with AsyncExitStack() as stack:
-        everybody = [*hired, aside]
+        everybody = [*assigned, aside]
         for one, its in zip(everybody, await off_loop(books, everybody, prepared.book), strict=True):
             if one.opened_as not in opened:
                 opened[one.opened_as] = await _opened(one, limits, stack, store, observer)
-                _check_twins(hired, opened)
+                _check_twins(assigned, opened)
             model = opened[one.opened_as]
             if one.asked_as not in asked:
                 limiter = _limiter(one.settings.base_url, model.identity, limits, store, budget)
@@ -254,7 +254,7 @@ async def at_work(
                     language="" if reads_prompts(one.settings.model) else language,
                 )
             workers.append(WorkingModel(asked[one.asked_as], one.settings, its))
-        yield team([one.role for one in hired], workers)
+        yield team([one.role for one in assigned], workers)
 
 
 def _limiter(address: str | None, identity: str, limits: Limits, store: Store, budget: Budget) -> Limiter:
@@ -289,12 +289,12 @@ async def _opened(one: ModelRole, limits: Limits, stack: AsyncExitStack, store: 
     return await stack.enter_async_context(opening)
 
 
-def _check_twins(hired: Sequence[ModelRole], opened: Mapping[tuple[object, ...], Model]) -> None:
+def _check_twins(assigned: Sequence[ModelRole], opened: Mapping[tuple[object, ...], Model]) -> None:
     """Refuse two models that would answer for each other. One name at one address is one model, which may have several
     roles, but does not judge beside itself."""
     known: dict[str, tuple[object, ...]] = {}
     judges: set[str] = set()
-    for one in hired:
+    for one in assigned:
         model = opened.get(one.opened_as)
         if model is None:
             continue
@@ -395,7 +395,7 @@ class ModelRoles:
         return refinement if self.decider is None else refinement.model_copy(update={"decider": self.decider})
 
 
-def people(
+def model_roles(
     model: ModelLike | None,
     judges: Sequence[ModelLike],
     validator: ModelLike | None,

@@ -110,14 +110,14 @@ class RunRequest:
             raise UsageError("the graph was given no summary", hint='give its path beside "source", as "summary"')
         return asked, task["summary"]
 
-    def order(self, scope: Scope, people: ModelRoles, **given: Any) -> tuple[DraftConfig, RunSpec]:
+    def order(self, scope: Scope, model_roles: ModelRoles, **given: Any) -> tuple[DraftConfig, RunSpec]:
         """What a run is to do: with whose settings, and to which end."""
-        settings, own = people.settings(self.settings), tuple(self.own.values())
+        settings, own = model_roles.settings(self.settings), tuple(self.own.values())
         if scope == "summarize":
             return settings, RunSpec(**given)
         refinement = self.refinement or RefineConfig(goals=dict(DEFAULT_GOALS))
-        wanted = people.refinement(refinement) if scope == "refine" else None
-        judging = people.judging(self.judging, settings, wanted)
+        wanted = model_roles.refinement(refinement) if scope == "refine" else None
+        judging = model_roles.judging(self.judging, settings, wanted)
         named = (*self.metrics, *judging.metrics, *(wanted.goals if wanted else ()))
         judging = judging.model_copy(update={"metrics": tuple(dict.fromkeys(named)) or USUAL_METRICS})
         return settings, RunSpec(with_draft(judging, wanted), own=own, **given)

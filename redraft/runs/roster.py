@@ -13,7 +13,7 @@ from redraft.llm.chat import ChatModel
 from redraft.llm.prices import PriceTable
 from redraft.llm.servers import ModelServer, window_at, window_of_family
 from redraft.runs.model_names import NOBODY, named_in
-from redraft.runs.model_pool import ModelRole, hire, located, without_key
+from redraft.runs.model_pool import ModelRole, assign_models, located, without_key
 from redraft.runs.models import resolve
 from redraft.runs.prepare import RunSpec
 from redraft.settings import (
@@ -81,7 +81,7 @@ def windowed(
     """
     given = settings.context_tokens if WINDOW in settings.model_fields_set else None
     notes: list[str] = []
-    writer, *others = hire(
+    writer, *others = assign_models(
         settings if settings.model in objects else resolve(settings),
         judging,
         Limits(),
@@ -137,7 +137,7 @@ class RosterEntry:
 
     role: Role | None
     name: str
-    hired: ModelRole
+    assigned: ModelRole
     window: int | None
     """None for whoever reads no prompts."""
     window_is: Source
@@ -148,12 +148,12 @@ class RosterEntry:
     @property
     def settings(self) -> DraftConfig:
         """What it works under."""
-        return self.hired.settings
+        return self.assigned.settings
 
     @property
     def price(self) -> Price | None:
         """What it costs, where that is known."""
-        return self.hired.price
+        return self.assigned.price
 
     def to_json(self) -> dict[str, Any]:
         """The contract of a model in `models --json`."""
@@ -196,7 +196,7 @@ def roster(
     known = {name: tables[name] for _, name in named_in(judging, refinement) if name in tables}
     there = located(judging.model_copy(update={"models": {**judging.models, **known}}), writer, refinement)
     named = named_in(there, refinement)
-    seats = hire(writer, there, Limits(), prices, refinement=refinement)
+    seats = assign_models(writer, there, Limits(), prices, refinement=refinement)
     first = _seat("writer", writes_as or writer.model, seats[0], writer.context_tokens if given else None, store)
     found = [first]
     for (role, name), one in zip(named, seats[1:], strict=True):
@@ -214,7 +214,7 @@ def _spare(name: str, own: ModelSettings, writer: DraftConfig, prices: PriceTabl
     """A model that has no role. One that could not work is shown with the reason, and is no trouble to others."""
     try:
         alone = located(JudgeConfig(judges=(name,), models={name: own}), writer)
-        one = hire(writer, alone, Limits(), prices)[1]
+        one = assign_models(writer, alone, Limits(), prices)[1]
     except UsageError as error:
         under = DraftConfig(model=own.model, base_url=own.base_url, key_env=own.key_env, context_tokens=_window_of(own))
         one = ModelRole("judge", under, own.price)

@@ -33,7 +33,7 @@ from redraft.runs.inputs import Sources, document_of, draft_of_round, summary_of
 from redraft.runs.job import JobFactory
 from redraft.runs.lineage import retraced, trace, trace_losses
 from redraft.runs.manager import RunManager, put_on_record
-from redraft.runs.model_pool import ModelLike, people
+from redraft.runs.model_pool import ModelLike, model_roles
 from redraft.runs.models import resolve
 from redraft.runs.prepare import RunSpec
 from redraft.runs.request import RunRequest
@@ -99,14 +99,14 @@ class Session:
         """
         self._owned = not isinstance(store, Store)
         self.store = store if isinstance(store, Store) else Store(store)
-        self._people = people(model, judges, validator, decider)
+        self._model_roles = model_roles(model, judges, validator, decider)
         asked = RunRequest(settings or DraftConfig(), judging or JudgeConfig(), refinement)
         self._asked = asked.with_metrics(metrics)
         self._own: dict[str, Evaluator] = dict(self._asked.own)
         self._observer = observer
         traced = trace_to_langsmith or is_traced()
         self._manager = RunManager(
-            self.store, self._people, self._own, prices, harmless(observer), limits, budget, traced
+            self.store, self._model_roles, self._own, prices, harmless(observer), limits, budget, traced
         )
         self._driver = Driver(self.store, self, reviewer, self._manager)
 
@@ -198,8 +198,8 @@ class Session:
         """
         check_summaries(first, second)
         asked = self._with(settings, judging, None, (), options)
-        settings = self._people.settings(asked.settings)
-        panel = self._people.judging(asked.judging, settings).model_copy(update={"metrics": ()})
+        settings = self._model_roles.settings(asked.settings)
+        panel = self._model_roles.judging(asked.judging, settings).model_copy(update={"metrics": ()})
         return await self.begin_order(source, settings, RunSpec(Compare(judging=panel), given=first, other=second))
 
     async def build(
@@ -216,8 +216,8 @@ class Session:
         `redraft.built` and `redraft.built_keyfacts` read what there is, with what could not be had.
         """
         asked = self._with(settings, judging, None, (), options)
-        settings = self._people.settings(asked.settings)
-        panel = self._people.judging(asked.judging, settings).model_copy(update={"metrics": ()})
+        settings = self._model_roles.settings(asked.settings)
+        panel = self._model_roles.judging(asked.judging, settings).model_copy(update={"metrics": ()})
         purpose = BuildQuestions(judging=panel) if what == "questions" else BuildKeyfacts(judging=panel)
         return await self.begin_order(source, settings, RunSpec(purpose))
 
@@ -255,10 +255,10 @@ class Session:
         if isinstance(run.purpose, ExperimentPart):
             raise RunError(f"run {run.id} is part of an experiment", hint=f"repeat `redraft experiment {run.kind}`")
         check_there(run)
-        if self._people.model is None:
+        if self._model_roles.model is None:
             resolve(run.settings)
-        elif self._people.model != run.settings.model:
-            raise RunError(f"run {run.id} was begun with the model {run.settings.model}, not {self._people.model}")
+        elif self._model_roles.model != run.settings.model:
+            raise RunError(f"run {run.id} was begun with the model {run.settings.model}, not {self._model_roles.model}")
         if answer is not None and run.status != "waiting":
             raise RunError(f"run {run.id} waits for no answer: it is {run.status}", hint=f"redraft show {run.id}")
         self._manager.limited[run.id] = limits or self._manager.limits
@@ -331,7 +331,7 @@ class Session:
         if place is not None:
             given, notes = await off_loop(summary_of, self.store, place)
             self._manager.note(*notes)
-        settings, order = asked.order(scope, self._people, given=given)
+        settings, order = asked.order(scope, self._model_roles, given=given)
         return (await put_on_record(self._manager, task["source"], settings, order)).id
 
     def at_work(self, run: str) -> AbstractAsyncContextManager[Job]:
@@ -354,7 +354,7 @@ class Session:
         asked = self._with(settings, judging, refinement, metrics, options)
         refined = refinement is not None or asked.refinement is not None
         judged = judging is not None or bool(metrics)
-        return asked.order("refine" if refined else "evaluate" if judged else "summarize", self._people)
+        return asked.order("refine" if refined else "evaluate" if judged else "summarize", self._model_roles)
 
     @property
     def terms(self) -> RunManager:
@@ -371,7 +371,7 @@ class Session:
         made, at = copy(self), self._manager
         made._owned, made._observer = False, observer
         made._manager = RunManager(
-            at.store, at.people, at.own, at.prices, harmless(observer), limits, budget, at.traced
+            at.store, at.model_roles, at.own, at.prices, harmless(observer), limits, budget, at.traced
         )
         made._driver = Driver(self.store, made, None, made._manager)
         return made
@@ -385,7 +385,7 @@ class Session:
         return asked
 
     async def _made(self, source: Sources, asked: RunRequest, scope: Scope, **given: Any) -> Result:
-        return await self.begin_order(source, *asked.order(scope, self._people, **given))
+        return await self.begin_order(source, *asked.order(scope, self._model_roles, **given))
 
     async def begin_order(self, source: Sources, settings: DraftConfig, order: RunSpec) -> Result:
         """Begin a run of an order that is complete, and work on it to its end."""

@@ -135,22 +135,22 @@ def tools(session: Session) -> list[BaseTool]:
     is the answer itself. What goes wrong is told to the agent in a sentence. No tool hands out a document as a whole.
     What they do is on record with the run and counts against its limits; a tool that is cancelled stops what it does.
     """
-    bench = _Bench(session)
+    runner = _Bench(session)
     made = [
-        _tool("find_passages", "Find the passages of the document that are nearest to a query.", SearchOf, bench.find),
-        _tool("read_span", "Read the document from one character to another.", PlaceOf, bench.read),
+        _tool("find_passages", "Find the passages of the document that are nearest to a query.", SearchOf, runner.find),
+        _tool("read_span", "Read the document from one character to another.", PlaceOf, runner.read),
         _tool(
             "list_findings",
             "List what the metrics have found wrong with the best draft.",
             FindingSelection,
-            bench.findings,
+            runner.findings,
         ),
-        _tool("current_draft", "Show the best draft of the summary so far, with its scores.", OfRun, bench.draft),
-        _tool("revise", "Have findings mended in a revision, which is taken only if it gains.", Mending, bench.revise),
-        _tool("finish", "Bring the run to its end with the best draft.", Ending, bench.finish),
+        _tool("current_draft", "Show the best draft of the summary so far, with its scores.", OfRun, runner.draft),
+        _tool("revise", "Have findings mended in a revision, which is taken only if it gains.", Mending, runner.revise),
+        _tool("finish", "Bring the run to its end with the best draft.", Ending, runner.finish),
     ]
     return made + [
-        _tool(f"judge_{name}", f"Judge the best draft by the metric {name}.", OfRun, bench.judging(name))
+        _tool(f"judge_{name}", f"Judge the best draft by the metric {name}.", OfRun, runner.judging(name))
         for name in session.metrics()
     ]
 

@@ -11,7 +11,6 @@ from platformdirs import user_data_path
 
 from redraft.domain import Chunk
 from redraft.store.batches import Batches, Jobs, RateLimiterWindow
-from redraft.store.bookings import Bookings
 from redraft.store.calls import Calls
 from redraft.store.connection import Connection
 from redraft.store.copy import Forgetting, Freed
@@ -19,6 +18,7 @@ from redraft.store.database import opened
 from redraft.store.documents import Ancestry, ChapterRuns, Documents, DraftCandidates
 from redraft.store.judgments import Agreements, HumanOpinions, Judgments, Rulings
 from redraft.store.models import CapabilityStore, PromptShelf
+from redraft.store.reservations import Reservations
 from redraft.store.runs import Run, Runs
 from redraft.store.shelf import KeyFactShelf, Packs, TypedShelf
 
@@ -59,7 +59,7 @@ class Store:
         self.runs = Runs(self._connection)
         self.ancestry = Ancestry(self._connection)
         self.calls = Calls(self._connection)
-        self.bookings = Bookings(self._connection, self.is_claimed)
+        self.reservations = Reservations(self._connection, self.is_claimed)
         self.packs = Packs(self._connection)
         self.keyfacts = KeyFactShelf(self._connection)
         self.typed = TypedShelf(self._connection)
@@ -93,7 +93,7 @@ class Store:
     def claim(self, run: str) -> Iterator[None]:
         """Work on a run, and keep other processes from doing so. The claim ends with the process that holds it."""
         with self._claims.held(run):
-            self.bookings.give_up(run)
+            self.reservations.give_up(run)
             yield
 
     def is_claimed(self, run: str) -> bool:

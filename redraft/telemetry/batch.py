@@ -59,7 +59,7 @@ class BatchCollector(Collector):
 
     def _standing(self) -> Iterator[Metric]:
         counts = self._store.batches.counts(self._batch)
-        calls, cost = self._store.bookings.used(self._pot)
+        calls, cost = self._store.reservations.used(self._pot)
         items = GaugeMetricFamily("redraft_batch_items", "Documents of the batch, by their state.", labels=["state"])
         numbers = asdict(counts)
         short = numbers.pop("short")

@@ -13,7 +13,7 @@ from redraft.batches.worker import Tell, WorkerTerms
 from redraft.batches.worker_pool import WorkerPool
 from redraft.errors import RedraftError, StoreError
 from redraft.llm.budget import Budget
-from redraft.store.bookings import Booking, Bookings
+from redraft.store.reservations import Reservation, Reservations
 from redraft.store.store import Store
 from tests.batches.test_work import documents, folder, opened
 from tests.store.support import call, document, run
@@ -36,17 +36,17 @@ def store(tmp_path: Path) -> Any:
 
 async def fails(budget: Budget, store: Store, booked: asyncio.Event, *, sent: bool) -> None:
     """A call that the disk is full for, while another waits for its room."""
-    async with budget.booked(store.bookings, call("a", run="r")) as booking:
+    async with budget.booked(store.reservations, call("a", run="r")) as reservation:
         booked.set()
         await asyncio.sleep(0.1)
-        booking.sent = sent
+        reservation.sent = sent
         raise FULL
 
 
 async def waits(budget: Budget, store: Store, booked: asyncio.Event) -> None:
     await booked.wait()
-    async with budget.booked(store.bookings, call("b", run="r")) as booking:
-        booking.sent = True
+    async with budget.booked(store.reservations, call("b", run="r")) as reservation:
+        reservation.sent = True
 
 
 async def both(*tasks: Any) -> list[Any]:
@@ -58,11 +58,11 @@ async def both(*tasks: Any) -> list[Any]:
 async def test_who_waits_for_room_hears_of_a_call_that_cannot_be_settled_or_taken_back(
     store: Store, monkeypatch: pytest.MonkeyPatch, sent: bool
 ) -> None:
-    def take_back(_: Bookings, booking: Booking) -> None:
-        if booking.call is not None:
+    def take_back(_: Reservations, reservation: Reservation) -> None:
+        if reservation.call is not None:
             raise FULL
 
-    monkeypatch.setattr(Bookings, "take_back", take_back)
+    monkeypatch.setattr(Reservations, "take_back", take_back)
     budget, booked = Budget(max_calls=1, max_cost=None, pot="p"), asyncio.Event()
     with store.claim("r"):
         ends = await both(fails(budget, store, booked, sent=sent), waits(budget, store, booked))

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from redraft.lab.agreement.annotations import Summaries
-from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measured, seats_of
+from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, annotators_of, measured
 from redraft.lab.experiments.plan import judged_by
-from redraft.runs.model_pool import hire
+from redraft.runs.model_pool import assign_models
 from redraft.settings import NO_KEY, DraftConfig, JudgeConfig, Limits, ModelSettings
 from tests.chatserver import ChatServer, Seen
 from tests.cli.inside import Inside
@@ -96,7 +96,7 @@ def test_a_judge_of_coherence_keeps_the_window_of_its_table(tmp_path: Path) -> N
     own = ModelSettings(model="openai:j", context_tokens=7000, temperature=0.3)
     design = CoherenceDesign(judges=("strict", "openai:j"), own={"strict": own}, temperature=0.9)
     outcome = measured(Summaries("s.json", {"a": told(1, 2, 3)}), None, design)
-    found = [seat.prepared.settings for seat in seats_of(outcome)]
+    found = [seat.prepared.settings for seat in annotators_of(outcome)]
     assert [(one.context_tokens, one.temperature) for one in found] == [(7000, 0.3), (8192, 0.9)]
 
 
@@ -104,7 +104,7 @@ def test_a_judge_that_is_named_for_its_drawing_still_gets_no_key_that_goes_elsew
     seat = DraftConfig(model="openai:j", base_url="http://127.0.0.1:9/v1", temperature=0.3, key_env=NO_KEY)
     named = JudgeConfig.model_validate_json(judged_by(JudgeConfig(), "strict", seat).model_dump_json())
     assert named.models["strict"].temperature == 0.3
-    writer, judge = hire(seat, named, Limits(), None)
+    writer, judge = assign_models(seat, named, Limits(), None)
     assert (judge.settings.model, judge.settings.temperature) == ("openai:j", 0.3)
     assert (writer.usual_key, judge.usual_key) == (False, False)
     plain = seat.model_copy(update={"temperature": None})

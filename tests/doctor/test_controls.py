@@ -12,7 +12,7 @@ from redraft.errors import UnreadableReply, UsageError
 from redraft.evaluators.base import Case, Evaluator, statements_of
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.evaluators.metric_info import MetricAim
-from redraft.lab.doctor.checkup import Check, Patient, check_aims, examine
+from redraft.lab.doctor.checkup import Check, DoctorSubject, check_aims, examine
 from redraft.lab.doctor.controls import controls, expected
 from redraft.lab.doctor.probes import EMPTY, HOLLOW, INVENTED, ITSELF, KINDS, WORDINGS, probes, texts
 from redraft.llm.fakes import FunctionModel
@@ -38,8 +38,8 @@ async def checked(
 ) -> list[Check]:
     """What comes of the controls of some metrics."""
     with Store(folder / "redraft.db") as store:
-        patient = Patient(model.identity, (*metrics, *own), objects={model.identity: model}, own=own)
-        return list((await examine(patient, ExperimentRunner(store, Limits()))).checks)
+        subject = DoctorSubject(model.identity, (*metrics, *own), objects={model.identity: model}, own=own)
+        return list((await examine(subject, ExperimentRunner(store, Limits()))).checks)
 
 
 def by_aim(aim: MetricAim) -> list[Evaluator]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from redraft.evaluators.catalog import BUILT_IN
-from redraft.lab.doctor.checkup import Patient, examine
+from redraft.lab.doctor.checkup import DoctorSubject, examine
 from redraft.lab.doctor.controls import controls, expected
 from redraft.lab.doctor.probes import EMPTY, HOLLOW
 from redraft.runs.experiment_runner import ExperimentRunner
@@ -38,9 +38,9 @@ async def test_a_real_model_is_examined_by_coverage(url: str, tmp_path: Path, mo
     coverage = BUILT_IN["coverage"]
     settings = DraftConfig(context_tokens=4096, prompts="simple")
     with Store(tmp_path / "redraft.db") as store:
-        patient = Patient(NAME, (coverage,), settings, url)
-        bench = ExperimentRunner(store, Limits(concurrency=2, timeout=1800))
-        found = await examine(patient, bench)
+        subject = DoctorSubject(NAME, (coverage,), settings, url)
+        runner = ExperimentRunner(store, Limits(concurrency=2, timeout=1800))
+        found = await examine(subject, runner)
     verdicts = {one.control: one.heard for one in found.checks}
     assert verdicts.keys() == expected(coverage).keys()
     assert len(verdicts) == 3

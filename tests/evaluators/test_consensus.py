@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from redraft import JudgeConfig, Session
 from redraft.domain import Evaluation
-from redraft.evaluators.consensus import DISPUTED, Ballot, agreement, majority, spread
+from redraft.evaluators.consensus import DISPUTED, ItemVerdicts, agreement, majority, spread
 from tests.judges import KEY, UNANSWERABLE, Court, Keepers, Said, Sheet, asked_of, function_model, island, told
 
 BALLOTS = st.lists(st.dictionaries(st.integers(0, 4), st.sampled_from("abc")), max_size=5)
@@ -35,11 +35,11 @@ def test_more_than_half_of_the_votes_decide(votes: str, verdict: str) -> None:
 
 
 @given(BALLOTS)
-def test_only_those_who_judged_an_item_have_a_vote_on_it(ballots: list[Ballot]) -> None:
-    result = majority(ballots, range(6))
+def test_only_those_who_judged_an_item_have_a_vote_on_it(by_judge: list[ItemVerdicts]) -> None:
+    result = majority(by_judge, range(6))
 
     for item in range(6):
-        votes = Counter(ballot[item] for ballot in ballots if item in ballot)
+        votes = Counter(by_item[item] for by_item in by_judge if item in by_item)
         winners = [verdict for verdict, count in votes.items() if 2 * count > votes.total()]
         assert result.get(item) == (winners[0] if winners else DISPUTED if votes else None)
 

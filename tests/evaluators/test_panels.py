@@ -30,9 +30,9 @@ def panels(draw: st.DrawFn) -> list[JudgeVerdicts]:
     """Up to five judges, each with verdicts on some of the items; what is good may count less than all of it."""
     sittings = []
     for number in range(draw(st.integers(1, 5))):
-        ballot = draw(st.dictionaries(st.sampled_from(range(len(ITEMS))), st.sampled_from([GOOD, BAD, WORSE])))
-        points = {n: draw(st.floats(0.5, 1)) if verdict == GOOD else 0.0 for n, verdict in ballot.items()}
-        sittings.append(JudgeVerdicts(f"judge {number}", ballot, points))
+        by_item = draw(st.dictionaries(st.sampled_from(range(len(ITEMS))), st.sampled_from([GOOD, BAD, WORSE])))
+        points = {n: draw(st.floats(0.5, 1)) if verdict == GOOD else 0.0 for n, verdict in by_item.items()}
+        sittings.append(JudgeVerdicts(f"judge {number}", by_item, points))
     return sittings
 
 
@@ -48,7 +48,7 @@ def test_a_score_is_what_each_of_its_breakdowns_comes_to(sittings: list[JudgeVer
     items = aggregate(sittings, range(len(ITEMS)))
     evaluation = concluded(Evaluation("m", 1, "scored", judged=len(items)), sittings, items)
 
-    assert items.keys() == {n for sitting in sittings for n in sitting.ballot}
+    assert items.keys() == {n for sitting in sittings for n in sitting.by_item}
     if not items:
         assert (evaluation.outcome, evaluation.score) == ("failed", None)
         return
@@ -75,12 +75,12 @@ def test_where_something_is_lost_there_is_a_finding_that_says_by_how_many(sittin
     items = aggregate(sittings, range(len(ITEMS)))
     found = objected(items, GOOD)
 
-    assert set(found) == {n for sitting in sittings for n, verdict in sitting.ballot.items() if verdict != GOOD}
+    assert set(found) == {n for sitting in sittings for n, verdict in sitting.by_item.items() if verdict != GOOD}
     for n in items:
         says, of = items[n].against(GOOD)
         assert (says, of) == (
-            sum(sitting.ballot.get(n, GOOD) != GOOD for sitting in sittings),
-            sum(n in sitting.ballot for sitting in sittings),
+            sum(sitting.by_item.get(n, GOOD) != GOOD for sitting in sittings),
+            sum(n in sitting.by_item for sitting in sittings),
         )
         assert (n in found) == (says > 0)
         assert items[n].value <= 1 - says / of + 1e-12

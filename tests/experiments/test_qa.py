@@ -64,8 +64,8 @@ class Valley:
         """The experiment, from where it is."""
         named = {"models": self.seats(*models)} if models else {}
         with Store(self.folder / "redraft.db") as store:
-            bench = ExperimentRunner(store, limits or Limits(), None, observer)
-            return await qa([self.document], replace(self.design, **named, **changes), bench)
+            runner = ExperimentRunner(store, limits or Limits(), None, observer)
+            return await qa([self.document], replace(self.design, **named, **changes), runner)
 
 
 def table(outcome: QaOutcome, name: str) -> Table:

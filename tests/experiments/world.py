@@ -72,8 +72,8 @@ class Lab:
     ) -> HamletOutcome:
         """The experiment, from where it is."""
         with Store(self.folder / "redraft.db") as store:
-            bench = ExperimentRunner(store, limits or Limits(), prices, observer)
-            return await hamlet(self.documents, replace(self.design, **changes), bench)
+            runner = ExperimentRunner(store, limits or Limits(), prices, observer)
+            return await hamlet(self.documents, replace(self.design, **changes), runner)
 
 
 def files(outcome: HamletOutcome) -> dict[str, str]:

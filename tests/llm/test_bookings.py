@@ -290,8 +290,8 @@ async def test_a_call_that_is_stopped_before_it_is_sent_is_taken_back(desk: Desk
 
 async def test_what_a_dead_process_left_in_flight_is_lost_for_good(desk: Desk) -> None:
     run = begin_run(desk.store)
-    async with Budget(max_calls=9, max_cost=None).booked(desk.store.bookings, booked(run, 0.5)) as booking:
-        booking.sent = True
+    async with Budget(max_calls=9, max_cost=None).booked(desk.store.reservations, booked(run, 0.5)) as reservation:
+        reservation.sent = True
     assert desk.outcomes() == ["sent"]
     with Store(desk.store.path) as store, store.claim(run):
         assert desk.outcomes() == ["lost"]
@@ -315,7 +315,7 @@ async def test_what_a_killed_process_left_in_flight_counts_its_own_tokens(desk: 
     asked = asyncio.create_task(model.ask(story()))
     await sent.wait()
     # As whoever resumes the run finds it: nobody has settled the call.
-    desk.store.bookings.give_up(run)
+    desk.store.reservations.give_up(run)
     totals = desk.store.calls.totals(run)
     assert (totals.lost, desk.outcomes()) == (1, ["lost"])
     assert totals.lost_tokens == 50 + len("Tell a story about a rose.") // 4

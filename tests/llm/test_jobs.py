@@ -265,7 +265,7 @@ def test_a_process_that_is_killed_hands_nothing_over_twice(tmp_path: Path, serve
     assert len(custom_ids(server)) == len(set(custom_ids(server))) == len(server.seen)
     with Store(command.database) as store:
         assert store.calls.totals(run["run"]).calls == len(server.seen)
-        assert store.bookings.used(run["run"])[0] == len(server.seen)
+        assert store.reservations.used(run["run"])[0] == len(server.seen)
 
 
 @pytest.mark.nightly
@@ -293,7 +293,7 @@ def test_what_was_not_handed_over_when_its_process_was_killed_takes_nothing_from
     assert done.code == 0, done.err
     assert len(custom_ids(server)) == len(set(custom_ids(server))) == len(server.seen) <= 10
     with Store(command.database) as store:
-        assert store.bookings.used(run["run"])[0] == len(server.seen)
+        assert store.reservations.used(run["run"])[0] == len(server.seen)
 
 
 def booked(database: Path) -> int:
@@ -316,7 +316,7 @@ async def test_a_wave_that_is_cancelled_before_it_went_out_takes_nothing_from_th
 
     with Store(tmp_path / "x.db") as store:
         (run,) = store.runs.latest(1)
-        assert store.bookings.used(run.id) == (0, 0.0)
+        assert store.reservations.used(run.id) == (0, 0.0)
 
 
 @pytest.mark.slow

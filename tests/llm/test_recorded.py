@@ -23,8 +23,8 @@ from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.readers.documents import parse
 from redraft.settings import DraftConfig, Limits, Price
-from redraft.store.bookings import Booking
 from redraft.store.calls import OK, SENT, Call
+from redraft.store.reservations import Reservation
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from tests.chatserver import Answer, ChatServer, Fault, Seen
@@ -270,11 +270,11 @@ def booked(run: str, cost: float = 0.0) -> Call:
 async def spend(desk: Desk, budget: Budget, run: str, most: float, cost: float | None = None) -> None:
     """Book a call, and make it for `cost`; without one it is turned away."""
     made = booked(run, most)
-    async with budget.booked(desk.store.bookings, made) as booking:
+    async with budget.booked(desk.store.reservations, made) as reservation:
         if cost is not None:
-            booking.sent = True
+            reservation.sent = True
             settled = replace(made, outcome=OK, cost_usd=cost, booked_usd=cost, lost_tokens=0)
-            await asyncio.to_thread(desk.store.bookings.settle, booking, settled)
+            await asyncio.to_thread(desk.store.reservations.settle, reservation, settled)
 
 
 async def test_a_budget_that_fits_to_the_cent_is_enough(desk: Desk) -> None:
@@ -290,12 +290,12 @@ async def test_a_call_that_was_turned_away_gives_its_room_back(desk: Desk) -> No
     run, budget = begin_run(desk.store), Budget(max_calls=1, max_cost=1.0)
     await spend(desk, budget, run, 1.0)
     made = booked(run, 1.0)
-    async with budget.booked(desk.store.bookings, made) as booking:
+    async with budget.booked(desk.store.reservations, made) as reservation:
         waiting = asyncio.create_task(spend(desk, budget, run, 0.1))
         await asyncio.sleep(0.05)
         assert not waiting.done()
-        booking.sent = True
-        desk.store.bookings.settle(booking, replace(made, outcome=OK, booked_usd=0.1))
+        reservation.sent = True
+        desk.store.reservations.settle(reservation, replace(made, outcome=OK, booked_usd=0.1))
     with pytest.raises(BudgetError, match="max-calls 1"):
         await waiting
 
@@ -340,15 +340,15 @@ async def test_a_call_that_is_stopped_is_recorded_and_leaves_its_place(desk: Des
 
 
 async def test_what_was_paid_for_is_stored_even_when_stopped_in_that_moment(desk: Desk) -> None:
-    settle, writing = desk.store.bookings.settle, asyncio.Event()
+    settle, writing = desk.store.reservations.settle, asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    def slow(booking: Booking, call: Call) -> None:
+    def slow(reservation: Reservation, call: Call) -> None:
         loop.call_soon_threadsafe(writing.set)
         time.sleep(0.2)
-        settle(booking, call)
+        settle(reservation, call)
 
-    desk.monkeypatch.setattr(desk.store.bookings, "settle", slow)
+    desk.monkeypatch.setattr(desk.store.reservations, "settle", slow)
     budget = Budget(max_calls=None, max_cost=None)
     task = asyncio.create_task(desk.recorded(ScriptedModel(["Once."]), budget=budget).ask(story()))
     await writing.wait()

@@ -88,11 +88,16 @@ def mend(*numbers: int, **more: Any) -> Json:
 
 
 async def lead(
-    court: Court, summary: str = POOR, *, settings: Mapping[str, Any] | None = None, people: Any = None, **more: Any
+    court: Court,
+    summary: str = POOR,
+    *,
+    settings: Mapping[str, Any] | None = None,
+    model_roles: Any = None,
+    **more: Any,
 ) -> Result:
     """A refinement that a model leads."""
     wanted = RefineConfig(**{"goals": GOALS, "policy": "agent", **more})
-    async with court.session(**(people or {})) as session:
+    async with court.session(**(model_roles or {})) as session:
         return await session.refine(court.document, summary, settings=court.settings(settings), refinement=wanted)
 
 
@@ -326,7 +331,7 @@ async def test_a_finding_that_rests_on_no_place_is_not_read_around(court: Open) 
             return mend(1) if sheet.items("answers") else {"why": "?", "read": list(sheet.items("findings"))}
 
     opened = court(Reading())
-    await lead(opened, rounds=1, goals={"third": 1.0}, people={"metrics": [NamesTheThird()]})
+    await lead(opened, rounds=1, goals={"third": 1.0}, model_roles={"metrics": [NamesTheThird()]})
 
     (said,) = answers(decisions(opened)[1])
     assert said.endswith(": that finding rests on no place of the document: search for what it is about")
@@ -411,7 +416,7 @@ async def test_acceptance_rounds_and_stalls_stay_what_they_are(court: Open) -> N
 async def test_its_calls_count_against_the_budget(court: Open) -> None:
     whole = await lead(court())
     opened = court()
-    stopped = await lead(opened, people={"limits": Limits(max_calls=whole.usage.calls - 1)})
+    stopped = await lead(opened, model_roles={"limits": Limits(max_calls=whole.usage.calls - 1)})
 
     assert (stopped.run.status, stopped.run.stop_reason) == ("stopped", "budget")
     done = await opened.resume(stopped.run.id, Limits())
@@ -448,7 +453,7 @@ async def test_a_useless_decision_is_made_as_weakest_first_and_noted(
     events: list[Event] = []
     opened = court(leading({**USELESS, **AT_A_SERVER}[name]))
     with opened.served() if name in AT_A_SERVER else nullcontext():
-        result = await lead(opened, people={"observer": events.append})
+        result = await lead(opened, model_roles={"observer": events.append})
 
     assert told_of(result) == told_of(weakest)
     assert result.run.stop_reason == "goals_met"
@@ -615,7 +620,7 @@ async def test_a_metric_just_below_its_goal_is_still_missed_by_the_built_in_mode
 async def test_whoever_is_handed_over_decides_and_is_in_the_ledger(court: Open) -> None:
     opened = court()
     leader = Court(opened.store.path.parent / "leader", leading(mend(1), {"why": "Enough.", "stop": True}))
-    result = await lead(opened, people={"decider": function_model(leader.hear, "leader")})
+    result = await lead(opened, model_roles={"decider": function_model(leader.hear, "leader")})
     leader.store.close()
 
     assert not decisions(opened)
@@ -645,7 +650,7 @@ async def test_a_decider_is_asked_at_its_own_address(court: Open, monkeypatch: p
     elsewhere = court(leading({"why": "No.", "stop": True}))
     with opened.served() as server, elsewhere.served() as other:
         own = ChatModel(ChatOpenAI(model="own", base_url=other.base_url, api_key=KEY))
-        result = await lead(opened, people={"decider": own})
+        result = await lead(opened, model_roles={"decider": own})
     assert result.run.stop_reason == "decided"
     assert {seen_on(one).prompt for one in other.seen} == {"decide"}
     assert "decide" not in {seen_on(one).prompt for one in server.seen}
@@ -664,7 +669,7 @@ async def test_a_person_sees_why_and_what_the_reviser_is_told(court: Open) -> No
         return {"drop": [1]} if len(asked) == 1 else {"edited": told(1, 2)} if len(asked) == 2 else {"stop": True}
 
     opened = court(leading(mend(1, instruction="Be brief."), mend(2), mend(1, instruction="Be long.")))
-    result = await lead(opened, people={"reviewer": nod}, review=True)
+    result = await lead(opened, model_roles={"reviewer": nod}, review=True)
 
     assert [(one["why"], one["instruction"]) for one in asked] == [
         ("These are the worst.", "Be brief."),

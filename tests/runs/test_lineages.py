@@ -69,8 +69,8 @@ async def drafted(folder: Path) -> tuple[Desk, str]:
     return desk, result.run.id
 
 
-async def traced(desk: Desk, run: str, reader: Reader, **people: Any) -> Lineage:
-    async with desk.session(model=FunctionModel(reader, "reader"), **people) as session:
+async def traced(desk: Desk, run: str, reader: Reader, **model_roles: Any) -> Lineage:
+    async with desk.session(model=FunctionModel(reader, "reader"), **model_roles) as session:
         return await session.lineage(run, ask=True)
 
 

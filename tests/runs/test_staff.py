@@ -21,7 +21,7 @@ from redraft.llm.fakes import FunctionModel
 from redraft.llm.prices import price_table
 from redraft.prompts.book import PromptBook
 from redraft.readers.documents import parse
-from redraft.runs.model_pool import ModelPool, at_work, by_identity, hire, located, people, under_settings
+from redraft.runs.model_pool import ModelPool, assign_models, at_work, by_identity, located, model_roles, under_settings
 from redraft.runs.prepare import RunSpec, prepare, record
 from redraft.settings import JudgeConfig, RefineConfig, with_draft
 
@@ -44,13 +44,13 @@ def addresses(
     """Where each of those who are opened is, after the judging has been on record."""
     objects = objects or {}
     judging = located(judging, settings, refinement, objects)
-    hired = hire(settings, judging, Limits(), None, refinement=refinement, objects=objects)
-    return {one.role: one.settings.base_url for one in hired if one.model is None}
+    assigned = assign_models(settings, judging, Limits(), None, refinement=refinement, objects=objects)
+    return {one.role: one.settings.base_url for one in assigned if one.model is None}
 
 
 @pytest.mark.parametrize("writer", ["openai:writer", None])
 def test_judges_do_not_write(writer: str | None) -> None:
-    there = people(writer, ["openai:first", "openai:second"], None, None)
+    there = model_roles(writer, ["openai:first", "openai:second"], None, None)
     assert (there.model, there.judges) == (writer, ("openai:first", "openai:second"))
     written = "openai:settings" if writer is None else writer
     assert there.settings(DraftConfig(model="openai:settings")).model == written
@@ -64,7 +64,7 @@ def test_a_validator_is_where_the_writer_is_whoever_judges() -> None:
 
 def test_with_judges_handed_over_a_run_asks_its_validator_where_the_writer_is() -> None:
     settings = DraftConfig(model="openai:m", base_url=LOCAL)
-    there = people(None, [silent("mine")], None, None)
+    there = model_roles(None, [silent("mine")], None, None)
     judging = there.judging(JudgeConfig(validator="openai:x"), settings)
     assert (judging.judges, judging.base_url) == (("mine",), LOCAL)
 
@@ -89,14 +89,14 @@ def test_everybody_who_is_named_is_at_one_address(settings: DraftConfig, judges:
     assert (found["validator"], found["decider"]) == (address, address)
     filled = located(judging, settings, refinement, objects)
     assert filled.base_url == address
-    hired = hire(settings, filled, Limits(), None, refinement=refinement, objects=objects)
-    assert [one.settings.base_url for one in hired if one.role == "judge"] == [address, None]
+    assigned = assign_models(settings, filled, Limits(), None, refinement=refinement, objects=objects)
+    assert [one.settings.base_url for one in assigned if one.role == "judge"] == [address, None]
 
 
 async def test_the_writers_temperature_is_nobody_elses(tmp_path: Path) -> None:
     settings = DraftConfig(model="openai:m", base_url=LOCAL, temperature=0.9, top_p=0.5)
     for judging in (JudgeConfig(), JudgeConfig(judges=("openai:m",), validator="openai:x")):
-        roles = under_settings(hire(settings, located(judging, settings), Limits(), None))
+        roles = under_settings(assign_models(settings, located(judging, settings), Limits(), None))
         assert (roles["writer"].temperature, roles["writer"].top_p) == (0.9, 0.5)
         assert {(one.temperature, one.top_p) for role, one in roles.items() if role != "writer"} == {(None, None)}
 
@@ -159,8 +159,8 @@ async def team(
     with Store(folder / "redraft.db") as store:
         prepared = prepare(parse(TEXT, name="a"), DraftConfig())
         run = record(prepared, RunSpec(with_draft(judging, refinement)), Limits(), store)
-        hired = hire(settings, judging, Limits(), None, refinement=refinement, objects=objects or {})
-        async with at_work(hired, run, prepared, store, unobserved) as pool:
+        assigned = assign_models(settings, judging, Limits(), None, refinement=refinement, objects=objects or {})
+        async with at_work(assigned, run, prepared, store, unobserved) as pool:
             yield pool
 
 
@@ -196,15 +196,17 @@ def test_a_cost_limit_needs_the_price_of_the_decider_too(tmp_path: Path) -> None
     table.write_text('[prices]\n"m" = { prompt = 1, completion = 1 }\n', "utf-8")
     settings, refinement = DraftConfig(model="openai:m"), RefineConfig(goals={"coverage": 1}, decider="openai:dear")
     with pytest.raises(UsageError, match="the price of openai:dear is not known"):
-        hire(settings, JudgeConfig(), Limits(max_cost=1), price_table(str(table)), refinement=refinement)
+        assign_models(settings, JudgeConfig(), Limits(max_cost=1), price_table(str(table)), refinement=refinement)
 
 
 def test_a_model_handed_over_costs_what_it_costs_by_name() -> None:
     names = (f"openai:gpt-4o@{PUBLIC}", f"openai:gpt-4o@{LOCAL}")
     here, there = (
-        hire(DraftConfig(model=name), None, Limits(), None, objects={name: silent(name)})[0] for name in names
+        assign_models(DraftConfig(model=name), None, Limits(), None, objects={name: silent(name)})[0] for name in names
     )
-    assert here.price == hire(DraftConfig(model="openai:gpt-4o", base_url=PUBLIC), None, Limits(), None)[0].price
+    assert (
+        here.price == assign_models(DraftConfig(model="openai:gpt-4o", base_url=PUBLIC), None, Limits(), None)[0].price
+    )
     assert here.price is not None
     assert there.price is None
 

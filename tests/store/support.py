@@ -39,10 +39,10 @@ from redraft.rulings import FinalComparison, Lookup, PointAnswer, Ruling
 from redraft.settings import DraftConfig, JudgeConfig, Limits, Refine, RefineConfig
 from redraft.store.addresses import is_server
 from redraft.store.batches import Batch, NewItem
-from redraft.store.bookings import Booking, ReservationTerms
 from redraft.store.calls import Call
 from redraft.store.documents import ChapterRun, DraftCandidate
 from redraft.store.judgments import Agreement, HumanOpinion, JudgeSetup
+from redraft.store.reservations import Reservation, ReservationTerms
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from tests import postgres
@@ -92,12 +92,12 @@ def call(key: str = "key", outcome: str = "ok", **changes: Any) -> Call:
 
 def add_call(store: Store, made: Call) -> None:
     """Put a call into the ledger that has come to its end."""
-    booking = Booking()
+    reservation = Reservation()
     # Under a key of its own, as if it had been sent before the same was answered.
-    store.bookings.book(booking, replace(made, key=f"{made.key} {next(_numbers)}"), ReservationTerms("pot"))
+    store.reservations.book(reservation, replace(made, key=f"{made.key} {next(_numbers)}"), ReservationTerms("pot"))
     with store._connection.writing() as raw:
-        raw.execute("UPDATE calls SET key = ? WHERE id = ?", (made.key, booking.call))
-    store.bookings.settle(booking, made)
+        raw.execute("UPDATE calls SET key = ? WHERE id = ?", (made.key, reservation.call))
+    store.reservations.settle(reservation, made)
 
 
 def piece(index: int = 0, text: str = "piece", **changes: Any) -> Piece:

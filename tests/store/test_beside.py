@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft.store.bookings import Booking, ReservationTerms
+from redraft.store.reservations import Reservation, ReservationTerms
 from redraft.store.store import Store
 from tests import postgres
 from tests.postgres import needs_postgres
@@ -27,34 +27,34 @@ _CALLS = 12
 # is still in flight when its process ends.
 _CROWD = f"""
 import os, sys
-from redraft.store.bookings import AskedElsewhereError, Booking, NoRoomError, ReservationTerms
+from redraft.store.reservations import AskedElsewhereError, NoRoomError, Reservation, ReservationTerms
 from redraft.store.store import Store
 from tests.store.support import call
 address, what = sys.argv[1:]
 
 def budget(store, number):
     for n in range({_CALLS}):
-        booking, made = Booking(), call(f"{{number}} {{n}}", run=f"r{{number}}", booked_usd=1.0, cost_usd=1.0)
+        reservation, made = Reservation(), call(f"{{number}} {{n}}", run=f"r{{number}}", booked_usd=1.0, cost_usd=1.0)
         try:
-            store.bookings.book(booking, made, ReservationTerms("pot", max_cost={_LIMIT}.0))
+            store.reservations.book(reservation, made, ReservationTerms("pot", max_cost={_LIMIT}.0))
         except NoRoomError as error:
             assert (error.calls, error.usd) == ({_LIMIT}, {_LIMIT}.0)
             return
         if n % 2:
-            store.bookings.settle(booking, made)
+            store.reservations.settle(reservation, made)
 
 def several(store, number):
     for n in range({_CALLS}):
-        booking, made = Booking(), call(f"{{number}} {{n}}", run=f"r{{number}}", booked_usd=1.0, cost_usd=1.0)
-        store.bookings.book(booking, made, ReservationTerms(f"p{{(number + n) % 3}}", max_cost=1000.0))
+        reservation, made = Reservation(), call(f"{{number}} {{n}}", run=f"r{{number}}", booked_usd=1.0, cost_usd=1.0)
+        store.reservations.book(reservation, made, ReservationTerms(f"p{{(number + n) % 3}}", max_cost=1000.0))
         if n % 2:
-            store.bookings.settle(booking, made)
+            store.reservations.settle(reservation, made)
 
 def same(store, number):
     with store.claim(f"r{{number}}"):
         for n in range({_CALLS}):
             try:
-                store.bookings.book(Booking(), call(f"{{n}}", run=f"r{{number}}"), ReservationTerms("pot"))
+                store.reservations.book(Reservation(), call(f"{{n}}", run=f"r{{number}}"), ReservationTerms("pot"))
             except AskedElsewhereError:
                 continue
             os.write(1, b"sent\\n")
@@ -95,11 +95,11 @@ def crowd(store: Store, what: str) -> subprocess.Popen[str]:
 @pytest.mark.nightly
 def test_many_processes_with_a_run_each_never_overrun_their_pot(store: Store) -> None:
     for number in range(_PROCESSES):
-        store.bookings.share("pot", f"r{number}")
+        store.reservations.share("pot", f"r{number}")
     with crowd(store, "budget") as working:
         working.communicate(timeout=120)
     assert working.returncode == 0
-    assert store.bookings.used("pot") == (_LIMIT, _LIMIT)
+    assert store.reservations.used("pot") == (_LIMIT, _LIMIT)
     expect_sums(store)
 
 
@@ -107,11 +107,15 @@ def test_many_processes_with_a_run_each_never_overrun_their_pot(store: Store) ->
 def test_runs_that_draw_on_several_pots_wait_for_each_other_in_one_order(store: Store) -> None:
     for number in range(_PROCESSES):
         for pot in sorted(("p0", "p1", "p2"), reverse=bool(number % 2)):
-            store.bookings.share(pot, f"r{number}")
+            store.reservations.share(pot, f"r{number}")
     with crowd(store, "several") as working:
         working.communicate(timeout=120)
     assert working.returncode == 0
-    assert store.bookings.used("p0") == store.bookings.used("p2") == (_PROCESSES * _CALLS, _PROCESSES * _CALLS * 1.0)
+    assert (
+        store.reservations.used("p0")
+        == store.reservations.used("p2")
+        == (_PROCESSES * _CALLS, _PROCESSES * _CALLS * 1.0)
+    )
     expect_sums(store)
 
 
@@ -129,8 +133,8 @@ def test_what_many_processes_ask_at_once_is_sent_once(store: Store) -> None:
 
 
 def booked(store: Store, name: str) -> None:
-    store.bookings.book(
-        Booking(), call(f"asked by {name}", run=name, booked_usd=1.0), ReservationTerms(f"of {name}", max_cost=9)
+    store.reservations.book(
+        Reservation(), call(f"asked by {name}", run=name, booked_usd=1.0), ReservationTerms(f"of {name}", max_cost=9)
     )
 
 
@@ -146,7 +150,7 @@ def is_waiting(future: Future[None]) -> bool:
 def test_bookings_of_two_pots_do_not_wait_for_each_other(store: Store) -> None:
     with Store(store.address) as other, plain(store.address) as held, ThreadPoolExecutor(2) as pool:
         for name in ("r1", "r2"):
-            store.bookings.share(f"of {name}", name)
+            store.reservations.share(f"of {name}", name)
         held.execute("BEGIN")
         held.execute("SELECT 1 FROM pot_sums WHERE pot = 'of r1' FOR UPDATE")
         first = pool.submit(booked, store, "r1")
@@ -156,7 +160,7 @@ def test_bookings_of_two_pots_do_not_wait_for_each_other(store: Store) -> None:
         assert is_waiting(first)
         held.execute("ROLLBACK")
         first.result(timeout=10)
-        assert store.bookings.used("of r1") == store.bookings.used("of r2") == (1, 1.0)
+        assert store.reservations.used("of r1") == store.reservations.used("of r2") == (1, 1.0)
 
 
 @pytest.mark.slow
@@ -164,11 +168,11 @@ def test_who_writes_alone_waits_for_all_and_all_for_him(store: Store) -> None:
     with Store(store.address) as other, ThreadPoolExecutor(2) as pool:
         with store.connection.writing_beside() as raw:
             raw.execute("SELECT 1").fetchone()
-            alone = pool.submit(other.bookings.share, "of r1", "r1")
+            alone = pool.submit(other.reservations.share, "of r1", "r1")
             assert is_waiting(alone)
         alone.result(timeout=10)
         with store.at_once():
-            store.bookings.used("of r1")
+            store.reservations.used("of r1")
             beside = pool.submit(booked, other, "r1")
             assert is_waiting(beside)
         beside.result(timeout=10)
@@ -176,7 +180,7 @@ def test_who_writes_alone_waits_for_all_and_all_for_him(store: Store) -> None:
 
 def test_within_who_writes_beside_others_nobody_writes_alone(store: Store) -> None:
     with pytest.raises(AssertionError, match="is not locked"), store.connection.writing_beside("a name"):
-        store.bookings.share("of r1", "r1")
+        store.reservations.share("of r1", "r1")
 
 
 @pytest.mark.nightly
@@ -193,4 +197,4 @@ def test_what_was_written_is_on_the_disk_of_the_server() -> None:
             booked(store, "r1")
             crash()
         with Store(address) as store:
-            assert store.bookings.used("of r1") == (1, 1.0)
+            assert store.reservations.used("of r1") == (1, 1.0)

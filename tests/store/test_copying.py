@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from redraft.store.bookings import ReservationTerms
 from redraft.store.copy import Copied, copy
+from redraft.store.reservations import ReservationTerms
 from redraft.store.store import Store
 from tests.postgres import database, needs_postgres
 from tests.store.support import PRINTABLE, add_call, call, document, dump, fill, intact, run
@@ -73,7 +73,7 @@ def test_two_teams_become_one(stores: tuple[Store, Store]) -> None:
         store.runs.keep_draft(name, f"By {name}.", 2, "merge")
     one.runs.add(run("cid", PRINTABLE))
     one.calls.find("both", "cid")
-    one.bookings.share("pot", "ann")
+    one.reservations.share("pot", "ann")
     before = {name: one.calls.totals(name) for name in ("ann", "cid")}
     copied(one, other)
     assert {found.id for found in other.runs.latest(9)} == {"ann", "ben", "cid"}
@@ -82,7 +82,7 @@ def test_two_teams_become_one(stores: tuple[Store, Store]) -> None:
     assert answer is not None
     assert answer.text == "said to ben"
     assert [found.text for found in other.runs.drafts("ann")] == ["By ann."]
-    assert other.bookings.used(ReservationTerms("pot").pot) == one.bookings.used("pot")
+    assert other.reservations.used(ReservationTerms("pot").pot) == one.reservations.used("pot")
     intact(other.address)
 
 

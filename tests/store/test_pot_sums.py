@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from typing_extensions import override
 
-from redraft.store.bookings import AskedElsewhereError, Booking, NoRoomError, ReservationTerms
 from redraft.store.calls import TURNED_AWAY
 from redraft.store.copy import copy as copied
+from redraft.store.reservations import AskedElsewhereError, NoRoomError, Reservation, ReservationTerms
 from redraft.store.store import Store
 from tests.postgres import database, needs_postgres
 from tests.store.support import call, document, fill, run
@@ -43,7 +43,7 @@ class Pots(RuleBasedStateMachine):
         self.alive = {"a", "b", "c"}
         for name in sorted(self.alive):
             self.add(name)
-        self.booked: list[tuple[Booking, str, str]] = []
+        self.booked: list[tuple[Reservation, str, str]] = []
         self.number = 0
 
     def new_place(self) -> Path | str:
@@ -58,36 +58,36 @@ class Pots(RuleBasedStateMachine):
         if name not in self.alive:
             return
         self.number += 1
-        terms, booking = ReservationTerms(pot, max_cost=100.0 if limited else None), Booking()
+        terms, reservation = ReservationTerms(pot, max_cost=100.0 if limited else None), Reservation()
         made = call(f"k{self.number}", run=name, booked_usd=dollars)
         try:
-            self.other.bookings.book(booking, made, terms)
+            self.other.reservations.book(reservation, made, terms)
         except (NoRoomError, AskedElsewhereError):
             return
-        self.booked.append((booking, name, made.key))
+        self.booked.append((reservation, name, made.key))
 
     @precondition(lambda self: self.booked)
     @rule(at=st.integers(0, 9), outcome=_ENDS, dollars=_DOLLARS)
     def settle(self, at: int, outcome: str, dollars: float | None) -> None:
-        booking, name, key = self.booked.pop(at % len(self.booked))
+        reservation, name, key = self.booked.pop(at % len(self.booked))
         if name in self.alive:
             ended = call(key, outcome, run=name, booked_usd=dollars, cost_usd=dollars)
-            self.store.bookings.settle(booking, ended)
+            self.store.reservations.settle(reservation, ended)
 
     @precondition(lambda self: self.booked)
     @rule(at=st.integers(0, 9))
     def take_back(self, at: int) -> None:
-        self.store.bookings.take_back(self.booked.pop(at % len(self.booked))[0])
+        self.store.reservations.take_back(self.booked.pop(at % len(self.booked))[0])
 
     @rule(name=_RUNS)
     def die(self, name: str) -> None:
         """A process is killed: what it had in flight stays booked."""
-        self.other.bookings.give_up(name)
+        self.other.reservations.give_up(name)
 
     @rule(pot=_POTS, name=_RUNS)
     def share(self, pot: str, name: str) -> None:
         if name in self.alive:
-            self.store.bookings.share(pot, name)
+            self.store.reservations.share(pot, name)
 
     @rule(name=_RUNS)
     def forget(self, name: str) -> None:
@@ -149,7 +149,7 @@ def test_a_pot_has_spent_nothing_before_its_runs_call(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
         fill(store)
         for pot, name in (("p", "abc123"), ("q", "abc123"), ("none", "fork-of-abc123")):
-            store.bookings.share(pot, name)
+            store.reservations.share(pot, name)
         expect_sums(store)
-        assert store.bookings.used("p")[0] == 1
-        assert store.bookings.used("none") == store.bookings.used("nobody's") == (0, 0.0)
+        assert store.reservations.used("p")[0] == 1
+        assert store.reservations.used("none") == store.reservations.used("nobody's") == (0, 0.0)

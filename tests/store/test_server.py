@@ -361,17 +361,17 @@ def test_what_is_read_at_once_is_of_one_moment(address: str) -> None:
 
 @pytest.mark.slow
 def test_a_call_in_flight_is_known_to_others(address: str) -> None:
-    from redraft.store.bookings import AskedElsewhereError, Booking, ReservationTerms
+    from redraft.store.reservations import AskedElsewhereError, Reservation, ReservationTerms
 
     with Store(address) as store, Store(address) as other:
         for name in ("one", "two"):
             store.documents.add(document())
             store.runs.add(run(name))
         with store.claim("one"):
-            store.bookings.book(Booking(), call(run="one"), ReservationTerms("one"))
+            store.reservations.book(Reservation(), call(run="one"), ReservationTerms("one"))
             with pytest.raises(AskedElsewhereError):
-                other.bookings.book(Booking(), call(run="two"), ReservationTerms("two"))
-        other.bookings.book(Booking(), call(run="two"), ReservationTerms("two"))
+                other.reservations.book(Reservation(), call(run="two"), ReservationTerms("two"))
+        other.reservations.book(Reservation(), call(run="two"), ReservationTerms("two"))
 
 
 @pytest.mark.slow

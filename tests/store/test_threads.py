@@ -76,7 +76,7 @@ def longest(moments: list[float], hold: Hold) -> float:
 @pytest.mark.parametrize(
     ("metric", "part", "write"),
     [
-        ("coverage", "bookings", "settle"),
+        ("coverage", "reservations", "settle"),
         ("coverage", "packs", "add"),
         ("consistency", "judgments", "keep_verdicts"),
         ("keyfact_recall", "keyfacts", "add"),

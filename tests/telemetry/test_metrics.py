@@ -120,7 +120,7 @@ def test_the_metrics_of_a_batch_are_those_of_the_ledger(place: Path | str, folde
         assert summed(found, "redraft_call_seconds_sum") == pytest.approx(sum(row["seconds"] for row in ok))
         spent = sum(row["cost_usd"] for row in ok)
         assert summed(found, "redraft_cost_usd_total") == pytest.approx(spent)
-        assert found["redraft_batch_cost_usd",] == store.bookings.used(pot_of("b"))[1] >= spent
+        assert found["redraft_batch_cost_usd",] == store.reservations.used(pot_of("b"))[1] >= spent
         assert found["redraft_batch_calls",] == len(rows)
         expect_no_secret(told)
 

@@ -17,9 +17,9 @@ from redraft.cli import terminal
 from redraft.prompts import book
 from redraft.readers import documents
 from redraft.runs import driver
-from redraft.store.bookings import Booking, Bookings
 from redraft.store.calls import Call
 from redraft.store.checkpoints import SqliteCheckpoints
+from redraft.store.reservations import Reservation, Reservations
 from redraft.store.runs import Runs
 from redraft.store.store import Store
 
@@ -51,7 +51,7 @@ def unresumable() -> None:
 def spendthrift() -> None:
     """Budgets are not looked at."""
 
-    Bookings._check = lambda *_: None  # type: ignore
+    Reservations._check = lambda *_: None  # type: ignore
 
 
 def outspoken() -> None:
@@ -61,12 +61,12 @@ def outspoken() -> None:
 
 def talkative() -> None:
     """The key is stored with each call."""
-    keep = Bookings.settle
+    keep = Reservations.settle
 
-    def settle(self: Bookings, booking: Booking, call: Call) -> None:
-        keep(self, booking, replace(call, error=os.environ["OPENAI_API_KEY"]))
+    def settle(self: Reservations, reservation: Reservation, call: Call) -> None:
+        keep(self, reservation, replace(call, error=os.environ["OPENAI_API_KEY"]))
 
-    Bookings.settle = settle  # type: ignore
+    Reservations.settle = settle  # type: ignore
 
 
 def credulous() -> None:
@@ -82,7 +82,7 @@ def crowded() -> None:
         yield
 
     Store.claim = claim  # type: ignore
-    Bookings._is_sent_elsewhere = lambda *_: False  # type: ignore
+    Reservations._is_sent_elsewhere = lambda *_: False  # type: ignore
 
 
 def swallowing() -> None:

@@ -13,7 +13,7 @@ from redraft.errors import UsageError
 from redraft.settings import EXTRACTIVE, JudgeConfig, is_entailment
 
 if TYPE_CHECKING:
-    from redraft.lab.doctor.checkup import Patient
+    from redraft.lab.doctor.checkup import DoctorSubject
 
 _EPILOG = """\b
 Examples:
@@ -75,21 +75,21 @@ def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
     from redraft.lab.doctor.plan import plan_table
     from redraft.store.store import Store
 
-    patients, limits, table = _patients(given), asked.limits(given), asked.prices(given)
+    subjects, limits, table = _patients(given), asked.limits(given), asked.prices(given)
     if given["dry_run"]:
-        return delivery.show_plan(plan_table(patients, table), as_json=as_json)
+        return delivery.show_plan(plan_table(subjects, table), as_json=as_json)
     with Store(given["db"]) as store:
-        found = delivery.work(lambda runner: examine_all(patients, runner), store, limits, table, quiet=quiet)
+        found = delivery.work(lambda runner: examine_all(subjects, runner), store, limits, table, quiet=quiet)
     show(found, as_json=as_json)
     if found.stopped is not None:
         return delivery.closed(False, found.stopped, done=True, quiet=quiet)
     return SHORT if any(one.count("fail") for one in found.judges) else DONE
 
 
-def _patients(given: Mapping[str, Any]) -> list[Patient]:
+def _patients(given: Mapping[str, Any]) -> list[DoctorSubject]:
     """The judges that are named, each by itself."""
     from redraft.evaluators.catalog import BUILT_IN, metrics
-    from redraft.lab.doctor.checkup import Patient, check_aims
+    from redraft.lab.doctor.checkup import DoctorSubject, check_aims
     from redraft.llm.nli import SERVES
 
     names = given["judge"] or (EXTRACTIVE,)
@@ -97,12 +97,12 @@ def _patients(given: Mapping[str, Any]) -> list[Patient]:
         raise UsageError(f"the judge {twice} is named twice")
     settings, models, named = asked.settings(given), asked.models_named(given), tuple(dict.fromkeys(given["metric"]))
     usual = [name for name, one in BUILT_IN.items() if one.aim and one.prompts]
-    patients = []
+    subjects = []
     for name in names:
         own = {name: models[name]} if name in models else {}
         entailing = is_entailment(models[name].model if own else name)
         # Of those that an entailment model serves, the last needs key facts, and it finds none.
         chosen = metrics(named or (SERVES[:-1] if entailing else usual))
         check_aims(chosen)
-        patients.append(Patient(name, chosen, settings, given["judge_base_url"], own))
-    return patients
+        subjects.append(DoctorSubject(name, chosen, settings, given["judge_base_url"], own))
+    return subjects

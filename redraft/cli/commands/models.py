@@ -92,22 +92,22 @@ def models(check: str | None, db: str | None, as_json: bool, **given: Any) -> in
         raise UsageError(f"there is no model {check!r}", hint=f"name a table [models.NAME] ({there}), or PROVIDER:NAME")
     with Store(db) as store:
         if check and check != _EVERYBODY:
-            seat = roster(asked.settings({**given, "model": check}), JudgeConfig(), None, {}, table, store, check)[0]
-            return _checked([replace(seat, role=None)], store, given["timeout"], as_json=as_json, alone=True)
+            entry = roster(asked.settings({**given, "model": check}), JudgeConfig(), None, {}, table, store, check)[0]
+            return _checked([replace(entry, role=None)], store, given["timeout"], as_json=as_json, alone=True)
         settings, panel = asked.settings(given), asked.judging_no_draft(given)
         writes_as = given["model"] if given["model"] in tables else None
-        seats = roster(settings, panel, given["decider"], tables, table, store, writes_as)
+        entries = roster(settings, panel, given["decider"], tables, table, store, writes_as)
         if check:
-            held = [seat for seat in seats if seat.role]
+            held = [entry for entry in entries if entry.role]
             return _checked(held, store, given["timeout"], as_json=as_json, alone=False)
     found = servers.local_servers(servers.USUAL)
     here = [{"kind": one.port.kind, "base_url": one.port.url, "models": one.models} for one in found]
-    content = {"models": [seat.to_json() for seat in seats], "nearby": here}
-    show(content, (*roster_lines(seats), "", *nearby_lines(found)), as_json=as_json)
+    content = {"models": [entry.to_json() for entry in entries], "nearby": here}
+    show(content, (*roster_lines(entries), "", *nearby_lines(found)), as_json=as_json)
     return DONE
 
 
-def _checked(seats: Sequence[RosterEntry], store: Store, timeout: float | None, *, as_json: bool, alone: bool) -> int:
+def _checked(entries: Sequence[RosterEntry], store: Store, timeout: float | None, *, as_json: bool, alone: bool) -> int:
     """Ask everybody, one after the other, and say what works. One that was named alone is one object as JSON."""
     import asyncio
 
@@ -116,8 +116,8 @@ def _checked(seats: Sequence[RosterEntry], store: Store, timeout: float | None, 
     from redraft.runs.model_check import check
 
     done = []
-    for seat in seats:
-        done.append(asyncio.run(check(seat, store, timeout or _PATIENCE)))
+    for entry in entries:
+        done.append(asyncio.run(check(entry, store, timeout or _PATIENCE)))
         for line in () if as_json else check_lines(done[-1]):
             click.echo(line)
     if as_json:

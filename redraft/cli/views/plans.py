@@ -25,61 +25,61 @@ from redraft.text.sanitizer import one_line
 _SHOWN_MODELS, _SAID = 12, 120
 
 
-def roster_lines(seats: Sequence[RosterEntry]) -> Iterator[str]:
+def roster_lines(entries: Sequence[RosterEntry]) -> Iterator[str]:
     """Each model with its role, and what is known of it."""
-    for seat in seats:
-        yield f"{seat.role or 'no role'}: {_named(seat)}"
-        yield from indented(_about(seat))
+    for entry in entries:
+        yield f"{entry.role or 'no role'}: {_named(entry)}"
+        yield from indented(_about(entry))
 
 
-def _named(seat: RosterEntry) -> str:
-    it = seat.settings
-    named = it.model if seat.name == it.model else f"{seat.name} ({it.model})"
+def _named(entry: RosterEntry) -> str:
+    it = entry.settings
+    named = it.model if entry.name == it.model else f"{entry.name} ({it.model})"
     return f"{named}{f' at {it.base_url}' if it.base_url else ''}"
 
 
-def _about(seat: RosterEntry, *, replies: bool = True) -> Iterator[str]:
-    it = seat.settings
+def _about(entry: RosterEntry, *, replies: bool = True) -> Iterator[str]:
+    it = entry.settings
     if not reads_prompts(it.model):
         english = ", judges English only" if it.model == EXTRACTIVE else ""
         yield f"{'built in, ' if it.model == EXTRACTIVE else ''}no language model: no key, no window, no price{english}"
         return
-    yield _window(seat)
-    if seat.price is None:
+    yield _window(entry)
+    if entry.price is None:
         yield "price unknown (--prices FILE, or price of its own settings, says it)"
     else:
-        yield f"${seat.price.prompt:g} in, ${seat.price.completion:g} out, for a million tokens"
+        yield f"${entry.price.prompt:g} in, ${entry.price.completion:g} out, for a million tokens"
     own = {"temperature": it.temperature, "top_p": it.top_p, "at most tokens": it.max_tokens, "key in": it.key_env}
     if said := [f"{name} {value}" for name, value in own.items() if value is not None]:
         yield ", ".join(said)
     if replies:
-        yield _replies(seat)
-    if seat.trouble:
-        yield from wrapped(seat.trouble, "", "  ")
+        yield _replies(entry)
+    if entry.trouble:
+        yield from wrapped(entry.trouble, "", "  ")
 
 
-def _window(seat: RosterEntry) -> str:
-    tokens = f"window {seat.window or 0:,} tokens"
-    if seat.window_is == "assumed":
-        option = ", or --context-tokens" if seat.role == "writer" else ""
+def _window(entry: RosterEntry) -> str:
+    tokens = f"window {entry.window or 0:,} tokens"
+    if entry.window_is == "assumed":
+        option = ", or --context-tokens" if entry.role == "writer" else ""
         return f"{tokens}, which is assumed: nobody knows (context_tokens in its own settings{option})"
     return tokens
 
 
-def _replies(seat: RosterEntry) -> str:
-    known = [f"structured replies by {seat.capabilities.mode}"] if seat.capabilities.mode else []
-    thought = seat.settings.reasoning_tokens or seat.capabilities.reasoning_tokens
+def _replies(entry: RosterEntry) -> str:
+    known = [f"structured replies by {entry.capabilities.mode}"] if entry.capabilities.mode else []
+    thought = entry.settings.reasoning_tokens or entry.capabilities.reasoning_tokens
     known += [f"up to {thought:,} tokens of thought"] if thought else []
-    return ", ".join(known) if known else f"nothing known of its replies ({_checking(seat)})"
+    return ", ".join(known) if known else f"nothing known of its replies ({_checking(entry)})"
 
 
-def _checking(seat: RosterEntry) -> str:
+def _checking(entry: RosterEntry) -> str:
     """The command that checks a model: by the name of its table, or else by its own at its address."""
-    it = seat.settings
+    it = entry.settings
     address = (
-        f" --base-url {it.base_url}" if seat.name == it.model and it.base_url not in (None, DEFAULT_BASE_URL) else ""
+        f" --base-url {it.base_url}" if entry.name == it.model and it.base_url not in (None, DEFAULT_BASE_URL) else ""
     )
-    return f"redraft models --check {seat.name}{address}"
+    return f"redraft models --check {entry.name}{address}"
 
 
 def nearby_lines(found: Sequence[LocalServer]) -> Iterator[str]:
@@ -102,13 +102,13 @@ def nearby_lines(found: Sequence[LocalServer]) -> Iterator[str]:
 
 def check_lines(checked: Checked) -> Iterator[str]:
     """What works, and what does not."""
-    seat = checked.seat
-    yield f"{seat.role}: {_named(seat)}" if seat.role else _named(seat)
-    yield from indented(_about(seat, replies=False))
+    entry = checked.entry
+    yield f"{entry.role}: {_named(entry)}" if entry.role else _named(entry)
+    yield from indented(_about(entry, replies=False))
     if checked.built_in:
         yield "it always works"
         return
-    yield f"  {'as a judge' if is_entailment(seat.settings.model) else 'in words'}: {_answered(checked.words)}"
+    yield f"  {'as a judge' if is_entailment(entry.settings.model) else 'in words'}: {_answered(checked.words)}"
     for form, answer in checked.forms.items():
         yield f"  in a form, by {form}: {_answered(answer)}"
     if checked.thinks:

@@ -31,7 +31,7 @@ from redraft.readers.documents import parse
 from redraft.report.tables import Table
 from redraft.runs.dry_run import SampledDryRuns
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.model_pool import hire, located, under_settings
+from redraft.runs.model_pool import assign_models, located, under_settings
 from redraft.runs.models import price_of, reasoning_reserve, resolve
 from redraft.runs.prepare import RunSpec, prepare
 from redraft.settings import DraftConfig, Evaluate, JudgeConfig, Limits
@@ -336,24 +336,24 @@ def documents_of(dataset: Dataset) -> dict[str, Document]:
     return {name: parse(text.encode(), name=f"{name}.txt") for name, text in titles.items()}
 
 
-async def tried(dataset: Dataset, design: AgreementDesign, bench: ExperimentRunner) -> AgreementOutcome:
+async def tried(dataset: Dataset, design: AgreementDesign, runner: ExperimentRunner) -> AgreementOutcome:
     """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
     ways = design.ways
     if not ways:
         raise UsageError("nobody judges", hint="name a judge with --judge, or a model with --model")
     design.sweep.check(design.metric, design.judging)
     for way in ways:
-        hire(way.settings, way.judging, bench.limits, bench.prices)
+        assign_models(way.settings, way.judging, runner.limits, runner.prices)
     documents = await asyncio.to_thread(documents_of, dataset)
-    bench.draw_on(AGREE, repr(design), *sorted(one.id for one in documents.values()))
+    runner.draw_on(AGREE, repr(design), *sorted(one.id for one in documents.values()))
     # Two items that say the same of one document are judged once.
     different = {(item.document, item.text): item for item in reversed(dataset.items)}
     items = [item for item in dataset.items if different[item.document, item.text] is item]
     for way in ways:
         for item in items:
-            await bench.known(documents[item.document], way.settings, way.order(item))
-    bench.observer(StageStarted("items", 0))
-    batch = RunBatch(bench, len(ways) * len(items))
+            await runner.known(documents[item.document], way.settings, way.order(item))
+    runner.observer(StageStarted("items", 0))
+    batch = RunBatch(runner, len(ways) * len(items))
     encoder = load_encoder(design.judging.embeddings) if design.judging.embeddings else None
 
     async def judged(way: JudgeSetting, own: Sequence[HumanItem]) -> dict[tuple[str, str], list[ItemOutcome]]:
@@ -372,12 +372,12 @@ async def tried(dataset: Dataset, design: AgreementDesign, bench: ExperimentRunn
         by_text = {key: done for found in of_documents for key, done in found.items()}
         rows = [by_text[item.document, item.text] for item in dataset.items]
         runs = {said[0].run for said in by_text.values() if said[0].run}
-        usage = tuple(bench.store.calls.totals(run) for run in sorted(runs))
+        usage = tuple(runner.store.calls.totals(run) for run in sorted(runs))
         for at, setting in enumerate(design.sweep.read):
             judging = way.judging.model_copy(update=_settled(setting))
             said = tuple(row[at] for row in rows)
             columns.append(Column(way.judge, (*way.setting, *setting), said, judging, () if at else usage))
-    return AgreementOutcome(design, dataset, tuple(columns), bench.stopped)
+    return AgreementOutcome(design, dataset, tuple(columns), runner.stopped)
 
 
 def _settled(setting: Setting) -> dict[str, object]:
@@ -465,7 +465,7 @@ def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) ->
     rows: list[tuple[str | int | float | None, ...]] = []
     for way in design.ways:
         calls, used = _asked(dataset, way, documents)
-        model = under_settings(hire(resolve(way.settings), way.judging, Limits(), None))["judge"]
+        model = under_settings(assign_models(resolve(way.settings), way.judging, Limits(), None))["judge"]
         price = price_of(model, prices)
         thinking = Usage(used.prompt_tokens, used.completion_tokens + calls * reasoning_reserve(model))
         setting = ", ".join(f"{name} {value}" for name, value in way.setting)

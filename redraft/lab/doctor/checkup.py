@@ -20,7 +20,7 @@ from redraft.lab.doctor.probes import HOLLOW, SHUFFLED, SUMMARY, WRONG, Probe, i
 from redraft.lab.experiments.runner import json_of
 from redraft.llm.base import Model
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
-from redraft.runs.model_pool import hire, located
+from redraft.runs.model_pool import assign_models, located
 from redraft.runs.models import resolve
 from redraft.runs.prepare import RunSpec
 from redraft.runs.session import Session
@@ -35,7 +35,7 @@ _UNMADE = ControlResult("not made", "the budget was used up")
 
 
 @dataclass(frozen=True, slots=True)
-class Patient:
+class DoctorSubject:
     """A judge to be examined, by some metrics."""
 
     judge: str
@@ -50,17 +50,17 @@ class Patient:
     own: tuple[Evaluator, ...] = ()
     """Those of the metrics that are handed over."""
 
-    def order(self, sitting: ProbeRun) -> RunSpec:
+    def order(self, probe_run: ProbeRun) -> RunSpec:
         """The order to judge a summary."""
         judging = JudgeConfig(
             judges=(self.judge,),
             base_url=self.base_url,
             models=dict(self.models),
-            metrics=tuple(one.name for one in sitting.metrics),
-            repeat=sitting.probe.repeat,
+            metrics=tuple(one.name for one in probe_run.metrics),
+            repeat=probe_run.probe.repeat,
         )
         there = located(judging, self.settings, objects=self.objects)
-        return RunSpec(Evaluate(judging=there), given=sitting.probe.text, own=self.own, experiment=DOCTOR)
+        return RunSpec(Evaluate(judging=there), given=probe_run.probe.text, own=self.own, experiment=DOCTOR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ def check_aims(metrics: Sequence[Evaluator]) -> None:
             )
 
 
-def sittings(metrics: Sequence[Evaluator]) -> list[ProbeRun]:
+def probe_runs(metrics: Sequence[Evaluator]) -> list[ProbeRun]:
     """All that has to be judged, what the others build on first.
 
     The metrics of content share a document, since they judge by its pack. For the others each probe has a copy of its
@@ -159,36 +159,36 @@ def sittings(metrics: Sequence[Evaluator]) -> list[ProbeRun]:
     return made
 
 
-async def examine_all(patients: Sequence[Patient], bench: ExperimentRunner) -> Examined:
+async def examine_all(subjects: Sequence[DoctorSubject], runner: ExperimentRunner) -> Examined:
     """Examine judges one after the other, on one budget."""
-    for patient in patients:
+    for subject in subjects:
         # A name or a price that nobody knows is refused before anybody is asked.
-        order = patient.order(sittings(patient.metrics)[0])
-        hire(resolve(patient.settings), order.judging, bench.limits, bench.prices, objects=patient.objects)
-    return Examined(tuple([await examine(patient, bench) for patient in patients]), bench.stopped)
+        order = subject.order(probe_runs(subject.metrics)[0])
+        assign_models(resolve(subject.settings), order.judging, runner.limits, runner.prices, objects=subject.objects)
+    return Examined(tuple([await examine(subject, runner) for subject in subjects]), runner.stopped)
 
 
-async def examine(patient: Patient, bench: ExperimentRunner) -> CheckUp:
+async def examine(subject: DoctorSubject, runner: ExperimentRunner) -> CheckUp:
     """Have a judge judge all probes, as far as the limits of the bench allow, and hold what it says against the truth.
 
     What it has said before is not asked again. What ends any run, such as a provider that is not to be had, ends this.
     """
-    check_aims(patient.metrics)
-    planned = sittings(patient.metrics)
-    bench.observer(StageStarted(f"controls for {patient.judge}", 0))
-    crowd, numbers = asyncio.Semaphore(bench.limits.at_once), count(1)
+    check_aims(subject.metrics)
+    planned = probe_runs(subject.metrics)
+    runner.observer(StageStarted(f"controls for {subject.judge}", 0))
+    semaphore, numbers = asyncio.Semaphore(runner.limits.at_once), count(1)
 
-    async def sat(sitting: ProbeRun) -> _Sat:
-        async with crowd:
-            done = await _sat(patient, sitting, bench)
-        metrics = ", ".join(one.name for one in sitting.metrics)
-        bench.observer(PartDone(f"{sitting.probe.name}: {metrics}", next(numbers), len(planned)))
+    async def judge_in_turn(probe_run: ProbeRun) -> _ProbeVerdicts:
+        async with semaphore:
+            done = await _judge_probe(subject, probe_run, runner)
+        metrics = ", ".join(one.name for one in probe_run.metrics)
+        runner.observer(PartDone(f"{probe_run.probe.name}: {metrics}", next(numbers), len(planned)))
         return done
 
-    done: list[_Sat] = []
+    done: list[_ProbeVerdicts] = []
     for turn in range(_TURNS):
-        done += await gather_all(sat(one) for one in planned if _turn(one.probe.name) == turn)
-    return CheckUp(patient.judge, tuple(_checks(patient, done)), await off_loop(_usage, bench, done))
+        done += await gather_all(judge_in_turn(one) for one in planned if _turn(one.probe.name) == turn)
+    return CheckUp(subject.judge, tuple(_checks(subject, done)), await off_loop(_usage, runner, done))
 
 
 def _turn(probe: str) -> int:
@@ -199,7 +199,7 @@ def _turn(probe: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sat:
+class _ProbeVerdicts:
     """What came of a sitting, by metric; nothing where the budget was used up."""
 
     probe: str
@@ -207,31 +207,31 @@ class _Sat:
     said: Mapping[str, Evaluation]
 
 
-async def _sat(patient: Patient, sitting: ProbeRun, bench: ExperimentRunner) -> _Sat:
-    watch = RunWatch(sitting.probe.name, bench.observer)
+async def _judge_probe(subject: DoctorSubject, probe_run: ProbeRun, runner: ExperimentRunner) -> _ProbeVerdicts:
+    watch = RunWatch(probe_run.probe.name, runner.observer)
     said: Mapping[str, Evaluation] = {}
-    if bench.stopped is None:
+    if runner.stopped is None:
         session = Session(
-            bench.store,
-            judges=tuple(patient.objects.values()),
-            metrics=patient.own,
-            limits=bench.limits,
-            prices=bench.prices,
+            runner.store,
+            judges=tuple(subject.objects.values()),
+            metrics=subject.own,
+            limits=runner.limits,
+            prices=runner.prices,
             observer=watch,
-            budget=bench.budget,
+            budget=runner.budget,
         )
         try:
             async with session:
-                result = await session.begin_order(sitting.document, patient.settings, patient.order(sitting))
-            said = {metric.name: result.evaluations[metric.name] for metric in sitting.metrics}
+                result = await session.begin_order(probe_run.document, subject.settings, subject.order(probe_run))
+            said = {metric.name: result.evaluations[metric.name] for metric in probe_run.metrics}
         except BudgetError as error:
-            bench.stopped = error
-    return _Sat(sitting.probe.name, watch.run, said)
+            runner.stopped = error
+    return _ProbeVerdicts(probe_run.probe.name, watch.run, said)
 
 
-def _checks(patient: Patient, done: Sequence[_Sat]) -> list[Check]:
+def _checks(subject: DoctorSubject, done: Sequence[_ProbeVerdicts]) -> list[Check]:
     checks = []
-    for metric in patient.metrics:
+    for metric in subject.metrics:
         said = {one.probe: one.said[metric.name] for one in done if metric.name in one.said}
         runs = {one.probe: one.run for one in done if metric.name in one.said and one.run}
         for control, expectation in expected(metric).items():
@@ -243,9 +243,9 @@ def _checks(patient: Patient, done: Sequence[_Sat]) -> list[Check]:
     return checks
 
 
-def _usage(bench: ExperimentRunner, done: Sequence[_Sat]) -> Totals:
+def _usage(runner: ExperimentRunner, done: Sequence[_ProbeVerdicts]) -> Totals:
     """What all the runs used together. A figure that is not known of one of them is not known of all."""
-    used = [asdict(bench.store.calls.totals(one.run)) for one in done if one.run]
+    used = [asdict(runner.store.calls.totals(one.run)) for one in done if one.run]
     values = {name: [one[name] for one in used] for name in asdict(Totals())}
     sums: dict[str, Any] = {name: None if None in found else sum(found) for name, found in values.items()}
     return Totals(**sums)

@@ -19,7 +19,7 @@ from redraft.evaluators.reference.keyfacts import ALL
 from redraft.events import StageStarted
 from redraft.lab.experiments.experiment import AGAIN, Experiment, table
 from redraft.lab.experiments.frames import Row, distinct, group_by, summed, where
-from redraft.lab.experiments.plan import JudgesDesign, PlanStep, check_seats, step_of, table_of
+from redraft.lab.experiments.plan import JudgesDesign, PlanStep, check_models, step_of, table_of
 from redraft.lab.experiments.runner import (
     GuardedStage,
     RunBatch,
@@ -35,7 +35,7 @@ from redraft.prompts.factual import JUDGE_CHUNK, ChunkMarks
 from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table, figure, mean, plain, unmarked
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.model_pool import hire, located
+from redraft.runs.model_pool import assign_models, located
 from redraft.runs.prepare import Prepared, RunSpec, prepare
 from redraft.settings import DraftConfig, ExperimentPart, JudgeConfig, Limits
 from redraft.text.words import count_words
@@ -132,49 +132,49 @@ class ChunkSample:
     chunks: tuple[Chunk, ...]
 
 
-async def chunk_sizes(documents: Sequence[Document], design: SizeDesign, bench: ExperimentRunner) -> SizeOutcome:
+async def chunk_sizes(documents: Sequence[Document], design: SizeDesign, runner: ExperimentRunner) -> SizeOutcome:
     """Have all chosen chunks marked, as far as the limits allow. What fails is recorded, and stops nothing else."""
     if design.context_tokens is not None and design.context_tokens < design.window:
         raise UsageError(
             f"chunks of {max(design.sizes):,} tokens need a larger window than {design.context_tokens:,} tokens",
             hint=f"use --context-tokens {design.window}, or leave it out; or use smaller --sizes",
         )
-    bench.draw_on("chunk-size", repr(design), *(document.id for document in documents))
+    runner.draw_on("chunk-size", repr(design), *(document.id for document in documents))
     order = design.order()
     batches = await asyncio.to_thread(batches_of, documents, design)
     for batch in batches:
-        bench.note(batch.prepared)
-        check_seats(bench, (batch.prepared.settings, order.judging))
-        await bench.begun(batch.prepared.document, batch.prepared.settings, order)
-    bench.observer(StageStarted("chunks", len(design.judges) * sum(len(batch.chunks) for batch in batches)))
-    runs = RunBatch(bench, len(batches))
+        runner.note(batch.prepared)
+        check_models(runner, (batch.prepared.settings, order.judging))
+        await runner.begun(batch.prepared.document, batch.prepared.settings, order)
+    runner.observer(StageStarted("chunks", len(design.judges) * sum(len(batch.chunks) for batch in batches)))
+    runs = RunBatch(runner, len(batches))
 
     async def marked(batch: ChunkSample) -> tuple[list[MarkedChunk], Totals]:
-        done, run = await _marked(batch, order, design, bench)
+        done, run = await _marked(batch, order, design, runner)
         runs.tell(f"{batch.prepared.document.title}, chunks of {batch.size} tokens")
-        return done, bench.store.calls.totals(run)
+        return done, runner.store.calls.totals(run)
 
     done = await gather_all(marked(batch) for batch in batches)
     usage = tuple((batch.size, used) for batch, (_, used) in zip(batches, done, strict=True))
     found = tuple(one for some, _ in done for one in some)
-    behind = await asyncio.to_thread(_certificates, found, design, bench)
-    return SizeOutcome(design, tuple(documents), found, usage, bench.stopped, behind)
+    behind = await asyncio.to_thread(_certificates, found, design, runner)
+    return SizeOutcome(design, tuple(documents), found, usage, runner.stopped, behind)
 
 
 def _certificates(
-    marked: Sequence[MarkedChunk], design: SizeDesign, bench: ExperimentRunner
+    marked: Sequence[MarkedChunk], design: SizeDesign, runner: ExperimentRunner
 ) -> tuple[Certificate, ...]:
     """What stands behind the marks of each judge; of all runs the judges are the same, under the same prompts."""
     found: list[Certificate] = []
     for judge in design.judges:
         own = [one for one in marked if one.judge == judge and (one.marks or one.failure)]
         if own:
-            run = bench.store.runs.get(own[0].run)
+            run = runner.store.runs.get(own[0].run)
             assert run.judging is not None
             alone = run.judging.model_copy(update={"judges": (judge,)})
             done = sum(one.marks is not None for one in own)
             run = replace(run, purpose=run.purpose.model_copy(update={"judging": alone}))
-            found.append(certified(bench, run, _MARKS, _VERSION, done, len(own) - done))
+            found.append(certified(runner, run, _MARKS, _VERSION, done, len(own) - done))
     return tuple(found)
 
 
@@ -199,33 +199,33 @@ def _whole(prepared: Prepared, size: int) -> list[Chunk]:
 
 
 async def _marked(
-    batch: ChunkSample, order: RunSpec, design: SizeDesign, bench: ExperimentRunner
+    batch: ChunkSample, order: RunSpec, design: SizeDesign, runner: ExperimentRunner
 ) -> tuple[list[MarkedChunk], str]:
-    run = await bench.opened(batch.prepared, order)
+    run = await runner.opened(batch.prepared, order)
     done: list[MarkedChunk] = []
     # What there is when the budget ends, is there.
     with suppress(BudgetError):
-        async with part_at_work(run, batch.prepared, order.judging, bench) as pool:
+        async with part_at_work(run, batch.prepared, order.judging, runner) as pool:
             judges = {
-                name: Judge(one.model, one.book, bench.store.judgments, temperature=design.drawn(name))
+                name: Judge(one.model, one.book, runner.store.judgments, temperature=design.drawn(name))
                 for name, one in zip(design.judges, pool.judges, strict=True)
             }
             done = await gather_all(
-                _mark(batch, chunk, name, judge, run.id, bench)
+                _mark(batch, chunk, name, judge, run.id, runner)
                 for chunk in batch.chunks
                 for name, judge in judges.items()
             )
-            if bench.stopped is not None and any(one.marks is None for one in done):
-                raise bench.stopped
+            if runner.stopped is not None and any(one.marks is None for one in done):
+                raise runner.stopped
     return done, run.id
 
 
 async def _mark(
-    batch: ChunkSample, chunk: Chunk, by: str, judge: Judge, run: str, bench: ExperimentRunner
+    batch: ChunkSample, chunk: Chunk, by: str, judge: Judge, run: str, runner: ExperimentRunner
 ) -> MarkedChunk:
     document, marks = batch.prepared.document, None
     name = f"chunk {chunk.index + 1}/{len(batch.prepared.chunks)} of {batch.size} tokens"
-    with GuardedStage(MARKING, bench) as tried:
+    with GuardedStage(MARKING, runner) as tried:
         marks = await FactChecker(judge).mark(document.text[chunk.span.start : chunk.span.end], name)
     head = (document.id, document.title, batch.size, chunk.index, chunk.tokens, by, run)
     return MarkedChunk(*head, marks, tried.failure)
@@ -248,7 +248,7 @@ def _steps(batch: ChunkSample, design: SizeDesign, prices: PriceTable) -> Iterat
     prepared, times = batch.prepared, len(batch.chunks)
     overhead = prepared.tokenizer.count(prepared.book.template(JUDGE_CHUNK))
     told = (times, times * overhead + sum(chunk.tokens for chunk in batch.chunks), times * MARKS_TOKENS)
-    for one in hire(prepared.settings, design.order().judging, Limits(), prices):
+    for one in assign_models(prepared.settings, design.order().judging, Limits(), prices):
         if one.role == "judge":
             yield step_of(prepared.document, f"chunks of {batch.size} tokens", one.settings, times, [told])
 

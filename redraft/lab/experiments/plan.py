@@ -13,7 +13,7 @@ from redraft.llm.prices import PriceTable
 from redraft.report.tables import Cell, Table
 from redraft.runs.dry_run import Stage, dry_run
 from redraft.runs.experiment_runner import ExperimentRunner
-from redraft.runs.model_pool import hire
+from redraft.runs.model_pool import assign_models
 from redraft.runs.models import price_of, reasoning_reserve, resolve
 from redraft.runs.prepare import Prepared, RunSpec, prepare
 from redraft.settings import NO_KEY, DraftConfig, JudgeConfig, ModelSettings, PackPart, Refine, ReplyForm
@@ -63,7 +63,7 @@ class JudgesDesign:
 
 
 @dataclass(frozen=True, slots=True)
-class SeatsDesign:
+class ModelsDesign:
     """Models that are compared, and the one that judges them."""
 
     models: tuple[NamedModel, ...]
@@ -71,7 +71,7 @@ class SeatsDesign:
 
     def writing(self, model: str, **changes: object) -> DraftConfig:
         """How a model works, with some of its settings changed."""
-        return self._keyed(seated(model, self.models), changes)
+        return self._keyed(configured(model, self.models), changes)
 
     def judging(self, **changes: object) -> DraftConfig:
         """How the judge works, with some of its settings changed."""
@@ -81,9 +81,9 @@ class SeatsDesign:
         return keyed(one.settings.model_copy(update=changes), [it.settings for it in (*self.models, self.judge)])
 
 
-def seated(name: str, seats: Iterable[NamedModel]) -> NamedModel:
+def configured(name: str, choices: Iterable[NamedModel]) -> NamedModel:
     """The one of this name."""
-    return next(one for one in seats if one.name == name)
+    return next(one for one in choices if one.name == name)
 
 
 def keyed(one: DraftConfig, everyone: Iterable[DraftConfig]) -> DraftConfig:
@@ -105,10 +105,10 @@ def judged_by(judging: JudgeConfig, name: str, settings: DraftConfig) -> JudgeCo
     return judging.model_copy(update={"judges": (name,), "models": models})
 
 
-def check_seats(bench: ExperimentRunner, *seats: tuple[DraftConfig, JudgeConfig | None]) -> None:
+def check_models(runner: ExperimentRunner, *choices: tuple[DraftConfig, JudgeConfig | None]) -> None:
     """Refuse a name or a price that nobody knows, before anything is paid for."""
-    for settings, judging in seats:
-        hire(resolve(settings), judging, bench.limits, bench.prices)
+    for settings, judging in choices:
+        assign_models(resolve(settings), judging, runner.limits, runner.prices)
 
 
 USUAL_REPLY = 0.6

@@ -21,7 +21,7 @@ from redraft.report.history.results import Result
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
 from redraft.runs.job import wording
 from redraft.runs.manager import on_record
-from redraft.runs.model_pool import ModelPool, WorkingModel, at_work, hire
+from redraft.runs.model_pool import ModelPool, WorkingModel, assign_models, at_work
 from redraft.runs.prepare import Prepared, RunSpec
 from redraft.settings import YARDSTICKS, DraftConfig, JudgeConfig, PackPart
 from redraft.store.runs import Run
@@ -88,12 +88,12 @@ def failed(failure: Failure) -> tuple[str, str, str]:
 class GuardedStage:
     """Something that is tried, so that other things go on when it fails: at which stage it is, and why it failed.
 
-    Where the budget ends it is just left, and the `bench` is told that nothing more is begun. That the store fails is
+    Where the budget ends it is just left, and the `runner` is told that nothing more is begun. That the store fails is
     raised.
     """
 
     stage: str
-    bench: ExperimentRunner | None = None
+    runner: ExperimentRunner | None = None
     failure: Failure | None = None
 
     def __enter__(self) -> GuardedStage:
@@ -103,8 +103,8 @@ class GuardedStage:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         """Note why it failed."""
         if isinstance(error, BudgetError):
-            if self.bench is not None:
-                self.bench.stopped = error
+            if self.runner is not None:
+                self.runner.stopped = error
             return True
         if isinstance(error, StoreError) or not isinstance(error, Exception):
             return False
@@ -130,14 +130,14 @@ class MadeRun:
 class RunBatch:
     """Makes the runs of one experiment, as many at once as the limits allow."""
 
-    bench: ExperimentRunner
+    runner: ExperimentRunner
     of: int
     """How many there will be, for those who watch."""
     places: asyncio.Semaphore = field(init=False)
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def __post_init__(self) -> None:
-        self.places = asyncio.Semaphore(self.bench.limits.concurrency)
+        self.places = asyncio.Semaphore(self.runner.limits.concurrency)
 
     async def made(self, stage: str, name: str, document: Document, settings: DraftConfig, order: RunSpec) -> MadeRun:
         """Make a run as soon as the limits allow, and report its status."""
@@ -154,29 +154,29 @@ class RunBatch:
         self, stage: str, name: str, document: Document, settings: DraftConfig, order: RunSpec
     ) -> MadeRun:
         """A run that is a part of what others wait for, when it is done, or what kept it from being."""
-        watch, result = RunWatch(name, self.bench.observer), None
+        watch, result = RunWatch(name, self.runner.observer), None
         with GuardedStage(stage) as tried:
-            result = await self.bench.made(document, settings, order, watch)
+            result = await self.runner.made(document, settings, order, watch)
         return MadeRun(result, result.run.id if result else watch.run, tried.failure)
 
     def tell(self, what: str) -> None:
         """Say that one more of the parts has come to its end."""
-        self.bench.observer(PartDone(what, next(self._numbers), self.of))
+        self.runner.observer(PartDone(what, next(self._numbers), self.of))
 
 
-def certified(bench: ExperimentRunner, run: Run, metric: str, version: int, judged: int, unjudged: int) -> Certificate:
+def certified(runner: ExperimentRunner, run: Run, metric: str, version: int, judged: int, unjudged: int) -> Certificate:
     """The certificate of the scores that a run gives by one metric, over all items together."""
-    return certificate(bench.store, run, Evaluation(metric, version, "scored", None, judged, unjudged))
+    return certificate(runner.store, run, Evaluation(metric, version, "scored", None, judged, unjudged))
 
 
-async def taken_by(bench: ExperimentRunner, runs: Sequence[str]) -> Totals:
+async def taken_by(runner: ExperimentRunner, runs: Sequence[str]) -> Totals:
     """What some runs took, each answer counted once."""
-    return await asyncio.to_thread(bench.store.calls.taken_by, runs) if runs else Totals()
+    return await asyncio.to_thread(runner.store.calls.taken_by, runs) if runs else Totals()
 
 
-def used_by(bench: ExperimentRunner, run: str | None) -> Totals | None:
+def used_by(runner: ExperimentRunner, run: str | None) -> Totals | None:
     """What a run has used, where there is one."""
-    return bench.store.calls.totals(run) if run else None
+    return runner.store.calls.totals(run) if run else None
 
 
 def refuse_if_none_fits(plans: Sequence[Callable[[], object]]) -> None:
@@ -195,31 +195,31 @@ def refuse_if_none_fits(plans: Sequence[Callable[[], object]]) -> None:
 
 @asynccontextmanager
 async def part_at_work(
-    run: Run, prepared: Prepared, judging: JudgeConfig | None, bench: ExperimentRunner
+    run: Run, prepared: Prepared, judging: JudgeConfig | None, runner: ExperimentRunner
 ) -> AsyncIterator[ModelPool]:
     """The writer and the judges of a run of what an experiment does by itself. Replies that were given before come from
     the cache. Where the budget ends within, nothing more is begun."""
-    hired = hire(prepared.settings, judging, bench.limits, bench.prices)
-    with bench.store.claim(run.id), reading(prepared.document):
+    assigned = assign_models(prepared.settings, judging, runner.limits, runner.prices)
+    with runner.store.claim(run.id), reading(prepared.document):
         async with (
-            on_record(bench.store, run.id),
-            at_work(hired, run, prepared, bench.store, bench.observer, bench.budget) as pool,
+            on_record(runner.store, run.id),
+            at_work(assigned, run, prepared, runner.store, runner.observer, runner.budget) as pool,
         ):
             try:
                 yield pool
             except BudgetError as error:
-                bench.stopped = error
+                runner.stopped = error
                 raise
 
 
-def judge_of(worker: WorkingModel, prepared: Prepared, bench: ExperimentRunner) -> Judge:
+def judge_of(worker: WorkingModel, prepared: Prepared, runner: ExperimentRunner) -> Judge:
     """A worker as a judge of one document."""
     settings = worker.settings
     room = reply_tokens(settings.context_tokens)
     return Judge(
         worker.model,
         worker.book,
-        bench.store.judgments,
+        runner.store.judgments,
         sample=settings.sample,
         temperature=settings.temperature,
         top_p=settings.top_p,
@@ -259,7 +259,7 @@ async def yardstick(
     batch: RunBatch,
 ) -> JudgingPack:
     """What a document's summaries are judged by: named in the judging, imported, built before, or built now."""
-    store, found = batch.bench.store, JudgingPack({name: getattr(judging, name) for name in YARDSTICKS.values()})
+    store, found = batch.runner.store, JudgingPack({name: getattr(judging, name) for name in YARDSTICKS.values()})
     imported = {"questions": store.packs.imported(document.id), "keyfacts": store.keyfacts.imported(document.id)}
     for part in parts:
         name, said = YARDSTICKS[part], PART_NAMES[part]

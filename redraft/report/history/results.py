@@ -327,7 +327,7 @@ def _result(store: Store, run: Run) -> Result:
         draft=draft,
         usage=replace(
             reduce(_added, beside, store.calls.totals(run.id)),
-            over_usd=store.bookings.over(run.id, run.limits.max_cost),
+            over_usd=store.reservations.over(run.id, run.limits.max_cost),
         ),
         gaps=tuple(store.runs.gaps(run.id)),
         flawed=tuple(piece for piece in pieces if piece.flaw),

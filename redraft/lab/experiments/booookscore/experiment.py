@@ -18,7 +18,7 @@ from redraft.evaluators.booookscore import Booookscore, sentences_of
 from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.events import StageStarted
 from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, place
-from redraft.lab.experiments.plan import JUDGING, JudgesDesign, PlanStep, Told, check_seats, step_of, table_of
+from redraft.lab.experiments.plan import JUDGING, JudgesDesign, PlanStep, Told, check_models, step_of, table_of
 from redraft.lab.experiments.runner import GuardedStage, RunBatch, certified, part_at_work
 from redraft.llm.base import Model
 from redraft.llm.prices import PriceTable
@@ -223,25 +223,25 @@ class AnnotationJudge:
     order: RunSpec
 
 
-async def judged(outcome: CoherenceOutcome, bench: ExperimentRunner) -> CoherenceOutcome:
+async def judged(outcome: CoherenceOutcome, runner: ExperimentRunner) -> CoherenceOutcome:
     """Have every sentence judged by every judge, as far as the limits allow. What fails is recorded."""
     design, summaries = outcome.design, outcome.summaries
     if not any(one.sentences for one in summaries):
         raise UsageError("no summary has a sentence that could be judged", place=outcome.file.name)
-    seats = await asyncio.to_thread(seats_of, outcome)
-    bench.draw_on("booookscore", repr(design), *(seat.prepared.document.id for seat in seats))
-    for seat in seats:
-        bench.note(seat.prepared)
-        check_seats(bench, (seat.prepared.settings, seat.order.judging))
-        await bench.begun(seat.prepared.document, seat.prepared.settings, seat.order)
+    annotators = await asyncio.to_thread(annotators_of, outcome)
+    runner.draw_on("booookscore", repr(design), *(annotator.prepared.document.id for annotator in annotators))
+    for annotator in annotators:
+        runner.note(annotator.prepared)
+        check_models(runner, (annotator.prepared.settings, annotator.order.judging))
+        await runner.begun(annotator.prepared.document, annotator.prepared.settings, annotator.order)
     calls = sum(-(-len(one.sentences) // design.batch) for one in summaries)
-    bench.observer(StageStarted("annotations", calls * len(seats)))
-    batch = RunBatch(bench, len(seats) * len(summaries))
-    systems = await gather_all(_system(seat, summaries, batch) for seat in seats)
-    return replace(outcome, systems=(*outcome.systems, *systems), stopped=bench.stopped)
+    runner.observer(StageStarted("annotations", calls * len(annotators)))
+    batch = RunBatch(runner, len(annotators) * len(summaries))
+    systems = await gather_all(_system(annotator, summaries, batch) for annotator in annotators)
+    return replace(outcome, systems=(*outcome.systems, *systems), stopped=runner.stopped)
 
 
-def seats_of(outcome: CoherenceOutcome) -> list[AnnotationJudge]:
+def annotators_of(outcome: CoherenceOutcome) -> list[AnnotationJudge]:
     """The judges, each at the same texts."""
     document, judges = _document(outcome.file), outcome.design.judges
     # Judges that are named twice are refused, before any of them has a run of its own.
@@ -281,44 +281,44 @@ def _window(needed: int) -> int:
     return window
 
 
-async def _system(seat: AnnotationJudge, summaries: Sequence[Summary], batch: RunBatch) -> System:
+async def _system(annotator: AnnotationJudge, summaries: Sequence[Summary], batch: RunBatch) -> System:
     """What one judge says of the summaries, in a run of its own. What it has said before is remembered."""
-    bench, store = batch.bench, batch.bench.store
-    run = await bench.opened(seat.prepared, seat.order)
+    runner, store = batch.runner, batch.runner.store
+    run = await runner.opened(annotator.prepared, annotator.order)
     readings: list[SystemJudgment] = []
     # One summary after the other: what is judged in part when the budget is used up, has no score.
-    places = asyncio.Semaphore(bench.limits.concurrency)
+    places = asyncio.Semaphore(runner.limits.concurrency)
 
     async def read(summary: Summary, proofreader: Proofreader) -> SystemJudgment:
         async with places:
             # Its sentences are read by the language of the whole of it, and that by what all texts of the file show.
             whole = replace(Document.from_text(summary.text), language=language_of(summary.text))
             with reading(whole):
-                said = await _read(summary, proofreader, bench)
-        batch.tell(f"{one_line(summary.id, _SHOWN)} by {seat.judge}")
+                said = await _read(summary, proofreader, runner)
+        batch.tell(f"{one_line(summary.id, _SHOWN)} by {annotator.judge}")
         return said
 
     # What there is when the budget ends, is there.
     with suppress(BudgetError):
-        async with part_at_work(run, seat.prepared, seat.order.judging, bench) as pool:
-            proofreader = _proofreader(seat, pool.judges[0].model, bench)
+        async with part_at_work(run, annotator.prepared, annotator.order.judging, runner) as pool:
+            proofreader = _proofreader(annotator, pool.judges[0].model, runner)
             readings = await gather_all(read(summary, proofreader) for summary in summaries)
-            if bench.stopped is not None and not all(one.made for one in readings):
-                raise bench.stopped
+            if runner.stopped is not None and not all(one.made for one in readings):
+                raise runner.stopped
     by_id = {summary.id: said for summary, said in zip(summaries, readings, strict=True)}
     counts = (sum(len(one.said) for one in readings), sum(one.unjudged for one in readings))
-    behind = certified(bench, run, Booookscore.name, Booookscore.version, *counts)
-    return System(seat.judge, by_id, usage=store.calls.totals(run.id), run=run.id, certificate=behind)
+    behind = certified(runner, run, Booookscore.name, Booookscore.version, *counts)
+    return System(annotator.judge, by_id, usage=store.calls.totals(run.id), run=run.id, certificate=behind)
 
 
-def _proofreader(seat: AnnotationJudge, model: Model, bench: ExperimentRunner) -> Proofreader:
-    prepared, order = seat.prepared, seat.order
+def _proofreader(annotator: AnnotationJudge, model: Model, runner: ExperimentRunner) -> Proofreader:
+    prepared, order = annotator.prepared, annotator.order
     assert order.judging is not None
     window = prepared.settings.context_tokens
     judge = Judge(
         model,
         prepared.book,
-        bench.store.judgments,
+        runner.store.judgments,
         temperature=prepared.settings.temperature,
         reply_tokens=reply_tokens(window),
         wording=wording(prepared),
@@ -327,14 +327,14 @@ def _proofreader(seat: AnnotationJudge, model: Model, bench: ExperimentRunner) -
     return Proofreader(judge, prepared.tokenizer, window, order.judging.batch)
 
 
-async def _read(summary: Summary, proofreader: Proofreader, bench: ExperimentRunner) -> SystemJudgment:
+async def _read(summary: Summary, proofreader: Proofreader, runner: ExperimentRunner) -> SystemJudgment:
     whole = len(summary.sentences)
     if not whole:
         return SystemJudgment()
     if not proofreader.judge.reads(language := language_of(summary.text)):
         return SystemJudgment(unjudged=whole, failure=Failure(JUDGING, "unjudged", _IN_ENGLISH_ALONE.format(language)))
     found = None
-    with GuardedStage(JUDGING, bench) as tried:
+    with GuardedStage(JUDGING, runner) as tried:
         found = await proofreader.read(summary.text, summary.sentences)
     if found is None:
         return SystemJudgment(unjudged=whole, failure=tried.failure, made=tried.failure is not None)
@@ -358,19 +358,19 @@ _ABOUT = (
 
 def plan_table(outcome: CoherenceOutcome, prices: PriceTable) -> Table:
     """What there is to do, what it may cost, and what it will cost as a rule."""
-    seats = seats_of(outcome) if outcome.design.judges else []
-    return table_of([_step(seat, outcome) for seat in seats], _ABOUT, prices)
+    annotators = annotators_of(outcome) if outcome.design.judges else []
+    return table_of([_step(annotator, outcome) for annotator in annotators], _ABOUT, prices)
 
 
-def _step(seat: AnnotationJudge, outcome: CoherenceOutcome) -> PlanStep:
+def _step(annotator: AnnotationJudge, outcome: CoherenceOutcome) -> PlanStep:
     judged = [summary for summary in outcome.summaries if summary.sentences]
-    told = [_told(seat, summary, outcome.design.batch) for summary in judged]
-    return step_of(seat.prepared.document, JUDGING, seat.prepared.settings, len(judged), told)
+    told = [_told(annotator, summary, outcome.design.batch) for summary in judged]
+    return step_of(annotator.prepared.document, JUDGING, annotator.prepared.settings, len(judged), told)
 
 
-def _told(seat: AnnotationJudge, summary: Summary, batch: int) -> Told:
+def _told(annotator: AnnotationJudge, summary: Summary, batch: int) -> Told:
     """Each call has the summary before it, as far as there is room for it, and so many of its sentences."""
-    prepared, sentences = seat.prepared, len(summary.sentences)
+    prepared, sentences = annotator.prepared, len(summary.sentences)
     window, each = prepared.settings.context_tokens, CONFUSION.tokens(wording(prepared))
     calls = ceil(sentences / min(batch, batch_size(reply_tokens(window), each)))
     overhead = prepared.tokenizer.count(prepared.book.template(FIND_CONFUSION)) + _NUMBERING

@@ -309,7 +309,7 @@ def _status(summary: Summary, reading: SystemJudgment) -> str:
 EXPERIMENT: Experiment[CoherenceOutcome, CoherenceOutcome] = Experiment(
     BOOOOKSCORE,
     "BooookScore: how far summaries confuse their readers",
-    run=lambda _, measured, bench: judged(measured, bench),
+    run=lambda _, measured, runner: judged(measured, runner),
     plan=lambda _, measured, prices: plan_table(measured, prices),
     is_some=lambda outcome: any(one.said for judge in outcome.judges for one in judge.readings.values()),
     about=_about,

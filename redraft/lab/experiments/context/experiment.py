@@ -70,10 +70,10 @@ class ContextOutcome:
         return self.stopped is None and done and not any(course.failures for course in self.courses)
 
 
-async def context(documents: Sequence[Document], design: ContextDesign, bench: ExperimentRunner) -> ContextOutcome:
+async def context(documents: Sequence[Document], design: ContextDesign, runner: ExperimentRunner) -> ContextOutcome:
     """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
-    design.check(bench)
-    bench.draw_on(CONTEXT, repr(design), *(document.id for document in documents))
+    design.check(runner)
+    runner.draw_on(CONTEXT, repr(design), *(document.id for document in documents))
     courses = [await asyncio.to_thread(_course, document, design) for document in documents]
     todo = [
         (document, course, contestant, step)
@@ -83,9 +83,9 @@ async def context(documents: Sequence[Document], design: ContextDesign, bench: E
     ]
     blank = await asyncio.to_thread(_planned, todo, design)
     for document, course, contestant, step in todo:
-        await bench.known(document, design.drafting(contestant, course, step), RunSpec())
-    bench.observer(StageStarted("summaries of a growing span", len(todo)))
-    batch, encoder = RunBatch(bench, len(todo)), await asyncio.to_thread(design.encoder)
+        await runner.known(document, design.drafting(contestant, course, step), RunSpec())
+    runner.observer(StageStarted("summaries of a growing span", len(todo)))
+    batch, encoder = RunBatch(runner, len(todo)), await asyncio.to_thread(design.encoder)
 
     items = await gather_all(
         _drafted(document, course, item, design, encoder, batch)
@@ -93,31 +93,31 @@ async def context(documents: Sequence[Document], design: ContextDesign, bench: E
     )
     measure = ""
     if design.facts:
-        bench.observer(StageStarted("facts of the summaries", 0))
+        runner.observer(StageStarted("facts of the summaries", 0))
         found: list[ContextItem] = []
         for at, document in enumerate(documents):
             own = [item for item in items if item.document == document.id]
-            courses[at], own = await judge_facts(document, courses[at], own, design, bench)
+            courses[at], own = await judge_facts(document, courses[at], own, design, runner)
             found += own
         items = found
         likeness = design.likeness(documents[0])
         measure = f"{likeness.name} above {design.least(likeness):g}"
-    behind = await asyncio.to_thread(_certificates, courses, items, bench)
-    return ContextOutcome(design, tuple(courses), tuple(items), measure, bench.stopped, behind)
+    behind = await asyncio.to_thread(_certificates, courses, items, runner)
+    return ContextOutcome(design, tuple(courses), tuple(items), measure, runner.stopped, behind)
 
 
 def _certificates(
-    courses: Sequence[Course], items: Sequence[ContextItem], bench: ExperimentRunner
+    courses: Sequence[Course], items: Sequence[ContextItem], runner: ExperimentRunner
 ) -> tuple[Certificate, ...]:
     """All facts are judged by one judge, under the same prompts: those of two metrics."""
-    run = next((bench.store.runs.get(course.run) for course in courses if course.run), None)
+    run = next((runner.store.runs.get(course.run) for course in courses if course.run), None)
     facts = [fact for item in items for fact in item.facts or ()]
     if run is None or not facts:
         return ()
     aligned = [one for item in items for by in item.compared if by.measure == ALIGNMENT for one in by.kept + by.known]
     said = {KeyfactRecall: aligned, Faithfulness: [fact.supported for fact in facts if fact.place is not None]}
     return tuple(
-        certified(bench, run, metric.name, metric.version, len(some) - some.count(None), some.count(None))
+        certified(runner, run, metric.name, metric.version, len(some) - some.count(None), some.count(None))
         for metric, some in said.items()
     )
 
@@ -172,13 +172,13 @@ async def _drafted(
     batch: RunBatch,
 ) -> ContextItem:
     if item.failure is None:
-        settings, bench = design.drafting(item.contestant, course, item.step), batch.bench
+        settings, runner = design.drafting(item.contestant, course, item.step), batch.runner
         async with batch.places:
             made = await batch.quietly(DRAFTING, named(item), document, settings, RunSpec(experiment=CONTEXT))
-            item = replace(item, run=made.run, usage=used_by(bench, made.run), failure=made.failure)
+            item = replace(item, run=made.run, usage=used_by(runner, made.run), failure=made.failure)
             if (result := made.result) is not None:
                 with GuardedStage(DRAFTING) as tried:
-                    told = await off_loop(read_told, bench.store, result.run.id, encoder)
+                    told = await off_loop(read_told, runner.store, result.run.id, encoder)
                     words = result.draft.words if result.draft else None
                     item = replace(item, told=told, words=words, gaps=len(result.gaps))
                 item = replace(item, failure=tried.failure)

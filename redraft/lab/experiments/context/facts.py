@@ -51,13 +51,13 @@ class Bureau:
     reader: EvidenceReader
     likeness: SentenceSimilarity
     least: float
-    bench: ExperimentRunner
+    runner: ExperimentRunner
     failures: dict[str, Failure] = field(default_factory=dict)
 
     async def tried(self, what: str, asked: Awaitable[T], otherwise: T) -> T:
         """What comes of asking; what fails is noted, and stops nothing else."""
         found = otherwise
-        with GuardedStage(FACTS, self.bench) as tried:
+        with GuardedStage(FACTS, self.runner) as tried:
             found = await asked
         if tried.failure:
             self.failures[what] = tried.failure
@@ -131,27 +131,27 @@ def _statements(told: Sequence[SummarySentencePlaces]) -> list[Statement]:
 
 
 async def judge_facts(
-    document: Document, course: Course, items: Sequence[ContextItem], design: ContextDesign, bench: ExperimentRunner
+    document: Document, course: Course, items: Sequence[ContextItem], design: ContextDesign, runner: ExperimentRunner
 ) -> tuple[Course, list[ContextItem]]:
     """The items of a document with their facts, judged in one run of its own. What was said before is remembered."""
     order = design.order()
     prepared = await asyncio.to_thread(prepare, document, design.judging())
-    bench.note(prepared)
-    run = await bench.opened(prepared, order)
+    runner.note(prepared)
+    run = await runner.opened(prepared, order)
     judged, failures = list(items), dict[str, Failure]()
     # What there is when the budget ends, is there.
     with suppress(BudgetError):
-        async with part_at_work(run, prepared, order.judging, bench) as pool:
+        async with part_at_work(run, prepared, order.judging, runner) as pool:
             worker = pool.judges[0]
-            judge = judge_of(replace(worker, book=prepared.book, settings=prepared.settings), prepared, bench)
+            judge = judge_of(replace(worker, book=prepared.book, settings=prepared.settings), prepared, runner)
             reader = reader_of(prepared, [worker.settings], design.encoder())
             likeness = design.likeness(document)
-            bureau = Bureau(document, Splitter(judge), reader, likeness, design.least(likeness), bench, failures)
+            bureau = Bureau(document, Splitter(judge), reader, likeness, design.least(likeness), runner, failures)
             course = await _with_reference(course, bureau)
             judged = await _all(judged, course, bureau)
-            if bench.stopped is not None:
-                raise bench.stopped
-    return replace(course, run=run.id, usage=used_by(bench, run.id), failures=failures), judged
+            if runner.stopped is not None:
+                raise runner.stopped
+    return replace(course, run=run.id, usage=used_by(runner, run.id), failures=failures), judged
 
 
 async def _with_reference(course: Course, bureau: Bureau) -> Course:
@@ -170,7 +170,7 @@ async def _all(items: Sequence[ContextItem], course: Course, bureau: Bureau) -> 
         name = f"{group[0].contestant.name}: "
         there = [item for item in group if item.told is not None]
         for work, what in ((_split, "taking apart"), (_verified, "verification")):
-            if bureau.bench.stopped is None:
+            if bureau.runner.stopped is None:
                 there = await bureau.tried(name + what, work(there, bureau, name + what), there)
         whole = sorted([*there, *(item for item in group if item.told is None)], key=lambda item: item.step.number)
         before = {now.step.number: then for then, now in pairwise(whole)}
@@ -192,7 +192,7 @@ async def _verified(items: Sequence[ContextItem], bureau: Bureau, name: str) -> 
 
 async def _held(item: ContextItem, before: ContextItem | None, course: Course, bureau: Bureau) -> ContextItem:
     """The item with its facts held against those of the reference, and of the step before."""
-    if item.facts is None or bureau.bench.stopped is not None:
+    if item.facts is None or bureau.runner.stopped is not None:
         return item
     if course.reference and course.reference.facts:
         held = _beside(item.facts, course.reference.facts, course.reference.told, bureau)

@@ -11,7 +11,7 @@ from redraft.domain import Document, Span, Totals
 from redraft.errors import UsageError
 from redraft.graphs.plan import fitting_words
 from redraft.lab.experiments.frames import group_by
-from redraft.lab.experiments.plan import SeatsDesign, check_seats
+from redraft.lab.experiments.plan import ModelsDesign, check_models
 from redraft.lab.experiments.runner import json_of, status_of
 from redraft.prompts.factual import FACTUAL, SPLIT_FACTS
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
@@ -294,7 +294,7 @@ FACT_PROMPTS = (SPLIT_FACTS, *FACTUAL)
 
 
 @dataclass(frozen=True, slots=True)
-class ContextDesign(SeatsDesign):
+class ContextDesign(ModelsDesign):
     """Models and strategies, and how far they read. The judge takes summaries apart, and compares their facts."""
 
     strategies: tuple[str, ...] = ("hierarchical",)
@@ -353,8 +353,8 @@ class ContextDesign(SeatsDesign):
         """What is more alike than this says the same."""
         return likeness.threshold if self.threshold is None else self.threshold
 
-    def check(self, bench: ExperimentRunner) -> None:
+    def check(self, runner: ExperimentRunner) -> None:
         """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""
-        check_seats(bench, *((self.drafting(contestant), None) for contestant in self.contestants))
+        check_models(runner, *((self.drafting(contestant), None) for contestant in self.contestants))
         if self.facts:
-            check_seats(bench, (self.judging(), None))
+            check_models(runner, (self.judging(), None))

@@ -72,21 +72,21 @@ class _Place:
         return Yardsticks(**self.yardstick.by)
 
 
-async def grid(documents: Sequence[Document], design: GridDesign, bench: ExperimentRunner) -> GridOutcome:
+async def grid(documents: Sequence[Document], design: GridDesign, runner: ExperimentRunner) -> GridOutcome:
     """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
-    design.check(bench)
-    bench.draw_on(GRID, repr(design), *(document.id for document in documents))
-    await asyncio.to_thread(_check_plans, documents, design, bench.store)
-    batch = RunBatch(bench, _parts(documents, design))
-    bench.observer(StageStarted("summaries and verdicts", 0))
+    design.check(runner)
+    runner.draw_on(GRID, repr(design), *(document.id for document in documents))
+    await asyncio.to_thread(_check_plans, documents, design, runner.store)
+    batch = RunBatch(runner, _parts(documents, design))
+    runner.observer(StageStarted("summaries and verdicts", 0))
     done = await gather_all(_on_document(document, design, batch) for document in documents)
     judged = [one for _, found, _ in done for one in found]
     preferred = [one for _, _, found in done for one in found]
     built = [run for place, _, _ in done for run in place.yardstick.runs]
     by_judge = {
-        seat.name: [one.run for one in judged if one.judge == seat.name and one.run]
-        + [one.run for one in preferred if one.judge == seat.name and one.run]
-        for seat in design.judges
+        judge.name: [one.run for one in judged if one.judge == judge.name and one.run]
+        + [one.run for one in preferred if one.judge == judge.name and one.run]
+        for judge in design.judges
     }
     made = [one.summary.run for one in judged if one.summary.run]
     return GridOutcome(
@@ -99,10 +99,10 @@ async def grid(documents: Sequence[Document], design: GridDesign, bench: Experim
             for place, _, _ in done
             for lost in place.yardstick.failures
         ),
-        await taken_by(bench, built) if built else None,
-        {name: await taken_by(bench, runs) for name, runs in by_judge.items()},
-        await taken_by(bench, [*built, *made, *(run for runs in by_judge.values() for run in runs)]),
-        bench.stopped,
+        await taken_by(runner, built) if built else None,
+        {name: await taken_by(runner, runs) for name, runs in by_judge.items()},
+        await taken_by(runner, [*built, *made, *(run for runs in by_judge.values() for run in runs)]),
+        runner.stopped,
     )
 
 
@@ -117,9 +117,9 @@ def _parts(documents: Sequence[Document], design: GridDesign) -> int:
 def _check_plans(documents: Sequence[Document], design: GridDesign, store: Store) -> None:
     """Where nobody could summarize any of the documents, or a judge cannot do its work, say so before anything is paid
     for."""
-    for seat in design.judges:
-        prepared = prepare(documents[0], design.seated(seat))
-        check_judging(design.verdict(seat, "", Yardsticks(), design.metrics), prepared, store)
+    for judge in design.judges:
+        prepared = prepare(documents[0], design.configured(judge))
+        check_judging(design.verdict(judge, "", Yardsticks(), design.metrics), prepared, store)
     drafting = [one for one in design.contestants if one.settings is not None and one.refines is None]
     plans = [partial(prepare, document, design.drafting(one)) for document in documents for one in drafting]
     refuse_if_none_fits(plans)
@@ -131,10 +131,10 @@ async def _on_document(
     by = await yardstick(document, design.needs, design.judging, design.builder, design.building, batch)
     place = _Place(document, by)
     summaries = await _summaries(place, design, batch)
-    judged = await gather_all(_judged(place, summaries, seat, design, batch) for seat in design.judges)
+    judged = await gather_all(_judged(place, summaries, judge, design, batch) for judge in design.judges)
     preferred: list[list[GridPreference]] = []
     if design.prefers:
-        preferred = await gather_all(_preferred(place, summaries, seat, design, batch) for seat in design.judges)
+        preferred = await gather_all(_preferred(place, summaries, judge, design, batch) for judge in design.judges)
     return place, [one for some in judged for one in some], [one for some in preferred for one in some]
 
 
@@ -172,7 +172,7 @@ async def drafted(
     if made.result is None:
         return replace(summary, made=made.failure is not None)
     result = made.result
-    taken, words = await taken_by(batch.bench, [result.run.id]), result.settings.words
+    taken, words = await taken_by(batch.runner, [result.run.id]), result.settings.words
     return replace(summary, text=result.summary or "", limit=words, gaps=len(result.gaps), taken=taken)
 
 
@@ -192,35 +192,35 @@ async def _refined(
     summary = replace(summary, run=made.run, failure=made.failure)
     if made.result is None:
         return replace(summary, made=made.failure is not None)
-    taken = await taken_by(batch.bench, [run for run in (draft.run, made.run) if run])
+    taken = await taken_by(batch.runner, [run for run in (draft.run, made.run) if run])
     return replace(summary, text=made.result.summary or "", limit=draft.limit, taken=taken)
 
 
 async def _judged(
-    place: _Place, summaries: Sequence[GridSummary], seat: NamedModel, design: GridDesign, batch: RunBatch
+    place: _Place, summaries: Sequence[GridSummary], judge: NamedModel, design: GridDesign, batch: RunBatch
 ) -> list[GridJudgment]:
     lost = [one.name for one in metrics(design.metrics) if one.needs in place.yardstick.lacking]
     scored = [name for name in design.metrics if name not in lost]
     reason = "there is nothing to judge it by: see what failed"
     unmeasured = {name: GridScore("failed", reason=reason) for name in lost} if place.yardstick.failures else {}
-    return [await _verdict(place, one, seat, scored, unmeasured, design, batch) for one in summaries]
+    return [await _verdict(place, one, judge, scored, unmeasured, design, batch) for one in summaries]
 
 
 async def _verdict(
     place: _Place,
     summary: GridSummary,
-    seat: NamedModel,
+    judge: NamedModel,
     scored: Sequence[str],
     unmeasured: Mapping[str, GridScore],
     design: GridDesign,
     batch: RunBatch,
 ) -> GridJudgment:
-    empty = GridJudgment(summary, seat.name)
+    empty = GridJudgment(summary, judge.name)
     if summary.text is None:
         return empty
-    name = f"{place.document.title} by {summary.contestant}, judged by {seat.name}"
-    order = design.verdict(seat, summary.text, place.yardsticks, scored)
-    made = await batch.made(JUDGING, name, place.document, design.seated(seat), order)
+    name = f"{place.document.title} by {summary.contestant}, judged by {judge.name}"
+    order = design.verdict(judge, summary.text, place.yardsticks, scored)
+    made = await batch.made(JUDGING, name, place.document, design.configured(judge), order)
     if made.result is None:
         return replace(empty, run=made.run, failure=made.failure)
     found = made.result.evaluations
@@ -239,23 +239,23 @@ def _lengths(found: Evaluation | None) -> Lengths:
 
 
 async def _preferred(
-    place: _Place, summaries: Sequence[GridSummary], seat: NamedModel, design: GridDesign, batch: RunBatch
+    place: _Place, summaries: Sequence[GridSummary], judge: NamedModel, design: GridDesign, batch: RunBatch
 ) -> list[GridPreference]:
     """Which of two summaries of a document a judge prefers, pair by pair; of several by one contestant the first."""
     texts = {one.contestant: one for one in reversed(summaries)}
-    return [await _preference(place, texts[a], texts[b], seat, design, batch) for a, b in design.pairs]
+    return [await _preference(place, texts[a], texts[b], judge, design, batch) for a, b in design.pairs]
 
 
 async def _preference(
-    place: _Place, one: GridSummary, other: GridSummary, seat: NamedModel, design: GridDesign, batch: RunBatch
+    place: _Place, one: GridSummary, other: GridSummary, judge: NamedModel, design: GridDesign, batch: RunBatch
 ) -> GridPreference:
     document = place.document
-    pair = GridPreference(document.id, document.title, one.contestant, other.contestant, seat.name)
+    pair = GridPreference(document.id, document.title, one.contestant, other.contestant, judge.name)
     if not one.text or not other.text:
         return replace(pair, made=False)
-    name = f"{document.title}: {one.contestant} or {other.contestant}, by {seat.name}"
-    order = design.comparing(seat, one.text, other.text)
-    made = await batch.made("preference", name, document, design.seated(seat), order)
+    name = f"{document.title}: {one.contestant} or {other.contestant}, by {judge.name}"
+    order = design.comparing(judge, one.text, other.text)
+    made = await batch.made("preference", name, document, design.configured(judge), order)
     if made.result is None:
         return replace(pair, run=made.run, failure=made.failure, made=made.failure is not None)
     found = made.result.evaluations[PREFERENCE]
@@ -291,30 +291,30 @@ def _steps(document: Document, design: GridDesign) -> Iterator[PlanStep]:
 
 def _refining(document: Document, one: GridSystem, design: GridDesign, words: int) -> Iterator[PlanStep]:
     settings = design.drafting(one).model_copy(update={"strategy": "given", "words": words})
-    judge, name = design.seated(design.judges[0]), f"refining {one.name}"
+    judge, name = design.configured(design.judges[0]), f"refining {one.name}"
     order = partial(design.refining, one, by=Yardsticks())
     yield from refining_steps(document, name, settings, judge, [a_text(words)], order)
 
 
 def _verdicts(document: Document, design: GridDesign, words: dict[str, int]) -> Iterator[PlanStep]:
     """What every judge reads of every contestant; of summaries that are there as many as there are."""
-    for seat in design.judges:
-        settings = design.seated(seat).model_copy(update={"strategy": "given", "words": None})
+    for judge in design.judges:
+        settings = design.configured(judge).model_copy(update={"strategy": "given", "words": None})
         for one in design.contestants:
             texts = [a_text(words[one.name])] if one.settings else list(_ready_of_planning(document, one, design))
             stages: list[Told] = []
             for text in texts:
-                order = design.verdict(seat, text, Yardsticks(), design.metrics)
+                order = design.verdict(judge, text, Yardsticks(), design.metrics)
                 assert isinstance(order.purpose, Evaluate)
                 found = dry_run(prepare(document, settings, given=text), order).stages
                 stages += told(it for it in found if it.name not in BUILT)
-            yield step_of(document, f"{JUDGING} {one.name} by {seat.name}", settings, len(texts), stages)
+            yield step_of(document, f"{JUDGING} {one.name} by {judge.name}", settings, len(texts), stages)
         if design.prefers:
-            yield _preferences(document, design, words, settings, seat)
+            yield _preferences(document, design, words, settings, judge)
 
 
 def _preferences(
-    document: Document, design: GridDesign, words: dict[str, int], settings: DraftConfig, seat: NamedModel
+    document: Document, design: GridDesign, words: dict[str, int], settings: DraftConfig, judge: NamedModel
 ) -> PlanStep:
     stages: list[Told] = []
     by_name = {one.name: one for one in design.contestants}
@@ -322,9 +322,9 @@ def _preferences(
         texts = [_text(document, by_name[name], design, words) for name in (first, second)]
         if all(texts):
             # Two texts that are not written yet are as long as one another, and yet not the same.
-            order = design.comparing(seat, texts[0], f"{texts[1]} -")
+            order = design.comparing(judge, texts[0], f"{texts[1]} -")
             stages += told(dry_run(prepare(document, settings, given=texts[0]), order).stages)
-    return step_of(document, f"preferences by {seat.name}", settings, len(design.pairs), stages)
+    return step_of(document, f"preferences by {judge.name}", settings, len(design.pairs), stages)
 
 
 def _text(document: Document, one: GridSystem, design: GridDesign, words: dict[str, int]) -> str:

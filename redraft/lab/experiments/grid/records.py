@@ -13,7 +13,7 @@ from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.catalog import metrics
 from redraft.evaluators.preference import Winner
 from redraft.lab.experiments.frames import where
-from redraft.lab.experiments.plan import NamedModel, check_seats, judged_by, keyed
+from redraft.lab.experiments.plan import NamedModel, check_models, judged_by, keyed
 from redraft.lab.experiments.runner import json_of, parts_for, plain_json, status_of
 from redraft.lab.experiments.sources import Ready
 from redraft.prompts.coherence import Aspect
@@ -99,18 +99,18 @@ class GridDesign:
         assert one.settings is not None
         return keyed(one.settings, self._everyone)
 
-    def seated(self, seat: NamedModel) -> DraftConfig:
+    def configured(self, judge: NamedModel) -> DraftConfig:
         """How a judge judges summaries that are given."""
-        return keyed(seat.settings, self._everyone).model_copy(update={"strategy": "given", "words": None})
+        return keyed(judge.settings, self._everyone).model_copy(update={"strategy": "given", "words": None})
 
     @property
     def builder(self) -> DraftConfig:
         """Under which settings the first judge finds what summaries are judged by, whatever they are to answer."""
-        return self.seated(self.judges[0]).model_copy(update={"query": None})
+        return self.configured(self.judges[0]).model_copy(update={"query": None})
 
     @property
     def _everyone(self) -> list[DraftConfig]:
-        return [one.settings for one in self.contestants if one.settings] + [seat.settings for seat in self.judges]
+        return [one.settings for one in self.contestants if one.settings] + [judge.settings for judge in self.judges]
 
     def building(self, part: PackPart) -> RunSpec:
         """The order to build what summaries are judged by; the first judge does."""
@@ -128,18 +128,18 @@ class GridDesign:
         refinement = self.refinement.model_copy(update={"allow_self_check": True})
         return RunSpec(Refine(judging=judging, refinement=refinement), given=draft, experiment=GRID)
 
-    def verdict(self, seat: NamedModel, summary: str, by: Yardsticks, scored: Sequence[str]) -> RunSpec:
+    def verdict(self, judge: NamedModel, summary: str, by: Yardsticks, scored: Sequence[str]) -> RunSpec:
         """The order that a judge judges a summary."""
         changes: dict[str, object] = {"metrics": tuple(scored), "validator": None, "models": {}, **_asked(by)}
-        judging = judged_by(self.judging.model_copy(update=changes), seat.name, self.seated(seat))
+        judging = judged_by(self.judging.model_copy(update=changes), judge.name, self.configured(judge))
         return RunSpec(Evaluate(judging=judging), given=summary, experiment=GRID)
 
-    def comparing(self, seat: NamedModel, first: str, second: str) -> RunSpec:
+    def comparing(self, judge: NamedModel, first: str, second: str) -> RunSpec:
         """The order that a judge says which of two summaries is better."""
-        judging = judged_by(JudgeConfig(repeat=self.judging.repeat), seat.name, self.seated(seat))
+        judging = judged_by(JudgeConfig(repeat=self.judging.repeat), judge.name, self.configured(judge))
         return RunSpec(Compare(judging=judging), given=first, other=second, experiment=GRID)
 
-    def check(self, bench: ExperimentRunner) -> None:
+    def check(self, runner: ExperimentRunner) -> None:
         """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""
         names = [one.name for one in self.contestants]
         if twice := next((name for name in names if names.count(name) > 1), None):
@@ -155,7 +155,7 @@ class GridDesign:
         drafting = [
             (self.drafting(one), self.panel if one.refines else None) for one in self.contestants if one.settings
         ]
-        check_seats(bench, *drafting, *((self.seated(seat), None) for seat in self.judges))
+        check_models(runner, *drafting, *((self.configured(judge), None) for judge in self.judges))
 
 
 def _asked(by: Yardsticks) -> dict[str, str | None]:
@@ -380,7 +380,7 @@ class GridOutcome:
     @property
     def judges(self) -> list[str]:
         """Who judged, by name."""
-        return [seat.name for seat in self.design.judges]
+        return [judge.name for judge in self.design.judges]
 
     @property
     def labels(self) -> dict[str, str]:

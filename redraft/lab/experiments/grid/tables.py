@@ -390,7 +390,7 @@ def _about(outcome: GridOutcome) -> Iterator[str]:
 def _partial(design: GridDesign) -> str:
     """Which judges have summaries of their own before them: whoever judges these is not impartial."""
     own = {one.model for one in design.contestants if one.settings}
-    both = [plain(seat.name) for seat in design.judges if seat.name in own]
+    both = [plain(judge.name) for judge in design.judges if judge.name in own]
     return f"; {', '.join(both)} judge{'s' * (len(both) == 1)} summaries of its own too" if both else ""
 
 

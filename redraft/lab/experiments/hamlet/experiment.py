@@ -20,9 +20,9 @@ from redraft.events import StageStarted
 from redraft.lab.experiments.plan import (
     DRAFTING,
     JUDGING,
+    ModelsDesign,
     PlanStep,
-    SeatsDesign,
-    check_seats,
+    check_models,
     judged_by,
     planned,
     step_of,
@@ -43,7 +43,7 @@ from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table
 from redraft.runs.dry_run import dry_run
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.model_pool import hire, located, under_settings
+from redraft.runs.model_pool import assign_models, located, under_settings
 from redraft.runs.models import resolve, tokenizer_of
 from redraft.runs.prepare import RunSpec, prepare
 from redraft.settings import BuildKeyfacts, DraftConfig, Evaluate, JudgeConfig, Limits, ModelSettings, PerspectiveName
@@ -199,7 +199,7 @@ _DECIMALS = 9
 
 
 @dataclass(frozen=True, slots=True)
-class HamletDesign(SeatsDesign):
+class HamletDesign(ModelsDesign):
     """What the experiment compares, and how: everything but the documents and the limits."""
 
     validator: str | None = None
@@ -238,10 +238,10 @@ class HamletDesign(SeatsDesign):
         """The judging by the judge, with everybody's address."""
         return located(judged_by(judging, self.judge.name, self.judging(query=None)), self.judging(query=None))
 
-    def check(self, bench: ExperimentRunner) -> None:
+    def check(self, runner: ExperimentRunner) -> None:
         """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""
-        check_seats(bench, *((self.drafting(one.name, ""), None) for one in self.models))
-        check_seats(bench, (self.judging(query=None), self.building().judging))
+        check_models(runner, *((self.drafting(one.name, ""), None) for one in self.models))
+        check_models(runner, (self.judging(query=None), self.building().judging))
 
 
 def asked_trees(
@@ -288,15 +288,15 @@ class HamletOutcome:
         return tuple(subject for subject in self.subjects if subject.keyfacts is None)
 
 
-async def hamlet(documents: Sequence[Document], design: HamletDesign, bench: ExperimentRunner) -> HamletOutcome:
+async def hamlet(documents: Sequence[Document], design: HamletDesign, runner: ExperimentRunner) -> HamletOutcome:
     """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
-    design.check(bench)
-    bench.draw_on(HAMLET, repr(design), *(document.id for document in documents))
+    design.check(runner)
+    runner.draw_on(HAMLET, repr(design), *(document.id for document in documents))
     plans = [partial(prepare, one, design.drafting(model.name, QUERY)) for one in documents for model in design.models]
     await asyncio.to_thread(refuse_if_none_fits, plans)
-    await _count_what_is_known(documents, design, bench)
-    bench.observer(StageStarted("key facts", 0))
-    subjects = await gather_all(_subject(document, design, bench) for document in documents)
+    await _count_what_is_known(documents, design, runner)
+    runner.observer(StageStarted("key facts", 0))
+    subjects = await gather_all(_subject(document, design, runner) for document in documents)
     items = [
         (subject, item_of(subject.document, tree, one.name))
         for subject in subjects
@@ -304,24 +304,24 @@ async def hamlet(documents: Sequence[Document], design: HamletDesign, bench: Exp
         for tree in design.trees(subject.keyfacts)
         for one in design.models
     ]
-    bench.observer(StageStarted("summaries and verdicts", 0))
-    batch = RunBatch(bench, len(items))
+    runner.observer(StageStarted("summaries and verdicts", 0))
+    batch = RunBatch(runner, len(items))
     done = await gather_all(
         batch.turn(f"{item.title}, {_name(item)}", partial(_done, subject, item, design, batch))
         for subject, item in items
     )
-    behind = await asyncio.to_thread(_certificates, done, bench)
-    return HamletOutcome(design, tuple(subjects), tuple(done), bench.stopped, behind)
+    behind = await asyncio.to_thread(_certificates, done, runner)
+    return HamletOutcome(design, tuple(subjects), tuple(done), runner.stopped, behind)
 
 
-def _certificates(items: Sequence[HamletItem], bench: ExperimentRunner) -> tuple[Certificate, ...]:
+def _certificates(items: Sequence[HamletItem], runner: ExperimentRunner) -> tuple[Certificate, ...]:
     """What stands behind the scores: all of them are by one judge, under the same prompts."""
     judged = [item for item in items if item.recall is not None and item.faithfulness is not None]
     if not judged:
         return ()
-    run = bench.store.runs.get(judged[0].runs[JUDGING])
+    run = runner.store.runs.get(judged[0].runs[JUDGING])
     measured = {KeyfactRecall: [item.recall for item in judged], Faithfulness: [item.faithfulness for item in judged]}
-    return tuple(certified(bench, run, one.name, one.version, *_counted(some)) for one, some in measured.items())
+    return tuple(certified(runner, run, one.name, one.version, *_counted(some)) for one, some in measured.items())
 
 
 def _counted(some: Sequence[HamletScore | None]) -> tuple[int, int]:
@@ -329,55 +329,55 @@ def _counted(some: Sequence[HamletScore | None]) -> tuple[int, int]:
     return sum(one.levels[ALL].whole for one in known if ALL in one.levels), sum(one.unjudged for one in known)
 
 
-async def _count_what_is_known(documents: Sequence[Document], design: HamletDesign, bench: ExperimentRunner) -> None:
+async def _count_what_is_known(documents: Sequence[Document], design: HamletDesign, runner: ExperimentRunner) -> None:
     """Find all that was done before, so that it counts before anything more is spent."""
     for document in documents:
-        keyfacts = bench.store.keyfacts.imported(document.id)
+        keyfacts = runner.store.keyfacts.imported(document.id)
         if keyfacts is None:
-            run = await bench.known(document, design.judging(query=None), design.building())
+            run = await runner.known(document, design.judging(query=None), design.building())
             found = run.judging.keyfacts if run and run.judging else None
-            keyfacts = bench.store.keyfacts.get(found) if found else None
+            keyfacts = runner.store.keyfacts.get(found) if found else None
         for tree in design.trees(keyfacts) if keyfacts else ():
             for one in design.models:
-                drafted = await bench.known(document, design.drafting(one.name, tree.query), RunSpec())
+                drafted = await runner.known(document, design.drafting(one.name, tree.query), RunSpec())
                 if keyfacts and drafted and drafted.status == "done" and drafted.draft:
-                    summary = bench.store.runs.draft(drafted.draft).text
-                    await bench.known(document, design.judging(query=tree.query), design.verdict(keyfacts.id, summary))
+                    summary = runner.store.runs.draft(drafted.draft).text
+                    await runner.known(document, design.judging(query=tree.query), design.verdict(keyfacts.id, summary))
 
 
-async def _subject(document: Document, design: HamletDesign, bench: ExperimentRunner) -> HamletSubject:
+async def _subject(document: Document, design: HamletDesign, runner: ExperimentRunner) -> HamletSubject:
     """The document with its key facts: imported, found before, or found now."""
     tokenizer, _ = tokenizer_of(design.judging(query=None))
     subject = HamletSubject(document, await asyncio.to_thread(tokenizer.count, document.text))
-    if imported := bench.store.keyfacts.imported(document.id):
+    if imported := runner.store.keyfacts.imported(document.id):
         return replace(subject, keyfacts=imported)
-    batch = RunBatch(bench, 0)
+    batch = RunBatch(runner, 0)
     made = await batch.quietly(KEYFACTS, document.title, document, design.judging(query=None), design.building())
-    subject = replace(subject, run=made.run, usage=used_by(bench, made.run), failure=made.failure)
+    subject = replace(subject, run=made.run, usage=used_by(runner, made.run), failure=made.failure)
     if made.result is None:
         return subject
     assert made.result.run.judging is not None
     assert made.result.run.judging.keyfacts is not None
-    return replace(subject, keyfacts=bench.store.keyfacts.get(made.result.run.judging.keyfacts))
+    return replace(subject, keyfacts=runner.store.keyfacts.get(made.result.run.judging.keyfacts))
 
 
 async def _done(subject: HamletSubject, item: HamletItem, design: HamletDesign, batch: RunBatch) -> HamletItem:
     assert subject.keyfacts is not None
     document, drafting = subject.document, design.drafting(item.model, item.query)
     made = await batch.quietly(DRAFTING, _name(item), document, drafting, RunSpec(experiment=HAMLET))
-    item = _noted(item, DRAFTING, made, batch.bench)
+    item = _noted(item, DRAFTING, made, batch.runner)
     if (drafted := made.result) is None:
         return item
     item = replace(item, gaps=len(drafted.gaps), words=drafted.draft.words if drafted.draft else None)
     order = design.verdict(subject.keyfacts.id, drafted.summary or "")
     made = await batch.quietly(JUDGING, _name(item), document, design.judging(query=item.query), order)
-    item = _noted(item, JUDGING, made, batch.bench)
+    item = _noted(item, JUDGING, made, batch.runner)
     return judged(item, made.result.evaluations) if made.result else item
 
 
-def _noted(item: HamletItem, stage: str, made: MadeRun, bench: ExperimentRunner) -> HamletItem:
+def _noted(item: HamletItem, stage: str, made: MadeRun, runner: ExperimentRunner) -> HamletItem:
     """The item with the run of a stage, what it used, and why it failed."""
-    item, used = replace(item, failure=made.failure), used_by(bench, made.run)
+    item, used = replace(item, failure=made.failure), used_by(runner, made.run)
     if made.run is None or used is None:
         return item
     return replace(item, runs={**item.runs, stage: made.run}, usage={**item.usage, stage: used})
@@ -405,7 +405,7 @@ def _steps(document: Document, design: HamletDesign) -> Iterator[PlanStep]:
     order = design.building()
     grown = dry_run(prepare(document, design.judging(query=None)), order)
     trees = next(stage.calls for stage in grown.stages if stage.name == _TREES)
-    pool = under_settings(hire(resolve(design.judging(query=None)), order.judging, Limits(), None))
+    pool = under_settings(assign_models(resolve(design.judging(query=None)), order.judging, Limits(), None))
     judge = pool["judge"]
     for settings, by in ((judge, "judge"), (pool["validator"], "validator")):
         found = told(stage for stage in grown.stages if stage.by == by)

@@ -21,7 +21,7 @@ from redraft.lab.experiments.plan import (
     PlanStep,
     a_text,
     building_steps,
-    check_seats,
+    check_models,
     judged_by,
     keyed,
     planned,
@@ -109,7 +109,7 @@ class LongSumEvalDesign:
         """How a writer drafts."""
         return keyed(writer.settings, self._everyone)
 
-    def seated(self) -> DraftConfig:
+    def configured(self) -> DraftConfig:
         """Under which settings the judge builds."""
         return keyed(self.judge.settings, self._everyone)
 
@@ -120,8 +120,8 @@ class LongSumEvalDesign:
     def building(self, part: PackPart) -> RunSpec:
         """The order to build what summaries are judged by."""
         changes: dict[str, object] = {"metrics": (), "judges": (), "models": {}, "base_url": None}
-        asked = judged_by(self.judging.model_copy(update=changes), self.judge.name, self.seated())
-        judging = located(asked, self.seated())
+        asked = judged_by(self.judging.model_copy(update=changes), self.judge.name, self.configured())
+        judging = located(asked, self.configured())
         purpose = BuildQuestions(judging=judging) if part == "questions" else BuildKeyfacts(judging=judging)
         return RunSpec(purpose, experiment=LONGSUMEVAL)
 
@@ -134,10 +134,12 @@ class LongSumEvalDesign:
         judging = located(asked, self.drafting(writer), refinement)
         return RunSpec(Refine(judging=judging, refinement=refinement), given=draft, experiment=LONGSUMEVAL)
 
-    def check(self, bench: ExperimentRunner) -> None:
+    def check(self, runner: ExperimentRunner) -> None:
         """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""
         check_goals(self.metrics, metrics(self.metrics))
-        check_seats(bench, *((self.drafting(writer), self.judging) for writer in self.writers), (self.seated(), None))
+        check_models(
+            runner, *((self.drafting(writer), self.judging) for writer in self.writers), (self.configured(), None)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,16 +241,16 @@ _REFINING = "refining"
 
 
 async def longsumeval(
-    documents: Sequence[Document], design: LongSumEvalDesign, bench: ExperimentRunner
+    documents: Sequence[Document], design: LongSumEvalDesign, runner: ExperimentRunner
 ) -> RefinedOutcome:
     """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
-    design.check(bench)
-    bench.draw_on(LONGSUMEVAL, repr(design), *(document.id for document in documents))
+    design.check(runner)
+    runner.draw_on(LONGSUMEVAL, repr(design), *(document.id for document in documents))
     drafts = 0 if design.ready.systems else len(design.writers)
     given = sum(len(texts) for of_one in design.ready.systems.values() for texts in of_one.values())
     summaries = given * len(design.writers) or len(documents) * drafts
-    batch = RunBatch(bench, len(documents) * (len(design.needs) + drafts) + summaries * len(design.ways))
-    bench.observer(StageStarted("drafts and revisions", 0))
+    batch = RunBatch(runner, len(documents) * (len(design.needs) + drafts) + summaries * len(design.ways))
+    runner.observer(StageStarted("drafts and revisions", 0))
     done = await gather_all(_on_document(document, design, batch) for document in documents)
     refined = [one for _, found in done for one in found]
     runs = [run for by, _ in done for run in by.runs] + [one.run for one in refined if one.run]
@@ -257,8 +259,8 @@ async def longsumeval(
         tuple((document.id, document.title) for document in documents),
         tuple(refined),
         tuple((one.title, lost) for one, (by, _) in zip(documents, done, strict=True) for lost in by.failures),
-        await taken_by(bench, runs),
-        bench.stopped,
+        await taken_by(runner, runs),
+        runner.stopped,
     )
 
 
@@ -266,7 +268,7 @@ async def _on_document(
     document: Document, design: LongSumEvalDesign, batch: RunBatch
 ) -> tuple[JudgingPack, list[Refined]]:
     """All that comes of one document: one refinement after the other, since they begin with the same drafts."""
-    by = await yardstick(document, design.needs, design.judging, design.seated(), design.building, batch)
+    by = await yardstick(document, design.needs, design.judging, design.configured(), design.building, batch)
     refined = [
         await _refined(document, writer, start, way, by, design, batch)
         for writer in design.writers
@@ -310,7 +312,7 @@ async def _refined(
     one = replace(one, run=made.run, failure=made.failure)
     if made.result is None:
         return replace(one, made=made.failure is not None)
-    store, result = batch.bench.store, made.result
+    store, result = batch.runner.store, made.result
     stands = await asyncio.to_thread(_stands, store, result)
     taken = await asyncio.to_thread(store.calls.taken_by, [result.run.id])
     lengths = (count_words(start.text), count_words(result.summary or ""))
@@ -347,7 +349,7 @@ def plan_table(documents: Sequence[Document], design: LongSumEvalDesign, prices:
 
 
 def _steps(document: Document, design: LongSumEvalDesign) -> Iterator[PlanStep]:
-    yield from building_steps(document, design.needs, design.seated(), design.building)
+    yield from building_steps(document, design.needs, design.configured(), design.building)
     for writer in design.writers:
         texts = [text for of_one in design.ready.systems.values() for text in of_one.get(document.id, ())]
         if not design.ready.systems:
@@ -361,4 +363,4 @@ def _steps(document: Document, design: LongSumEvalDesign) -> Iterator[PlanStep]:
                 f"{writer.name} to {way.thresholds}, {way.policy}",
                 partial(design.refining, writer, way, by=by),
             )
-            yield from refining_steps(document, name, settings, design.seated(), texts, order)
+            yield from refining_steps(document, name, settings, design.configured(), texts, order)

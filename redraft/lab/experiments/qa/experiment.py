@@ -66,17 +66,17 @@ class QaOutcome:
         return self.stopped is None and made and not any(subject.failures for subject in self.subjects)
 
 
-async def qa(documents: Sequence[Document], design: QaDesign, bench: ExperimentRunner) -> QaOutcome:
+async def qa(documents: Sequence[Document], design: QaDesign, runner: ExperimentRunner) -> QaOutcome:
     """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
-    await asyncio.to_thread(design.check, bench)
-    bench.draw_on(QA, repr(design), *(document.id for document in documents))
+    await asyncio.to_thread(design.check, runner)
+    runner.draw_on(QA, repr(design), *(document.id for document in documents))
     plans = [partial(_first_step, one, named.name, design) for one in documents for named in design.contestants]
     await asyncio.to_thread(refuse_if_none_fits, plans)
     for document in documents:
-        await bench.begun(document, design.judging(), design.building())
-    bench.observer(StageStarted("typed questions", 0))
-    subjects = await gather_all(_subject(document, design, bench) for document in documents)
-    bench.observer(StageStarted("answers", 0))
+        await runner.begun(document, design.judging(), design.building())
+    runner.observer(StageStarted("typed questions", 0))
+    subjects = await gather_all(_subject(document, design, runner) for document in documents)
+    runner.observer(StageStarted("answers", 0))
     wanted = [
         (subject, QaCell(subject.document.id, one.name, step))
         for subject in subjects
@@ -84,22 +84,22 @@ async def qa(documents: Sequence[Document], design: QaDesign, bench: ExperimentR
         for one in design.contestants
         for step in subject.steps
     ]
-    await _count_what_is_known(wanted, design, bench)
-    batch = RunBatch(bench, len(wanted))
+    await _count_what_is_known(wanted, design, runner)
+    batch = RunBatch(runner, len(wanted))
     cells = await gather_all(
         batch.turn(
             f"{subject.document.title}, {cell.model}, {cell.step.tokens:,} tokens",
-            partial(_answered, subject, cell, design, bench),
+            partial(_answered, subject, cell, design, runner),
         )
         for subject, cell in wanted
     )
-    bench.observer(StageStarted("verdicts", 0))
+    runner.observer(StageStarted("verdicts", 0))
     judged = await gather_all(
-        _judged(subject, [cell for cell in cells if cell.document == subject.document.id], design, bench)
+        _judged(subject, [cell for cell in cells if cell.document == subject.document.id], design, runner)
         for subject in subjects
     )
     found = tuple(item for _, items in judged for item in items)
-    return QaOutcome(design, tuple(subject for subject, _ in judged), tuple(cells), found, bench.stopped)
+    return QaOutcome(design, tuple(subject for subject, _ in judged), tuple(cells), found, runner.stopped)
 
 
 def _first_step(document: Document, name: str, design: QaDesign) -> Prepared:
@@ -107,54 +107,54 @@ def _first_step(document: Document, name: str, design: QaDesign) -> Prepared:
 
 
 async def _count_what_is_known(
-    wanted: Sequence[tuple[QaSubject, QaCell]], design: QaDesign, bench: ExperimentRunner
+    wanted: Sequence[tuple[QaSubject, QaCell]], design: QaDesign, runner: ExperimentRunner
 ) -> None:
     """Find all that was done before, so that it counts before anything more is spent."""
     for subject, cell in wanted:
         if subject.questions:
             order = design.answers(subject.questions.id)
             settings = design.answering(cell.model, cell.step)
-            await bench.begun(subject.document, settings, order)
+            await runner.begun(subject.document, settings, order)
             if settings.strategy != DIRECT:
-                await bench.known(subject.document, settings, RunSpec())
+                await runner.known(subject.document, settings, RunSpec())
     for subject in {id(subject): subject for subject, _ in wanted}.values():
         if subject.questions:
-            await bench.begun(subject.document, design.judging(), design.verdicts(subject.questions.id))
+            await runner.begun(subject.document, design.judging(), design.verdicts(subject.questions.id))
 
 
 @asynccontextmanager
 async def _at_work(
-    document: Document, settings: DraftConfig, order: RunSpec, bench: ExperimentRunner
+    document: Document, settings: DraftConfig, order: RunSpec, runner: ExperimentRunner
 ) -> AsyncIterator[tuple[Run, Prepared, ModelPool]]:
     """A run of a part of the experiment with whoever works on it, found again or begun. Replies that were given before
     come from the cache."""
     prepared = await asyncio.to_thread(prepare, document, settings)
-    if bench.stopped is not None and await bench.begun(document, prepared.settings, order) is None:
-        raise bench.stopped
-    run = await bench.opened(prepared, order)
-    async with part_at_work(run, prepared, None, bench) as pool:
+    if runner.stopped is not None and await runner.begun(document, prepared.settings, order) is None:
+        raise runner.stopped
+    run = await runner.opened(prepared, order)
+    async with part_at_work(run, prepared, None, runner) as pool:
         yield run, prepared, pool
 
 
-async def _subject(document: Document, design: QaDesign, bench: ExperimentRunner) -> QaSubject:
+async def _subject(document: Document, design: QaDesign, runner: ExperimentRunner) -> QaSubject:
     """The document with its questions: imported, asked before, or asked now."""
     tokens, steps, said = await asyncio.to_thread(design.course, document)
     if said:
-        bench.observer(Noted(f"{document.title} {said}"))
+        runner.observer(Noted(f"{document.title} {said}"))
     subject = QaSubject(document, tokens, steps)
-    if imported := bench.store.typed.imported(document.id):
+    if imported := runner.store.typed.imported(document.id):
         return replace(subject, questions=imported)
     with GuardedStage(QUESTIONS) as tried:
-        async with _at_work(document, design.judging(), design.building(), bench) as (run, prepared, pool):
+        async with _at_work(document, design.judging(), design.building(), runner) as (run, prepared, pool):
             subject = replace(subject, runs={QUESTIONS: run.id})
-            questions = await _questions(judge_of(pool.writer, prepared, bench), prepared, steps, design, bench)
+            questions = await _questions(judge_of(pool.writer, prepared, runner), prepared, steps, design, runner)
             subject = replace(subject, questions=questions)
     subject = replace(subject, failures=(tried.failure,) if tried.failure else ())
-    return _used(subject, bench)
+    return _used(subject, runner)
 
 
 async def _questions(
-    judge: Judge, prepared: Prepared, steps: Sequence[ReadingStep], design: QaDesign, bench: ExperimentRunner
+    judge: Judge, prepared: Prepared, steps: Sequence[ReadingStep], design: QaDesign, runner: ExperimentRunner
 ) -> TypedQuestions:
     """Those that were asked before, or those that are asked now about all that any step reads."""
     document, until = prepared.document, steps[-1].until
@@ -162,39 +162,39 @@ async def _questions(
     if until is not None:
         end = await asyncio.to_thread(beginning, document.text, prepared.tokenizer, until)
     reader = reader_of(prepared, [prepared.settings])
-    builder = TypedBuilder(judge, reader, end, design.per_third, bench.observer)
-    if known := await off_loop(bench.store.typed.find, document.id, builder.key):
+    builder = TypedBuilder(judge, reader, end, design.per_third, runner.observer)
+    if known := await off_loop(runner.store.typed.find, document.id, builder.key):
         return known
     built = await builder.build()
-    await off_loop(bench.store.typed.add, built, builder.key)
-    return await off_loop(bench.store.typed.find, document.id, builder.key) or built
+    await off_loop(runner.store.typed.add, built, builder.key)
+    return await off_loop(runner.store.typed.find, document.id, builder.key) or built
 
 
-async def _answered(subject: QaSubject, cell: QaCell, design: QaDesign, bench: ExperimentRunner) -> QaCell:
+async def _answered(subject: QaSubject, cell: QaCell, design: QaDesign, runner: ExperimentRunner) -> QaCell:
     assert subject.questions is not None
     questions, settings = subject.questions.questions, design.answering(cell.model, cell.step)
     order, document = design.answers(subject.questions.id), subject.document
-    watch = RunWatch(f"{document.title}, {cell.model}", bench.observer)
+    watch = RunWatch(f"{document.title}, {cell.model}", runner.observer)
     with GuardedStage(ANSWERS) as tried:
         read = await asyncio.to_thread(design.prepared, document, cell.model, cell.step)
         cell = replace(cell, end=read.chunks[-1].span.end)
         text = document.text[: cell.end]
         if settings.strategy != DIRECT:
             tried.stage = DRAFTING
-            text = (await bench.made(document, settings, RunSpec(experiment=QA), watch)).summary or ""
+            text = (await runner.made(document, settings, RunSpec(experiment=QA), watch)).summary or ""
             tried.stage = ANSWERS
-        async with _at_work(document, settings, order, bench) as (run, prepared, pool):
-            cell, judge = replace(cell, run=run.id), judge_of(pool.writer, prepared, bench)
+        async with _at_work(document, settings, order, runner) as (run, prepared, pool):
+            cell, judge = replace(cell, run=run.id), judge_of(pool.writer, prepared, runner)
             label = f"after {cell.step.tokens} tokens"
             said = await Questioner(judge).answer(text, [one.text for one in questions], design.at_once, label)
         responses = {questions[n].id: one for n, one in sorted(said.verdicts.items())}
         cell = replace(cell, responses=responses, trouble=said.trouble, done=True)
-    used, drafted = used_by(bench, cell.run), used_by(bench, watch.run)
+    used, drafted = used_by(runner, cell.run), used_by(runner, watch.run)
     return replace(cell, usage=used, draft=watch.run, drafting=drafted, failure=tried.failure)
 
 
 async def _judged(
-    subject: QaSubject, cells: Sequence[QaCell], design: QaDesign, bench: ExperimentRunner
+    subject: QaSubject, cells: Sequence[QaCell], design: QaDesign, runner: ExperimentRunner
 ) -> tuple[QaSubject, list[QaItem]]:
     """The items of a document with their verdicts, all models' and steps' together, and how alike answers are."""
     similar = design.measure()
@@ -205,21 +205,21 @@ async def _judged(
         return subject, items
     order = design.verdicts(subject.questions.id)
     with GuardedStage(VERDICTS) as tried:
-        async with _at_work(subject.document, design.judging(), order, bench) as (run, prepared, pool):
+        async with _at_work(subject.document, design.judging(), order, runner) as (run, prepared, pool):
             subject = replace(subject, runs={**subject.runs, VERDICTS: run.id})
-            verdicts = await _verdicts(judge_of(pool.writer, prepared, bench), [one for _, one in pairs], subject)
+            verdicts = await _verdicts(judge_of(pool.writer, prepared, runner), [one for _, one in pairs], subject)
         for n, (at, _) in enumerate(pairs):
             items[at] = replace(items[at], verdict=verdicts.get(n))
     subject = replace(subject, failures=(*subject.failures, *([tried.failure] if tried.failure else ())))
-    return _used(subject, bench), items
+    return _used(subject, runner), items
 
 
 async def _verdicts(judge: Judge, pairs: Sequence[AnswerPair], subject: QaSubject) -> dict[int, JudgedAnswer]:
     return (await Questioner(judge).verdicts(pairs, subject.document)).verdicts
 
 
-def _used(subject: QaSubject, bench: ExperimentRunner) -> QaSubject:
-    return replace(subject, usage={stage: bench.store.calls.totals(run) for stage, run in subject.runs.items()})
+def _used(subject: QaSubject, runner: ExperimentRunner) -> QaSubject:
+    return replace(subject, usage={stage: runner.store.calls.totals(run) for stage, run in subject.runs.items()})
 
 
 # As a rule: the tokens of a question with its answer, of an answer, of a verdict, and of a paragraph with what stands

@@ -14,7 +14,7 @@ from redraft.evaluators.reference.typed import BUILDING, PER_THIRD
 from redraft.evaluators.similarity import Similarity, similarity
 from redraft.graphs.strategies import strategy_named
 from redraft.lab.experiments.context.records import ReadingStep, steps_of
-from redraft.lab.experiments.plan import SeatsDesign, check_seats, seated
+from redraft.lab.experiments.plan import ModelsDesign, check_models, configured
 from redraft.lab.experiments.runner import json_of, status_of
 from redraft.prompts.qa import ANSWER_QUESTIONS, JUDGE_ANSWERS, AnswerPair, yes_or_no
 from redraft.questions import QuestionType, Third, TypedQuestion, TypedQuestions, third_of
@@ -47,7 +47,7 @@ class QaContestant(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class QaDesign(SeatsDesign):
+class QaDesign(ModelsDesign):
     """Everything but the documents and the limits. The judge makes the questions, and judges the answers."""
 
     strategies: tuple[str, ...] = (DIRECT,)
@@ -87,7 +87,7 @@ class QaDesign(SeatsDesign):
         one = self.contestant(name)
         changes: dict[str, object] = {"strategy": one.strategy, "until": step.until, "words": self.words}
         if one.strategy == DIRECT:
-            unread = not reads_prompts(seated(one.model, self.models).settings.model)
+            unread = not reads_prompts(configured(one.model, self.models).settings.model)
             changes |= {"words": _WORDS, **(_UNBOUNDED if unread else {})}
         return self.writing(one.model, **changes)
 
@@ -126,7 +126,7 @@ class QaDesign(SeatsDesign):
         """How alike two answers are."""
         return similarity(self.similarity, load_encoder(self.embeddings) if self.embeddings else None)
 
-    def check(self, bench: ExperimentRunner) -> None:
+    def check(self, runner: ExperimentRunner) -> None:
         """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""
         for one in (*self.models, self.judge):
             if is_entailment(one.settings.model):
@@ -138,7 +138,7 @@ class QaDesign(SeatsDesign):
         for strategy in self.strategies:
             strategy_named(strategy)
         answering = [self.answering(one.name, step) for one in self.contestants]
-        check_seats(bench, *((settings, None) for settings in (*answering, self.judging())))
+        check_models(runner, *((settings, None) for settings in (*answering, self.judging())))
 
 
 QUESTIONS, ANSWERS, VERDICTS = "questions", "answers", "verdicts"

@@ -67,7 +67,7 @@ class ReservationTerms:
 
 
 @dataclass(slots=True)
-class Booking:
+class Reservation:
     """A call on record, once it is. One that was not `sent` is taken back."""
 
     call: int | None = None
@@ -93,26 +93,26 @@ class AskedElsewhereError(Exception):
     """The same has been answered meanwhile, or a living process is asking it in another run: that answer will do."""
 
 
-class Bookings:
+class Reservations:
     """The calls in flight of one database. `is_alive` says whether a process works on a run."""
 
     def __init__(self, connection: Connection, is_alive: Callable[[str], bool]) -> None:
         self._connection = connection
         self._is_alive = is_alive
 
-    def book(self, booking: Booking, call: Call, terms: ReservationTerms) -> None:
+    def book(self, reservation: Reservation, call: Call, terms: ReservationTerms) -> None:
         """Book a call, for `settle` to say what came of it.
 
         Raises a `NoRoomError` where the limits leave no room for it at its most, and an `AskedElsewhereError` where the
         same is being asked already.
         """
         try:
-            self._book(booking, call, terms)
+            self._book(reservation, call, terms)
         except _NotInPotError:
             self.share(terms.pot, call.run or "")
-            self._book(booking, call, terms)
+            self._book(reservation, call, terms)
 
-    def _book(self, booking: Booking, call: Call, terms: ReservationTerms) -> None:
+    def _book(self, reservation: Reservation, call: Call, terms: ReservationTerms) -> None:
         """Book it, and take that back where it should not have been: so all answers are waited for at once."""
         names, places = ", ".join((*_OF_CALL, "most_tokens")), ", ".join("?" * (len(_OF_CALL) + 1))
         with self._connection.writing_beside(_of_key(call)) as raw:
@@ -137,13 +137,13 @@ class Bookings:
                 if with_it is None:
                     raise _NotInPotError
                 self._check(raw, booked, call, terms, with_it)
-        booking.call = booked
+        reservation.call = booked
 
-    def take_back(self, booking: Booking) -> None:
+    def take_back(self, reservation: Reservation) -> None:
         """Forget a call that was not sent."""
-        if booking.call is not None:
+        if reservation.call is not None:
             with self._connection.writing() as raw:
-                raw.execute("DELETE FROM calls WHERE id = ?", (booking.call,))
+                raw.execute("DELETE FROM calls WHERE id = ?", (reservation.call,))
 
     def _check(self, raw: Raw, booked: int, call: Call, terms: ReservationTerms, with_it: Row) -> None:
         """See that there was room for a call in a pot, by what is taken from it with the call."""
@@ -162,21 +162,21 @@ class Bookings:
     def _is_at_work(self, run: str | None) -> bool:
         return run is not None and self._is_alive(run)
 
-    def settle(self, booking: Booking, call: Call) -> None:
+    def settle(self, reservation: Reservation, call: Call) -> None:
         """Record what came of a call. Where somebody has answered the same meanwhile, the answer is kept beside it."""
         with self._connection.writing_beside(_of_key(call)) as raw:
             reply = put_text(raw, call.reply) if call.reply is not None else None
             if call.outcome == OK and call.run:
-                raw.execute("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (call.run, booking.call))
+                raw.execute("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (call.run, reservation.call))
             raw.execute(TAKEN + raw.for_update, (call.run, call.key))
             if call.outcome == "cancelled":
-                raw.execute(f"DELETE FROM calls WHERE id = ? AND {_GATHERED}", (booking.call,))  # noqa: S608
+                raw.execute(f"DELETE FROM calls WHERE id = ? AND {_GATHERED}", (reservation.call,))  # noqa: S608
             raw.execute(
                 f"UPDATE calls SET outcome = {_UNLESS_ANSWERED}, reply = ?, usage_reported = ?, most_tokens = ?,"  # noqa: S608
                 f" {' = ?, '.join((*_OF_USAGE, *_OF_REPLY))} = ? WHERE id = ?",
                 (
                     *(call.outcome, call.key, call.outcome, reply, int(call.usage.reported), call.lost_tokens),
-                    *(*values_of(call.usage, _OF_USAGE), *values_of(call, _OF_REPLY), booking.call),
+                    *(*values_of(call.usage, _OF_USAGE), *values_of(call, _OF_REPLY), reservation.call),
                 ),
             )
 
