@@ -11,9 +11,20 @@ from langgraph.types import interrupt
 
 from redraft.agents.arbiter import Arbiter, RulingRequest
 from redraft.agents.decider import Decider, DecisionInput
+from redraft.agents.evidence import EvidenceReader
 from redraft.agents.reviser import INSTRUCTION, RevisionRequest
 from redraft.builtin.facade import shortened
-from redraft.domain import NO_REVISION_OF, REVIEW, REVISION_OF, Draft, Evaluation, Finding, Parent, Round, Span
+from redraft.domain import (
+    NO_REVISION_OF,
+    REVIEW,
+    REVISION_OF,
+    Draft,
+    Evaluation,
+    Finding,
+    Parent,
+    Round,
+    Span,
+)
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import Noted, RoundSettled, StageStarted
 from redraft.graphs.evaluation import compare
@@ -42,7 +53,7 @@ from redraft.graphs.policy import (
 from redraft.graphs.review import ReviewAnswer, ReviewQuestion, answered, question, requests, reviewed
 from redraft.graphs.state import State, Update
 from redraft.prompts.summarization import outline_text
-from redraft.rulings import PointAnswer
+from redraft.rulings import PointAnswer, Ruling
 from redraft.store.connection import off_loop
 from redraft.text.sentences import worded
 
@@ -383,7 +394,10 @@ async def _revision(base: Draft, state: State, job: Job, number: int) -> _Revisi
     else:
         told = state.get("instruction", "")
         instruction = [Finding(INSTRUCTION, "instruction", "change", told)] if told else []
-        request = replace(request, findings=(*findings_in(judged, state["findings"]), *instruction))
+        rulings = await off_loop(job.store.rulings.of, job.document.id)
+        found = findings_in(judged, state["findings"])
+        chosen = await off_loop(_with_ruled_evidence, found, rulings, reviser.reader)
+        request = replace(request, findings=(*chosen, *instruction))
     brief = await reviser.brief(request)
     if number == 1 and brief.given.document is None:
         job.observe(Noted(NO_DOCUMENT))
@@ -396,6 +410,20 @@ async def _revision(base: Draft, state: State, job: Job, number: int) -> _Revisi
         return _Revision("", error.message, unread, ())
     written = revised.written
     return _Revision(written.text, written.flaw, unread, brief.places, () if written.flaw else revised.answers)
+
+
+def _with_ruled_evidence(
+    findings: Sequence[Finding], rulings: Mapping[str, Ruling], reader: EvidenceReader
+) -> list[Finding]:
+    """Return the findings; those that a second look confirmed with the sentences that it quotes as evidence."""
+    ruled = []
+    for finding in findings:
+        ruling = rulings.get(finding.id)
+        if ruling is not None and ruling.verdict == "contradicted" and ruling.start is not None:
+            place = Span(ruling.start, ruling.end or ruling.start)
+            finding = replace(finding, evidence=reader.sentence(ruling.quote, [place]))
+        ruled.append(finding)
+    return ruled
 
 
 def decided(state: State) -> str:

@@ -81,6 +81,24 @@ async def test_only_what_is_not_overruled_is_revised(court: Open) -> None:
     assert not result.evaluations["consistency"].findings
 
 
+async def test_the_reviser_reads_what_the_second_look_quotes(court: Open) -> None:
+    class Closer(Blind):
+        """Quotes another place of the document when it looks again."""
+
+        def rule_on_findings(self, sheet: Sheet) -> Said:
+            said = super().rule_on_findings(sheet)
+            assert isinstance(said, dict)
+            return {"points": [one | {"quote": fact_of(5)[:-1]} for one in said["points"]]}
+
+    opened = court(Closer())
+    await opened.refine(told(1, 2, 3, wrong={4: "Bob"}), goals=GOALS)
+
+    (sheet,) = opened.asked("revise")
+    (evidence,) = [one["evidence"] for one in sheet.items("points").values()]
+    assert evidence.startswith(fact_of(5)[:-1])
+    assert evidence.endswith("."), "the whole sentence"
+
+
 @pytest.mark.slow
 async def test_what_was_ruled_on_is_never_asked_again(court: Open) -> None:
     script = Blind(3)
