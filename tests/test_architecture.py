@@ -186,8 +186,14 @@ def docstrings(module: Module, modules: Modules) -> Iterator[str]:
         named = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not node.name.startswith(
             "_"
         )
-        if named and not ast.get_docstring(node):
+        if named and not ast.get_docstring(node) and not _is_titled(node):
             yield f"line {node.lineno}: {node.name} has no docstring"
+
+
+def _is_titled(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> bool:
+    """Whether a decorator declares a table, whose title becomes the docstring."""
+    calls = [one.func for one in node.decorator_list if isinstance(one, ast.Call)]
+    return any(isinstance(one, ast.Name) and one.id == "table" for one in calls)
 
 
 def bare_ignores(module: Module, modules: Modules) -> Iterator[str]:
@@ -298,6 +304,7 @@ FIRES: list[tuple[str, dict[str, str], str]] = [
     ("docstrings", {"text__words": "x = 1"}, "has no docstring"),
     ("docstrings", {"text__words": DOC + "def f(): ..."}, "f has no docstring"),
     ("docstrings", {"text__words": DOC + "class A: ..."}, "A has no docstring"),
+    ("docstrings", {"text__words": DOC + "@cache()\ndef f(): ..."}, "f has no docstring"),
     ("bare_ignores", {"text__words": "x = 1  # type: " + "ignore"}, "silences"),
     ("bare_ignores", {"text__words": "x = 1  # " + "noqa"}, "silences"),
 ]
@@ -319,6 +326,7 @@ ALLOWED: list[dict[str, str]] = [
     {"text__tokens": DOC + "def _f():\n    import tiktoken"},
     {"text__words": DOC + "def _f(): ...\nx = 1  # type: ignore[attr-defined]  # noqa: E501"},
     {"errors": DOC + "from redraft.domain import Usage"},
+    {"text__words": DOC + "@table('scores', 'Scores')\ndef f(): ..."},
     {"text____init__": ""},
     {"agents__writer": DOC + "import redraft.builtin.facade", "builtin__door": DOC},
 ]
