@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil
 from typing import Any
 
@@ -57,8 +58,9 @@ class EntryBudget:
         return ceil(self.frame + self.words * wording.per_word + self.sentences * wording.sentence)
 
 
+@lru_cache(maxsize=4)
 def wording_of(text: str, tokenizer: Tokenizer, per_word: float) -> TokenRates:
-    """Return the token rates of a document."""
+    """Return the token rates of a document. Cached, since each step of a run needs them."""
     step = max(_PIECE, len(text) // _PIECES)
     pieces = [text[at : at + _PIECE] for at in range(0, len(text), step)]
     found = [piece[span.start : span.end] for piece in pieces for span in _whole(piece)]
