@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
@@ -443,7 +444,17 @@ def dry_run(
 ) -> Spending:
     """The same of what is prepared."""
     refuse_self_check(prepared.settings, order.judging, order.refinement)
-    return asyncio.run(_counted(prepared, order, prices or builtin_prices(), notes))
+
+    def counted() -> Spending:
+        return asyncio.run(_counted(prepared, order, prices or builtin_prices(), notes))
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return counted()
+    # Where a loop is running, as in a notebook, another one needs a thread of its own.
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(counted).result()
 
 
 class SampledDryRuns:

@@ -415,3 +415,8 @@ def test_nothing_is_written_and_no_address_is_asked(tmp_path: Path, monkeypatch:
     said = said_of(island(20), with_draft(JudgeConfig(metrics=METRICS)), None, {**WIDE, "words": 60})
     assert said.calls > 10
     assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_dry_run_works_within_a_running_loop() -> None:
+    said = said_of(island(20), None, None, {"strategy": "direct", "words": 100})
+    assert said.calls == 1
