@@ -93,7 +93,7 @@ def test_usage_of_a_run_is_what_the_server_counted(tmp_path: Path, book: Path) -
     assert all(seen.authorization == "Bearer sk-test-0123456789abcdef" for seen in answered)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_faults_on_the_way_change_nothing_but_the_time(
     tmp_path: Path, book: Path, undisturbed: Callable[[str], str]
 ) -> None:
@@ -184,7 +184,7 @@ def test_killed_and_resumed_it_asks_nothing_twice(
     assert len(again) <= 4
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_two_runs_at_once_share_one_store(tmp_path: Path, book: Path) -> None:
     with ChatServer(latency=lambda prompt, completion, index: 0.01) as server, ExitStack() as stack:
         command = Inside(tmp_path, server.base_url)
@@ -203,7 +203,7 @@ def test_two_runs_at_once_share_one_store(tmp_path: Path, book: Path) -> None:
             assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_run_that_is_being_worked_on_cannot_be_resumed(tmp_path: Path, book: Path) -> None:
     with ChatServer(latency=lambda prompt, completion, index: 5.0) as server:
         command = Inside(tmp_path, server.base_url)

@@ -11,7 +11,7 @@ from redraft.settings import USUAL_METRICS
 from redraft.text.tokens import tokenizer_named
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_document_that_is_read_whole_is_read_few_times_and_in_the_same_words() -> None:
     document = parse(" ".join(SAMPLE.read_text("utf-8").split(" ")[:5_000]).encode(), name="book.txt")
     reader = Reader()

@@ -148,7 +148,7 @@ def test_an_endless_standard_input_comes_to_an_end(monkeypatch: pytest.MonkeyPat
             read_stdin(5_000_000)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_closed_standard_input_is_a_sentence(command: Inside) -> None:
     done = subprocess.run(
         ["sh", "-c", f"exec {sys.executable} -m redraft summarize - <&-"],

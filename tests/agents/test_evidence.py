@@ -135,7 +135,7 @@ async def test_where_only_passages_are_read_their_silence_settles_nothing(tmp_pa
     assert wide > near / 2
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_finding_says_what_was_read(tmp_path: Path) -> None:
     for keepers in (40, 800):
         court = Court(tmp_path / str(keepers), document=island(keepers))
@@ -194,7 +194,7 @@ async def test_the_silence_of_a_document_that_was_read_whole_is_final(tmp_path: 
     assert [one.kind for one in result.evaluations["consistency"].findings] == ["unsupported"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_the_cost_grows_with_the_questions_and_not_with_the_document(tmp_path: Path) -> None:
     spent = []
     for keepers in (100, 1000):

@@ -178,7 +178,7 @@ def test_a_reply_has_room_for_every_sentence(store: Store) -> None:
     assert max(len(given.sentences) for given in reader.given) == 3000 // CONFUSION.tokens(TokenRates())
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_summary_too_long_for_the_window_is_read_with_what_stands_before(store: Store) -> None:
     last = 60
     text = " ".join(f"Keeper Tom{n} came to the light in the winter of that year." for n in range(1, last + 1))

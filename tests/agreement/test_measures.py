@@ -154,7 +154,7 @@ def test_items_of_one_document_make_the_interval_wider() -> None:
     assert by_document.high - by_document.low > 3 * (by_item.high - by_item.low)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_two_hundred_thousand_pairs_take_seconds() -> None:
     generator = np.random.default_rng(1)
     x = generator.normal(size=200_000)

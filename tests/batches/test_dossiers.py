@@ -111,7 +111,7 @@ def test_what_is_gone_or_not_true_any_more_is_written_again_and_nothing_else(sto
     assert last.dossier is None, "what has failed since has none that is true"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_names_are_safe_and_each_is_there_once(store: Store, tmp_path: Path) -> None:
     # A name of a file has no slash, and 255 bytes at most; an id has what it likes.
     documents(tmp_path, "same.md", "Same.txt", "same.txt", f"{EVIL}.md", "dots. .md", f"{'字' * 80}.md")

@@ -69,7 +69,7 @@ def site(folder: Path, **engines: str) -> Path:
     return package(folder / "site", {"redraft.engines": engines}, "threaded", {"threaded": _THREADS})
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_an_engine_of_a_package_works_on_a_batch(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for n in range(2):

@@ -105,6 +105,7 @@ def test_two_actors_ask_for_nothing_twice(engine: Engine, store: Store, folder: 
 @pytest.mark.parametrize(
     "place", ["file", pytest.param("server", marks=[needs_postgres, pytest.mark.nightly])], indirect=True
 )
+@pytest.mark.nightly
 def test_actors_that_are_killed_lose_nothing_and_pay_nothing_twice(engine: Engine, store: Store, folder: Path) -> None:
     documents(folder, 12)
     kills, chance = 0, random.Random(5)

@@ -196,7 +196,7 @@ def _ledger(store: Store) -> list[Any]:
     return store._connection.rows("SELECT * FROM calls")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_workers_that_are_killed_lose_nothing_and_pay_nothing_twice(store: Store, folder: Path) -> None:
     documents(folder, 7)
     chance, write = random.Random(5), summarizer()

@@ -30,7 +30,7 @@ def in_markdown(folder: Path, chapters: int = 3) -> str:
     return path.name
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_each_chapter_has_a_summary_of_its_own_and_all_have_one(command: Inside) -> None:
     plan = command.run("summarize", "book.pdf", *SMALL, "--dry-run", "--json").json
     made = command.run("summarize", "book.pdf", *SMALL, "--json").json
@@ -48,7 +48,7 @@ def test_each_chapter_has_a_summary_of_its_own_and_all_have_one(command: Inside)
     assert len(plan["chapters"]) == 3
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_they_are_printed_written_listed_and_traced(command: Inside) -> None:
     first = command.run("summarize", "book.pdf", *SMALL, "-o", "out.md")
     written = (command.folder / "out.md").read_text("utf-8")
@@ -101,7 +101,7 @@ def test_a_forgotten_chapter_is_made_again_by_who_goes_on(command: Inside) -> No
     assert again["summary"] == made["summary"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_chapters_are_judged_and_refined_by_themselves(command: Inside) -> None:
     name = in_markdown(command.folder)
     options = ("--refine", "-g", "booookscore=0.9", "--rounds", "1", "--allow-self-check", "--json", "-q")

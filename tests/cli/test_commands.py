@@ -357,7 +357,7 @@ def test_every_command_and_option_has_help(name: str, command: Any) -> None:
             assert parameter.help, f"{name} {parameter.name}"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_reader_of_our_output_may_leave_early(command: Command) -> None:
     program = f"{sys.executable} -m redraft show --json x | true; {sys.executable} -m redraft prompts list | head -n 1"
     done = subprocess.run(

@@ -189,7 +189,7 @@ def test_what_a_judge_says_is_harmless_on_a_terminal(tmp_path: Path) -> None:
     assert len(done.out) < 3000
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_built_in_model_prefers_what_nothing_contradicts_and_knows_no_order(tmp_path: Path) -> None:
     command = Inside(tmp_path)
     good = command.run("summarize", str(SAMPLE), "--words", "200", "-q").out

@@ -30,7 +30,7 @@ def hospital(folder: Path, fault: str = "") -> Iterator[Inside]:
         yield Inside(folder, server.base_url, COLUMNS="100")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_judge_that_passes_leaves_with_zero(tmp_path: Path) -> None:
     with hospital(tmp_path) as command:
         done = command.run(*FORM)
@@ -96,7 +96,7 @@ def test_the_plan_says_what_an_examination_costs(tmp_path: Path) -> None:
     assert 0 < rows[-1]["USD"] <= 0.25, "an examination is to be had for cents"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_several_judges_are_examined_apart(tmp_path: Path) -> None:
     with hospital(tmp_path) as command:
         done = command.run(*FORM, "--judge", "extractive", "--json").json

@@ -268,7 +268,7 @@ def test_a_source_that_is_not_there_is_refused_before_anything_is_asked(inside: 
     assert server.seen == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_document_that_is_named_twice_counts_once(inside: Inside) -> None:
     (inside.folder / "copy.md").write_text(island(90).text, "utf-8")
     arguments = [*HAMLET]

@@ -96,7 +96,7 @@ def test_a_failure_of_the_library_is_completed_on_its_way_out(command: Inside) -
     assert raised.value.hint == "redraft resume 3fa2c1d0 --db own.db"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_json_is_one_object(tmp_path: Path) -> None:
     with keepers_court(tmp_path) as court:
         run = court.run("refine", "book.md", "poor.md", "-g", "coverage=1", "-w", "100", "--json").json["run"]

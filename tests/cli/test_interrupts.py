@@ -85,7 +85,7 @@ def test_while_it_waits_for_the_database(command: Command) -> None:
             assert seconds_to_end(process, 1) < 1
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_while_it_measures_a_large_text(command: Command) -> None:
     (command.folder / "large.txt").write_text(STORY * 150_000)
     with started(command, "summarize", "large.txt", "--dry-run") as process:

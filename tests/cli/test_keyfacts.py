@@ -342,7 +342,7 @@ def test_a_dry_run_counts_the_validator_at_its_own_price(tmp_path: Path) -> None
     assert "validator  " in command.run("keyfacts", "book.md", *dear, *cheap, "--dry-run").out
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_built_in_model_finds_key_facts_and_judges_by_them(tmp_path: Path) -> None:
     text = SAMPLE.read_text("utf-8")[:12_000]
     (tmp_path / "book.md").write_text(text, "utf-8")

@@ -30,7 +30,7 @@ def command(tmp_path: Path) -> Inside:
     return Inside(tmp_path, COLUMNS="100")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_summary_is_printed_and_written_in_every_format(command: Inside, tmp_path: Path) -> None:
     made = command.run("summarize", "book.md", *SMALL, "-o", "a.docx", "--json").json
     run, summary = made["run"], made["summary"]
@@ -102,7 +102,7 @@ def lighthouse(folder: Path) -> Iterator[tuple[Inside, ChatServer]]:
         yield Inside(folder, server.base_url, REDRAFT_MODEL="openai:m", COLUMNS="100"), server
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_form_is_filled_section_by_section_and_nothing_is_paid_for_twice(command: Inside, tmp_path: Path) -> None:
     with lighthouse(tmp_path) as (reading, server):
         given = ("summarize", "book.md", "--template", "form.md", "--strategy", "hierarchical", "--chunk-tokens", "512")

@@ -49,7 +49,7 @@ def test_a_damaged_file_is_refused_unless_partial(command: Inside, tmp_path: Pat
     assert any("OEBPS/c0.xhtml, 0 were read" in note for note in shown["notes"])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_pages_reach_citations_findings_and_the_dossier(command: Inside, tmp_path: Path) -> None:
     title, chapters = book()
     path = tmp_path / "book.pdf"

@@ -91,7 +91,7 @@ def test_an_editor_that_changes_nothing_leaves_the_question_open(command: Inside
     assert "Traceback" not in done.err
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_at_the_end_of_input_the_run_waits_and_resume_asks_again(command: Inside) -> None:
     done = review(command, "d 1")
     assert done.code == 3, done.err

@@ -50,7 +50,7 @@ def test_a_summary_is_wrapped_on_a_terminal_and_left_alone_in_a_pipe(command: Co
     assert on_terminal(command, "show", run[1], "-q").out == seen.out
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_dumb_terminal_gets_plain_lines(command: Command) -> None:
     lively, dumb = (on_terminal(command, *SUMMARIZE, "--sample", name, term=term).err for name, term in _TERMS)
 

@@ -198,7 +198,7 @@ def test_a_run_without_a_draft_is_shown_as_far_as_it_went(tmp_path: Path) -> Non
     assert found.calls
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_calls_that_waited_for_one_another_stand_side_by_side_in_time(tmp_path: Path) -> None:
     async def judged(court: Court) -> str:
         async with court.session(limits=Limits(concurrency=1)) as session:

@@ -270,7 +270,7 @@ async def test_those_that_are_named_come_before_all_and_must_be_about_the_docume
         await judged(court, told(1), metric, keyfacts=few.id, document=island(20))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_budget_that_ends_amid_the_trees_loses_none_of_them(tmp_path: Path) -> None:
     whole = Court(tmp_path / "whole", document=island(TWO))
     expected = await whole.keyfacts(settings=SMALL)
@@ -349,7 +349,7 @@ async def test_what_a_finding_tells_the_reviser_to_do_is_said_in_our_own_words(c
     assert not [one for one in told_of if any(word in one.explanation for word in ("Tom", "Bob", "Jim", "eeper"))]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_recall_by_position(long_court: Court) -> None:
     found = await long_court.keyfacts(settings=SMALL)
     chunks = [keepers_in(long_court.document.text[slice(*tree.span)]) for tree in found.trees[::2]]
@@ -363,7 +363,7 @@ async def test_recall_by_position(long_court: Court) -> None:
     assert recall.score == pytest.approx((len(chunks[0]) + len(middle)) / LONG)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_summary_too_long_for_a_prompt_is_read_in_parts(long_court: Court) -> None:
     recall = await judged(long_court, told(*range(1, LONG + 1)), "keyfact_recall", settings=SMALL)
 
@@ -374,7 +374,7 @@ async def test_a_summary_too_long_for_a_prompt_is_read_in_parts(long_court: Cour
     assert all(one["sentences"] == list(keepers_in(one["fact"])) for one in details["facts"])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_only_all_parts_of_a_summary_together_can_be_silent(tmp_path: Path) -> None:
     class Skimming(Keepers):
         """Has no verdicts on what the last part of the summary says."""

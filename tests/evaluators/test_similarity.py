@@ -181,7 +181,7 @@ def test_no_two_sentences_of_a_text_become_alike_by_its_stems(language: str) -> 
     assert most <= JudgeConfig().threshold
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @settings(max_examples=100, deadline=None)
 @given(st.lists(raw_texts, max_size=3), st.sampled_from(["ar", "de", "fi", "fr", "hu", "ru", "ja", "xx"]))
 def test_stems_go_by_a_word_and_its_language_alone(texts: list[str], language: str) -> None:

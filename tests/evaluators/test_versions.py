@@ -21,7 +21,7 @@ READ = "cae3168cb55b"
 VERSIONS = {"coverage": 6, "consistency": 7, "faithfulness": 4}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_judges_read_goes_with_the_version_of_their_metric() -> None:
     source, tokenizer = load(str(SAMPLE)), EstimatingTokenizer()
     reader = EvidenceReader(source, Passages(source, tokenizer), tokenizer, 8192, tokenizer.count(source.text))

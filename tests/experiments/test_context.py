@@ -117,7 +117,7 @@ def _near(found: list[tuple[object, ...]], wanted: tuple[float, ...]) -> bool:
     return all(isinstance(one, float) and abs(one - want) < 0.05 for one, want in zip(values, wanted, strict=True))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_it_stops_at_its_budget_and_goes_on(tmp_path: Path) -> None:
     with serving(answer) as server:
         design = design_at(server, "even", "starter")

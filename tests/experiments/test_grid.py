@@ -205,7 +205,7 @@ async def test_refined_contestants_go_on_from_the_drafts_of_the_others(tmp_path:
     assert cost["summaries by half, refined"][2] > cost["summaries by half"][2] == 1.0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_the_budget_leaves_holes_and_a_higher_one_goes_on(tmp_path: Path, server: ChatServer) -> None:
     documents, design = islands(1), designed(server.base_url)
     outcome = await run(tmp_path, documents, design, Limits(max_calls=6, concurrency=1))

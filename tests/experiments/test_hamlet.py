@@ -77,7 +77,7 @@ async def test_every_query_is_put_to_every_model_and_judged_by_its_own_tree(tmp_
         assert item.words == 7 * item.faithfulness.levels["all"].whole
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_sentence_is_judged_by_its_chunk_and_not_by_the_book(tmp_path: Path) -> None:
     def stray(seen: Seen) -> str | Answer | Fault:
         """Answers with keepers who are in the book, but nowhere near what was asked about."""
@@ -242,7 +242,7 @@ async def test_an_item_that_fails_is_recorded_and_stops_no_other(tmp_path: Path)
         assert not [body for body in again if '"whole"' in body], "what was done is not done again"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_verdict_that_fails_leaves_the_rest_standing(tmp_path: Path) -> None:
     with serving(Broken("verify_sentences")) as server:
         lab = Lab(tmp_path, server.base_url)
@@ -259,7 +259,7 @@ async def test_a_verdict_that_fails_leaves_the_rest_standing(tmp_path: Path) -> 
     assert "analytical,openai:whole,,,,,,0,0,1,1,0" in files(outcome)["faithfulness.csv"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_where_facts_are_not_aligned_nothing_is_said_of_levels(tmp_path: Path) -> None:
     with serving(Broken("align_facts")) as server:
         lab = Lab(tmp_path, server.base_url)

@@ -181,7 +181,7 @@ async def test_what_a_summary_has_lost_is_not_answered_from_it(tmp_path: Path) -
     assert {cell.model for cell in part.cells} == {"openai:reader"}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_draft_that_fails_leaves_a_hole_and_the_other_way_stands(tmp_path: Path) -> None:
     def script(seen: Seen) -> str | Fault:
         drafts = seen_on(seen).prompt not in ("ask_typed", "answer_from_document", "answer_questions", "judge_answers")
@@ -195,7 +195,7 @@ async def test_a_draft_that_fails_leaves_a_hole_and_the_other_way_stands(tmp_pat
     assert {stage for (stage,) in cells(table(outcome, "failures"), "stage")} == {"drafting"}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_models_are_compared_pairwise_by_question(valley: Valley) -> None:
     outcome = await valley.run("reader", "forgetful")
     ((difference, low, high, questions),) = cells(

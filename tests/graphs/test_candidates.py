@@ -40,7 +40,7 @@ def sampled(request: Request[Any, Any]) -> Line:
     return obedient(request)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_where_nobody_judges_the_draft_that_reads_best_is_the_result(tmp_path: Path) -> None:
     desk = Desk(tmp_path, sampled)
     result = await desk.summarize(story(200), drafts=3, **SAMPLED)

@@ -410,7 +410,7 @@ async def test_a_document_with_blank_chunks_is_no_problem(tmp_path: Path) -> Non
     assert result.complete
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_full_disk_ends_the_run_before_more_is_paid_for_and_it_can_go_on(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     raw = desk.store.runs._connection.raw

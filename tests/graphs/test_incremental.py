@@ -197,7 +197,7 @@ async def test_the_query_goes_into_every_prompt_but_the_tidying(tmp_path: Path) 
     assert {request.given.query for request in desk.asked if request.prompt.name != "tidy"} == {"Who keeps the lamp?"}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_compression_does_not_hide_the_gap_before_it(tmp_path: Path) -> None:
     def answer(request: Request[Any, Any]) -> Line:
         if request.prompt.name == "tidy":

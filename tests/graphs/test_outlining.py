@@ -50,7 +50,7 @@ async def test_the_last_merge_is_given_the_outline_of_all_parts_and_its_kind(tmp
         assert await job.outline() == OUTLINE
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_an_outline_is_made_once_for_a_document(tmp_path: Path) -> None:
     desk = Desk(tmp_path, outlining)
     await desk.summarize(story(200), **ROOMY)

@@ -178,7 +178,7 @@ async def test_a_revision_was_made_from_its_base_and_from_what_the_reviser_has_r
     assert evidence == Parent("evidence", court.document.id, Span(0, len(court.document.text)))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_revision_without_the_document_was_made_from_the_passages_and_the_evidence(tmp_path: Path) -> None:
     court = Court(tmp_path, document=island(400))
     settings = {"context_tokens": 4096, "words": 100}

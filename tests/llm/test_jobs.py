@@ -73,7 +73,7 @@ def left(folder: Path) -> int:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_wave_is_one_job_and_its_summary_is_that_of_single_requests(tmp_path: Path, server: ChatServer) -> None:
     result = await summarized(tmp_path, server)
 
@@ -92,7 +92,7 @@ async def test_a_wave_is_one_job_and_its_summary_is_that_of_single_requests(tmp_
     assert result.run.identity == single.run.identity
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_only_what_failed_is_asked_again(tmp_path: Path) -> None:
     met: Counter[str] = Counter()
     faults = [Fault("status", status=500), Fault("status", status=429), Fault("malformed"), Fault("html")]
@@ -114,7 +114,7 @@ async def test_only_what_failed_is_asked_again(tmp_path: Path) -> None:
         assert sum(count > 1 for count in met.values()) == 4
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_what_is_too_much_at_once_goes_out_in_smaller_jobs(tmp_path: Path, server: ChatServer) -> None:
     server.jobs.most = 3
     result = await summarized(tmp_path, server)
@@ -141,7 +141,7 @@ async def test_a_job_that_is_refused_ends_in_the_providers_words(
     assert left(tmp_path) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_job_that_fails_as_a_whole_says_why(tmp_path: Path, server: ChatServer) -> None:
     server.jobs.most = 0
 
@@ -149,7 +149,7 @@ async def test_a_job_that_fails_as_a_whole_says_why(tmp_path: Path, server: Chat
         await summarized(tmp_path, server)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_job_whose_name_was_never_heard_is_found_again(tmp_path: Path, server: ChatServer) -> None:
     result = await summarized(tmp_path, server)
     first = next(iter(server.jobs.jobs))
@@ -173,7 +173,7 @@ async def test_a_job_whose_name_was_never_heard_is_found_again(tmp_path: Path, s
     assert "GET /v1/batches" in server.jobs.asked
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_job_is_begun_once_and_kept_though_the_server_breaks_down(tmp_path: Path, server: ChatServer) -> None:
     server.jobs.loses, server.jobs.silent = 1, 4
     result = await summarized(tmp_path, server)
@@ -210,7 +210,7 @@ async def test_a_retry_that_is_with_the_provider_is_waited_for(tmp_path: Path) -
         assert len(custom_ids(faulty)) == len(set(custom_ids(faulty)))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_run_that_is_left_goes_on_with_its_job(tmp_path: Path, server: ChatServer) -> None:
     server.jobs.seconds = 0.5
     leaving = asyncio.create_task(summarized(tmp_path, server))

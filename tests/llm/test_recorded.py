@@ -230,7 +230,7 @@ async def test_max_calls_is_exact(desk: Desk) -> None:
     assert desk.store.calls.totals(run).calls == limit
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_max_cost_is_never_passed_and_is_used(desk: Desk) -> None:
     run = begin_run(desk.store)
     # A tenth of what the worst case foresees: with all of it held, only two calls would ever be made at once.

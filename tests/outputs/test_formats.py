@@ -167,7 +167,7 @@ def test_arabic_is_set_from_right_to_left(form: str) -> None:
     assert text in read(form, made).text
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_note_behind_a_year_is_no_part_of_it(tmp_path: Path) -> None:
     need_browser()
     text = "كان المنارة في طرف الجزيرة عام 1912. لم تكن هناك سفن."
@@ -187,7 +187,7 @@ def test_a_note_behind_a_year_is_no_part_of_it(tmp_path: Path) -> None:
     assert note < year, "it stands behind it, which is to its left"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @given(st.text(st.characters(codec="utf-8"), max_size=300), st.text(max_size=40))
 def test_any_text_makes_a_file_that_can_be_read(text: str, heading: str) -> None:
     made = Paper(heading, (PaperPart(text, heading, 3), PaperPart(text)), is_titled=True)

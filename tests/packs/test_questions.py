@@ -46,7 +46,7 @@ async def test_six_to_twelve_questions_for_a_document_that_fits(tmp_path: Path, 
     assert not court.asked("rank_questions")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_the_pack_is_the_same_for_every_window(tmp_path: Path) -> None:
     """Whatever a judge can read at once, the same questions are asked about the same stretches."""
     packs, asked = [], []

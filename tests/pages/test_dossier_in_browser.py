@@ -98,6 +98,7 @@ def test_a_button_beside_the_paragraph_leads_to_the_sentence_too(page: Any, expo
     assert page.locator(f"#s{one.number}.chosen").count() == 1
 
 
+@pytest.mark.nightly
 def test_addresses_lead_to_a_sentence_a_finding_and_a_place(page: Any, exported: Exported) -> None:
     dossier = exported.dossier
     one = traced(dossier)
@@ -139,6 +140,7 @@ def test_keys_move_through_sentences_and_sources(page: Any, exported: Exported) 
     assert page.locator(".chosen").count() == 0
 
 
+@pytest.mark.nightly
 def test_everything_that_can_be_clicked_can_be_reached_with_tab(page: Any, exported: Exported) -> None:
     opened(page, exported.page)
     names = set()
@@ -148,6 +150,7 @@ def test_everything_that_can_be_clicked_can_be_reached_with_tab(page: Any, expor
     assert {"Skip to the contents", "Reading", "1"} <= names
 
 
+@pytest.mark.nightly
 def test_drafts_are_compared_in_words(page: Any, exported: Exported) -> None:
     opened(page, exported.page)
     first, last = exported.dossier.rounds[0], next(one for one in exported.dossier.rounds if one.result)
@@ -180,6 +183,7 @@ def test_nothing_is_asked_of_any_network(page: Any, exported: Exported) -> None:
     assert not page.troubles
 
 
+@pytest.mark.nightly
 def test_nothing_that_a_document_or_a_model_says_is_ever_markup(page: Any, exported: Exported, tmp_path: Path) -> None:
     told = exported.dossier.model_dump()
     told["summary"] = PAYLOAD

@@ -65,6 +65,7 @@ def opened(page: Any, folder: Path, model: str = "a", experiment: str = "hamlet"
     return page
 
 
+@pytest.mark.nightly
 def test_it_opens_from_a_disk_and_its_data_can_be_taken_along(page: Any, tmp_path: Path) -> None:
     opened(page, tmp_path)
     assert page.requests == [f"file://{tmp_path}/report.html"]
@@ -105,6 +106,7 @@ def test_nothing_serious_keeps_anybody_out_and_nothing_is_too_wide(
     made.close()
 
 
+@pytest.mark.nightly
 def test_whatever_is_stored_is_text(page: Any, tmp_path: Path) -> None:
     for at, experiment in enumerate(("hamlet", PAYLOAD)):
         folder = tmp_path / f"{at}"

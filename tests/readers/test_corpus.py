@@ -121,7 +121,7 @@ def test_one_that_cannot_be_read_is_named(paths: list[str], tmp_path: Path) -> N
         load_all([paths[0], str(broken)])
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_cannot_be_meant_of_several_is_refused(paths: list[str]) -> None:
     for wanted, option in ((choice(pages="3"), "--pages"), (choice(chapters="1"), "--chapters")):
         with pytest.raises(UsageError, match=f"{option} is about one document, and 2 are given"):
@@ -204,7 +204,7 @@ def test_parts_are_chapters_and_what_stands_beside_them() -> None:
     assert parts[0].span.start == 0
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_each_of_several_documents_is_a_part(paths: list[str]) -> None:
     assert [one.title for one in parted(load_all(paths))] == [Path(path).name for path in paths]
 

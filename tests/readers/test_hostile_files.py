@@ -142,7 +142,7 @@ def test_what_is_locked_says_so() -> None:
     assert "is encrypted" in refusal("epub", book).message
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_scanned_pages_are_named_and_a_scanned_book_is_refused() -> None:
     from PIL import Image
 
@@ -171,7 +171,7 @@ def test_what_is_no_such_file_says_so(form: str, data: bytes) -> None:
     assert refusal(form, data).message
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_deep_pages_are_read_or_refused() -> None:
     assert "deep" in load_bytes(b"<html><body>" + b"<div>" * 150 + b"<p>deep</p> and wide", "a.html").text
     assert refusal("epub", makers.epub("A", [("B", [])], extra={"OEBPS/book.opf": "<a>" * 100_000})).message
@@ -189,7 +189,7 @@ def damaged_book(damaged: int) -> bytes:
     return bytes(data)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_file_of_which_too_little_is_read_is_refused_unless_that_will_do() -> None:
     assert load_bytes(damaged_book(0), "a.epub").notes == ()
     with pytest.raises(

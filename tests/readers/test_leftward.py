@@ -71,7 +71,7 @@ def test_a_part_of_a_word_is_joined_and_a_bracket_is_parted() -> None:
     assert not is_leftward("Orion")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_a_browser_has_written_is_read_as_it_was(tmp_path: Path) -> None:
     need_browser()
     told = [one.lstrip("# ") for one in ARABIC.split("\n\n")]

@@ -579,7 +579,7 @@ def askers(court: Court, *, decided: bool) -> set[str]:
     return {row[0] for row in rows}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_the_built_in_model_decides_as_weakest_first_and_says_so(tmp_path: Path) -> None:
     text = SAMPLE.read_text("utf-8")
     sample = tmp_path / "sample.md"

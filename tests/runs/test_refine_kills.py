@@ -162,7 +162,7 @@ async def test_a_killed_refinement_goes_on_to_the_same_outcome_and_asks_nothing_
     assert stages is None or begun == stages
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_death_between_two_answers_repeats_one_request_at_most(
     tmp_path: Path, server: ChatServer, undisturbed: Undisturbed
 ) -> None:

@@ -93,7 +93,7 @@ async def test_a_wrong_sentence_without_words_of_the_document_that_say_otherwise
 # What it reads.
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_without_room_for_the_document_it_reads_around_what_was_found(court: Open) -> None:
     opened = court(document=island(200))
     noted: list[str] = []
@@ -111,7 +111,7 @@ async def test_without_room_for_the_document_it_reads_around_what_was_found(cour
     assert any("does not fit into the window of the model that revises" in one for one in noted)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_the_passages_are_in_the_order_of_the_document_and_within_the_window(court: Open) -> None:
     opened = court(document=island(400))
     summary = told(1, wrong={380: "Bob", 120: "Jim", 121: "Jon", 250: "Joe"})
@@ -143,7 +143,7 @@ async def test_a_small_window_has_fewer_passages_and_fewer_points(court: Open) -
     assert notes == (f"the reviser had no room for {40 - points} of 40 findings",)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_what_the_reviser_had_no_room_for_is_there_for_another_round(court: Open) -> None:
     opened = court(Saying("The sea is cold."), document=island(120))
     summary = told(wrong=dict.fromkeys(range(1, 41), "Bob"))

@@ -231,7 +231,7 @@ with Store(sys.argv[1]) as store:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_several_processes_may_open_a_new_database_at_once(tmp_path: Path) -> None:
     processes = [start(_OPEN, tmp_path / "redraft.db", number) for number in range(4)]
     for process in processes:
@@ -247,7 +247,7 @@ def test_several_processes_may_open_a_new_database_at_once(tmp_path: Path) -> No
     assert sorted(text for _, text in dump(tmp_path / "redraft.db")["texts"]) == ["0", "1", "2", "3"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_several_threads_may_open_a_new_database_at_once(tmp_path: Path) -> None:
     gate = threading.Barrier(6)
 

@@ -70,7 +70,7 @@ def expect_read(command: Command) -> Any:
     return next(one["status"] for one in known.json["runs"] if one["run"] == "abc123")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_database_that_was_closed_is_read(command: Command) -> None:
     with Store(command.database) as store:
         fill(store)
@@ -106,7 +106,7 @@ def test_a_database_is_read_while_somebody_else_writes_to_it(command: Command) -
         assert expect_read(command) == "running"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_writes_says_that_it_cannot(command: Command) -> None:
     with Store(command.database) as store:
         fill(store)

@@ -301,7 +301,7 @@ with Store(sys.argv[1]) as store, store.claim("abc123"):
 """
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_claim_keeps_others_out_and_ends_with_its_process(address: str) -> None:
     with Store(address) as store:
         fill(store)

@@ -182,7 +182,7 @@ def test_an_unknown_run_is_not_found_and_an_unknown_address_neither(client: http
     assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_run_that_waits_is_answered_and_a_wrong_answer_is_said(client: httpx.Client) -> None:
     run = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, review=True, rounds=1, allow_self_check=True)
     assert at_rest(client, run)["status"] == "waiting"

@@ -233,7 +233,7 @@ def test_a_run_that_waits_is_reviewed_to_its_end(page: Any, at: Served, client: 
     assert texts[-1].endswith("Mr. Dunne wrote a letter.")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_finding_is_agreed_with_by_the_keyboard_and_stays_so(page: Any, at: Served, client: httpx.Client) -> None:
     run = begin(client, kind="evaluate", words=40, metrics=["coverage"], text=f"{chapter()} One agrees.")
     at_rest(client, run)
@@ -283,7 +283,7 @@ def test_no_text_is_ever_markup(page: Any, at: Served, client: httpx.Client) -> 
     assert "<img src=x" in page.inner_text("main")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_list_is_filtered_sorted_and_compared_without_a_mouse(page: Any, at: Served, client: httpx.Client) -> None:
     text = f"{chapter()} Two to compare."
     for words in (30, 70):

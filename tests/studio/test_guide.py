@@ -36,6 +36,7 @@ def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="the requests are made by curl: install it")
+@pytest.mark.nightly
 def test_the_requests_of_the_page_are_answered(at: Served, tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(chapter(), "utf-8")
     with at.client() as client:

@@ -90,7 +90,7 @@ def test_a_row_is_read_anew_once_its_run_has_changed(store: Store) -> None:
     assert rows.all() == []
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_three_hundred_runs_are_paged_and_at_rest_each_is_read_once(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

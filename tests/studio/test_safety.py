@@ -101,7 +101,7 @@ def test_the_token_is_in_a_file_of_the_users_alone(tmp_path: Path, monkeypatch: 
     assert not file.exists()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_connection_that_says_nothing_is_closed(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("redraft.studio.server.SECONDS", 0.3)
     host, port = at.url.removeprefix("http://").split(":")
@@ -124,7 +124,7 @@ def test_a_connection_that_says_nothing_is_closed(at: Served, monkeypatch: pytes
         assert client.get("/api/runs").status_code == 200, "one that has been answered may wait"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_body_that_drips_is_given_up_and_a_steady_one_is_read(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("redraft.studio.server.SECONDS", 0.4)
     host, port = at.url.removeprefix("http://").split(":")

@@ -77,7 +77,7 @@ def summed(found: Numbers, name: str, *labels: str) -> float:
     return sum(value for key, value in found.items() if key[0] == name and set(labels) <= set(key))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_metrics_of_a_batch_are_those_of_the_ledger(place: Path | str, folder: Path) -> None:
     write = summarizer()
 

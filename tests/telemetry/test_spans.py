@@ -21,7 +21,7 @@ def command(folder: Path, url: str, endpoint: str) -> Command:
     return Command(folder, url, OTEL_EXPORTER_OTLP_ENDPOINT=endpoint)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_run_is_a_span_with_its_stages_and_calls(folder: Path, collector: Collector) -> None:
     write = summarizer()
 
@@ -70,7 +70,7 @@ def test_the_workers_of_a_batch_send_spans_of_their_runs(folder: Path, collector
         expect_no_secret(told)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("hangs", [False, pytest.param(True, marks=pytest.mark.nightly)])
 def test_a_dead_collector_does_no_harm(folder: Path, hangs: bool) -> None:
     with ChatServer() as server, Collector(hangs=True) as one:

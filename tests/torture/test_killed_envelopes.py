@@ -43,7 +43,7 @@ def killed(here: World, moment: str) -> None:
     assert here.end(running).code == -9
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(("odd", "moment"), list(zip(ODD, itertools.cycle(("stored", "arrived")), strict=False)))
 def test_killed_at_a_reply_in_an_odd_envelope_nothing_that_is_stored_is_paid_for_again(
     tmp_path: Path, odd: str, moment: str

@@ -33,7 +33,7 @@ def test_the_tries_notice_a_parser_that_drops_text(monkeypatch: pytest.MonkeyPat
     assert any("are missing, and nothing is said" in one for one in wrong)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_six_thousand_paragraphs_with_open_elements_are_read() -> None:
     for around in ("<p><font>{}", "<p><font>{}</p>", "<div><font>{}"):
         page = "<html><body>" + "\n".join(around.format(LINE) for _ in range(6_000)) + "</body></html>"
