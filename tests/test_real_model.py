@@ -51,7 +51,7 @@ async def drafted(session: Session, document: Document, judging: JudgeConfig) ->
         raise
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 async def test_a_text_is_drafted_and_judged_for_coverage(url: str, tmp_path: Path) -> None:
     document = shortened(SOURCES["report"], 600)
     assert 600 <= count_words(document.text) < 700
