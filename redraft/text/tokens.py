@@ -222,6 +222,10 @@ class Tokenizer(Protocol):
         """Count every span of `text` in advance."""
         ...
 
+    def __hash__(self) -> int:
+        """Return a hash, since what is measured with a tokenizer is cached."""
+        ...
+
 
 @cache
 def _sizes(encoding: tiktoken.Encoding) -> npt.NDArray[np.int64]:
