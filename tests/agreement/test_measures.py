@@ -14,6 +14,7 @@ from redraft.lab.agreement.correlation import (
     area_under_curve,
     between_systems,
     correlate,
+    of_class,
     risk_against_coverage,
     tau_b,
     taus,
@@ -258,3 +259,8 @@ def test_risk_grows_with_coverage_where_a_judge_knows_what_it_does_not_know() ->
     assert area_of_risk(wrong, sure) == pytest.approx((0 + 0 + 1 / 3 + 1 / 2) / 4)
     assert area_of_risk([True, False], [1.0, 1.0]) == pytest.approx(0.5)
     assert (risk_against_coverage([], [], 3), area_of_risk([], [])) == ([], None)
+
+
+def test_verdicts_that_nobody_gave_have_no_precision_and_no_recall() -> None:
+    found = of_class([], [])
+    assert (found.precision, found.recall, found.there) == (None, None, 0)

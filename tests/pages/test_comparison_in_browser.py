@@ -135,7 +135,15 @@ def test_every_verdict_has_a_sign_and_a_word(page: Any, two: RunsBeside, tmp_pat
     assert page.locator("#i4 .verdicts .word").all_inner_texts() == ["contradicted", "answered"]
 
 
-@pytest.mark.parametrize(("several", "scheme"), [(False, "light"), (True, "dark")])
+@pytest.mark.parametrize(
+    ("several", "scheme"),
+    [
+        (False, "light"),
+        (True, "dark"),
+        pytest.param(False, "dark", marks=pytest.mark.nightly),
+        pytest.param(True, "light", marks=pytest.mark.nightly),
+    ],
+)
 def test_nothing_serious_keeps_anybody_out(
     chromium: Any, two: RunsBeside, many: RunsBeside, tmp_path: Path, scheme: str, several: bool
 ) -> None:

@@ -93,7 +93,15 @@ def test_what_was_not_measured_is_a_dash_and_what_is_little_is_not_nothing(page:
     assert first == ["narrative", "a", "0-20%", "0.500", "–", "0.001", "0.250", "7"]
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (360, "dark")])
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (1440, "light"),
+        (360, "dark"),
+        pytest.param(1440, "dark", marks=pytest.mark.nightly),
+        pytest.param(360, "light", marks=pytest.mark.nightly),
+    ],
+)
 def test_nothing_serious_keeps_anybody_out_and_nothing_is_too_wide(
     chromium: Any, tmp_path: Path, width: int, scheme: str
 ) -> None:

@@ -361,7 +361,15 @@ def test_a_batch_under_way_is_followed_and_ordered_in_the_browser(chrome: Any, w
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (360, "light")])
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (1280, "dark"),
+        (360, "light"),
+        pytest.param(1280, "light", marks=pytest.mark.nightly),
+        pytest.param(360, "dark", marks=pytest.mark.nightly),
+    ],
+)
 def test_every_page_of_batches_is_for_everybody_and_fits(chrome: Any, at: Served, width: int, scheme: str) -> None:
     """Nothing serious for axe-core, nothing wider than the screen, and no name that becomes markup."""
     context = chrome.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)

@@ -313,7 +313,15 @@ def test_the_list_is_filtered_sorted_and_compared_without_a_mouse(page: Any, at:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (360, "dark")])
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (1440, "light"),
+        (360, "dark"),
+        pytest.param(1440, "dark", marks=pytest.mark.nightly),
+        pytest.param(390, "light", marks=pytest.mark.nightly),
+    ],
+)
 def test_every_page_is_for_everybody_and_fits(
     chrome: Any, at: Served, client: httpx.Client, width: int, scheme: str
 ) -> None:

@@ -352,6 +352,8 @@ def told(said: Sequence[bool], people: Sequence[bool], groups: Sequence[str]) ->
 
 def of_class(said: Sequence[bool] | Flags, people: Sequence[bool] | Flags) -> OfClass:
     """Of the class whose members are true; there is no share of nothing."""
+    if not len(people):
+        return OfClass(None, None, 0)
     precision, recall, _, _ = precision_recall_fscore_support(
         people, said, pos_label=True, average="binary", zero_division=0.0
     )
