@@ -1,11 +1,11 @@
 """How long what workers ask of the store takes, however large the batch is that they are at, and however many they are.
 
 python -m benchmarks.scale [--documents 50 500 5000 20000] [--db postgresql://...]
-python -m benchmarks.scale --processes 1 16 [--pots 1 4] [--seconds 5] [--db postgresql://...]
+python -m benchmarks.scale --processes 1 16 [--budgets 1 4] [--seconds 5] [--db postgresql://...]
 
-Each batch has so many documents with six calls each in one pot, and half of them are done. The numbers are
+Each batch has so many documents with six calls each in one budget, and half of them are done. The numbers are
 milliseconds, the middle of many. With `--processes` so many of them book and settle calls as fast as they can, in so
-many pots, and each keeps a text after each call: how many calls, and texts with them, that makes a second.
+many budgets, and each keeps a text after each call: how many calls, and texts with them, that makes a second.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 from benchmarks.common import table
-from redraft.batches.request import pot_of
+from redraft.batches.request import budget_key_of
 from redraft.batches.status import standing_of
 from redraft.domain import Document, Usage, content_id
 from redraft.settings import DraftConfig, Limits
@@ -58,7 +58,7 @@ def main() -> None:
     parser.add_argument("--documents", type=int, nargs="+", default=[50, 500, 5_000, 20_000])
     parser.add_argument("--db", help="an empty database on a server, in place of a file")
     parser.add_argument("--processes", type=int, nargs="+", help="how many book calls at once, in place of the above")
-    parser.add_argument("--pots", type=int, nargs="+", default=[1], help="how many budgets they draw on")
+    parser.add_argument("--budgets", type=int, nargs="+", default=[1], help="how many budgets they draw on")
     parser.add_argument("--seconds", type=float, default=5.0, help="how long they do so")
     given = parser.parse_args()
     if given.processes:
@@ -76,7 +76,7 @@ def measured(store: Store, documents: int) -> list[str]:
     """The milliseconds that each question takes in a batch of so many documents."""
     name = f"of-{documents}"
     fill(store, name, documents)
-    terms = ReservationTerms(pot_of(name), max_cost=1e6)
+    terms = ReservationTerms(budget_key_of(name), max_cost=1e6)
     booked, settled, leased, back = [], [], [], []
     for _ in range(_TIMES):
         call, reservation = replace(_CALL, key=f"{name} {next(_numbers)}"), Reservation()
@@ -100,26 +100,26 @@ def _timed(done: Callable[[], object]) -> float:
 
 def crowds(given: argparse.Namespace) -> None:
     """How many calls so many processes book and settle a second, with a text after each."""
-    rows: list[tuple[object, ...]] = [("processes", "pots", "calls a second")]
+    rows: list[tuple[object, ...]] = [("processes", "budgets", "calls a second")]
     with tempfile.TemporaryDirectory() as folder:
         address = given.db or str(Path(folder) / "crowd.db")
-        for processes, pots in product(given.processes, given.pots):
-            rows.append((processes, pots, crowd(address, processes, pots, given.seconds)))
+        for processes, budgets in product(given.processes, given.budgets):
+            rows.append((processes, budgets, crowd(address, processes, budgets, given.seconds)))
     table(rows)
 
 
-def crowd(address: str, processes: int, pots: int, seconds: float) -> float:
+def crowd(address: str, processes: int, budgets: int, seconds: float) -> float:
     """Each process has a run of its own. All of them begin when all of them are there."""
     name = f"crowd {time.time_ns()}"
     with Store(address) as store:
         fill(store, name, processes)
         for at in range(processes):
-            store.reservations.share(f"{name} {at % pots}", f"{name}-{at}")
+            store.reservations.share(f"{name} {at % budgets}", f"{name}-{at}")
     # Whatever is imported here is there for them, too.
     forking = multiprocessing.get_context("fork")
     there, done = forking.Barrier(processes), forking.SimpleQueue()
     working = [
-        forking.Process(target=book_on, args=(address, f"{name}-{at}", f"{name} {at % pots}", seconds, there, done))
+        forking.Process(target=book_on, args=(address, f"{name}-{at}", f"{name} {at % budgets}", seconds, there, done))
         for at in range(processes)
     ]
     for one in working:
@@ -130,14 +130,14 @@ def crowd(address: str, processes: int, pots: int, seconds: float) -> float:
     return total / seconds
 
 
-def book_on(address: str, run: str, pot: str, seconds: float, there: Barrier, done: SimpleQueue[int]) -> None:
+def book_on(address: str, run: str, budget_key: str, seconds: float, there: Barrier, done: SimpleQueue[int]) -> None:
     """Book and settle as many calls as there is time for, and say how many they were."""
     with Store(address) as store:
         there.wait()
         ends, calls = time.monotonic() + seconds, 0
         while time.monotonic() < ends:
             reservation, call = Reservation(), replace(_CALL, run=run, key=f"{run} asked {next(_numbers)}")
-            store.reservations.book(reservation, call, ReservationTerms(pot, max_cost=1e6))
+            store.reservations.book(reservation, call, ReservationTerms(budget_key, max_cost=1e6))
             store.reservations.settle(
                 reservation, replace(call, outcome=OK, reply=f"Reply to {call.key}.", cost_usd=0.0005)
             )
@@ -160,7 +160,7 @@ def fill(store: Store, name: str, documents: int) -> None:
         runs = [f"{name}-{n}" for n in range(documents)]
         like = _LIKE_THE_FIRST.format(columns=", ".join(columns))
         raw.executemany(like, [(run,) for run in runs])
-        raw.executemany("INSERT INTO pots VALUES (?, ?)", [(pot_of(name), run) for run in runs])
+        raw.executemany("INSERT INTO budget_runs VALUES (?, ?)", [(budget_key_of(name), run) for run in runs])
         calls = [(run, f"{run} {n}", 0.0005, 0.0005) for run in runs for n in range(_CALLS)]
         raw.executemany(_ANSWERED, calls)
         raw.executemany(

@@ -74,7 +74,7 @@ class BatchRequest:
         return content_id(json.dumps([asked, list(sources), folder], sort_keys=True))[:_NAME_LENGTH]
 
 
-def pot_of(batch: str) -> str:
+def budget_key_of(batch: str) -> str:
     """What all workers of a batch draw their budget from."""
     return content_id(f"{BATCH}\n{batch}")
 

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic_core import to_jsonable_python
 
 from redraft.batches.engine import Engine
-from redraft.batches.request import pot_of
+from redraft.batches.request import budget_key_of
 from redraft.batches.worker import Tell, WorkerTerms
 from redraft.batches.worker_pool import WorkerPool
 from redraft.store.batches import Batch, ItemStates
@@ -66,8 +66,8 @@ class BatchStanding:
 def standing_of(store: Store, name: str) -> BatchStanding:
     """How a batch stands now."""
     batch = store.batches.get(name)
-    calls, cost = store.reservations.used(pot_of(name))
-    over = store.reservations.over(pot_of(name), batch.limits.get("max_cost"))
+    calls, cost = store.reservations.used(budget_key_of(name))
+    over = store.reservations.over(budget_key_of(name), batch.limits.get("max_cost"))
     return BatchStanding(batch, store.batches.counts(name), calls, cost, over)
 
 

@@ -18,7 +18,7 @@ from threading import Thread
 
 from redraft import sources
 from redraft.batches.dossiers import page_in, wanted_in, write_page
-from redraft.batches.request import BatchRequest, pot_of
+from redraft.batches.request import BatchRequest, budget_key_of
 from redraft.batches.sources import SUMMARY
 from redraft.domain import Document
 from redraft.errors import (
@@ -155,7 +155,7 @@ class BatchWorker:
         self._folder = Path(batch.folder) if batch.folder and self.delivers else None
         self._bench = ExperimentRunner(self.store, self.limits, self.prices, self.observer, self.session)
         calls, cost = self.limits.max_calls, self.limits.max_cost
-        self._bench.budget = Budget(max_calls=calls, max_cost=cost, pot=pot_of(self.batch), paced=True)
+        self._bench.budget = Budget(max_calls=calls, max_cost=cost, budget_key=budget_key_of(self.batch), paced=True)
         beating = asyncio.create_task(self._beat())
         try:
             await self._take_turns(beating)
@@ -267,7 +267,7 @@ class BatchWorker:
     def _note(self, item: BatchItemRow, run: str) -> None:
         """Have the run of an item on record from its beginning, and what it uses counted as the batch's."""
         self.store.batches.note_run(item, run)
-        self.store.reservations.share(pot_of(self.batch), run)
+        self.store.reservations.share(budget_key_of(self.batch), run)
 
 
 def deliver(folder: Path, item: BatchItemRow, summary: str) -> Path:

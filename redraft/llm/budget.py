@@ -20,11 +20,11 @@ class Budget:
     """What runs may still use together; usage and reservations are in the ledger."""
 
     def __init__(
-        self, *, max_calls: int | None, max_cost: float | None, pot: str | None = None, paced: bool = False
+        self, *, max_calls: int | None, max_cost: float | None, budget_key: str | None = None, paced: bool = False
     ) -> None:
-        """`pot` is the budget's name among processes that share it; without one nobody else does. `paced` budgets share
+        """`budget_key` names a budget that several processes share. `paced` budgets share
         the limits per minute, too."""
-        self.terms = ReservationTerms(pot or secrets.token_hex(8), max_calls, max_cost)
+        self.terms = ReservationTerms(budget_key or secrets.token_hex(8), max_calls, max_cost)
         self.paced = paced
         self.in_flight = 0
         """How many calls are being reserved or sent."""

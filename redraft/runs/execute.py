@@ -169,7 +169,7 @@ async def draft_candidates(manager: RunManager, driver: Driver, run: Run) -> Non
             candidates = await off_loop(_recorded, manager, job.run)
         others = [one for one in candidates if one.run]
         job.observe(StageStarted("other drafts", 0))
-        budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, pot=run.id)
+        budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id)
         for one in others:
             manager.shared[one.run], manager.limited[one.run] = budget, limits
         work = (_drafted(manager, driver, run, one, len(candidates)) for one in others)
@@ -227,7 +227,7 @@ async def _drafted_of_chapters(manager: RunManager, driver: Driver, run: Run) ->
     async with manager.at_work(run.id) as job:
         chapters = await off_loop(manager.store.chapters.of, run.id)
         limits = job.run.limits
-        budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, pot=run.id)
+        budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id)
         work = _Work(manager, driver, job, budget, asyncio.Semaphore(AT_ONCE), len(chapters))
         # What cannot be planned for one of them is said before the first call of any.
         planned = sum([await work.prepare(chapter) for chapter in chapters if not chapter.run])

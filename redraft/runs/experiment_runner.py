@@ -102,8 +102,8 @@ class ExperimentRunner:
 
     def draw_on(self, *experiment: str) -> None:
         """Say which experiment this is, so that all processes that are at it draw on one budget."""
-        pot = content_id("\n".join(experiment))
-        self.budget = Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost, pot=pot)
+        budget_key = content_id("\n".join(experiment))
+        self.budget = Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost, budget_key=budget_key)
 
     def note(self, prepared: Prepared) -> None:
         """Say what there is to say of how tokens are counted, once; for experiments that make no runs of their own."""
@@ -153,7 +153,7 @@ class ExperimentRunner:
 
     async def count(self, run: str) -> None:
         """Count what a run used before, and will use, into the budget."""
-        await off_loop(self.store.reservations.share, self.budget.terms.pot, run)
+        await off_loop(self.store.reservations.share, self.budget.terms.budget_key, run)
 
     async def made(self, document: Document, settings: DraftConfig, order: RunSpec, watch: RunWatch) -> Result:
         """The run when it is done: found again, gone on with, or begun. Failures are the run's own, and raised."""

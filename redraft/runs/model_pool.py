@@ -224,7 +224,7 @@ async def at_work(
     """Open every model, one that is named twice only once. A `budget` is shared with other runs."""
     limits, language = run.limits, unshown(prepared.document) or known_language(prepared.document)
     if budget is None:
-        budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, pot=run.id)
+        budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id)
     opened: dict[tuple[object, ...], Model] = {}
     asked: dict[tuple[object, ...], Model] = {}
     aside = replace(assigned[0], settings=as_judge(assigned[0].settings))
@@ -264,11 +264,11 @@ def _limiter(address: str | None, identity: str, limits: Limits, store: Store, b
     if limits.provider_batch:
         requests = tokens = None  # of a job the provider says itself how much it takes
     shared = budget.paced and not requests is tokens is None
-    limiter_key = f"{budget.terms.pot} {provider}" if shared else ""
+    limiter_key = f"{budget.terms.budget_key} {provider}" if shared else ""
 
     async def pace(size: int) -> float:
         return await off_loop(
-            store.turns.take, limiter_key, size, requests_per_minute=requests, tokens_per_minute=tokens
+            store.rate_limits.take, limiter_key, size, requests_per_minute=requests, tokens_per_minute=tokens
         )
 
     return shared_limiter(

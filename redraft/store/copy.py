@@ -21,7 +21,7 @@ _CONTENT: Mapping[str, Sequence[str]] = {
     "rulings": ("document", "finding"),
     "links": ("key",),
     "embeddings": ("document", "cut", "weights"),
-    "manners": ("model",),
+    "capabilities": ("model",),
     "agreements": ("judge", "metric", "version", "prompts", "terms", "dataset", "human", "level", "measure"),
     "packs": ("rowid",),
     "questions": ("pack", "rank"),
@@ -43,7 +43,7 @@ _OF_RUNS: Mapping[str, tuple[str, Sequence[str]]] = {
     "lookups": ("run", ("run", "round", "idx")),
     "final_comparisons": ("run", ("run",)),
     "opinions": ("run", ("run", "finding")),
-    "pots": ("run", ("pot", "run")),
+    "budget_runs": ("run", ("budget", "run")),
     "chapters": ("whole", ("whole", "idx")),
     "candidates": ("whole", ("whole", "idx")),
 }
@@ -214,7 +214,7 @@ _OF_RUN = (
     "DELETE FROM evaluations WHERE draft IN (SELECT id FROM drafts WHERE run = :run)",
     *(f"DELETE FROM {table} WHERE run = :run" for table in ("parents", "drafts", "pieces", "gaps")),  # noqa: S608
     "DELETE FROM job_lines WHERE call IN (SELECT key FROM calls WHERE run = :run)",
-    "DELETE FROM pots WHERE run = :run",
+    "DELETE FROM budget_runs WHERE run = :run",
     "UPDATE chapters SET run = NULL WHERE run = :run",
     "DELETE FROM chapters WHERE whole = :run",
     "DELETE FROM items WHERE run = :run",

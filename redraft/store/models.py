@@ -25,8 +25,10 @@ class CapabilityStore(Repository):
     """What is known of the models that one database has met, each by its identity."""
 
     def known(self, identity: str) -> ModelCapabilities:
-        """What has been learned of a model; of one that nobody has met, nothing."""
-        row = self._connection.row("SELECT mode, reasoning_tokens FROM manners WHERE model = ?", (storable(identity),))
+        """Return what has been learned of a model; of an unknown one, nothing."""
+        row = self._connection.row(
+            "SELECT mode, reasoning_tokens FROM capabilities WHERE model = ?", (storable(identity),)
+        )
         return ModelCapabilities(row["mode"], row["reasoning_tokens"]) if row else ModelCapabilities()
 
     def learn_mode(self, identity: str, mode: str) -> None:
@@ -35,14 +37,14 @@ class CapabilityStore(Repository):
 
     def learn_reasoning(self, identity: str, tokens: int) -> None:
         """Remember how much a model has thought. It is the most of all its thoughts that counts."""
-        more = "excluded.reasoning_tokens > coalesce(manners.reasoning_tokens, 0)"
-        learned = f"CASE WHEN {more} THEN excluded.reasoning_tokens ELSE manners.reasoning_tokens END"
+        more = "excluded.reasoning_tokens > coalesce(capabilities.reasoning_tokens, 0)"
+        learned = f"CASE WHEN {more} THEN excluded.reasoning_tokens ELSE capabilities.reasoning_tokens END"
         self._learn("reasoning_tokens", identity, tokens, learned)
 
     def _learn(self, column: str, identity: str, value: object, learned: str) -> None:
         with self._connection.writing() as raw:
             raw.execute(
-                f"INSERT INTO manners (model, {column}, learned) VALUES (?, ?, ?)"  # noqa: S608
+                f"INSERT INTO capabilities (model, {column}, learned) VALUES (?, ?, ?)"  # noqa: S608
                 f" ON CONFLICT (model) DO UPDATE SET {column} = {learned}, learned = excluded.learned",
                 (storable(identity), value, now()),
             )

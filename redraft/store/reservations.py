@@ -1,8 +1,8 @@
 """Bookings: a call is in the ledger at its most before it is sent, and is settled when it is known what came of it.
 
 Whoever dies in between leaves the call booked. So what counts against a budget is never less than what was sent, over
-kills, lost replies, and all the processes that draw on it. What a pot has given is a row, which a booking reads however
-many calls have drawn on the pot: triggers in `schema.sql` change it in the transaction that changes a call.
+kills, lost replies, and all the processes that draw on it. What a budget has spent is one row, however many calls have
+drawn on it: triggers in `schema.sql` change it in the transaction that changes a call.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from redraft.store.documents import put_text
 from redraft.store.records import values_of
 
 TAKEN = """
-    SELECT pot FROM pot_sums WHERE pot IN (SELECT pot FROM pots WHERE run IN (
+    SELECT budget FROM budget_sums WHERE budget IN (SELECT budget FROM budget_runs WHERE run IN (
     SELECT ? UNION ALL SELECT run FROM calls WHERE key = ? AND outcome IN ('lost', 'cancelled')
-    )) ORDER BY pot
+    )) ORDER BY budget
 """
-"""The pots of a run, and of those that have lost a call of this key. Whoever changes calls beside others takes these
-first, in their order: so no two wait for each other, and what is read of a pot then holds as long as it is held."""
+"""The budgets of a run, and of those that have lost a call of this key. Whoever changes calls beside others takes these
+first, in their order: so no two wait for each other, and what is read of a budget then holds as long as it is held."""
 USED_WITH = """
-    SELECT calls, usd / 1000000000000 AS usd FROM pot_sums
-    WHERE pot = :pot AND EXISTS (SELECT 1 FROM pots WHERE pot = :pot AND run = :run)
+    SELECT calls, usd / 1000000000000 AS usd FROM budget_sums
+    WHERE budget = :budget AND EXISTS (SELECT 1 FROM budget_runs WHERE budget = :budget AND run = :run)
 """
-"""What a pot has given, if a run is among those that draw on it."""
-USED = "SELECT calls, usd / 1000000000000 AS usd, unpriced FROM pot_sums WHERE pot = ?"
+"""What a budget has given, if a run is among those that draw on it."""
+USED = "SELECT calls, usd / 1000000000000 AS usd, unpriced FROM budget_sums WHERE budget = ?"
 # The columns that are fields of a call: those known when it is booked, and those that its reply brings.
 _OF_CALL = (
     *("run", "key", "model", "prompt", "prompt_hash", "label", "sample", "temperature", "max_tokens", "attempt"),
@@ -38,10 +38,10 @@ _OF_REPLY = ("error", "finish_reason", "cost_usd", "seconds", "waited", "booked_
 _OF_USAGE = ("prompt_tokens", "completion_tokens", "cached_prompt_tokens", "reasoning_tokens")
 # A sum of many small costs is not exact, and a limit that is met to the cent is not passed.
 _ROUNDING = 1e-9
-# Few calls are in flight at a time, and of a large pot there are many runs.
+# Few calls are in flight at a time, and of a large budget there are many runs.
 _IN_FLIGHT = """
     SELECT id, run FROM calls c WHERE outcome = 'sent' AND id <> :booked
-    AND EXISTS (SELECT 1 FROM pots WHERE pot = :pot AND pots.run = c.run)
+    AND EXISTS (SELECT 1 FROM budget_runs WHERE budget = :budget AND budget_runs.run = c.run)
 """
 _ASKED = """
     SELECT outcome, run FROM calls WHERE key = :key AND outcome = 'ok' UNION ALL
@@ -59,9 +59,9 @@ _WAITED_FOR = """
 
 @dataclass(frozen=True, slots=True)
 class ReservationTerms:
-    """What a call may be booked under: a pot that several runs may draw on, and how much may be taken from it."""
+    """What a call may be booked under: a budget that several runs may draw on, and how much may be taken from it."""
 
-    pot: str
+    budget_key: str
     max_calls: int | None = None
     max_cost: float | None = None
 
@@ -86,7 +86,7 @@ class NoRoomError(Exception):
 
 
 class _NotInPotError(Exception):
-    """What a run uses is not taken from the pot yet that its call is to be taken from."""
+    """What a run uses is not taken from the budget yet that its call is to be taken from."""
 
 
 class AskedElsewhereError(Exception):
@@ -109,7 +109,7 @@ class Reservations:
         try:
             self._book(reservation, call, terms)
         except _NotInPotError:
-            self.share(terms.pot, call.run or "")
+            self.share(terms.budget_key, call.run or "")
             self._book(reservation, call, terms)
 
     def _book(self, reservation: Reservation, call: Call, terms: ReservationTerms) -> None:
@@ -128,7 +128,7 @@ class Reservations:
                 f" ELSE ? END, '', 0, 0, 0, 0, 0, 0, {places}) RETURNING id",
                 (name, storable(call.error), *values_of(call, _OF_CALL), call.lost_tokens),
             )
-            used = raw.execute(USED_WITH, {"pot": terms.pot, "run": call.run})
+            used = raw.execute(USED_WITH, {"budget": terms.budget_key, "run": call.run})
             if any(row["outcome"] == OK or self._is_at_work(row["run"]) for row in asked):
                 raise AskedElsewhereError
             booked = made.fetchone()["id"]
@@ -146,10 +146,13 @@ class Reservations:
                 raw.execute("DELETE FROM calls WHERE id = ?", (reservation.call,))
 
     def _check(self, raw: Raw, booked: int, call: Call, terms: ReservationTerms, with_it: Row) -> None:
-        """See that there was room for a call in a pot, by what is taken from it with the call."""
+        """See that there was room for a call in a budget, by what is taken from it with the call."""
         fits_calls = terms.max_calls is None or with_it["calls"] <= terms.max_calls
         if not fits_calls or (terms.max_cost is not None and with_it["usd"] > terms.max_cost + _ROUNDING):
-            waiting = {(row["id"], row["run"]) for row in raw.execute(_IN_FLIGHT, {"pot": terms.pot, "booked": booked})}
+            waiting = {
+                (row["id"], row["run"])
+                for row in raw.execute(_IN_FLIGHT, {"budget": terms.budget_key, "booked": booked})
+            }
             alive = {run for run in {run for _, run in waiting} if self._is_alive(run)}
             before = with_it["calls"] - 1, with_it["usd"] - (call.booked_usd or 0.0)
             raise NoRoomError(*before, {(one, run) for one, run in waiting if run in alive})
@@ -187,25 +190,25 @@ class Reservations:
                 raw.execute(f"DELETE FROM calls WHERE run = ? AND {_GATHERED}", (run,))  # noqa: S608
                 raw.execute("UPDATE calls SET outcome = ? WHERE run = ? AND outcome = ?", (LOST, run, SENT))
 
-    def used(self, pot: str) -> tuple[int, float | None]:
-        """The calls and the dollars that are taken from a pot, those in flight at their most; None without a price."""
-        row = self._connection.row(USED, (pot,))
+    def used(self, budget_key: str) -> tuple[int, float | None]:
+        """Return the calls and dollars taken from a budget, calls in flight at their most; None without a price."""
+        row = self._connection.row(USED, (budget_key,))
         if row is None:
             return 0, 0.0
         return row["calls"], None if row["unpriced"] else row["usd"]
 
-    def over(self, pot: str, max_cost: float | None) -> float:
-        """The dollars that were taken from a pot beyond a limit."""
-        spent = self.used(pot)[1]
+    def over(self, budget_key: str, max_cost: float | None) -> float:
+        """The dollars that were taken from a budget beyond a limit."""
+        spent = self.used(budget_key)[1]
         if spent is None or max_cost is None or spent <= max_cost + _ROUNDING:
             return 0.0
         return spent - max_cost
 
-    def share(self, pot: str, run: str) -> None:
-        """Count all that a run has used, and will use, as taken from a pot."""
-        if not self._connection.row("SELECT 1 FROM pots WHERE pot = ? AND run = ?", (pot, run)):
+    def share(self, budget_key: str, run: str) -> None:
+        """Count all that a run has used, and will use, as taken from a budget."""
+        if not self._connection.row("SELECT 1 FROM budget_runs WHERE budget = ? AND run = ?", (budget_key, run)):
             with self._connection.writing() as raw:
-                raw.execute("INSERT INTO pots VALUES (?, ?) ON CONFLICT DO NOTHING", (pot, run))
+                raw.execute("INSERT INTO budget_runs VALUES (?, ?) ON CONFLICT DO NOTHING", (budget_key, run))
 
 
 def _of_key(call: Call) -> str:

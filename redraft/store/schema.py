@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _NAME = "redraft"
 _RECORD = "_sqlite_migrations"  # as sqlite-utils calls it
-_OLD = re.compile(r"m\d{3}_")
+_OLD = re.compile(r"m\d{3}_|001_baseline$")
 
 
 class SchemaStep(NamedTuple):
@@ -26,7 +26,7 @@ class SchemaStep(NamedTuple):
     postgres: str
 
 
-STEPS = {"001_baseline": SchemaStep("schema.sql", "postgres/schema.sql")}
+STEPS = {"001_tables": SchemaStep("schema.sql", "postgres/schema.sql")}
 """The steps in their order, by the names under which a database has them on record. The first makes all tables; a
 change is one more. One that others have applied is never changed."""
 
@@ -46,7 +46,7 @@ def refuse_others(applied: Sequence[str], place: str) -> None:
     unknown = [name for name in applied if name not in STEPS]
     if any(_OLD.match(name) for name in unknown):
         raise StoreError(
-            "the database was written by a redraft from before 26 November 2026, which only such a one reads",
+            "the database was written by a redraft from before 27 November 2026, which only such a one reads",
             place=place,
             hint="with that redraft `redraft export RUN -o run.html` writes a run to a file, and `redraft pack export"
             " BOOK -o book.pack.json` the questions about a document, which `redraft pack import` reads here;"

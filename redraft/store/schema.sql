@@ -214,76 +214,76 @@ CREATE TABLE uses (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX uses_call ON uses(call);
 
--- Which runs draw on one budget (a pot).
-CREATE TABLE pots (
-    pot TEXT NOT NULL,
+-- Which runs draw on one budget.
+CREATE TABLE budget_runs (
+    budget TEXT NOT NULL,
     run TEXT NOT NULL REFERENCES runs(id),
-    PRIMARY KEY (pot, run)
+    PRIMARY KEY (budget, run)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX pots_run ON pots(run);
+CREATE INDEX budget_runs_run ON budget_runs(run);
 
--- What a pot has spent. Triggers keep it the sum of its runs' calls, but for those that the provider turned away.
-CREATE TABLE pot_sums (
-    pot TEXT PRIMARY KEY,
+-- What a budget has spent. Triggers keep it the sum of its runs' calls, but for those that the provider turned away.
+CREATE TABLE budget_sums (
+    budget TEXT PRIMARY KEY,
     calls INTEGER NOT NULL,
     usd REAL NOT NULL,                          -- whole trillionths of a dollar: exact in any order below 9,000 dollars
     unpriced INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE TRIGGER call_taken AFTER INSERT ON calls BEGIN
-    UPDATE pot_sums SET calls = calls + 1,
+CREATE TRIGGER call_added AFTER INSERT ON calls BEGIN
+    UPDATE budget_sums SET calls = calls + 1,
         usd = usd + round(coalesce(new.booked_usd, 0) * 1000000000000),
         unpriced = unpriced + CASE WHEN new.booked_usd IS NULL THEN 1 ELSE 0 END
-    WHERE new.outcome NOT IN ('rate_limited', 'unsupported') AND pot IN (SELECT pot FROM pots WHERE run = new.run);
+    WHERE new.outcome NOT IN ('rate_limited', 'unsupported') AND budget IN (SELECT budget FROM budget_runs WHERE run = new.run);
 END;
 
-CREATE TRIGGER call_given_back AFTER DELETE ON calls BEGIN
-    UPDATE pot_sums SET calls = calls - 1,
+CREATE TRIGGER call_removed AFTER DELETE ON calls BEGIN
+    UPDATE budget_sums SET calls = calls - 1,
         usd = usd - round(coalesce(old.booked_usd, 0) * 1000000000000),
         unpriced = unpriced - CASE WHEN old.booked_usd IS NULL THEN 1 ELSE 0 END
-    WHERE old.outcome NOT IN ('rate_limited', 'unsupported') AND pot IN (SELECT pot FROM pots WHERE run = old.run);
+    WHERE old.outcome NOT IN ('rate_limited', 'unsupported') AND budget IN (SELECT budget FROM budget_runs WHERE run = old.run);
 END;
 
 CREATE TRIGGER call_changed AFTER UPDATE OF run, outcome, booked_usd ON calls BEGIN
-    UPDATE pot_sums SET calls = calls - 1,
+    UPDATE budget_sums SET calls = calls - 1,
         usd = usd - round(coalesce(old.booked_usd, 0) * 1000000000000),
         unpriced = unpriced - CASE WHEN old.booked_usd IS NULL THEN 1 ELSE 0 END
-    WHERE old.outcome NOT IN ('rate_limited', 'unsupported') AND pot IN (SELECT pot FROM pots WHERE run = old.run);
-    UPDATE pot_sums SET calls = calls + 1,
+    WHERE old.outcome NOT IN ('rate_limited', 'unsupported') AND budget IN (SELECT budget FROM budget_runs WHERE run = old.run);
+    UPDATE budget_sums SET calls = calls + 1,
         usd = usd + round(coalesce(new.booked_usd, 0) * 1000000000000),
         unpriced = unpriced + CASE WHEN new.booked_usd IS NULL THEN 1 ELSE 0 END
-    WHERE new.outcome NOT IN ('rate_limited', 'unsupported') AND pot IN (SELECT pot FROM pots WHERE run = new.run);
+    WHERE new.outcome NOT IN ('rate_limited', 'unsupported') AND budget IN (SELECT budget FROM budget_runs WHERE run = new.run);
 END;
 
-CREATE TRIGGER run_put_in AFTER INSERT ON pots BEGIN
-    INSERT INTO pot_sums VALUES (new.pot, 0, 0, 0) ON CONFLICT DO NOTHING;
-    UPDATE pot_sums SET calls = calls + (SELECT count(*) FROM calls c
+CREATE TRIGGER run_added AFTER INSERT ON budget_runs BEGIN
+    INSERT INTO budget_sums VALUES (new.budget, 0, 0, 0) ON CONFLICT DO NOTHING;
+    UPDATE budget_sums SET calls = calls + (SELECT count(*) FROM calls c
             WHERE c.run = new.run AND c.outcome NOT IN ('rate_limited', 'unsupported')),
         usd = usd + (SELECT coalesce(sum(round(coalesce(c.booked_usd, 0) * 1000000000000)), 0) FROM calls c
             WHERE c.run = new.run AND c.outcome NOT IN ('rate_limited', 'unsupported')),
         unpriced = unpriced + (SELECT coalesce(sum(CASE WHEN c.booked_usd IS NULL THEN 1 ELSE 0 END), 0) FROM calls c
             WHERE c.run = new.run AND c.outcome NOT IN ('rate_limited', 'unsupported'))
-    WHERE pot = new.pot;
+    WHERE budget = new.budget;
 END;
 
-CREATE TRIGGER run_taken_out AFTER DELETE ON pots BEGIN
-    UPDATE pot_sums SET calls = calls - (SELECT count(*) FROM calls c
+CREATE TRIGGER run_removed AFTER DELETE ON budget_runs BEGIN
+    UPDATE budget_sums SET calls = calls - (SELECT count(*) FROM calls c
             WHERE c.run = old.run AND c.outcome NOT IN ('rate_limited', 'unsupported')),
         usd = usd - (SELECT coalesce(sum(round(coalesce(c.booked_usd, 0) * 1000000000000)), 0) FROM calls c
             WHERE c.run = old.run AND c.outcome NOT IN ('rate_limited', 'unsupported')),
         unpriced = unpriced - (SELECT coalesce(sum(CASE WHEN c.booked_usd IS NULL THEN 1 ELSE 0 END), 0) FROM calls c
             WHERE c.run = old.run AND c.outcome NOT IN ('rate_limited', 'unsupported'))
-    WHERE pot = old.pot;
-    DELETE FROM pot_sums WHERE pot = old.pot AND NOT EXISTS (SELECT 1 FROM pots WHERE pot = old.pot);
+    WHERE budget = old.budget;
+    DELETE FROM budget_sums WHERE budget = old.budget AND NOT EXISTS (SELECT 1 FROM budget_runs WHERE budget = old.budget);
 END;
 
 -- The requests of the last minute, by which rate limits are kept across processes.
-CREATE TABLE turns (
-    gate TEXT NOT NULL,                         -- the limiter
+CREATE TABLE rate_limits (
+    limiter TEXT NOT NULL,                      -- provider and budget
     at REAL NOT NULL,
     tokens INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX turns_at ON turns(at, gate, tokens);
+CREATE INDEX rate_limits_at ON rate_limits(at, limiter, tokens);
 
 -- Batch jobs at a provider.
 CREATE TABLE jobs (
@@ -304,7 +304,7 @@ CREATE INDEX job_lines_job ON job_lines(job);
 CREATE INDEX calls_of_job_lines ON job_lines(call);
 
 -- What was learned of how a model replies: the mode of structured output, and tokens of reasoning.
-CREATE TABLE manners (
+CREATE TABLE capabilities (
     model TEXT PRIMARY KEY,
     mode TEXT,
     reasoning_tokens INTEGER,
@@ -577,6 +577,6 @@ CREATE TABLE items (
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX items_source ON items(batch, source);
 CREATE UNIQUE INDEX items_file ON items(batch, lower(file));
-CREATE INDEX items_turn ON items(batch, state, priority DESC, attempts, idx, short);
+CREATE INDEX items_order ON items(batch, state, priority DESC, attempts, idx, short);
 CREATE INDEX items_run ON items(run);
 CREATE INDEX items_document ON items(document);

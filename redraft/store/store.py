@@ -70,7 +70,7 @@ class Store:
         self.opinions = HumanOpinions(self._connection)
         self.prompts = PromptShelf(self._connection)
         self.batches = Batches(self._connection)
-        self.turns = RateLimiterWindow(self._connection)
+        self.rate_limits = RateLimiterWindow(self._connection)
         self.jobs = Jobs(self._connection)
 
     @property

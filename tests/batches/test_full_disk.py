@@ -63,7 +63,7 @@ async def test_who_waits_for_room_hears_of_a_call_that_cannot_be_settled_or_take
             raise FULL
 
     monkeypatch.setattr(Reservations, "take_back", take_back)
-    budget, booked = Budget(max_calls=1, max_cost=None, pot="p"), asyncio.Event()
+    budget, booked = Budget(max_calls=1, max_cost=None, budget_key="p"), asyncio.Event()
     with store.claim("r"):
         ends = await both(fails(budget, store, booked, sent=sent), waits(budget, store, booked))
 

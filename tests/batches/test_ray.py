@@ -18,7 +18,7 @@ import pytest
 
 from redraft.batches import worker_pool as crews
 from redraft.batches.engine import Engine, engine_named
-from redraft.batches.request import pot_of
+from redraft.batches.request import budget_key_of
 from redraft.batches.worker import WorkerTerms
 from redraft.batches.worker_pool import WorkerPool
 from redraft.errors import RedraftError, UsageError
@@ -127,7 +127,7 @@ def test_actors_that_are_killed_lose_nothing_and_pay_nothing_twice(engine: Engin
     rows = store.connection.rows("SELECT * FROM calls")
     lost = sum(row["outcome"] in ("lost", "cancelled") for row in rows)
     assert sum(times - 1 for times in answered.values()) <= lost, "only what was in flight is asked again"
-    calls, cost = store.reservations.used(pot_of("b"))
+    calls, cost = store.reservations.used(budget_key_of("b"))
     assert calls == len([row for row in rows if row["outcome"] != "rate_limited"])
     assert cost is not None
     assert cost <= 50.0

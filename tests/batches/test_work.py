@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from redraft.batches.engine import Processes
-from redraft.batches.request import BatchRequest, pot_of
+from redraft.batches.request import BatchRequest, budget_key_of
 from redraft.batches.sources import items_of, put_in
 from redraft.batches.status import standing_of
 from redraft.batches.worker import BatchWorker, WorkerTerms
@@ -228,7 +228,7 @@ def test_workers_that_are_killed_lose_nothing_and_pay_nothing_twice(store: Store
     lost = sum(row["outcome"] in ("lost", "cancelled") for row in ledger)
     again = sum(times - 1 for times in answered.values())
     assert again <= lost, "only what was in flight when a worker died is asked again"
-    calls, cost = store.reservations.used(pot_of("b"))
+    calls, cost = store.reservations.used(budget_key_of("b"))
     assert calls == len([row for row in ledger if row["outcome"] != "rate_limited"])
     assert cost is not None
     assert cost <= 50.0

@@ -60,7 +60,7 @@ async def test_what_is_lost_on_the_way_is_never_billed_above_the_limit(desk: Des
         return Fault(kind) if rng.random() < 0.9 else Answer("Once.", usage=tokens)
 
     with ChatServer(script) as server:
-        budget = Budget(max_calls=None, max_cost=limit, pot=run)
+        budget = Budget(max_calls=None, max_cost=limit, budget_key=run)
         async with desk.at(server, run=run, price=PRICE, budget=budget) as model:
             asked = (model.ask(story(f"{n} {'x' * 400}")) for n in range(60))
             results = await asyncio.gather(*asked, return_exceptions=True)
@@ -174,10 +174,10 @@ async def test_what_goes_out_is_no_longer_than_it_is_counted_at(desk: Desk, text
 
 
 async def ask_many(
-    desk: Desk, server: ChatServer, run: str, *, first: int = 0, calls: int, limit: int, pot: str
+    desk: Desk, server: ChatServer, run: str, *, first: int = 0, calls: int, limit: int, budget_key: str
 ) -> int:
     """Ask for so many stories within a run and a budget; how many of them were answered."""
-    budget = Budget(max_calls=limit, max_cost=None, pot=pot)
+    budget = Budget(max_calls=limit, max_cost=None, budget_key=budget_key)
     with desk.store.claim(run):
         async with desk.at(server, run=run, budget=budget, limiter=Limiter(8), seconds=60) as model:
             print("ready", flush=True)
@@ -195,12 +195,12 @@ from tests.chatserver import ChatServer
 from tests.llm.support import Desk, make_book
 from tests.llm.test_bookings import ask_many
 
-folder, url, run, first, calls, limit, pot = sys.argv[1:]
+folder, url, run, first, calls, limit, budget_key = sys.argv[1:]
 patch = pytest.MonkeyPatch()
 desk = Desk(Path(folder), make_book(Path(folder) / "prompts", patch), patch)
 server = ChatServer()
 server.base_url = url
-asking = ask_many(desk, server, run, first=int(first), calls=int(calls), limit=int(limit), pot=pot)
+asking = ask_many(desk, server, run, first=int(first), calls=int(calls), limit=int(limit), budget_key=budget_key)
 print(asyncio.run(asking), flush=True)
 """
 
@@ -214,7 +214,7 @@ async def test_a_run_that_is_killed_twice_sends_no_more_calls_than_its_limit(des
                 before = len(server.seen)
                 while len(server.seen) < before + 3:  # noqa: ASYNC110  (the server has its own loop)
                     await asyncio.sleep(0.01)
-        await ask_many(desk, server, run, calls=40, limit=12, pot=run)
+        await ask_many(desk, server, run, calls=40, limit=12, budget_key=run)
     totals = desk.store.calls.totals(run)
     assert len(server.seen) <= 12
     assert (totals.calls, totals.lost) == (12, 12 - desk.outcomes().count("ok"))
@@ -229,7 +229,7 @@ async def test_two_processes_draw_on_one_budget(desk: Desk) -> None:
         ChatServer(lambda seen: Answer("Once.", latency=0.05)) as server,
         started(_ASKING, desk.folder, server.base_url, runs[0], 0, 40, 30, "one") as other,
     ):
-        answered = await ask_many(desk, server, runs[1], first=100, calls=40, limit=30, pot="one")
+        answered = await ask_many(desk, server, runs[1], first=100, calls=40, limit=30, budget_key="one")
         assert other.stdout is not None
         answered += int(await asyncio.to_thread(other.stdout.readline))
     assert len(server.seen) == answered == 30
@@ -242,7 +242,7 @@ async def test_what_two_processes_ask_at_once_is_paid_once(desk: Desk) -> None:
         ChatServer(lambda seen: Answer("Once.", latency=1)) as server,
         started(_ASKING, desk.folder, server.base_url, runs[0], 0, 8, 100, runs[0]) as other,
     ):
-        assert await ask_many(desk, server, runs[1], calls=8, limit=100, pot=runs[1]) == 8
+        assert await ask_many(desk, server, runs[1], calls=8, limit=100, budget_key=runs[1]) == 8
         assert other.stdout is not None
         assert int(await asyncio.to_thread(other.stdout.readline)) == 8
     assert len(server.seen) == 8
@@ -272,7 +272,7 @@ async def test_who_waits_for_a_process_that_dies_asks_for_itself(desk: Desk) -> 
 
 async def test_a_call_that_is_stopped_before_it_is_sent_is_taken_back(desk: Desk) -> None:
     run = begin_run(desk.store)
-    budget = Budget(max_calls=1, max_cost=None, pot=run)
+    budget = Budget(max_calls=1, max_cost=None, budget_key=run)
     holder = sqlite3.connect(desk.store.path, isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
     model = desk.recorded(FunctionModel(lambda request: "Once."), run=run, budget=budget, limiter=Limiter(1))

@@ -253,7 +253,7 @@ async def test_a_run_that_goes_on_counts_what_it_has_spent(desk: Desk) -> None:
     run = begin_run(desk.store)
     with ChatServer(lambda seen: Answer("Once.", usage=usage(5, 5))) as server:
         for limit in (3, 5):
-            budget = Budget(max_calls=limit, max_cost=None, pot=run)
+            budget = Budget(max_calls=limit, max_cost=None, budget_key=run)
             async with desk.at(server, run=run, budget=budget) as model:
                 results = await ask_all(model, 10)
             assert sum(isinstance(result, BudgetError) for result in results) == 10 - limit

@@ -94,7 +94,7 @@ def add_call(store: Store, made: Call) -> None:
     """Put a call into the ledger that has come to its end."""
     reservation = Reservation()
     # Under a key of its own, as if it had been sent before the same was answered.
-    store.reservations.book(reservation, replace(made, key=f"{made.key} {next(_numbers)}"), ReservationTerms("pot"))
+    store.reservations.book(reservation, replace(made, key=f"{made.key} {next(_numbers)}"), ReservationTerms("budget"))
     with store._connection.writing() as raw:
         raw.execute("UPDATE calls SET key = ? WHERE id = ?", (made.key, reservation.call))
     store.reservations.settle(reservation, made)
@@ -253,7 +253,7 @@ def fill_batch(store: Store, run: str) -> None:
     second, first = store.batches.lease(f"batch-of-{run}", "w", 2)
     store.batches.settle(first, "done", run=run, short=True)
     store.batches.settle(second, "failed", error=TROUBLE)
-    store.turns.take("gate", 7, requests_per_minute=2, tokens_per_minute=None)
+    store.rate_limits.take("gate", 7, requests_per_minute=2, tokens_per_minute=None)
     store.jobs.name(store.jobs.open("http://127.0.0.1:1/v1", ["key-1", "key-2"]).id, "batch_ü")
 
 

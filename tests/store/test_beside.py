@@ -17,13 +17,13 @@ from redraft.store.store import Store
 from tests import postgres
 from tests.postgres import needs_postgres
 from tests.store.support import call, document, plain, run
-from tests.store.test_pot_sums import expect_sums
+from tests.store.test_budget_sums import expect_sums
 
 pytestmark = needs_postgres
 _LIMIT = 50
 _PROCESSES = 8
 _CALLS = 12
-# Each has a run of its own, in the pot of all, and in two others, from which it is counted in turn. Every other call
+# Each has a run of its own, in the budget of all, and in two others, from which it is counted in turn. Every other call
 # is still in flight when its process ends.
 _CROWD = f"""
 import os, sys
@@ -36,7 +36,7 @@ def budget(store, number):
     for n in range({_CALLS}):
         reservation, made = Reservation(), call(f"{{number}} {{n}}", run=f"r{{number}}", booked_usd=1.0, cost_usd=1.0)
         try:
-            store.reservations.book(reservation, made, ReservationTerms("pot", max_cost={_LIMIT}.0))
+            store.reservations.book(reservation, made, ReservationTerms("budget", max_cost={_LIMIT}.0))
         except NoRoomError as error:
             assert (error.calls, error.usd) == ({_LIMIT}, {_LIMIT}.0)
             return
@@ -54,7 +54,7 @@ def same(store, number):
     with store.claim(f"r{{number}}"):
         for n in range({_CALLS}):
             try:
-                store.reservations.book(Reservation(), call(f"{{n}}", run=f"r{{number}}"), ReservationTerms("pot"))
+                store.reservations.book(Reservation(), call(f"{{n}}", run=f"r{{number}}"), ReservationTerms("budget"))
             except AskedElsewhereError:
                 continue
             os.write(1, b"sent\\n")
@@ -95,19 +95,19 @@ def crowd(store: Store, what: str) -> subprocess.Popen[str]:
 @pytest.mark.nightly
 def test_many_processes_with_a_run_each_never_overrun_their_pot(store: Store) -> None:
     for number in range(_PROCESSES):
-        store.reservations.share("pot", f"r{number}")
+        store.reservations.share("budget", f"r{number}")
     with crowd(store, "budget") as working:
         working.communicate(timeout=120)
     assert working.returncode == 0
-    assert store.reservations.used("pot") == (_LIMIT, _LIMIT)
+    assert store.reservations.used("budget") == (_LIMIT, _LIMIT)
     expect_sums(store)
 
 
 @pytest.mark.nightly
 def test_runs_that_draw_on_several_pots_wait_for_each_other_in_one_order(store: Store) -> None:
     for number in range(_PROCESSES):
-        for pot in sorted(("p0", "p1", "p2"), reverse=bool(number % 2)):
-            store.reservations.share(pot, f"r{number}")
+        for budget_key in sorted(("p0", "p1", "p2"), reverse=bool(number % 2)):
+            store.reservations.share(budget_key, f"r{number}")
     with crowd(store, "several") as working:
         working.communicate(timeout=120)
     assert working.returncode == 0
@@ -152,7 +152,7 @@ def test_bookings_of_two_pots_do_not_wait_for_each_other(store: Store) -> None:
         for name in ("r1", "r2"):
             store.reservations.share(f"of {name}", name)
         held.execute("BEGIN")
-        held.execute("SELECT 1 FROM pot_sums WHERE pot = 'of r1' FOR UPDATE")
+        held.execute("SELECT 1 FROM budget_sums WHERE budget = 'of r1' FOR UPDATE")
         first = pool.submit(booked, store, "r1")
         assert is_waiting(first)
         pool.submit(booked, other, "r2").result(timeout=10)

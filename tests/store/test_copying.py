@@ -22,7 +22,7 @@ WAYS = (
         for one, other in (("file", "server"), ("server", "file"), ("server", "server"))
     ),
 )
-_OF_A_MOMENT = ("_sqlite_migrations", "redraft_steps", "turns")
+_OF_A_MOMENT = ("_sqlite_migrations", "redraft_steps", "rate_limits")
 
 
 @pytest.fixture(params=WAYS)
@@ -73,7 +73,7 @@ def test_two_teams_become_one(stores: tuple[Store, Store]) -> None:
         store.runs.keep_draft(name, f"By {name}.", 2, "merge")
     one.runs.add(run("cid", PRINTABLE))
     one.calls.find("both", "cid")
-    one.reservations.share("pot", "ann")
+    one.reservations.share("budget", "ann")
     before = {name: one.calls.totals(name) for name in ("ann", "cid")}
     copied(one, other)
     assert {found.id for found in other.runs.latest(9)} == {"ann", "ben", "cid"}
@@ -82,7 +82,7 @@ def test_two_teams_become_one(stores: tuple[Store, Store]) -> None:
     assert answer is not None
     assert answer.text == "said to ben"
     assert [found.text for found in other.runs.drafts("ann")] == ["By ann."]
-    assert other.reservations.used(ReservationTerms("pot").pot) == one.reservations.used("pot")
+    assert other.reservations.used(ReservationTerms("budget").budget_key) == one.reservations.used("budget")
     intact(other.address)
 
 

@@ -51,7 +51,7 @@ def store(place: Path | str) -> Iterator[Store]:
 
 def rows(place: Path | str) -> dict[str, int]:
     """How many there are of each kind that is of a document or a run."""
-    of_models = {"_sqlite_migrations", "redraft_steps", "manners", "agreements", "turns"}
+    of_models = {"_sqlite_migrations", "redraft_steps", "capabilities", "agreements", "rate_limits"}
     return {name: len(found) for name, found in dump(place).items() if found and name not in of_models}
 
 

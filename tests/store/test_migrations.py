@@ -189,7 +189,7 @@ def test_a_newer_or_old_database_is_refused_and_left_as_it_is(place: Path | str)
         fill(store)
     for step, said, hint in (
         ("999_the_future", "newer redraft", "upgrade"),
-        ("m024_candidates", "from before 26 November 2026", "redraft export RUN"),
+        ("m024_candidates", "from before 27 November 2026", "redraft export RUN"),
     ):
         record(place, step)
         before = dump(place)
@@ -213,7 +213,7 @@ def test_a_step_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: py
     (broken := tmp_path / "broken.sql").write_text("CREATE TABLE texts (id);\nnonsense;\n")
     path = tmp_path / "redraft.db"
     with monkeypatch.context() as patch:
-        patch.setitem(STEPS, "001_baseline", SchemaStep(str(broken), ""))
+        patch.setitem(STEPS, "001_tables", SchemaStep(str(broken), ""))
         with pytest.raises(StoreError):
             Store(path)
     assert dump(path) == {}

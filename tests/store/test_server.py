@@ -157,13 +157,13 @@ def test_leases_and_turns_go_by_the_clock_of_the_server(address: str, monkeypatc
         store.batches.open(Batch("b", {}, {}))
         store.batches.add("b", [NewItem("0", "0"), NewItem("1", "1")])
         assert len(store.batches.lease("b", "right", 1, 60.0)) == 1
-        assert store.turns.take("g", 1, requests_per_minute=1, tokens_per_minute=None) == 0
+        assert store.rate_limits.take("g", 1, requests_per_minute=1, tokens_per_minute=None) == 0
     for ahead, leased in ((-3600.0, 1), (3600.0, 0), (0.0, 0)):
         monkeypatch.setattr(time, "time", lambda ahead=ahead: moment + ahead)
         with Store(address) as store:
             assert abs(store.connection.clock() - moment) < 30
             assert len(store.batches.lease("b", f"ahead by {ahead}", 2, 60.0)) == leased
-            assert 30 < store.turns.take("g", 1, requests_per_minute=1, tokens_per_minute=None) <= 60
+            assert 30 < store.rate_limits.take("g", 1, requests_per_minute=1, tokens_per_minute=None) <= 60
             assert {item.deaths for item in store.batches.items("b")} == {0}
 
 

@@ -215,90 +215,90 @@ CREATE TABLE uses (
 );
 CREATE INDEX uses_call ON uses(call);
 
-CREATE TABLE pots (
-    pot text COLLATE "C" NOT NULL,
+CREATE TABLE budget_runs (
+    budget text COLLATE "C" NOT NULL,
     run text COLLATE "C" NOT NULL REFERENCES runs(id) DEFERRABLE,
-    PRIMARY KEY (pot, run)
+    PRIMARY KEY (budget, run)
 );
-CREATE INDEX pots_run ON pots(run);
+CREATE INDEX budget_runs_run ON budget_runs(run);
 
-CREATE TABLE pot_sums (
-    pot text COLLATE "C" PRIMARY KEY,
+CREATE TABLE budget_sums (
+    budget text COLLATE "C" PRIMARY KEY,
     calls bigint NOT NULL,
     usd double precision NOT NULL,
     unpriced bigint NOT NULL
 );
 
-CREATE FUNCTION call_taken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-    UPDATE pot_sums SET calls = calls + 1,
+CREATE FUNCTION call_added() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    UPDATE budget_sums SET calls = calls + 1,
         usd = usd + round(coalesce(new.booked_usd, 0) * 1000000000000),
         unpriced = unpriced + CASE WHEN new.booked_usd IS NULL THEN 1 ELSE 0 END
-    WHERE new.outcome NOT IN ('rate_limited', 'unsupported') AND pot IN (SELECT pot FROM pots WHERE run = new.run);
+    WHERE new.outcome NOT IN ('rate_limited', 'unsupported') AND budget IN (SELECT budget FROM budget_runs WHERE run = new.run);
     RETURN NULL;
 END $$;
 
-CREATE TRIGGER call_taken AFTER INSERT ON calls FOR EACH ROW EXECUTE FUNCTION call_taken();
+CREATE TRIGGER call_added AFTER INSERT ON calls FOR EACH ROW EXECUTE FUNCTION call_added();
 
-CREATE FUNCTION call_given_back() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-    UPDATE pot_sums SET calls = calls - 1,
+CREATE FUNCTION call_removed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    UPDATE budget_sums SET calls = calls - 1,
         usd = usd - round(coalesce(old.booked_usd, 0) * 1000000000000),
         unpriced = unpriced - CASE WHEN old.booked_usd IS NULL THEN 1 ELSE 0 END
-    WHERE old.outcome NOT IN ('rate_limited', 'unsupported') AND pot IN (SELECT pot FROM pots WHERE run = old.run);
+    WHERE old.outcome NOT IN ('rate_limited', 'unsupported') AND budget IN (SELECT budget FROM budget_runs WHERE run = old.run);
     RETURN NULL;
 END $$;
 
-CREATE TRIGGER call_given_back AFTER DELETE ON calls FOR EACH ROW EXECUTE FUNCTION call_given_back();
+CREATE TRIGGER call_removed AFTER DELETE ON calls FOR EACH ROW EXECUTE FUNCTION call_removed();
 
 CREATE FUNCTION call_changed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-    UPDATE pot_sums SET calls = calls - 1,
+    UPDATE budget_sums SET calls = calls - 1,
         usd = usd - round(coalesce(old.booked_usd, 0) * 1000000000000),
         unpriced = unpriced - CASE WHEN old.booked_usd IS NULL THEN 1 ELSE 0 END
-    WHERE old.outcome NOT IN ('rate_limited', 'unsupported') AND pot IN (SELECT pot FROM pots WHERE run = old.run);
-    UPDATE pot_sums SET calls = calls + 1,
+    WHERE old.outcome NOT IN ('rate_limited', 'unsupported') AND budget IN (SELECT budget FROM budget_runs WHERE run = old.run);
+    UPDATE budget_sums SET calls = calls + 1,
         usd = usd + round(coalesce(new.booked_usd, 0) * 1000000000000),
         unpriced = unpriced + CASE WHEN new.booked_usd IS NULL THEN 1 ELSE 0 END
-    WHERE new.outcome NOT IN ('rate_limited', 'unsupported') AND pot IN (SELECT pot FROM pots WHERE run = new.run);
+    WHERE new.outcome NOT IN ('rate_limited', 'unsupported') AND budget IN (SELECT budget FROM budget_runs WHERE run = new.run);
     RETURN NULL;
 END $$;
 
 CREATE TRIGGER call_changed AFTER UPDATE OF run, outcome, booked_usd ON calls
 FOR EACH ROW EXECUTE FUNCTION call_changed();
 
-CREATE FUNCTION run_put_in() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-    INSERT INTO pot_sums VALUES (new.pot, 0, 0, 0) ON CONFLICT DO NOTHING;
-    UPDATE pot_sums SET calls = calls + (SELECT count(*) FROM calls c
+CREATE FUNCTION run_added() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    INSERT INTO budget_sums VALUES (new.budget, 0, 0, 0) ON CONFLICT DO NOTHING;
+    UPDATE budget_sums SET calls = calls + (SELECT count(*) FROM calls c
             WHERE c.run = new.run AND c.outcome NOT IN ('rate_limited', 'unsupported')),
         usd = usd + (SELECT coalesce(sum(round(coalesce(c.booked_usd, 0) * 1000000000000)), 0) FROM calls c
             WHERE c.run = new.run AND c.outcome NOT IN ('rate_limited', 'unsupported')),
         unpriced = unpriced + (SELECT coalesce(sum(CASE WHEN c.booked_usd IS NULL THEN 1 ELSE 0 END), 0) FROM calls c
             WHERE c.run = new.run AND c.outcome NOT IN ('rate_limited', 'unsupported'))
-    WHERE pot = new.pot;
+    WHERE budget = new.budget;
     RETURN NULL;
 END $$;
 
-CREATE TRIGGER run_put_in AFTER INSERT ON pots FOR EACH ROW EXECUTE FUNCTION run_put_in();
+CREATE TRIGGER run_added AFTER INSERT ON budget_runs FOR EACH ROW EXECUTE FUNCTION run_added();
 
-CREATE FUNCTION run_taken_out() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-    UPDATE pot_sums SET calls = calls - (SELECT count(*) FROM calls c
+CREATE FUNCTION run_removed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    UPDATE budget_sums SET calls = calls - (SELECT count(*) FROM calls c
             WHERE c.run = old.run AND c.outcome NOT IN ('rate_limited', 'unsupported')),
         usd = usd - (SELECT coalesce(sum(round(coalesce(c.booked_usd, 0) * 1000000000000)), 0) FROM calls c
             WHERE c.run = old.run AND c.outcome NOT IN ('rate_limited', 'unsupported')),
         unpriced = unpriced - (SELECT coalesce(sum(CASE WHEN c.booked_usd IS NULL THEN 1 ELSE 0 END), 0) FROM calls c
             WHERE c.run = old.run AND c.outcome NOT IN ('rate_limited', 'unsupported'))
-    WHERE pot = old.pot;
-    DELETE FROM pot_sums WHERE pot = old.pot AND NOT EXISTS (SELECT 1 FROM pots WHERE pot = old.pot);
+    WHERE budget = old.budget;
+    DELETE FROM budget_sums WHERE budget = old.budget AND NOT EXISTS (SELECT 1 FROM budget_runs WHERE budget = old.budget);
     RETURN NULL;
 END $$;
 
-CREATE TRIGGER run_taken_out AFTER DELETE ON pots FOR EACH ROW EXECUTE FUNCTION run_taken_out();
+CREATE TRIGGER run_removed AFTER DELETE ON budget_runs FOR EACH ROW EXECUTE FUNCTION run_removed();
 
-CREATE TABLE turns (
-    gate text COLLATE "C" NOT NULL,
+CREATE TABLE rate_limits (
+    limiter text COLLATE "C" NOT NULL,
     at double precision NOT NULL,
     tokens bigint NOT NULL,
     rowid bigint GENERATED ALWAYS AS IDENTITY
 );
-CREATE INDEX turns_at ON turns(at, gate, tokens);
+CREATE INDEX rate_limits_at ON rate_limits(at, limiter, tokens);
 
 CREATE TABLE jobs (
     id text COLLATE "C" PRIMARY KEY,
@@ -317,7 +317,7 @@ CREATE TABLE job_lines (
 CREATE INDEX job_lines_job ON job_lines(job);
 CREATE INDEX calls_of_job_lines ON job_lines(call);
 
-CREATE TABLE manners (
+CREATE TABLE capabilities (
     model text COLLATE "C" PRIMARY KEY,
     mode text COLLATE "C",
     reasoning_tokens bigint,
@@ -576,6 +576,6 @@ CREATE TABLE items (
 );
 CREATE UNIQUE INDEX items_source ON items(batch, source);
 CREATE UNIQUE INDEX items_file ON items(batch, lower(file));
-CREATE INDEX items_turn ON items(batch, state, priority DESC, attempts, idx, short);
+CREATE INDEX items_order ON items(batch, state, priority DESC, attempts, idx, short);
 CREATE INDEX items_run ON items(run);
 CREATE INDEX items_document ON items(document);

@@ -1,4 +1,4 @@
-"""Whatever becomes of calls, runs and pots, the row that a pot has is the sum of its calls."""
+"""Whatever becomes of calls, runs and budgets, the row of a budget is the sum of its calls."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from tests.postgres import database, needs_postgres
 from tests.store.support import call, document, fill, run
 
 _SUM = """
-    SELECT pot, count(*) AS calls, sum(round(coalesce(booked_usd, 0) * 1000000000000)) AS usd,
-    count(*) - count(booked_usd) AS unpriced FROM pots JOIN calls ON calls.run = pots.run
-    WHERE outcome NOT IN ('rate_limited', 'unsupported') GROUP BY pot
+    SELECT budget, count(*) AS calls, sum(round(coalesce(booked_usd, 0) * 1000000000000)) AS usd,
+    count(*) - count(booked_usd) AS unpriced FROM budget_runs JOIN calls ON calls.run = budget_runs.run
+    WHERE outcome NOT IN ('rate_limited', 'unsupported') GROUP BY budget
 """
-_POTS = st.sampled_from(["p", "q"])
+_BUDGETS = st.sampled_from(["p", "q"])
 _RUNS = st.sampled_from(["a", "b", "c"])
 _DOLLARS = st.none() | st.floats(0, 50) | st.sampled_from([0.1, 0.2, 0.3, 1e-9])
 _ENDS = st.sampled_from(["ok", "timeout", "unreadable", "lost", *TURNED_AWAY])
 
 
-class Pots(RuleBasedStateMachine):
+class Budgets(RuleBasedStateMachine):
     """Two processes that book, settle, take back, die, share, forget and copy."""
 
     place: Path | str
@@ -53,12 +53,12 @@ class Pots(RuleBasedStateMachine):
         self.store.documents.add(document())
         self.store.runs.add(run(name))
 
-    @rule(pot=_POTS, name=_RUNS, dollars=_DOLLARS, limited=st.booleans())
-    def book(self, pot: str, name: str, dollars: float | None, limited: bool) -> None:
+    @rule(budget_key=_BUDGETS, name=_RUNS, dollars=_DOLLARS, limited=st.booleans())
+    def book(self, budget_key: str, name: str, dollars: float | None, limited: bool) -> None:
         if name not in self.alive:
             return
         self.number += 1
-        terms, reservation = ReservationTerms(pot, max_cost=100.0 if limited else None), Reservation()
+        terms, reservation = ReservationTerms(budget_key, max_cost=100.0 if limited else None), Reservation()
         made = call(f"k{self.number}", run=name, booked_usd=dollars)
         try:
             self.other.reservations.book(reservation, made, terms)
@@ -84,10 +84,10 @@ class Pots(RuleBasedStateMachine):
         """A process is killed: what it had in flight stays booked."""
         self.other.reservations.give_up(name)
 
-    @rule(pot=_POTS, name=_RUNS)
-    def share(self, pot: str, name: str) -> None:
+    @rule(budget_key=_BUDGETS, name=_RUNS)
+    def share(self, budget_key: str, name: str) -> None:
         if name in self.alive:
-            self.store.reservations.share(pot, name)
+            self.store.reservations.share(budget_key, name)
 
     @rule(name=_RUNS)
     def forget(self, name: str) -> None:
@@ -108,7 +108,7 @@ class Pots(RuleBasedStateMachine):
         """Whoever is cut off in the midst of a transaction has changed nothing."""
         with pytest.raises(ZeroDivisionError), self.store.connection.writing() as raw:  # noqa: PT012
             raw.execute("UPDATE calls SET booked_usd = 7")
-            raw.execute("DELETE FROM pots")
+            raw.execute("DELETE FROM budget_runs")
             raise ZeroDivisionError
 
     @invariant()
@@ -126,30 +126,33 @@ class Pots(RuleBasedStateMachine):
 
 
 def expect_sums(store: Store) -> None:
-    """Each pot's row says what its calls add up to."""
-    kept = {row["pot"]: dict(row) for row in store.connection.rows("SELECT * FROM pot_sums")}
-    pots = {row["pot"] for row in store.connection.rows("SELECT pot FROM pots")}
-    summed = {row["pot"]: dict(row) for row in store.connection.rows(_SUM)}
-    assert kept == {pot: summed.get(pot, {"pot": pot, "calls": 0, "usd": 0.0, "unpriced": 0}) for pot in pots}
+    """Each budget's row says what its calls add up to."""
+    kept = {row["budget"]: dict(row) for row in store.connection.rows("SELECT * FROM budget_sums")}
+    budget_runs = {row["budget"] for row in store.connection.rows("SELECT budget FROM budget_runs")}
+    summed = {row["budget"]: dict(row) for row in store.connection.rows(_SUM)}
+    assert kept == {
+        budget_key: summed.get(budget_key, {"budget": budget_key, "calls": 0, "usd": 0.0, "unpriced": 0})
+        for budget_key in budget_runs
+    }
 
 
-class PotsOnAServer(Pots):
+class BudgetsOnAServer(Budgets):
     @override
     def new_place(self) -> Path | str:
         return self.closing.enter_context(database())
 
 
-TestPots = Pots.TestCase
-TestPots.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)
-TestPotsOnAServer = needs_postgres(PotsOnAServer.TestCase)
-TestPotsOnAServer.settings = settings(max_examples=3, stateful_step_count=25, deadline=None)
+TestBudgets = Budgets.TestCase
+TestBudgets.settings = settings(max_examples=12, stateful_step_count=25, deadline=None)
+TestBudgetsOnAServer = needs_postgres(BudgetsOnAServer.TestCase)
+TestBudgetsOnAServer.settings = settings(max_examples=3, stateful_step_count=25, deadline=None)
 
 
 def test_a_pot_has_spent_nothing_before_its_runs_call(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
         fill(store)
-        for pot, name in (("p", "abc123"), ("q", "abc123"), ("none", "fork-of-abc123")):
-            store.reservations.share(pot, name)
+        for budget_key, name in (("p", "abc123"), ("q", "abc123"), ("none", "fork-of-abc123")):
+            store.reservations.share(budget_key, name)
         expect_sums(store)
         assert store.reservations.used("p")[0] == 1
         assert store.reservations.used("none") == store.reservations.used("nobody's") == (0, 0.0)

@@ -32,7 +32,7 @@ def test_the_last_mode_and_the_longest_thought_are_remembered(place: Path | str)
             store.capabilities.learn_reasoning(ONE, tokens)
         assert store.capabilities.known(ONE) == ModelCapabilities("plain", 4_000)
     with plain(place) as database:
-        assert database.execute("SELECT count(*) FROM manners").fetchone() == (1,)
+        assert database.execute("SELECT count(*) FROM capabilities").fetchone() == (1,)
 
 
 def test_a_name_that_is_no_unicode_is_a_name(place: Path | str) -> None:
