@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain, zip_longest
 from math import ceil
 from typing import Any
 
@@ -14,11 +15,13 @@ from pydantic import BaseModel
 from redraft.domain import WHOLE, Document, Evidence, Span
 from redraft.prompts.qa import Statement
 from redraft.settings import LEVEL_RATIO, EvidenceName
+from redraft.text.languages import language_of
 from redraft.text.passages import Passages, joined
 from redraft.text.quotes import locate
 from redraft.text.retrieval import Windows
 from redraft.text.sentences import sentences
 from redraft.text.tokens import Tokenizer
+from redraft.text.vectors import terms
 from redraft.text.words import UNSPACED, count_words
 
 # The text is sampled in this many pieces of this many characters.
@@ -82,6 +85,8 @@ _SHARE_OF_WINDOW = 0.5
 # Tokens left for items and reply beside a document that is read whole.
 _BESIDE_DOCUMENT = 1_600
 _LONGEST_QUOTE = 600
+# How many sentences before and after a quote are looked at for the rest of an answer.
+_SENTENCES_BESIDE = 3
 # A question may quote the sentence it is about, with a gap or with marks around the part asked for.
 _QUOTED = re.compile(r"[“«„]([^”»“]{3,2000})[”»“]|\"([^\"]{3,2000})\"")
 _GAP = re.compile(r"_{2,}|…|\.\.\.")
@@ -275,6 +280,24 @@ class EvidenceReader:
             if one.start < span.end and span.start < one.end
         ]
         return self.place(Span(found[0].start, found[-1].end) if found else span)
+
+    def widened(self, evidence: Evidence, answer: str) -> Evidence:
+        """Return evidence with the sentences beside it that more of an answer's words come from."""
+        span = evidence.span
+        language = language_of(answer)
+        missing = set(terms(answer, language)) - set(terms(evidence.text, language))
+        if span is None or not missing:
+            return evidence
+        around = [passage.span for passage in self.passages.around(span, 1)]
+        beside = sentences(self.document.text, Span(around[0].start, around[-1].end)) if around else []
+        before = [one for one in reversed(beside) if one.end <= span.start][:_SENTENCES_BESIDE]
+        after = [one for one in beside if one.start >= span.end][:_SENTENCES_BESIDE]
+        for one in chain.from_iterable(zip_longest(after, before)):
+            wider = span if one is None else Span(min(one.start, span.start), max(one.end, span.end))
+            found = missing & set(terms(self.text(wider), language))
+            if found and wider.end - wider.start <= _LONGEST_QUOTE:
+                span, missing = wider, missing - found
+        return Evidence(self.text(span), span)
 
     def place(self, span: Span) -> Evidence:
         """Return the text at a place, shortened where it is long."""

@@ -7,6 +7,7 @@ import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 from redraft.agents.evidence import EvidenceReader
@@ -85,6 +86,8 @@ def _unquoted(said: str) -> str:
 
 BESIDE = 1
 """How many passages are read before and after those that hold the evidence of a finding."""
+GAP = 300
+"""Passages fewer characters apart than this are shown as one."""
 INSTRUCTION = "agent"
 """Stands in place of a metric for an instruction of the model that leads the revision."""
 # Tokens of the complaint about a flawed reply.
@@ -149,12 +152,14 @@ class Reviser:
         return await asyncio.to_thread(self._brief, request)
 
     def _brief(self, request: RevisionRequest) -> RevisionBrief:
-        points = [_point(number, finding) for number, finding in enumerate(request.findings, 1)]
+        findings = [self._with_wider_evidence(one) for one in request.findings]
+        points = [_point(number, finding) for number, finding in enumerate(findings, 1)]
         bare = ReviseGiven(
             summary=request.summary,
             **_asking(points),
             outline=self.outline,
             keep=list(request.keep),
+            length=count_words(request.summary),
             words=request.words,
             query=self.query,
             language=self.structured_writer.language,
@@ -170,12 +175,16 @@ class Reviser:
             bare = bare.model_copy(update=_asking(bare.points[:-1]))
         if self.reader.document_tokens <= room:
             return self._with_document(bare)
-        near = self._near(request.findings, room)
-        quoted = [
-            one.evidence.span for one in request.findings[: len(bare.points)] if one.evidence and one.evidence.span
-        ]
+        near = self._near(findings, room)
+        quoted = [one.evidence.span for one in findings[: len(bare.points)] if one.evidence and one.evidence.span]
         shown = bare.model_copy(update={"passages": [self.reader.text(span) for span in near]})
         return RevisionBrief(shown, tuple(self.reader.joined([near, quoted])))
+
+    def _with_wider_evidence(self, finding: Finding) -> Finding:
+        """Return a finding with the sentences that its answer comes from, where a judge quoted only some of them."""
+        if finding.evidence is None or not finding.answer:
+            return finding
+        return replace(finding, evidence=self.reader.widened(finding.evidence, finding.answer))
 
     def _with_document(self, bare: ReviseGiven) -> RevisionBrief:
         text = self.reader.document.text
@@ -189,9 +198,16 @@ class Reviser:
             for place in places:
                 around = [passage.span for passage in self.reader.passages.around(place, beside)]
                 wider = self.reader.joined([found, around])
-                if sum(self.reader.tokenizer.count(self.reader.text(span)) for span in wider) <= room:
+                if self._tokens(wider) <= room:
                     found = wider
-        return found
+        # A sentence left out between two passages would leave the second without its subject.
+        closed = self.reader.joined(
+            [found, [Span(a.end, b.start) for a, b in pairwise(found) if b.start - a.end < GAP]]
+        )
+        return closed if self._tokens(closed) <= room else found
+
+    def _tokens(self, spans: Sequence[Span]) -> int:
+        return sum(self.reader.tokenizer.count(self.reader.text(span)) for span in spans)
 
     def _places(self, finding: Finding) -> list[Span]:
         """Return where a finding's evidence stands; for a person's request, the places nearest to it."""

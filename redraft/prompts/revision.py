@@ -36,6 +36,8 @@ class ReviseGiven(GivenModel):
     passages: Annotated[list[str], Fence("passage")] = Field(default_factory=list)
     outline: OutlineText = None
     tasks: list[Task] = Field(default_factory=list)
+    length: int = 0
+    """How long the summary is now."""
     words: int
     query: Question = None
     language: Language = None

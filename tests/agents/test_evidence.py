@@ -227,3 +227,22 @@ def test_of_a_sentence_with_a_name_in_brackets_the_place_is_found_and_what_stand
     assert "Her grandson Jem lived with her." in said
     assert "Mrs. Lamb kept the house." in said
     assert said.count(rain[:40]) < 10
+
+
+def test_evidence_has_the_sentences_that_the_rest_of_the_answer_comes_from() -> None:
+    text = (
+        "It rained all day. Syme needed a spaceman's card. With it he could ship out on a freighter. "
+        "The patrol would never find him there. The glowing card could not be forged. He waited. Nobody came."
+    )
+    document, tokenizer = Document.from_text(text), EstimatingTokenizer()
+    reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 8192, tokenizer.count(text))
+    quoted = reader.quoted("The glowing card could not be forged.", [])
+
+    wider = reader.widened(quoted, "To ship out on a freighter with a card that could not be forged")
+    assert wider.text == (
+        "With it he could ship out on a freighter. The patrol would never find him there. "
+        "The glowing card could not be forged."
+    )
+    assert wider.span is not None
+    assert text[wider.span.start : wider.span.end] == wider.text
+    assert reader.widened(quoted, "The card could not be forged") == quoted

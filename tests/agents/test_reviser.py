@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.reviser import Reviser, RevisionRequest, _point
+from redraft.agents.reviser import GAP, Reviser, RevisionRequest, _point
 from redraft.agents.structured_writer import Completion, StructuredWriter
-from redraft.domain import Document, Evidence, Finding
+from redraft.domain import Document, Evidence, Finding, Span
 from redraft.llm.fakes import FunctionModel
 from redraft.text.passages import Passages
 from redraft.text.tokens import EstimatingTokenizer
@@ -98,3 +100,25 @@ def test_a_judges_reason_is_no_answer_of_the_document() -> None:
     missing = Finding("keyfact_recall", "missing", "add", "Say it.", expected="Tom came.")
     points = [_point(1, one) for one in (reason, answer, missing)]
     assert [(one.answer, one.why) for one in points] == [("", "It was Tom."), ("Tom", ""), ("Tom came.", "")]
+
+
+def test_passages_with_little_between_them_are_shown_as_one() -> None:
+    text = " ".join(f"In year {number} the keeper wrote about ship {number} and the storm." for number in range(400))
+    document, tokenizer = Document.from_text(text), EstimatingTokenizer()
+    passages = Passages(document, tokenizer)
+    reader = EvidenceReader(document, passages, tokenizer, 4000, tokenizer.count(text))
+    reviser = Reviser(StructuredWriter(FunctionModel(str), 2.0), reader)
+    places = [text.index("ship 10 "), text.index("ship 31 ")]
+    findings = [
+        Finding("consistency", "inconsistent", "correct", "", evidence=Evidence("x", Span(at, at + 5))) for at in places
+    ]
+    size = sum(tokenizer.count(reader.text(passage.span)) for passage in passages.around(Span(0, 5), 0))
+    close = 0
+    for room in range(2 * size, 8 * size, 7):
+        shown = reviser._near(findings, room)
+        assert sum(tokenizer.count(reader.text(span)) for span in shown) <= room
+        for one, other in pairwise(shown):
+            if other.start - one.end < GAP:
+                close += 1
+                assert tokenizer.count(reader.text(Span(shown[0].start, shown[-1].end))) > room
+    assert close

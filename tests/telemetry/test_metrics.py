@@ -17,7 +17,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
 from redraft import FunctionModel, Session
-from redraft.batches.request import BatchRequest, pot_of
+from redraft.batches.request import BatchRequest, budget_key_of
 from redraft.batches.sources import put_in
 from redraft.batches.worker import BatchWorker
 from redraft.errors import UsageError
@@ -91,7 +91,7 @@ def test_the_metrics_of_a_batch_are_those_of_the_ledger(place: Path | str, folde
         store.batches.open(Batch("b", BatchRequest(settings).to_json(), limits.model_dump(mode="json")))
         put_in(store, "b", [str(folder / "in")])
         where = address(port := free_port())
-        with served(store, "b", pot_of("b"), port):
+        with served(store, "b", budget_key_of("b"), port):
             before = numbers(read(where))
             assert before["redraft_batch_items", "waiting"] == 3
             assert summed(before, "redraft_calls_total") == 0
@@ -120,7 +120,7 @@ def test_the_metrics_of_a_batch_are_those_of_the_ledger(place: Path | str, folde
         assert summed(found, "redraft_call_seconds_sum") == pytest.approx(sum(row["seconds"] for row in ok))
         spent = sum(row["cost_usd"] for row in ok)
         assert summed(found, "redraft_cost_usd_total") == pytest.approx(spent)
-        assert found["redraft_batch_cost_usd",] == store.reservations.used(pot_of("b"))[1] >= spent
+        assert found["redraft_batch_cost_usd",] == store.reservations.used(budget_key_of("b"))[1] >= spent
         assert found["redraft_batch_calls",] == len(rows)
         expect_no_secret(told)
 
@@ -146,7 +146,7 @@ def test_what_a_call_waited_for_is_no_part_of_what_its_answer_took(
     with Store(folder / "a.db") as store, ChatServer(latency=lambda *_: took) as server:
         limits = begun(store, folder / "in", server, **bounds)
         where = address(port := free_port())
-        with served(store, "b", pot_of("b"), port):
+        with served(store, "b", budget_key_of("b"), port):
             asyncio.run(BatchWorker(store, "b", "w", limits, prices).work())
             found = numbers(told := read(where))
         rows = store.connection.rows("SELECT waited, seconds FROM calls")
@@ -184,7 +184,7 @@ def test_what_calls_are_for_is_told_in_a_few_words(tmp_path: Path, monkeypatch: 
     with Store(tmp_path / "a.db") as store, ChatServer(serve) as server:
         limits = begun(store, tmp_path / "island.md", server, **asked)
         where = address(port := free_port())
-        with served(store, "b", pot_of("b"), port):
+        with served(store, "b", budget_key_of("b"), port):
             asyncio.run(BatchWorker(store, "b", "w", limits).work())
             found = numbers(read(where))
         rows = store.connection.rows("SELECT * FROM calls")

@@ -239,12 +239,12 @@ def _metrics(store: Store, name: str, given: Mapping[str, Any]) -> AbstractConte
     """Offer metrics while the batch is worked on, if that is wanted."""
     if (port := given["metrics_port"]) is None:
         return nullcontext()
-    from redraft.batches.request import pot_of
+    from redraft.batches.request import budget_key_of
     from redraft.telemetry.batch import address, served
 
     if not given["quiet"]:
         say(f"metrics at {address(port)}")
-    return served(store, name, pot_of(name), port)
+    return served(store, name, budget_key_of(name), port)
 
 
 def _interrupt() -> None:
