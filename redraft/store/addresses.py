@@ -1,4 +1,4 @@
-"""Addresses of databases: a file, or a PostgreSQL server, and how they may be shown without a password."""
+"""Database addresses: a file path or a PostgreSQL URL, and how to print one without its password."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _ELSEWHERE = ("PGHOSTADDR", "PGHOST", "PGSERVICE")
 
 
 def is_server(address: str | Path) -> bool:
-    """Whether this is the address of a Postgres server."""
+    """Return whether this is the address of a PostgreSQL server."""
     return isinstance(address, str) and address.startswith(_SCHEMES)
 
 
 def is_only_here(address: str | Path) -> bool:
-    """Whether this means something else on every machine: a file, or a server behind a socket or at `localhost`."""
+    """Return whether the address has another meaning on another machine: a file, a socket, or `localhost`."""
     if not is_server(address):
         return True
     parts = urlsplit(str(address))
@@ -52,7 +52,7 @@ def _is_this_machine(host: str) -> bool:
 
 
 def shown(address: str | Path) -> str:
-    """The address as anybody may see it; for whoever has the password from elsewhere it is as good."""
+    """Return the address without its password."""
     if not is_server(address):
         return str(address)
     parts = urlsplit(str(address))

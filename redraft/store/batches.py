@@ -1,4 +1,4 @@
-"""Batches, their items, and jobs of provider batches."""
+"""Batches, their items, and the jobs of provider batches."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _IN_ORDER = "SELECT at, tokens FROM rate_limits WHERE limiter = ? ORDER BY at"
 
 
 class RateLimiterWindow:
-    """The rate limits of one database. Callers that share limits share the name of a `limiter`."""
+    """The rate limits in one database. Callers that share limits use the same `limiter` name."""
 
     def __init__(self, connection: Connection, clock: Callable[[], float] | None = None) -> None:
         self._connection = connection
@@ -79,22 +79,22 @@ _MARK = """
 
 
 def attempt_of(key: str, number: int) -> str:
-    """The name of an attempt at a call, as it stands in a job."""
+    """Return the name of an attempt at a call within a job."""
     return f"{key}-{number}"
 
 
 @dataclass(frozen=True, slots=True)
 class SentJob:
-    """A job as it is on record."""
+    """A stored job."""
 
     id: str
-    """By this the provider knows it too, among what a job may bear of its sender's."""
+    """Also sent to the provider as metadata."""
     name: str | None
-    """What the provider calls it; None as long as nobody has heard of that."""
+    """The provider's id; None until the provider has answered."""
 
 
 class Jobs(Repository):
-    """The jobs of one database."""
+    """The jobs in one database."""
 
     def open(self, address: str, attempts: Sequence[str]) -> SentJob:
         """Put a job on record that is about to be handed over. From now on its calls may have been sent."""
@@ -111,12 +111,12 @@ class Jobs(Repository):
         return SentJob(key, None)
 
     def name(self, job: str, name: str) -> None:
-        """Record what the provider calls it: from now on it is there, whatever becomes of this process."""
+        """Record the provider's id for a job, so that another process can fetch its results."""
         with self._connection.writing() as raw:
             raw.execute("UPDATE jobs SET name = ? WHERE id = ?", (name, job))
 
     def holding(self, address: str, attempt: str) -> SentJob | None:
-        """The last job at this address that an attempt went out in."""
+        """Return the last job at this address that contains an attempt."""
         row = self._connection.row(
             "SELECT jobs.id, name FROM job_lines JOIN jobs ON jobs.id = job"
             " WHERE attempt = ? AND address = ? AND begun >= ? ORDER BY begun DESC LIMIT 1",
@@ -125,21 +125,21 @@ class Jobs(Repository):
         return SentJob(row["id"], row["name"]) if row else None
 
     def attempts(self, job: str) -> list[str]:
-        """The names of the attempts that a job consists of."""
+        """Return the names of the attempts in a job."""
         rows = self._connection.rows("SELECT attempt FROM job_lines WHERE job = ? ORDER BY attempt", (job,))
         return [one["attempt"] for one in rows]
 
     def last_attempt(self, key: str) -> int:
-        """The number of the last attempt at a call that is in a job; 1 where there is none."""
+        """Return the number of the last attempt at a call that is in a job; 1 where there is none."""
         rows = self._connection.rows("SELECT attempt FROM job_lines WHERE call = ?", (key,))
         return max((int(row["attempt"].rpartition("-")[2]) for row in rows), default=1)
 
     def is_settled(self, job: str) -> bool:
-        """Whether it is on record what came of each call of a job."""
+        """Return whether the outcome of every call of a job is recorded."""
         return self._connection.row(_UNSETTLED, (job,)) is None
 
     def forget(self, job: str) -> None:
-        """All of its answers are where they belong, or it never came to be, and nothing of it was sent."""
+        """Delete a job whose answers are all stored, or that was never sent."""
         with self._connection.writing() as raw:
             raw.execute(_MARK, (GATHERED, job))
             raw.execute("DELETE FROM job_lines WHERE job = ?", (job,))
@@ -147,7 +147,7 @@ class Jobs(Repository):
 
 
 class ByJob(NamedTuple):
-    """Where the jobs of a provider are stored, and whom to tell of them."""
+    """Where a provider's jobs are stored, and whom to notify of them."""
 
     jobs: Jobs
     note: Callable[[str], None]
@@ -158,9 +158,10 @@ def _moment_before(time: timedelta) -> str:
 
 
 Status = Literal["open", "paused", "cancelled", "stopped"]
-"""`open` batches are worked on; `stopped` ones have met what stands in every item's way, such as a used-up budget."""
+"""Workers take items of `open` batches. A `stopped` batch met a problem that affects every item, such as a used-up
+budget."""
 State = Literal["waiting", "leased", "done", "failed", "aside"]
-"""`aside` are items at which a worker died again and again."""
+"""An item is set `aside` when several workers have died while processing it."""
 Error = Mapping[str, str]
 MOST_DEATHS = 3
 LEASE_SECONDS = 60.0
@@ -189,7 +190,7 @@ _ANSWERS = "SELECT count(*) AS n FROM calls WHERE run = ? AND outcome = 'ok'"
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch as it is stored. `asked` is what its items are made under, as JSON; the folder may be nowhere."""
+    """A stored batch. `asked` holds the settings of its items as JSON; `folder` may be None."""
 
     name: str
     asked: Mapping[str, Any]
@@ -202,20 +203,20 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class NewItem:
-    """A document that is to be put into a batch: its source, or what it is called where the store has its text."""
+    """A document to add to a batch: its source, or its title where the store has its text."""
 
     source: str
     file: str
-    """What its result is called in the folder, without a suffix; another of that name gets a number behind it."""
+    """The name of its result file without suffix; a number is appended if the name is taken."""
     priority: int = 0
     document: str | None = None
     error: Error | None = None
-    """What is amiss with it from the beginning."""
+    """An error found before the item was added."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchItemRow:
-    """A document of a batch, and how it stands."""
+    """A document of a batch and its state."""
 
     batch: str
     idx: int
@@ -225,22 +226,22 @@ class BatchItemRow:
     priority: int
     state: State
     attempts: int
-    """How often it was begun. It tells one lease of a worker from another."""
+    """How often it was started. Together with the index this identifies a lease."""
     worker: str | None
     until: float | None
     deaths: int
-    """How many workers died at it since it last came on."""
+    """How many workers died while processing it since it last made progress."""
     answers: int
     """How many answers its run had when the last of them died."""
     run: str | None
     short: bool
-    """Whether it is done and fell short: gaps, a goal that was missed."""
+    """Whether it finished with gaps or missed a goal."""
     error: Error | None
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
 class ItemStates:
-    """How many items of a batch are in which state."""
+    """The number of items in each state."""
 
     waiting: int = 0
     leased: int = 0
@@ -248,7 +249,7 @@ class ItemStates:
     failed: int = 0
     aside: int = 0
     short: int = 0
-    """Of those that are done."""
+    """How many of the done items have gaps or missed a goal."""
 
     @computed_field  # type: ignore[prop-decorator]
     @property
@@ -257,17 +258,17 @@ class ItemStates:
 
     @property
     def ended(self) -> int:
-        """Those at which there is nothing left to do."""
+        """Return the number of items that are finished."""
         return self.done + self.failed + self.aside
 
     @property
     def left(self) -> int:
-        """Those at which there is something left to do, though a worker may have them that has died unheard."""
+        """Return the number of items that are not finished, including those leased by a worker that may have died."""
         return self.waiting + self.leased
 
 
 class Batches:
-    """The batches of one database."""
+    """The batches in one database."""
 
     def __init__(self, connection: Connection, clock: Callable[[], float] | None = None) -> None:
         self._connection = connection
@@ -291,20 +292,20 @@ class Batches:
             )
 
     def get(self, name: str) -> Batch:
-        """The batch of this name."""
+        """Return the batch with this name."""
         row = self._connection.row("SELECT * FROM batches WHERE name = ?", (storable(name),))
         if row is None:
             raise RunError(f"there is no batch {name!r}", hint="`redraft batch status` lists them")
         return record_in(Batch, row)
 
     def all(self) -> list[Batch]:
-        """All batches, newest first."""
+        """Return all batches, newest first."""
         return [
             record_in(Batch, row) for row in self._connection.rows("SELECT * FROM batches ORDER BY created DESC, name")
         ]
 
     def set_status(self, name: str, status: Status, error: Error | None = None) -> None:
-        """Say how a batch stands. One that was cancelled is not stopped as well."""
+        """Set the status of a batch. A cancelled batch stays cancelled."""
         with self._connection.writing() as raw:
             raw.execute(
                 "UPDATE batches SET status = ?, error = ?, updated = ? WHERE name = ?"
@@ -322,7 +323,7 @@ class Batches:
         return idx - before
 
     def try_again(self, name: str) -> None:
-        """Have what failed or was set aside done again."""
+        """Queue failed and set-aside items again."""
         with self._connection.writing() as raw:
             raw.execute(
                 "UPDATE items SET state = 'waiting', error = NULL, deaths = 0"
@@ -331,7 +332,7 @@ class Batches:
             )
 
     def items(self, name: str) -> Iterator[BatchItemRow]:
-        """All items of a batch, in their order."""
+        """Return all items of a batch in order."""
         last = -1
         while rows := self._connection.rows(
             "SELECT * FROM items WHERE batch = ? AND idx > ? ORDER BY idx LIMIT ?", (name, last, _PAGE)
@@ -340,14 +341,14 @@ class Batches:
             last = rows[-1]["idx"]
 
     def how_many(self, name: str, state: str = "", words: str = "") -> int:
-        """How many items of a batch are in a state, or `short`, and have these words in their source."""
+        """Count the items of a batch that are in a state, or `short`, and have these words in their source."""
         where, values = _chosen(name, state, words)
         row = self._connection.row(f"SELECT count(*) AS n FROM items WHERE {where}", values)  # noqa: S608
         assert row is not None
         return int(row["n"])
 
     def some(self, name: str, state: str, words: str, after: int, most: int) -> list[BatchItemRow]:
-        """Up to so many of these items in their order, after so many of them."""
+        """Return one page of these items in order."""
         where, values = _chosen(name, state, words)
         rows = self._connection.rows(
             f"SELECT * FROM items WHERE {where} ORDER BY idx LIMIT ? OFFSET ?",  # noqa: S608
@@ -356,8 +357,7 @@ class Batches:
         return [record_in(BatchItemRow, row) for row in rows]
 
     def lately(self, name: str, seconds: float) -> tuple[int, float]:
-        """How many items have come to their end in the last seconds in which the batch was open, and how many these
-        were."""
+        """Return how many items finished in the last seconds in which the batch was open, and the number of seconds."""
         row = self._connection.row("SELECT updated FROM batches WHERE name = ?", (name,))
         assert row is not None
         moment = datetime.now(UTC)
@@ -371,20 +371,21 @@ class Batches:
         return int(ended["n"]), (moment - since).total_seconds()
 
     def counts(self, name: str) -> ItemStates:
-        """How the items of a batch stand."""
+        """Count the items of a batch by state."""
         rows = self._connection.rows(
             "SELECT state, count(*) AS n, sum(short) AS short FROM items WHERE batch = ? GROUP BY state", (name,)
         )
         return ItemStates(**{row["state"]: row["n"] for row in rows}, short=sum(row["short"] for row in rows))
 
     def is_over(self, name: str) -> bool:
-        """Whether nobody has anything to do any more, or is not to do it."""
+        """Return whether a batch has nothing left to do, or is not to be worked on."""
         return self._connection.row(_OPEN, (name,)) is None
 
     # What workers ask of it: each item by itself is right, so that leasing waits for no booking.
 
     def lease(self, name: str, worker: str, most: int, seconds: float = LEASE_SECONDS) -> list[BatchItemRow]:
-        """Up to so many items for a worker to work on: the most urgent first, of these those that were tried least.
+        """Lease up to so many items to a worker: by priority, then those with the fewest attempts. An item that killed
+        a worker before is leased alone, so that the next death can be attributed to it.
 
         At what a worker has died before, one works alone: who dies then, has died of that.
         """
@@ -430,7 +431,8 @@ class Batches:
         short: bool = False,
         error: Error | None = None,
     ) -> bool:
-        """Say what became of a leased item, `waiting` where it is handed back; whether it was still ours to say."""
+        """Record the result of a leased item (`waiting` returns it to the queue). Returns whether the lease was still
+        valid."""
         return self._update(
             item,
             "state = ?, worker = NULL, until = NULL, run = coalesce(?, run), short = ?, error = ?",
@@ -438,7 +440,7 @@ class Batches:
         )
 
     def release(self, name: str, worker: str, how: str) -> int:
-        """A worker has died, and how: what it had leased is free at once. Returns how much that was."""
+        """Record the death of a worker and release its leases. Returns how many there were."""
         with self._connection.writing_rows() as raw:
             rows = raw.execute(_LEASED_BY + raw.for_update, (name, worker)).fetchall()
             for row in rows:
@@ -461,7 +463,7 @@ class Batches:
 
 
 def _chosen(batch: str, state: str, words: str) -> tuple[str, tuple[object, ...]]:
-    """The condition for items in a state, or for all, and with these words in their source; and its values."""
+    """Return the SQL condition for items in a state and with these words in their source, and its values."""
     where, values = ["batch = ?"], [batch]
     if state:
         where, values = [*where, "state = ?"], [*values, "done" if state == "short" else state]
@@ -518,7 +520,7 @@ def _lose(raw: Raw, row: Row, how: str) -> None:
 
 
 def _free_name(raw: Raw, batch: str, name: str, idx: int) -> str:
-    """The name, with a number behind it where another item has it: also in capitals, which some disks do not tell."""
+    """Return the name, with a number appended where another item has it; some file systems ignore case."""
     free = name
     for number in count(idx + 1):
         if not raw.execute("SELECT 1 FROM items WHERE batch = ? AND lower(file) = lower(?)", (batch, free)).fetchone():

@@ -1,4 +1,4 @@
-"""The ledger: every attempt to ask a model, what came of it, and what it cost. Its answers are the cache."""
+"""The ledger: every request to a model, its outcome and its cost. Its answers are the cache."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from redraft.store.connection import Repository, Row
 from redraft.store.records import record_in
 
 OK, SENT, LOST = "ok", "sent", "lost"
-"""Of calls: answered, in flight, and in flight when their process died."""
+"""Outcomes of calls: answered, in flight, and in flight when their process died."""
 GATHERED = "not handed over"
-"""The error of a call in flight that waits for a job: nothing of it was sent, and who dies so far owes nothing."""
+"""The error of a call that waits for a provider batch: nothing was sent, so a process that dies now owes nothing."""
 # Attempts that the provider turned away unread. They cost nothing and count against no budget.
 TURNED_AWAY = ("rate_limited", "unsupported")
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One attempt. `outcome` is `ok` or the code of the error that it ended with; `sent` while it is in flight."""
+    """One request to a model. `outcome` is `ok` or an error code; `sent` while the call is in flight."""
 
     run: str | None
     key: str
@@ -37,23 +37,23 @@ class Call:
     started: str
     seconds: float
     error: str = ""
-    """What was wrong; of an answer, what was odd in what it came in."""
+    """The error; of an answer, what was unusual about the response."""
     finish_reason: str = ""
     reply: str | None = None
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = None
-    """What it cost; None where nobody has said, or where the price is not known."""
+    """The cost; None where it is not known."""
     lost_tokens: int = 0
-    """As long as nobody has said what was used: the tokens of its own prompt, and the reply that it was asked for."""
+    """While the usage is unknown: the tokens of the prompt and of the largest possible reply."""
     booked_usd: float | None = None
-    """What it counts as against a budget: the most that it can cost, until it is known what it did cost."""
+    """The amount booked against a budget: the maximum until the actual cost is known."""
     waited: float | None = None
-    """The seconds before it was sent: for a place, for a limit a minute, for the budget."""
+    """Seconds spent waiting for a free slot, a rate limit or the budget before it was sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """An attempt as the ledger has it, without its reply. `borrowed` says that another run has made and paid it."""
+    """A stored call without its reply. `borrowed` means that another run made and paid for it."""
 
     label: str
     prompt: str
@@ -70,21 +70,21 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class CachedAnswer:
-    """A reply that the cache holds."""
+    """A cached reply."""
 
     call: int
     text: str
     finish_reason: str
     usage: Usage
     repaired: bool = False
-    """Whether the model had to be asked a second time before its reply could be read."""
+    """Whether the reply could be read only after a second request."""
 
 
 class Calls(Repository):
     """The ledger of one database."""
 
     def find(self, key: str, run: str | None) -> CachedAnswer | None:
-        """The cached answer to a request, noted as used by `run`."""
+        """Return the cached answer to a request, and record that `run` used it."""
         row = self._connection.row(
             "SELECT c.*, t.text AS body,"
             " EXISTS (SELECT 1 FROM calls WHERE key = c.key AND outcome = 'unreadable' AND id < c.id) AS repaired"
@@ -106,7 +106,7 @@ class Calls(Repository):
         )
 
     def tokens_of(self, run: str, prompts: Sequence[str]) -> int:
-        """The tokens, both ways, of some prompts in a run, with the answers that it took from other runs."""
+        """Return the tokens, both ways, of some prompts in a run, including answers from the cache."""
         row = self._connection.row(
             "SELECT coalesce(sum(prompt_tokens + completion_tokens), 0) AS tokens FROM calls"
             " WHERE (run = :run OR id IN (SELECT call FROM uses WHERE run = :run))"
@@ -116,7 +116,7 @@ class Calls(Repository):
         return int(row["tokens"]) if row else 0
 
     def of(self, run: str) -> list[Recorded]:
-        """Every attempt of a run in the order in which they were begun, with the answers it took from other runs."""
+        """Return every call of a run in the order in which they started, including answers from the cache."""
         rows = self._connection.rows(
             "SELECT *, coalesce(run, '') <> :run AS borrowed FROM calls"
             " WHERE run = :run OR id IN (SELECT call FROM uses WHERE run = :run) ORDER BY borrowed DESC, started, id",
@@ -125,7 +125,7 @@ class Calls(Repository):
         return [_recorded(row) for row in rows]
 
     def oddities(self, run: str) -> list[str]:
-        """What was odd in what a run's answers came in, by model, such as that another model has answered."""
+        """Return what was unusual about the responses to a run by model, such as an answer by another model."""
         rows = self._connection.rows(
             "SELECT DISTINCT model, error FROM calls WHERE outcome = 'ok' AND error <> ''"
             " AND (run = :run OR id IN (SELECT call FROM uses WHERE run = :run)) ORDER BY model, error",
@@ -134,7 +134,7 @@ class Calls(Repository):
         return [f"{row['model']}: {row['error']}" for row in rows]
 
     def totals(self, run: str) -> Totals:
-        """What a run has used so far. `cached` counts the answers it took from other runs."""
+        """Return the usage of a run. `cached` counts answers taken from other runs."""
         row = self._connection.row(
             "SELECT count(*) AS calls, coalesce(sum(prompt_tokens), 0) AS prompt,"
             " coalesce(sum(cached_prompt_tokens), 0) AS cached_prompt,"
@@ -168,8 +168,8 @@ class Calls(Repository):
         )
 
     def taken_by(self, runs: Sequence[str]) -> Totals:
-        """What the answers of some runs took, whoever asked for them first, each counted once: what it would take
-        without what was known before. Attempts that were never answered are no part of it."""
+        """Return the usage behind the answers of some runs, each answer counted once, whichever run paid for it: what
+        they would cost without a cache. Calls that were never answered do not count."""
         row = self._connection.row(
             "WITH own AS (SELECT DISTINCT c.key FROM uses u JOIN calls c ON c.id = u.call"
             " WHERE u.run IN (SELECT value FROM json_each(?)))"

@@ -1,4 +1,4 @@
-"""LangGraph's checkpoints: apart from the database, because a busy writer in one file starves the other."""
+"""LangGraph's checkpoints, in a file of their own so that their writes do not block the database's."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OF_RUN = "(thread_id IN (:run, 'run-' || :run) OR substr(thread_id, 1, length(:r
 
 
 class SqliteCheckpoints(Checkpoints):
-    """Those of one database, in a file beside it."""
+    """The checkpoints of one database, in a file beside it."""
 
     def __init__(self, database: Path) -> None:
         self._database = database
@@ -32,7 +32,7 @@ class SqliteCheckpoints(Checkpoints):
         self._keeper = sqlite3.connect(self._memory, uri=True, check_same_thread=False) if self._memory else None
 
     def address(self) -> str:
-        """The SQLite URI for LangGraph's saver. A file is made here, as private as the database."""
+        """Return the SQLite URI for LangGraph's saver. Creates the file, as private as the database."""
         if self._memory:
             return self._memory
         allowed = self._database.stat().st_mode & 0o777
@@ -96,7 +96,7 @@ class SqliteCheckpoints(Checkpoints):
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:
-        """The file, where there is one: what is not there has nothing to forget."""
+        """Open the file if it exists."""
         there = self._memory or (self.address() if self.path.exists() else ":memory:")
         with (
             self.explained(),
@@ -105,7 +105,7 @@ class SqliteCheckpoints(Checkpoints):
             yield raw
 
     def _tables(self, raw: sqlite3.Connection) -> list[tuple[str, str]]:
-        """Those that there are: a saver makes them when it is first used."""
+        """Return the existing tables; a saver creates them when it is first used."""
         there = {row[0] for row in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         return [table for table in _TABLES if table[0] in there]
 
@@ -116,5 +116,5 @@ class SqliteCheckpoints(Checkpoints):
 
 
 def _belongs(thread: str, run: str) -> bool:
-    """Whether a thread is a run's, as the statements above have it."""
+    """Return whether a thread belongs to a run, as in the SQL statements above."""
     return thread in (run, f"run-{run}") or thread.startswith((f"{run}-", f"run-{run}-"))

@@ -1,4 +1,4 @@
-"""Claims: a run is worked on by one process at a time, and a claim ends with the process that holds it."""
+"""Claims: one process at a time works on a run, and its claim ends with the process."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Claims(ABC):
 
     @abstractmethod
     def held(self, run: str) -> AbstractContextManager[None]:
-        """Hold a run, or a `RunError` where another does."""
+        """Hold a run; raises `RunError` where another process does."""
 
     @abstractmethod
     def is_held(self, run: str) -> bool:
-        """Whether a living process holds the run."""
+        """Return whether a living process holds the run."""
 
 
 class MemoryClaims(Claims):
-    """Of a database that only one process sees."""
+    """Claims for a database that only this process uses."""
 
     def __init__(self) -> None:
         self._held: set[str] = set()
@@ -56,7 +56,7 @@ class MemoryClaims(Claims):
 
 
 class FileClaims(Claims):
-    """Locks on files beside the database."""
+    """Claims by locks on files beside the database."""
 
     def __init__(self, database: Path, *, only_look: bool = False) -> None:
         self._database = database
@@ -102,7 +102,7 @@ class FileClaims(Claims):
 
 
 def _is_locked(lock: Path) -> bool:
-    """Whether a process holds a lock that is not ours to take."""
+    """Return whether another process holds a lock."""
     if sys.platform == "win32":
         return True
     try:
@@ -114,5 +114,5 @@ def _is_locked(lock: Path) -> bool:
 
 
 def taken(run: str) -> RunError:
-    """What is said of a run that somebody else holds."""
+    """Return the error for a run that another process holds."""
     return RunError(f"run {run} is being worked on by another process", hint="wait for it, or stop it first")

@@ -20,37 +20,37 @@ Values = Sequence[object] | Mapping[str, object]
 
 
 class Row(Protocol):
-    """A row of a table, or of an answer: its values by name and by place."""
+    """A row of a result: its values by column name and by index."""
 
     def __getitem__(self, at: Any, /) -> Any: ...
 
     def keys(self) -> Iterable[str]:
-        """The names, in their order."""
+        """Return the column names in order."""
 
 
 class Cursor(Protocol):
-    """What a statement has brought."""
+    """The result of a statement."""
 
     @property
     def rowcount(self) -> int:
-        """How many rows it has changed."""
+        """Return the number of changed rows."""
 
     def fetchone(self) -> Any:
-        """The next row; None where there is none."""
+        """Return the next row, or None."""
 
     def fetchall(self) -> list[Any]:
-        """All rows that are left."""
+        """Return the remaining rows."""
 
     def __iter__(self) -> Iterator[Any]: ...
 
 
 class Raw(Protocol):
-    """A database within a transaction."""
+    """A database connection within a transaction."""
 
     for_update: str = ""
-    """Behind a SELECT, keeps its rows from others until the end of the transaction. A file has one writer at a time."""
+    """Appended to a SELECT: locks its rows until the end of the transaction. Empty for SQLite, which has one writer."""
     skip_locked: str = ""
-    """The same of the rows that nobody else keeps; those that somebody does are left out."""
+    """The same, but skips rows that are locked by others."""
 
     def execute(self, query: str, values: Any = ..., /) -> Cursor:
         """Do what a statement says."""
@@ -68,13 +68,13 @@ class Connection(ABC):
     """
 
     place: str
-    """What the database is called in a sentence, without any secret."""
+    """The name of the database in messages, without secrets."""
     only_read = False
-    """Whether nothing can be written to it."""
+    """Whether the database is read-only."""
 
     @abstractmethod
     def writing(self) -> AbstractContextManager[Raw]:
-        """A write transaction while nobody else writes: all of it, or nothing. Within another it is a part of that."""
+        """Open an exclusive write transaction; nested calls join the outer one."""
 
     @abstractmethod
     def writing_beside(self, *names: str) -> AbstractContextManager[Raw]:
@@ -86,27 +86,27 @@ class Connection(ABC):
 
     @abstractmethod
     def writing_rows(self) -> AbstractContextManager[Raw]:
-        """A write transaction that waits for nobody but those who have the same rows, not even for who is alone."""
+        """Open a write transaction that waits only for transactions on the same rows."""
 
     @abstractmethod
     def rehearsing(self) -> AbstractContextManager[Raw]:
-        """A write transaction that is taken back at its end, to see what would come of it."""
+        """Open a write transaction that is rolled back at the end, to see its effects."""
 
     @abstractmethod
     def reading(self) -> AbstractContextManager[None]:
-        """All that is read within is as it was at one moment, whatever others write meanwhile."""
+        """Open a read transaction: all reads see the same state."""
 
     @abstractmethod
     def rows(self, query: str, parameters: Values = ()) -> list[Any]:
-        """All rows that a SELECT gives."""
+        """Return all rows of a SELECT."""
 
     @abstractmethod
     def row(self, query: str, parameters: Values = ()) -> Any | None:
-        """The first row that a SELECT gives."""
+        """Return the first row of a SELECT."""
 
     @abstractmethod
     def clock(self) -> float:
-        """The seconds since 1970 by the one clock that all who write to the database go by."""
+        """Return the seconds since 1970 by the clock that all writers to this database share."""
 
     @abstractmethod
     def compact(self) -> None:
@@ -115,12 +115,12 @@ class Connection(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """The bytes that the database takes up."""
+        """Return the size of the database in bytes."""
 
     @property
     @abstractmethod
     def used(self) -> int:
-        """The bytes of it that hold something, about: within a transaction, as it has left them so far."""
+        """Return the bytes in use, approximately; within a transaction, as of its last change."""
 
     @abstractmethod
     def close(self) -> None:
@@ -128,19 +128,20 @@ class Connection(ABC):
 
 
 class Repository:
-    """The records of one kind in one database."""
+    """Base of the classes that store one kind of record."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def _write(self, statement: str, values: Values) -> None:
-        """Execute a single statement, beside which others may write."""
+        """Execute one statement that does not need exclusive access."""
         with self._connection.writing_beside() as raw:
             raw.execute(statement, values)
 
 
 class Checkpoints(ABC):
-    """LangGraph's checkpoints of the runs of one database. The tables are its own; here they are only cut down."""
+    """LangGraph's checkpoints of the runs of one database. LangGraph owns the tables; this class only deletes from
+    them."""
 
     @abstractmethod
     def explained(self) -> AbstractContextManager[None]:
@@ -152,11 +153,11 @@ class Checkpoints(ABC):
 
     @abstractmethod
     def bytes_of(self, runs: Sequence[str]) -> int:
-        """What the threads of runs take up, about."""
+        """Return the approximate size of the threads of some runs."""
 
     @abstractmethod
     def texts(self, without: Sequence[str]) -> set[str]:
-        """The ids of all texts that any thread names, but for those of some runs."""
+        """Return the ids of all texts that checkpoints refer to, except those of some runs."""
 
     @abstractmethod
     def compact(self) -> None:
@@ -165,7 +166,7 @@ class Checkpoints(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """The bytes that they take up."""
+        """Return their size in bytes."""
 
     @abstractmethod
     def close(self) -> None:
@@ -173,7 +174,7 @@ class Checkpoints(ABC):
 
 
 def upsert(table: str, key: Sequence[str], *others: str) -> str:
-    """The statement that stores a row under its key, in place of the one that is there."""
+    """Return the statement that inserts a row or replaces the one with its key."""
     columns = [*key, *others]
     changed = ", ".join(f"{name} = excluded.{name}" for name in others)
     return (
@@ -183,7 +184,7 @@ def upsert(table: str, key: Sequence[str], *others: str) -> str:
 
 
 def storable(text: str) -> str:
-    """The text as UTF-8 can hold it: half a surrogate pair, as in some file names, becomes a question mark."""
+    """Return the text with lone surrogates, which UTF-8 cannot encode, replaced by question marks."""
     return text if text.isascii() else _SURROGATES.sub("?", text)
 
 
@@ -205,7 +206,7 @@ async def off_loop(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T
 
 @asynccontextmanager
 async def entered_off_loop(context: AbstractContextManager[T]) -> AsyncIterator[T]:
-    """Enter and leave it in a thread. One that was entered for somebody who is cancelled meanwhile is left again."""
+    """Enter and leave a context manager in a thread, also when the caller is cancelled meanwhile."""
     stack = ExitStack()
     try:
         yield await off_loop(stack.enter_context, context)

@@ -1,4 +1,4 @@
-"""Copies a database to another place, and forgets runs and documents."""
+"""Copy a database to another place, and delete runs and documents."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ Row = dict[str, Any]
 
 @dataclass(slots=True)
 class Copied:
-    """What has been copied: the ids of the runs, and how many documents and texts are new."""
+    """What was copied: the ids of the runs, and the number of new documents and texts."""
 
     runs: list[str] = field(default_factory=list)
     there: int = 0
-    """How many runs were there already, and stay as they are."""
+    """The number of runs that the target already had; they are unchanged."""
     documents: int = 0
     texts: int = 0
 
@@ -78,7 +78,7 @@ def copy(source: Connection, target: Connection) -> Copied:
 
 
 def _pages(source: Connection, table: str, key: Sequence[str]) -> Iterator[list[Row]]:
-    """The rows of a table, so many at a time."""
+    """Yield the rows of a table in pages."""
     place = f", rowid AS {_AT}" if key == ("rowid",) else ""
     columns, marks = ", ".join(key), ", ".join("?" * len(key))
     after: tuple[object, ...] = ()
@@ -105,7 +105,7 @@ def _put(raw: Raw, table: str, rows: Sequence[Row]) -> int:
 
 
 class _Runs:
-    """Copies the runs, within one transaction of the target."""
+    """Copies runs within one transaction of the target."""
 
     def __init__(self, source: Connection, raw: Raw, copied: Copied) -> None:
         self._source = source
@@ -126,7 +126,7 @@ class _Runs:
         self._copy_batches()
 
     def _copy_runs(self) -> dict[str, str]:
-        """Returns the drafts of the runs, which come later."""
+        """Copy the runs; returns their drafts, which are copied later."""
         known = {row["id"] for row in self._raw.execute("SELECT id FROM runs")}
         drafts: dict[str, str] = {}
         for page in _pages(self._source, "runs", ("rowid",)):
@@ -154,7 +154,7 @@ class _Runs:
             _put(self._raw, "findings", [row | {"evaluation": named[row["evaluation"]]} for row in rows])
 
     def _copy_calls(self) -> None:
-        """Of what both have been answered the target's answer counts, as where two have asked at once."""
+        """Copy the calls. Where both databases have an answer to a request, the target keeps its own."""
         for page in _pages(self._source, "calls", ("id",)):
             for row in page:
                 answered = "SELECT id, outcome FROM calls WHERE key = ? ORDER BY outcome <> 'ok' LIMIT 1"
@@ -247,36 +247,37 @@ _EMPTY_BATCHES = "DELETE FROM batches WHERE NOT EXISTS (SELECT 1 FROM items WHER
 
 @dataclass(frozen=True, slots=True)
 class Freed:
-    """What was forgotten, or would be. `bytes` is by how much the files became smaller, foreseen: about that."""
+    """What was deleted, or would be. `bytes` is by how much the files shrank; in a preview, an estimate."""
 
     runs: tuple[str, ...] = ()
     documents: tuple[str, ...] = ()
-    """Those that nothing is kept of, with their questions, key facts and verdicts."""
+    """Documents of which nothing is kept: their questions, key facts and verdicts are deleted too."""
     replies: int = 0
-    """Those that no other run uses."""
+    """The number of replies that no other run uses."""
     texts: int = 0
     bytes: int = 0
     trouble: str = ""
-    """Why the files could not be made smaller; what was in them is forgotten all the same."""
+    """Why the files could not be compacted; their contents are deleted regardless."""
 
     def to_json(self) -> dict[str, object]:
-        """The contract of `forget --json`."""
+        """Return the JSON of `forget --json`."""
         return asdict(self)
 
 
 @dataclass(slots=True)
 class _Gone:
-    """What has gone so far."""
+    """What was deleted so far."""
 
     documents: list[str] = field(default_factory=list)
     replies: int = 0
     texts: set[str] = field(default_factory=set)
-    """At first all that the runs have named, in the end those that nobody names any more."""
+    """First all texts that the runs refer to, in the end those that nothing refers to any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forgetting:
-    """Forgets what is in one database. `claim` keeps other processes from a run, `is_claimed` says whether one has."""
+    """Deletes runs and documents from one database. `claim` keeps other processes from a run, `is_claimed` checks for
+    one."""
 
     connection: Connection
     checkpoints: Checkpoints
@@ -304,7 +305,7 @@ class Forgetting:
         return Freed(tuple(runs), tuple(gone.documents), gone.replies, len(gone.texts), freed, trouble)
 
     def foresee(self, runs: Sequence[str], documents: Sequence[str]) -> Freed:
-        """What would go. It is done, and taken back."""
+        """Return what would be deleted, by deleting it and rolling back."""
         runs, about = self._chosen(runs, documents)
         gone = _Gone()
         with self.connection.rehearsing() as raw:
@@ -317,7 +318,7 @@ class Forgetting:
         return Freed(tuple(runs), tuple(gone.documents), gone.replies, len(gone.texts), freed)
 
     def _chosen(self, runs: Sequence[str], documents: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-        """All runs that go, and the document of every run that there is. One that is worked on refuses all of them."""
+        """Return the runs to delete, and the document of every run. Raises if a process works on one of them."""
         about = {row["id"]: row["document"] for row in self.connection.rows("SELECT id, document FROM runs")}
         unknown = [run for run in runs if run not in about]
         if unknown:
@@ -382,7 +383,7 @@ class Forgetting:
             raw.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(text,) for text in gone.texts])  # noqa: S608
 
     def _documents_at_work(self, raw: Raw) -> set[str]:
-        """The documents of the runs that processes work on."""
+        """Return the documents of runs that processes work on."""
         running = raw.execute("SELECT id, document FROM runs").fetchall()
         return {row["document"] for row in running if self.is_claimed(row["id"])}
 

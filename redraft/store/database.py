@@ -1,4 +1,4 @@
-"""Opening a database: a SQLite file, or one on a Postgres server, by its path or address."""
+"""Opens a database, a SQLite file or a PostgreSQL server, by its path or address."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from redraft.store.sqlite import IN_MEMORY, SqliteConnection
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A database of the schema of today, with its checkpoints, and the claims on its runs."""
+    """An open database with the current schema, its checkpoints and its claims."""
 
     address: str
-    """Where another process finds it. It may hold a password, and is never to be shown."""
+    """The address for another process. It may contain a password and must never be shown."""
     connection: Connection
     checkpoints: Checkpoints
     claims: Claims

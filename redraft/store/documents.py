@@ -17,7 +17,7 @@ from redraft.store.records import insert, json_text, record_in, values_of
 
 
 def now() -> str:
-    """The moment, as every table stores it."""
+    """Return the current time as the tables store it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
@@ -32,7 +32,7 @@ class Documents(Repository):
     """Documents, their texts and their chunks."""
 
     def text(self, key: str) -> str:
-        """The text with this id."""
+        """Return the text with this id."""
         row = self._connection.row("SELECT text FROM texts WHERE id = ?", (key,))
         if row is None:
             raise StoreError(f"no text {key[:12]}", hint="was the database cut down by another program?")
@@ -44,7 +44,7 @@ class Documents(Repository):
             return put_text(raw, text)
 
     def named(self, words: str) -> list[str]:
-        """The documents whose id begins so, or whose title has all these words, or parts of words."""
+        """Return the documents whose id starts with this, or whose title contains all of its words."""
         wanted = words.casefold().split()
         return [
             str(row["id"])
@@ -70,11 +70,11 @@ class Documents(Repository):
             )
 
     def get(self, key: str) -> Document:
-        """The document with this id."""
+        """Return the document with this id."""
         return replace(self.outline(key), text=self.text(key))
 
     def outline(self, key: str) -> Document:
-        """The document without its text, which may be long."""
+        """Return the document without its text, which may be long."""
         row = self._connection.row("SELECT * FROM documents WHERE id = ?", (key,))
         if row is None:
             raise StoreError(f"no document {key[:12]}")
@@ -86,7 +86,7 @@ class Documents(Repository):
         return Document(key, row["title"], "", sections, row["source"], row["encoding"], notes, marks, row["language"])
 
     def whole_id(self, key: str) -> str:
-        """The id that is this, or the only one that begins so."""
+        """Return the full id for an id or a unique prefix of one."""
         rows = self._connection.rows(
             "SELECT id FROM documents WHERE substr(id, 1, ?) = ? LIMIT 2", (len(key), storable(key))
         )
@@ -96,16 +96,16 @@ class Documents(Repository):
         return str(rows[0]["id"])
 
     def has(self, key: str) -> bool:
-        """Whether there is a document with this id."""
+        """Return whether there is a document with this id."""
         return self._connection.row("SELECT 1 FROM documents WHERE id = ?", (key,)) is not None
 
     def titles(self) -> list[tuple[str, str, int]]:
-        """Of every document, the latest first, its id, its title, and how many characters it has."""
+        """Return the id, title and length in characters of every document, latest first."""
         rows = self._connection.rows("SELECT id, title, characters FROM documents ORDER BY added DESC, rowid DESC")
         return [(row["id"], row["title"], row["characters"]) for row in rows]
 
     def title(self, key: str) -> str:
-        """The title alone, without loading the text."""
+        """Return the title without loading the text."""
         row = self._connection.row("SELECT title FROM documents WHERE id = ?", (key,))
         return str(row["title"]) if row else ""
 
@@ -129,7 +129,7 @@ class Documents(Repository):
     def chunks(
         self, document: str, tokenizer: str, budget: int, until: int | None = None, chunking: Chunking = "natural"
     ) -> list[Chunk]:
-        """The stored chunks of a document, or of its first `until` tokens; none when it was never cut so."""
+        """Return the stored chunks of a document, or of its first `until` tokens; empty where there are none."""
         rows = self._connection.rows(
             'SELECT idx, start, "end", tokens FROM chunks WHERE document = ? AND tokenizer = ? AND budget = ? '
             "ORDER BY idx",
@@ -139,8 +139,7 @@ class Documents(Repository):
 
 
 def _counted(tokenizer: str, until: int | None, chunking: Chunking) -> str:
-    """By what a cut was counted, and how it was cut: a cut of a beginning alone ends elsewhere, as one at chapters and
-    paragraphs does, and each stands beside the others."""
+    """Return the key of a list of chunks: the tokenizer, the cut, and how much of the document it covers."""
     counted = tokenizer if until is None else f"{tokenizer}, first {until}"
     return counted if chunking == "fixed" else f"{counted}, {chunking}"
 
@@ -160,10 +159,10 @@ def drop_parents(raw: Raw, run: str, children: Sequence[str]) -> None:
 
 
 class Ancestry(Repository):
-    """The parents on record, and the links that were worked out between texts and what they were made from."""
+    """The recorded parents of texts, and the computed links between texts and their parents."""
 
     def of(self, run: str) -> dict[str, tuple[Parent, ...]]:
-        """By piece or draft of a run what it was made from, in the order of its prompt."""
+        """Return what each piece or draft of a run was made from, in prompt order."""
         rows = self._connection.rows("SELECT * FROM parents WHERE run = ? ORDER BY child, ordinal", (run,))
         found: dict[str, list[Parent]] = defaultdict(list)
         for row in rows:
@@ -172,7 +171,7 @@ class Ancestry(Repository):
         return {child: tuple(parents) for child, parents in found.items()}
 
     def links(self, key: str) -> str | None:
-        """What was found under this key; None where nobody has looked yet."""
+        """Return the links stored under this key; None where there are none."""
         row = self._connection.row("SELECT found FROM links WHERE key = ?", (key,))
         return None if row is None else str(row["found"])
 
@@ -187,7 +186,7 @@ class Ancestry(Repository):
             raw.execute(upsert("links", ("key",), "child", "found"), (key, put_text(raw, child), found))
 
     def vectors(self, document: str, cut: str, weights: str) -> bytes | None:
-        """The embeddings of the parts of a document by a model; None where nobody has made them."""
+        """Return a model's embeddings of a document's parts; None where there are none."""
         row = self._connection.row(
             "SELECT vectors FROM embeddings WHERE document = ? AND cut = ? AND weights = ?", (document, cut, weights)
         )
@@ -203,7 +202,7 @@ class Ancestry(Repository):
 
 
 def piece_in(row: Row) -> Piece:
-    """The partial summary in a row."""
+    """Return the partial summary in a row."""
     return record_in(Piece, row, index=row["idx"], text=row["body"], limit=row["word_limit"])
 
 
@@ -230,8 +229,8 @@ def put_draft(
 
 @dataclass(frozen=True, slots=True)
 class ChapterRun:
-    """A chapter of a document that is summarized by chapter, as a chunk of the whole; `run` is empty before one has
-    begun on it."""
+    """A chapter of a document that is summarized by chapter, as a chunk of the whole; `run` is empty until one has
+    started."""
 
     title: str
     chunk: Chunk
@@ -239,7 +238,7 @@ class ChapterRun:
 
 
 class ChapterRuns(Repository):
-    """The chapters of the runs of one database."""
+    """The chapter runs in one database."""
 
     def add(self, whole: str, chapters: Sequence[ChapterRun]) -> None:
         """Store the chapters of a run."""
@@ -250,7 +249,7 @@ class ChapterRuns(Repository):
             )
 
     def of(self, whole: str) -> list[ChapterRun]:
-        """The chapters of a run in their order; none of a run that is no such one."""
+        """Return the chapters of a run in order; empty for a run that is not by chapter."""
         rows = self._connection.rows("SELECT * FROM chapters WHERE whole = ? ORDER BY idx", (whole,))
         return [
             ChapterRun(row["title"], Chunk(row["idx"], Span(row["start"], row["end"]), row["tokens"]), row["run"] or "")
@@ -258,32 +257,32 @@ class ChapterRuns(Repository):
         ]
 
     def begin(self, whole: str, index: int, run: str) -> None:
-        """Remember which run summarizes a chapter."""
+        """Record which run summarizes a chapter."""
         with self._connection.writing() as raw:
             raw.execute("UPDATE chapters SET run = ? WHERE whole = ? AND idx = ?", (run, whole, index))
 
     def whole_of(self, run: str) -> str:
-        """The run that this one summarizes a chapter for; empty where it is no such one."""
+        """Return the run that this run summarizes a chapter for, or an empty string."""
         row = self._connection.row("SELECT whole FROM chapters WHERE run = ?", (run,))
         return str(row["whole"]) if row else ""
 
 
 @dataclass(frozen=True, slots=True)
 class DraftCandidate:
-    """One of the drafts that a run may go on with, counted from 1, which is its own."""
+    """One of the candidate drafts of a run; number 1 is its own."""
 
     number: int
     run: str = ""
-    """The run that drafts it; empty for the own one."""
+    """The run that drafts it; empty for the run's own."""
     draft: str = ""
-    """Its text as a draft of the whole; empty before it is there, and where nothing came of it."""
+    """Its text as a draft of the whole; empty until it exists, or where drafting failed."""
     chosen: bool | None = None
-    """None before one was chosen."""
+    """Whether it was chosen; None before the choice."""
     reason: str = ""
 
 
 class DraftCandidates(Repository):
-    """The candidates of the runs of one database."""
+    """The candidates of runs in one database."""
 
     def add(self, whole: str, runs: Sequence[str]) -> None:
         """Store the candidates of a run: its own one, and those that these runs draft."""
@@ -292,7 +291,7 @@ class DraftCandidates(Repository):
             raw.executemany("INSERT INTO candidates (whole, idx, run) VALUES (?, ?, ?)", rows)
 
     def of(self, whole: str) -> list[DraftCandidate]:
-        """The candidates of a run in their order; none of a run that makes one draft."""
+        """Return the candidates of a run in order; empty for a run with one draft."""
         rows = self._connection.rows("SELECT * FROM candidates WHERE whole = ? ORDER BY idx", (whole,))
         return [
             record_in(DraftCandidate, row, number=row["idx"], run=row["run"] or "", draft=row["draft"] or "")
@@ -306,6 +305,6 @@ class DraftCandidates(Repository):
             raw.executemany("UPDATE candidates SET draft = ?, chosen = ?, reason = ? WHERE whole = ? AND idx = ?", rows)
 
     def whole_of(self, run: str) -> str:
-        """The run that this one drafts a candidate for; empty where it is no such one."""
+        """Return the run that this run drafts a candidate for, or an empty string."""
         row = self._connection.row("SELECT whole FROM candidates WHERE run = ?", (run,))
         return str(row["whole"]) if row else ""

@@ -1,4 +1,4 @@
-"""Evaluations of drafts, and figures of agreement."""
+"""Evaluations of drafts, and agreement figures of judges."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OF_A_ROUND = ("draft", "base", "aims", "findings", "accepted", "reason", "why",
 
 
 class Judgments(Repository):
-    """The judgments of one database."""
+    """The evaluations in one database."""
 
     def keep(self, draft: str, evaluation: Evaluation) -> None:
         """Store what a metric says of a draft, in place of what it said before."""
@@ -39,7 +39,7 @@ class Judgments(Repository):
             raw.executemany(insert("findings", *columns), rows)
 
     def of(self, draft: str) -> dict[str, Evaluation]:
-        """All that is known of a draft, by metric."""
+        """Return the evaluations of a draft by metric."""
         with self._connection.reading():
             rows = self._connection.rows("SELECT * FROM evaluations WHERE draft = ? ORDER BY id", (draft,))
             return {row["metric"]: self._evaluation(row) for row in rows}
@@ -64,7 +64,7 @@ class Judgments(Repository):
             return raw.execute("DELETE FROM rounds WHERE run = ? AND number > ?", (run, after)).rowcount > 0
 
     def rounds(self, run: str) -> list[Round]:
-        """The rounds of a run, in order."""
+        """Return the rounds of a run in order."""
         rows = self._connection.rows("SELECT * FROM rounds WHERE run = ? ORDER BY number", (run,))
         return [record_in(Round, row) for row in rows]
 
@@ -76,14 +76,14 @@ class Judgments(Repository):
             raw.executemany("INSERT INTO lookups VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def lookups(self, run: str) -> dict[int, list[Lookup]]:
-        """What was looked up before each decision, by the round that it was on; to stop is on none that there is."""
+        """Return what was looked up before each decision, by round; the decision to stop has no round."""
         found: dict[int, list[Lookup]] = {}
         for row in self._connection.rows("SELECT * FROM lookups WHERE run = ? ORDER BY round, idx", (run,)):
             found.setdefault(row["round"], []).append(record_in(Lookup, row))
         return found
 
     def verdicts(self, keys: Sequence[str]) -> dict[str, str]:
-        """The verdicts that are known of these items."""
+        """Return the stored verdicts on these items."""
         known: dict[str, str] = {}
         for at in range(0, len(keys), _AT_ONCE):
             some = tuple(keys[at : at + _AT_ONCE])
@@ -122,7 +122,7 @@ _COLUMNS = {"end": '"end"', "by": "judge"}
 
 
 class Rulings(Repository):
-    """The second looks of one database: on each finding about a document the latest ruling."""
+    """The latest ruling on each finding about a document, in one database."""
 
     def keep(self, rulings: Iterable[Ruling]) -> None:
         """Store rulings, all of them or none, each in place of an earlier one on the same finding."""
@@ -134,7 +134,7 @@ class Rulings(Repository):
             raw.executemany(upsert("rulings", key, *columns, "created"), rows)
 
     def of(self, document: str) -> dict[str, Ruling]:
-        """The rulings on the findings about a document, by the finding."""
+        """Return the rulings on the findings about a document, by finding."""
         rows = self._connection.rows("SELECT * FROM rulings WHERE document = ? ORDER BY finding", (document,))
         return {row["finding"]: record_in(Ruling, row, by=row["judge"]) for row in rows}
 
@@ -151,7 +151,7 @@ class Rulings(Repository):
             raw.execute("DELETE FROM final_comparisons WHERE run = ?", (run,))
 
     def comparison(self, run: str) -> FinalComparison | None:
-        """How the first and the best draft of a run compare; None where nobody has compared them."""
+        """Return the comparison of a run's first and best draft, or None."""
         row = self._connection.row("SELECT * FROM final_comparisons WHERE run = ?", (run,))
         return record_in(FinalComparison, row) if row else None
 
@@ -163,45 +163,45 @@ _FIGURE = ("n", "value", "low", "high", "measured")
 
 @dataclass(frozen=True, slots=True)
 class JudgeSetup:
-    """Who judges, by which metric and how: a figure holds for this and for nothing else."""
+    """A judge, metric and setup. An agreement figure is valid for exactly this combination."""
 
     judge: str
-    """Its identity; of several all of them."""
+    """The judge's identity; of a panel, all of them."""
     metric: str
     version: int
     prompts: str
-    """What stands for the prompts that it is asked by; empty for the built-in judge, which goes by none."""
+    """The hash of its prompts; empty for the built-in judge, which uses none."""
     terms: str
-    """How it judges otherwise than usual, as JSON."""
+    """Its non-default settings as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far a judge agrees with people about something."""
+    """How well a judge agrees with people on something."""
 
     standing: JudgeSetup
     dataset: str
     human: str
     """What people were asked."""
     level: str
-    """Of what it is a figure: summaries, systems, sentences."""
+    """The unit compared: summaries, systems or sentences."""
     measure: str
     n: int
     value: float
     low: float | None
     high: float | None
     measured: str
-    """The day."""
+    """The date of measurement."""
 
     def to_json(self) -> dict[str, object]:
-        """The figure as programs read it, without whose it is."""
+        """Return the figure as JSON, without the judge's setup."""
         shown: dict[str, object] = to_jsonable_python(self)
         del shown["standing"]
         return shown
 
 
 class Agreements(Repository):
-    """The figures of one database."""
+    """The agreement figures in one database."""
 
     def keep(self, agreement: Agreement) -> None:
         """Put a figure on record, in place of what was measured before of the same."""
@@ -211,7 +211,7 @@ class Agreements(Repository):
             raw.execute(upsert("agreements", _KEY, *_FIGURE), values)
 
     def of(self, standing: JudgeSetup) -> list[Agreement]:
-        """What is on record of a judge, the earliest first."""
+        """Return the figures of a judge, earliest first."""
         rows = self._connection.rows(
             "SELECT * FROM agreements WHERE judge = ? AND metric = ? AND version = ? AND prompts = ? AND terms = ?"
             " ORDER BY measured, dataset, level, measure",
@@ -220,7 +220,7 @@ class Agreements(Repository):
         return [_agreement(row) for row in rows]
 
     def all(self) -> list[Agreement]:
-        """All that is on record."""
+        """Return all figures."""
         return [
             _agreement(row) for row in self._connection.rows("SELECT * FROM agreements ORDER BY judge, metric, dataset")
         ]
@@ -232,21 +232,21 @@ def _agreement(row: Row) -> Agreement:
 
 @dataclass(frozen=True, slots=True)
 class HumanOpinion:
-    """A person's word on a finding of a run."""
+    """A person's opinion on a finding of a run."""
 
     run: str
     finding: str
     draft: str
-    """The draft of which it was found."""
+    """The draft that has the finding."""
     agrees: bool
-    """Whether it is wrong indeed."""
+    """Whether the person agrees that it is an error."""
     note: str = ""
     said: str = ""
-    """When."""
+    """The time."""
 
 
 class HumanOpinions(Repository):
-    """The opinions of one database: on each finding of a run the latest word."""
+    """The latest opinion on each finding, in one database."""
 
     def keep(self, opinion: HumanOpinion) -> HumanOpinion:
         """Store an opinion, in place of what was said of the same finding before; returns it as it is stored."""
@@ -259,11 +259,11 @@ class HumanOpinions(Repository):
         return kept
 
     def withdraw(self, run: str, finding: str) -> None:
-        """Have no opinion on a finding any more."""
+        """Delete the opinion on a finding."""
         with self._connection.writing() as raw:
             raw.execute("DELETE FROM opinions WHERE run = ? AND finding = ?", (run, finding))
 
     def of(self, run: str) -> dict[str, HumanOpinion]:
-        """The opinions on a run's findings, by the finding."""
+        """Return the opinions on a run's findings, by finding."""
         rows = self._connection.rows("SELECT * FROM opinions WHERE run = ? ORDER BY said, finding", (run,))
         return {row["finding"]: record_in(HumanOpinion, row) for row in rows}

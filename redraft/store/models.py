@@ -1,4 +1,4 @@
-"""What runs have learned of the replies of models, and the texts of the prompts that they have used."""
+"""What runs have learned about models' replies, and the texts of the prompts they used."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class ModelCapabilities:
     """What is known of a model's replies; None where nothing is."""
 
     mode: str | None = None
-    """The way of asking for a structured reply in which one could be read."""
+    """The structured-output mode that worked."""
     reasoning_tokens: int | None = None
-    """The most tokens that it has thought before an answer."""
+    """The most reasoning tokens it used before an answer."""
 
 
 class CapabilityStore(Repository):
-    """What is known of the models that one database has met, each by its identity."""
+    """The known capabilities of models, by identity."""
 
     def known(self, identity: str) -> ModelCapabilities:
         """Return what has been learned of a model; of an unknown one, nothing."""
@@ -32,11 +32,11 @@ class CapabilityStore(Repository):
         return ModelCapabilities(row["mode"], row["reasoning_tokens"]) if row else ModelCapabilities()
 
     def learn_mode(self, identity: str, mode: str) -> None:
-        """Remember in which way a model is to be asked, in place of what was remembered."""
+        """Record the structured-output mode of a model."""
         self._learn("mode", identity, mode, "excluded.mode")
 
     def learn_reasoning(self, identity: str, tokens: int) -> None:
-        """Remember how much a model has thought. It is the most of all its thoughts that counts."""
+        """Record how many reasoning tokens a model used; the maximum is kept."""
         more = "excluded.reasoning_tokens > coalesce(capabilities.reasoning_tokens, 0)"
         learned = f"CASE WHEN {more} THEN excluded.reasoning_tokens ELSE capabilities.reasoning_tokens END"
         self._learn("reasoning_tokens", identity, tokens, learned)
@@ -60,7 +60,7 @@ class PromptRecord:
 
 
 class PromptShelf(Repository):
-    """The prompts of one database."""
+    """The prompts in one database."""
 
     def keep(self, records: Iterable[PromptRecord]) -> None:
         """Store those that are not there yet: a text never changes under its hash."""
@@ -71,7 +71,7 @@ class PromptShelf(Repository):
             )
 
     def of(self, hashes: Sequence[str]) -> Mapping[str, PromptRecord]:
-        """By hash those that are known."""
+        """Return the known prompts of these hashes."""
         rows = self._connection.rows(
             "SELECT * FROM prompts WHERE hash IN (SELECT value FROM json_each(?))", (json.dumps(list(hashes)),)
         )

@@ -1,4 +1,4 @@
-"""Records as rows: a column for each field, by its name, and JSON where a field holds several values."""
+"""Maps records to rows: one column per field, with JSON where a field holds several values."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ T = TypeVar("T")
 
 
 def json_text(value: object) -> str:
-    """A value as JSON, readable in other programs too."""
+    """Return a value as readable JSON."""
     return storable(json.dumps(value, ensure_ascii=False, default=_plain))
 
 
 def _plain(value: Any) -> dict[str, Any]:
-    """A record or a mapping as a dict. What pydantic makes of them cannot hold half a surrogate pair."""
+    """Return a record or mapping as a dict. (pydantic's own dump rejects lone surrogates.)"""
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else dict(value)
 
 
 def stored(value: object) -> object:
-    """What a column holds of a value."""
+    """Return the column value of a field value."""
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, bool):
@@ -36,17 +36,17 @@ def stored(value: object) -> object:
 
 
 def values_of(record: object, names: Iterable[str]) -> tuple[object, ...]:
-    """What the columns of these fields of a record hold."""
+    """Return the column values of these fields of a record."""
     return tuple(stored(getattr(record, name)) for name in names)
 
 
 def insert(table: str, *columns: str) -> str:
-    """The statement that stores a row."""
+    """Return the statement that inserts a row."""
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608
 
 
 def record_in(kind: type[T], row: Row, **others: object) -> T:
-    """The record in a row; `others` are the fields that no column of their name holds."""
+    """Return the record in a row; `others` are the fields without a column."""
     values = dict(others)
     wanted, make = _reading(cast(Any, kind), tuple(row.keys()))
     for name, several in wanted:
@@ -58,20 +58,21 @@ def record_in(kind: type[T], row: Row, **others: object) -> T:
 
 
 def evidence_in(row: Row) -> Evidence | None:
-    """The evidence in a row; None where there is none."""
+    """Return the evidence in a row, or None."""
     if row["evidence"] is None:
         return None
     return Evidence(row["evidence"], None if row["start"] is None else Span(row["start"], row["end"]))
 
 
 def evidence_values(evidence: Evidence | None) -> tuple[object, ...]:
-    """What the columns `evidence`, `start` and `end` hold of it."""
+    """Return the values of the columns `evidence`, `start` and `end`."""
     return (stored(evidence.text), *(evidence.span or (None, None))) if evidence else (None, None, None)
 
 
 @cache
 def _reading(kind: Any, columns: tuple[str, ...]) -> tuple[list[tuple[str, bool]], Callable[[dict[str, Any]], Any]]:
-    """The fields that have a column, each with whether it holds several values; and what makes a record of values.
+    """Return the fields with a column and whether each holds several values, and a constructor. Stored values are not
+    validated again, which would dominate reading.
 
     What a database gives as it is needs no check, which would take longer than all the rest.
     """

@@ -21,13 +21,13 @@ TAKEN = """
     SELECT ? UNION ALL SELECT run FROM calls WHERE key = ? AND outcome IN ('lost', 'cancelled')
     )) ORDER BY budget
 """
-"""The budgets of a run, and of those that have lost a call of this key. Whoever changes calls beside others takes these
-first, in their order: so no two wait for each other, and what is read of a budget then holds as long as it is held."""
+"""The budgets of a run and of runs that lost a call with this key, locked in order so that no two transactions
+deadlock."""
 USED_WITH = """
     SELECT calls, usd / 1000000000000 AS usd FROM budget_sums
     WHERE budget = :budget AND EXISTS (SELECT 1 FROM budget_runs WHERE budget = :budget AND run = :run)
 """
-"""What a budget has given, if a run is among those that draw on it."""
+"""What was spent of a budget, if a run draws on it."""
 USED = "SELECT calls, usd / 1000000000000 AS usd, unpriced FROM budget_sums WHERE budget = ?"
 # The columns that are fields of a call: those known when it is booked, and those that its reply brings.
 _OF_CALL = (
@@ -59,7 +59,7 @@ _WAITED_FOR = """
 
 @dataclass(frozen=True, slots=True)
 class ReservationTerms:
-    """What a call may be booked under: a budget that several runs may draw on, and how much may be taken from it."""
+    """What a call is booked against: a budget that several runs may share, and its limits."""
 
     budget_key: str
     max_calls: int | None = None
@@ -68,29 +68,29 @@ class ReservationTerms:
 
 @dataclass(slots=True)
 class Reservation:
-    """A call on record, once it is. One that was not `sent` is taken back."""
+    """A booked call. One that was not `sent` is released."""
 
     call: int | None = None
     sent: bool = False
 
 
 class NoRoomError(Exception):
-    """A call that could pass a limit, beside the `calls` and the `usd` that are taken already."""
+    """Raised where a call could exceed a limit, given the `calls` and `usd` already taken."""
 
     def __init__(self, calls: int, usd: float, in_flight: set[tuple[int, str]]) -> None:
         super().__init__(calls, usd)
         self.calls = calls
         self.usd = usd
         self.in_flight = in_flight
-        """The calls in flight with their runs, as far as a process works on them."""
+        """The calls in flight and their runs, where a process works on them."""
 
 
 class _NotInPotError(Exception):
-    """What a run uses is not taken from the budget yet that its call is to be taken from."""
+    """The run is not yet counted against the budget of its call."""
 
 
 class AskedElsewhereError(Exception):
-    """The same has been answered meanwhile, or a living process is asking it in another run: that answer will do."""
+    """The same request was answered meanwhile, or a living process is waiting for it in another run."""
 
 
 class Reservations:
@@ -158,7 +158,7 @@ class Reservations:
             raise NoRoomError(*before, {(one, run) for one, run in waiting if run in alive})
 
     def is_sent_elsewhere(self, key: str, run: str | None) -> bool:
-        """Whether a living process is asking this in another run."""
+        """Return whether a living process is sending this request in another run."""
         rows = self._connection.rows(_ASKED, (key, run))
         return any(row["outcome"] == SENT and self._is_at_work(row["run"]) for row in rows)
 
@@ -166,7 +166,7 @@ class Reservations:
         return run is not None and self._is_alive(run)
 
     def settle(self, reservation: Reservation, call: Call) -> None:
-        """Record what came of a call. Where somebody has answered the same meanwhile, the answer is kept beside it."""
+        """Record the outcome of a call. If the request was answered meanwhile, both answers are kept."""
         with self._connection.writing_beside(_of_key(call)) as raw:
             reply = put_text(raw, call.reply) if call.reply is not None else None
             if call.outcome == OK and call.run:
@@ -184,7 +184,8 @@ class Reservations:
             )
 
     def give_up(self, run: str) -> None:
-        """What a process left in flight that has died is lost, and stays booked; but for what was not handed over."""
+        """Mark the calls that a dead process left in flight as lost. They stay booked, except those that were never
+        sent."""
         if self._connection.row("SELECT 1 FROM calls WHERE run = ? AND outcome = ?", (run, SENT)):
             with self._connection.writing() as raw:
                 raw.execute(f"DELETE FROM calls WHERE run = ? AND {_GATHERED}", (run,))  # noqa: S608
@@ -198,7 +199,7 @@ class Reservations:
         return row["calls"], None if row["unpriced"] else row["usd"]
 
     def over(self, budget_key: str, max_cost: float | None) -> float:
-        """The dollars that were taken from a budget beyond a limit."""
+        """Return by how many dollars a budget exceeds a limit."""
         spent = self.used(budget_key)[1]
         if spent is None or max_cost is None or spent <= max_cost + _ROUNDING:
             return 0.0
@@ -212,5 +213,5 @@ class Reservations:
 
 
 def _of_key(call: Call) -> str:
-    """What those name who book and settle the same request: each sees what the other has done."""
+    """Return the lock names for a request: callers that book or settle the same request see each other's changes."""
     return f"call {call.key}"

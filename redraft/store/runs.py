@@ -1,4 +1,4 @@
-"""Runs, and what they produced: drafts, the partial summaries under them, and the gaps."""
+"""Runs and what they produced: drafts, partial summaries and gaps."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from redraft.store.documents import drop_parents, now, piece_in, put_draft, put_
 from redraft.store.records import insert, json_text, record_in, values_of
 
 Status = Literal["running", "waiting", "done", "stopped", "failed", "interrupted"]
-"""`stopped` runs used up their budget, `waiting` ones wait for a person; every status but `done` can be resumed."""
+"""A `stopped` run used up its budget, a `waiting` one needs an answer from a person. All but `done` can be resumed."""
 DAMAGE = (ValueError, TypeError, KeyError, AttributeError, IndexError)
-"""What is raised where what is stored is not what was stored."""
+"""Raised by reading values that are not as they were stored."""
 R = TypeVar("R")
 _DAMAGED = "`redraft runs` lists those that are not; `redraft forget` removes it"
 _PAGE = 100
@@ -33,14 +33,14 @@ _PIECES = "SELECT p.*, t.text AS body FROM pieces p JOIN texts t ON t.id = p.tex
 
 
 class DamagedRun(RunError):
-    """The row of a run holds what no version has put there."""
+    """The row of a run cannot be read."""
 
     code = "damaged"
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One invocation, as it is stored."""
+    """A stored run."""
 
     id: str
     identity: str
@@ -50,55 +50,55 @@ class Run:
     prompt_hashes: dict[str, str]
     tokenizer: str
     version: str
-    """Of redraft, and after `with` the package of a strategy that is none of redraft's own."""
+    """The version of redraft and, after `with`, the package of a custom strategy."""
     purpose: Purpose = SUMMARIZE
     experiment: str | None = None
-    """The experiment that has made it, where one has."""
+    """The experiment that started it, if any."""
     parent: str | None = None
-    """The run that this one was forked from; that one may have been forgotten since."""
+    """The run that this was forked from, which may have been deleted."""
     status: Status = "running"
     stop_reason: str | None = None
     why: str = ""
-    """Why it was stopped, in the words of a model that led it."""
+    """The agent's reason for stopping, if an agent led the run."""
     error: dict[str, str] | None = field(default=None)
     draft: str | None = None
     output: str | None = None
-    """The file that a command was to write the summary to."""
+    """The file to write the summary to."""
     seconds: float = 0.0
     created: str = ""
     updated: str = ""
 
     @property
     def kind(self) -> str:
-        """What the run was started for."""
+        """Return what the run was started for."""
         return self.purpose.kind
 
     @property
     def judging(self) -> JudgeConfig | None:
-        """How drafts are judged, where they are."""
+        """Return the judging settings, if drafts are judged."""
         return self.purpose.judging
 
     @property
     def refinement(self) -> RefineConfig | None:
-        """What a draft is redrafted for, where it is."""
+        """Return the refinement settings, if the draft is refined."""
         return self.purpose.refinement
 
 
 def new_run_id() -> str:
-    """Short enough to type, long enough not to meet another."""
+    """Return a new id: short enough to type, long enough to be unique."""
     return secrets.token_hex(4)
 
 
 class Runs(Repository):
-    """The runs of one database."""
+    """The runs in one database."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
         self.damaged: dict[str, str] = {}
-        """The runs that were left out of lists, since their rows cannot be read: what is wrong with each."""
+        """Runs left out of lists because their rows cannot be read, with the reason."""
 
     def readable(self, key: str, read: Callable[[], R]) -> R | None:
-        """What is read of a run; None where its rows are damaged, which costs no other run anything."""
+        """Return what `read` returns; None where the rows of the run are damaged."""
         try:
             found = read()
         except (RunError, *DAMAGE) as error:
@@ -120,7 +120,7 @@ class Runs(Repository):
             raw.execute(insert("runs", *_COLUMNS, *_SETTINGS, "prompt_hashes", "created", "updated"), values)
 
     def get(self, key: str) -> Run:
-        """The run with this id, or with the only id that begins so."""
+        """Return the run with this id or unique prefix."""
         rows = self._connection.rows(
             "SELECT * FROM runs WHERE lower(substr(id, 1, ?)) = lower(?) LIMIT 2", (len(key), storable(key))
         )
@@ -132,7 +132,7 @@ class Runs(Repository):
         return _run(dict(rows[0]))
 
     def same(self, identity: str) -> list[Run]:
-        """The runs that ask the same of the same text, oldest first."""
+        """Return the runs with the same settings on the same text, oldest first."""
         rows = self._connection.rows("SELECT * FROM runs WHERE identity = ? ORDER BY created, rowid", (identity,))
         return self._all(rows)
 
@@ -145,7 +145,7 @@ class Runs(Repository):
         documents: Sequence[str] | None = None,
         wanted: Callable[[Run], bool] | None = None,
     ) -> list[Run]:
-        """The latest runs, newest first: those of a status, of a model by part of its name, of these documents."""
+        """Return the latest runs, newest first, filtered by status, part of the model's name, or document."""
         conditions = {
             "status = ?": status,
             "document IN (SELECT value FROM json_each(?))": None if documents is None else json.dumps(list(documents)),
@@ -163,12 +163,12 @@ class Runs(Repository):
         return found[:limit]
 
     def stamps(self) -> list[tuple[str, str, str]]:
-        """Of every run, newest first, its id, when it was last changed, and its status as it is stored."""
+        """Return the id, last change and stored status of every run, newest first."""
         rows = self._connection.rows("SELECT id, updated, status FROM runs ORDER BY created DESC, rowid DESC")
         return [(row["id"], row["updated"], row["status"]) for row in rows]
 
     def unchanged_since(self, moment: str) -> list[Run]:
-        """The runs that nothing was added to since a moment, newest first."""
+        """Return the runs that have not changed since a time, newest first."""
         rows = self._connection.rows(
             "SELECT * FROM runs WHERE updated < ? ORDER BY created DESC, rowid DESC", (moment,)
         )
@@ -183,7 +183,7 @@ class Runs(Repository):
         error: dict[str, str] | None = None,
         why: str = "",
     ) -> None:
-        """Record how a run stands."""
+        """Set the status of a run."""
         with self._connection.writing_beside() as raw:
             raw.execute(
                 "UPDATE runs SET status = ?, stop_reason = ?, error = ?, why = ?, updated = ? WHERE id = ?",
@@ -191,15 +191,15 @@ class Runs(Repository):
             )
 
     def set_output(self, run: str, path: str) -> None:
-        """Remember the file that the summary is to be written to."""
+        """Set the file to write the summary to."""
         self._write("UPDATE runs SET output = ? WHERE id = ?", (storable(path), run))
 
     def set_limits(self, key: str, limits: Limits) -> None:
-        """Record new limits for a run that goes on."""
+        """Set new limits for a resumed run."""
         self._write("UPDATE runs SET limits = ? WHERE id = ?", (limits.model_dump_json(), key))
 
     def set_judging(self, key: str, judging: JudgeConfig) -> None:
-        """Record what a run has built."""
+        """Record the judging settings of a run after it has built its questions."""
         self._write("UPDATE runs SET judging = ? WHERE id = ?", (judging.model_dump_json(), key))
 
     def add_seconds(self, key: str, seconds: float) -> None:
@@ -243,12 +243,12 @@ class Runs(Repository):
             raw.execute("UPDATE runs SET draft = ?, updated = ? WHERE id = ?", (key, now(), run))
 
     def drafts(self, run: str) -> list[Draft]:
-        """All drafts of a run, in the order in which they were made."""
+        """Return all drafts of a run in the order in which they were made."""
         rows = self._connection.rows("SELECT id FROM drafts WHERE run = ? ORDER BY round, rowid", (run,))
         return [self.draft(row["id"]) for row in rows]
 
     def draft(self, key: str) -> Draft:
-        """The draft with this id."""
+        """Return the draft with this id."""
         row = self._connection.row(
             "SELECT d.*, t.text AS body FROM drafts d JOIN texts t ON t.id = d.text WHERE d.id = ?", (key,)
         )
@@ -287,12 +287,12 @@ class Runs(Repository):
             raw.execute("DELETE FROM pieces WHERE run = ? AND level > 0", (run,))
 
     def pieces(self, run: str) -> list[Piece]:
-        """All partial summaries of a run, lowest level first."""
+        """Return all partial summaries of a run, lowest level first."""
         rows = self._connection.rows(f"{_PIECES} WHERE run = ? ORDER BY level, idx, step", (run,))
         return [piece_in(row) for row in rows]
 
     def piece_of(self, run: str, text: str) -> Piece | None:
-        """The partial summary with this text, by its id: of several the last; None where there is none."""
+        """Return the last partial summary with this text id, or None."""
         row = self._connection.row(
             f"{_PIECES} WHERE run = ? AND p.text = ? ORDER BY level DESC, idx DESC, step DESC LIMIT 1", (run, text)
         )
@@ -305,18 +305,18 @@ class Runs(Repository):
             raw.execute(upsert("gaps", ("run", "chunk"), "code", "reason"), values)
 
     def close_gap(self, run: str, chunk: int) -> None:
-        """A chunk has been summarized after all."""
+        """Delete a gap after its chunk was summarized."""
         self._write("DELETE FROM gaps WHERE run = ? AND chunk = ?", (run, chunk))
 
     def gaps(self, run: str) -> list[Gap]:
-        """The chunks of a run that could not be summarized."""
+        """Return the chunks of a run that could not be summarized."""
         rows = self._connection.rows("SELECT * FROM gaps WHERE run = ? ORDER BY chunk", (run,))
         return [record_in(Gap, row) for row in rows]
 
 
 @contextmanager
 def damage_named(key: str) -> Iterator[None]:
-    """What cannot be read of a run is told as damage to it."""
+    """Raise unreadable values as `DamagedRun`."""
     try:
         yield
     except DAMAGE as error:
@@ -324,13 +324,13 @@ def damage_named(key: str) -> Iterator[None]:
 
 
 def _run(row: dict[str, Any]) -> Run:
-    """The run in a row, or what is wrong with that."""
+    """Return the run in a row; raises `DamagedRun`."""
     with damage_named(str(row["id"])):
         return _known(row)
 
 
 def _known(row: dict[str, Any]) -> Run:
-    """The run in a row. One that a later version has made may have settings that are not known here."""
+    """Return the run in a row. Settings of a later version that are unknown here are dropped."""
     try:
         return _read(row)
     except ValidationError as error:

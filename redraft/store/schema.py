@@ -1,4 +1,4 @@
-"""The steps of the schema, and bringing a SQLite file up to date (`postgres/schema.py` does so with a server)."""
+"""The steps of the schema, and the migration of a SQLite file (`postgres/connection.py` migrates a server)."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _OLD = re.compile(r"m\d{3}_|001_baseline$")
 
 
 class SchemaStep(NamedTuple):
-    """A change of the schema: the files beside this one with its statements, in the SQL of each database."""
+    """A schema change: the SQL files for each database, relative to this module."""
 
     sqlite: str
     postgres: str
 
 
 STEPS = {"001_tables": SchemaStep("schema.sql", "postgres/schema.sql")}
-"""The steps in their order, by the names under which a database has them on record. The first makes all tables; a
-change is one more. One that others have applied is never changed."""
+"""The steps in order, by the names recorded in the database. The first creates all tables; each change is a new step. A
+released step never changes."""
 
 
 def statements(file: str) -> Iterator[str]:
-    """The statements of a file beside this one: each ends with a line that is not indented and has a semicolon last."""
+    """Yield the statements of a file: each ends at an unindented line that ends with a semicolon."""
     statement = ""
     for line in (Path(__file__).parent / file).read_text("utf-8").splitlines(keepends=True):
         statement += line
@@ -61,7 +61,7 @@ def refuse_others(applied: Sequence[str], place: str) -> None:
 
 
 def migrate(connection: SqliteConnection) -> None:
-    """Bring the database up to date; that of a newer or an old redraft is refused rather than damaged."""
+    """Bring the database up to date; raises for one of a newer or an older redraft and leaves it unchanged."""
     applied = _applied(connection)
     refuse_others(applied, connection.place)
     if len(applied) < len(STEPS):
@@ -77,7 +77,7 @@ def migrate(connection: SqliteConnection) -> None:
 
 
 def steps() -> Migrations:
-    """The steps of the schema, as sqlite-utils applies them."""
+    """Return the steps as sqlite-utils migrations."""
     from sqlite_utils.migrations import Migrations
 
     migrations = Migrations(_NAME)
@@ -105,7 +105,7 @@ def _applied(connection: SqliteConnection) -> list[str]:
 
 
 def _require_ours(connection: SqliteConnection) -> None:
-    """Our tables come into being together with the record of it, so tables without it are somebody else's."""
+    """Raise if the database has tables that redraft did not create."""
     tables = _tables(connection) - {_RECORD}
     if tables and not _applied(connection):
         raise StoreError(

@@ -1,4 +1,4 @@
-"""What summaries are judged by, built once for a document: its questions, its key facts, its typed questions."""
+"""What summaries of a document are judged by: its questions, key facts and typed questions."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ Built = TypeVar("Built", bound=_Built)
 
 
 class Shelf(Repository, ABC, Generic[Built]):
-    """What was built of one kind for the documents of one database. It never changes once it is stored."""
+    """The stored question sets of one kind. They never change once stored."""
 
     table: ClassVar[str]
     columns: ClassVar[dict[str, str]]
-    """Which field each column holds, besides those that every kind has."""
+    """The field in each column, besides the common ones."""
     what: ClassVar[str]
-    """What is said of one with such an id."""
+    """The name of the kind in messages."""
 
     def add(self, found: Built, key: str) -> None:
         """Store it under what it was made from; what is there already stays as it is, or it turns out to lack less."""
@@ -65,12 +65,12 @@ class Shelf(Repository, ABC, Generic[Built]):
             raw.execute(f"UPDATE {self.table} SET imported = ({latest}), created = ? WHERE id = ?", (now(), key))  # noqa: S608
 
     def find(self, document: str, key: str) -> Built | None:
-        """What was made for a document from `key`: of several the one that lacks least, of these the first."""
+        """Return what was built for a document from `key`: the most complete, then the earliest."""
         order = "json_array_length(missing), created, id"
         return self._first(f"document = ? AND key = ? ORDER BY {order}", document, key)
 
     def get(self, key: str) -> Built:
-        """The one with this id, or with the only id that begins so."""
+        """Return the one with this id or unique prefix."""
         statement = f"SELECT * FROM {self.table} WHERE substr(id, 1, ?) = ? LIMIT 2"  # noqa: S608
         rows = self._connection.rows(statement, (len(key), storable(key)))
         if len(rows) != 1 or not key:
@@ -79,15 +79,15 @@ class Shelf(Repository, ABC, Generic[Built]):
         return self._found(rows[0])
 
     def imported(self, document: str) -> Built | None:
-        """The one that was last imported for a document."""
+        """Return the one last imported for a document."""
         return self._first("document = ? AND imported > 0 ORDER BY imported DESC, created DESC", document)
 
     def latest(self, document: str) -> Built | None:
-        """The one that a document is judged by where none is named: imported last, or else built last."""
+        """Return the default for a document: the last imported, or else the last built."""
         return self._first("document = ? ORDER BY imported DESC, created DESC, rowid DESC", document)
 
     def all(self) -> list[tuple[Built, str]]:
-        """All of them with the moment they were stored, newest first."""
+        """Return all of them with the time they were stored, newest first."""
         rows = self._connection.rows(f"SELECT * FROM {self.table} ORDER BY created DESC, rowid DESC")  # noqa: S608
         return [(self._found(row), row["created"]) for row in rows]
 
@@ -101,11 +101,11 @@ class Shelf(Repository, ABC, Generic[Built]):
 
     @abstractmethod
     def _found(self, row: Row) -> Built:
-        """The one in a row, with its parts."""
+        """Return the one in a row, with its parts."""
 
 
 class Packs(Shelf[Pack]):
-    """The questions of documents."""
+    """The question packs of documents."""
 
     table, columns, what = "packs", {"model": "model"}, "pack begins"
 
@@ -129,7 +129,7 @@ class Packs(Shelf[Pack]):
 
 
 class KeyFactShelf(Shelf[KeyFacts]):
-    """The key facts of documents: trees of facts, with those that were pruned."""
+    """The key facts of documents: trees of facts, including pruned ones."""
 
     table, columns, what = (
         "keyfacts",
@@ -169,7 +169,7 @@ class KeyFactShelf(Shelf[KeyFacts]):
 
 
 class TypedShelf(Shelf[TypedQuestions]):
-    """The typed questions of documents, by which models are asked about them."""
+    """The typed questions of documents, which models are asked."""
 
     table, columns, what = (
         "typed_packs",

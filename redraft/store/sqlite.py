@@ -1,4 +1,4 @@
-"""A SQLite file: one connection, its rules, and sentences for what can go wrong with it."""
+"""A SQLite connection: its transactions, settings and error messages."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from redraft.store.connection import BUSY_SECONDS, Connection, Raw, Values
 
 IN_MEMORY = Path(":memory:")
 PRIVATE = 0o600
-"""Books and summaries are nobody else's business."""
+"""File mode: only the owner may read books and summaries."""
 
 
 class SqliteResult:
-    """What a statement has brought, as it was when that was done, whenever it is looked at."""
+    """The result of a statement, fetched when the statement was executed."""
 
     def __init__(self, cursor: sqlite3.Cursor) -> None:
         # SQLite would go on with a statement as its rows are asked for, after others have been done.
         self._rows = iter(cursor.fetchall())
         self.rowcount = cursor.rowcount
-        """How many rows it has changed."""
+        """The number of changed rows."""
 
     def fetchone(self) -> Any:
         return next(self._rows, None)
@@ -43,7 +43,7 @@ class SqliteResult:
 
 
 class SqliteTransaction(Raw):
-    """A SQLite file within a transaction."""
+    """A SQLite connection within a transaction."""
 
     def __init__(self, raw: sqlite3.Connection) -> None:
         self._raw = raw
@@ -58,13 +58,14 @@ class SqliteTransaction(Raw):
 
 
 class SqliteConnection(Connection):
-    """A connection that several threads share, one at a time.
+    """A SQLite connection that threads share, one at a time. Every write is a `BEGIN IMMEDIATE` transaction, which
+    survives the death of the process.
 
     Every write is its own `BEGIN IMMEDIATE` transaction, which is durable against the death of the process.
     """
 
     def __init__(self, path: Path, *, to_read: bool = False, only_read: bool = False) -> None:
-        """With `to_read` a database that nobody may write to is opened as it is; with `only_read` any is."""
+        """Open the database. With `to_read` a read-only file is opened as it is; with `only_read` any file is."""
         self.path = path
         self.place = str(path)
         self._lock = threading.RLock()
@@ -100,13 +101,13 @@ class SqliteConnection(Connection):
         _prepare(self.raw)
 
     def _look_again(self) -> None:
-        """A file that is opened as it is, without a trace, shows nothing of what others write to it since."""
+        """Reopen an immutable connection after others have written to the file."""
         if self._seen and not self.raw.in_transaction and self._seen != _stamp(self.path):
             self.raw.close()
             self._open_to_read()
 
     def _use_write_ahead_log(self) -> None:
-        """Several processes that do this to a new database at once lock each other out, and SQLite waits for none."""
+        """Switch to write-ahead logging, retrying: SQLite does not wait when several processes do so at once."""
         deadline = time.monotonic() + BUSY_SECONDS
         while True:
             try:
@@ -182,7 +183,7 @@ class SqliteConnection(Connection):
 
     @override
     def clock(self) -> float:
-        """A file is on one machine, and so are all who write to it."""
+        """Return the local time: all writers to a file are on this machine."""
         return time.time()
 
     def explained(self) -> AbstractContextManager[None]:
@@ -222,7 +223,7 @@ def explained(path: Path) -> Iterator[None]:
 
 
 def _is_read_only(path: Path) -> bool:
-    """SQLite makes files of its own beside a database, also to read it: the directory must take them."""
+    """Return whether the database cannot be written: SQLite needs a writable directory even to read a WAL database."""
     return path != IN_MEMORY and path.exists() and not all(os.access(one, os.W_OK) for one in (path, path.parent))
 
 
@@ -242,7 +243,7 @@ def _opened_to_read(path: Path) -> sqlite3.Connection:
 
 
 def _prepare(raw: sqlite3.Connection) -> None:
-    """Rows by the names of their columns, and of a text whose bytes are damaged what is left of it."""
+    """Configure a connection: rows by column name, and damaged text decoded as far as possible."""
     raw.row_factory = sqlite3.Row
     raw.text_factory = _text
 
@@ -252,14 +253,14 @@ def _text(data: bytes) -> str:
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
-    """What changes with every write to a database."""
+    """Return a value that changes with every write to the database."""
     log, index = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
     now = path.stat()
     return (now.st_ino, now.st_mtime_ns, now.st_size, _bytes_in(log), int(index.exists()))
 
 
 def _bytes_in(file: Path) -> int:
-    """How large a file is that another process may remove at any moment."""
+    """Return the size of a file; 0 where another process has removed it."""
     try:
         return file.stat().st_size
     except FileNotFoundError:
@@ -280,19 +281,19 @@ def compact(raw: sqlite3.Connection) -> None:
 
 
 def size_of(raw: sqlite3.Connection, of: str = "page_count") -> int:
-    """The bytes of the pages of a database, or of another number of them: `freelist_count`."""
+    """Return the bytes of a database's pages, or of the pages counted by another pragma, such as `freelist_count`."""
     pages, size = (raw.execute(f"PRAGMA {name}").fetchone()[0] for name in (of, "page_size"))
     return int(pages * size)
 
 
 def files_of(path: Path) -> list[Path]:
-    """Those of a database that there are: itself, and its write-ahead log."""
+    """Return the existing files of a database: itself and its write-ahead log."""
     beside = (path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm"))
     return [file for file in beside if file.exists()]
 
 
 def store_error(error: Exception, path: Path) -> StoreError:
-    """Our error for one of SQLite's, with what to do about it."""
+    """Return our error for one of SQLite's, with what to do about it."""
     return StoreError(str(error), place=str(path), hint=_advice(error))
 
 

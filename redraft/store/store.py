@@ -1,4 +1,4 @@
-"""The store: everything redraft remembers, in two SQLite files side by side or in one Postgres database."""
+"""The store: all data of redraft, in two SQLite files or one PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ FILE_NAME = "redraft.db"
 
 
 def default_path() -> Path:
-    """Where the database is unless --db or REDRAFT_DB says otherwise."""
+    """Return the default path of the database: `REDRAFT_DB` or the data directory."""
     return user_data_path("redraft") / FILE_NAME
 
 
 class Store:
-    """One database. Texts, runs and the ledger are here; LangGraph's checkpoints are beside them."""
+    """One database. It holds texts, runs and the ledger; LangGraph's checkpoints are stored beside it."""
 
     def __init__(
         self,
@@ -75,44 +75,45 @@ class Store:
 
     @property
     def connection(self) -> Connection:
-        """The database itself, for what concerns all of its tables."""
+        """Return the connection, for operations on all tables."""
         return self._connection
 
     @property
     def path(self) -> Path:
-        """The file, of a database that is one."""
+        """Return the path of a database that is a file."""
         return Path(self.address)
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """All that is written within is there afterwards, or nothing of it, whatever happens meanwhile."""
+        """Group writes in one transaction."""
         with self._connection.writing():
             yield
 
     @contextmanager
     def claim(self, run: str) -> Iterator[None]:
-        """Work on a run, and keep other processes from doing so. The claim ends with the process that holds it."""
+        """Claim a run for this process until the context ends or the process dies."""
         with self._claims.held(run):
             self.reservations.give_up(run)
             yield
 
     def is_claimed(self, run: str) -> bool:
-        """Whether a living process is working on the run."""
+        """Return whether a living process works on the run."""
         return self._claims.is_held(run)
 
     def whole_of(self, run: str) -> str:
-        """The run that this one summarizes a chapter or drafts a candidate for; empty where it is no such one."""
+        """Return the run that this run summarizes a chapter or drafts a candidate for, or an empty string."""
         return self.chapters.whole_of(run) or self.candidates.whole_of(run)
 
     def chunks(self, run: Run) -> list[Chunk]:
-        """The chunks by which a run drafts: those of a cut, or chapters. None where the cut is not known any more."""
+        """Return the chunks of a run's draft, or its chapters; None where they are not known."""
         if run.settings.by_chapter:
             return [one.chunk for one in self.chapters.of(run.id)]
         cut = (run.document, run.tokenizer, run.settings.chunk_budget, run.settings.until)
         return self.documents.chunks(*cut, run.settings.chunking)
 
     def status(self, run: Run) -> str:
-        """How a run stands; one that is marked as running, while no process works on it, was killed.
+        """Return the status of a run. A run marked as running that no process works on was killed; a waiting run stays
+        waiting, since any process may bring the answer.
 
         One that waits for a person waits whoever lives: the answer may come to another process.
         """

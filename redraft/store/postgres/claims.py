@@ -1,4 +1,4 @@
-"""Claims as locks of a session, which the server lets go of when the process that holds them is gone."""
+"""Claims by PostgreSQL advisory locks, which the server releases when the process's connection closes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _IS_LOCKED = """
 
 
 def lock_number(name: str) -> int:
-    """The number that a lock goes by, which no other program hits upon."""
+    """Return the lock number for a name."""
     return int.from_bytes(sha256(f"redraft {name}".encode()).digest()[:8], signed=True)
 
 
@@ -87,7 +87,7 @@ class PostgresClaims(Claims):
             self._keeper.execute("SELECT pg_advisory_unlock(%s)", [lock_number(run)])
 
     def _asked(self, question: Callable[[psycopg.Connection[PostgresRow]], T]) -> T:
-        """What the server says, be it by a new connection."""
+        """Return the server's answer, reconnecting if necessary."""
         with self._lock, explained(self._place):
             try:
                 return question(self._keeper)

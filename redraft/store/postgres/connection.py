@@ -50,7 +50,7 @@ _USED = "SELECT coalesce(sum(pg_column_size(text)), 0) AS bytes FROM texts"
 
 
 class PostgresConnection(Connection):
-    """A database that each thread talks to by a connection of its own. One that was lost is made anew."""
+    """A connection to PostgreSQL, one per thread, reopened when lost."""
 
     def __init__(self, address: str, claims: PostgresClaims) -> None:
         self.address = address
@@ -58,7 +58,7 @@ class PostgresConnection(Connection):
         self._claims = claims
         self._here = threading.local()
         self._clock = -math.inf, 0.0
-        """When the server was last asked for its clock, and how far that is ahead of ours, which is never set."""
+        """When the server's clock was last read, and how far it is ahead of ours."""
         self._pool: ConnectionPool[psycopg.Connection[PostgresRow]] = ConnectionPool(
             kwargs={**arguments(address), "row_factory": row_of},
             configure=adapt,
@@ -118,7 +118,7 @@ class PostgresConnection(Connection):
 
     @override
     def clock(self) -> float:
-        """That of the server: the clocks of machines differ, and may be set while somebody works."""
+        """Return the server's time, since clocks of machines differ."""
         asked, ahead = self._clock
         if time.monotonic() - asked >= _CLOCK_SECONDS:
             with self._talking() as session:
@@ -135,7 +135,7 @@ class PostgresConnection(Connection):
 
     @override
     def compact(self) -> None:
-        """Have the space used again. What is deleted is gone for good when the server has done so."""
+        """Reclaim the space of deleted rows."""
         tables = self.rows("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")
         with self._talking() as session:
             session.execute(f"VACUUM (SKIP_LOCKED) {', '.join(row['tablename'] for row in tables)}")
@@ -158,7 +158,7 @@ class PostgresConnection(Connection):
 
     @property
     def _session(self) -> PostgresTransaction | None:
-        """That of the transaction that this thread is in."""
+        """Return the session of this thread's transaction."""
         return getattr(self._here, "session", None)
 
     @contextmanager
@@ -202,7 +202,7 @@ _RECORD = "redraft_steps"
 
 
 def migrate_server(connection: PostgresConnection, *, may_make: bool) -> bool:
-    """Bring a database up to date; returns whether there is one."""
+    """Bring the database up to date; returns whether it exists."""
     there = connection.row("SELECT 1 FROM pg_tables WHERE schemaname = ? AND tablename = ?", (SCHEMA, _RECORD))
     if there is None and not may_make:
         return False
@@ -230,7 +230,7 @@ def _applied(connection: PostgresConnection) -> list[str]:
 
 
 def _require_ours(connection: PostgresConnection) -> None:
-    """Our tables come into being together with the record of it, so a schema without it is somebody else's."""
+    """Raise if the schema has tables that redraft did not create."""
     with connection.writing() as raw:
         tables = connection.rows("SELECT tablename FROM pg_tables WHERE schemaname = ?", (SCHEMA,))
         names = {row["tablename"] for row in tables}
@@ -254,7 +254,7 @@ _TABLES = {
 
 
 class PostgresCheckpoints(Checkpoints):
-    """Those of one database."""
+    """The checkpoints of one database."""
 
     def __init__(self, connection: PostgresConnection) -> None:
         self.connection = connection
@@ -285,7 +285,7 @@ class PostgresCheckpoints(Checkpoints):
 
     @override
     def compact(self) -> None:
-        """They are compacted with the tables beside them."""
+        """Do nothing: the tables are compacted with the database."""
 
     @property
     @override
@@ -298,14 +298,14 @@ class PostgresCheckpoints(Checkpoints):
         return sum(int(row["n"] or 0) for row in rows if row)
 
     def _tables(self) -> dict[str, str]:
-        """Those that there are: a saver makes them when it is first used."""
+        """Return the existing tables; a saver creates them when it is first used."""
         rows = self.connection.rows("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")
         there = {row["tablename"] for row in rows}
         return {table: column for table, column in _TABLES.items() if table in there}
 
     @override
     def close(self) -> None:
-        """They are closed with the tables beside them."""
+        """Do nothing: the connection is closed with the database's."""
 
 
 _TRY_LOCK = f"SELECT pg_try_advisory_lock({lock_number('checkpoints')}) AS ours"
@@ -313,7 +313,7 @@ _UNLOCK = f"SELECT pg_advisory_unlock({lock_number('checkpoints')})"
 
 
 async def on_a_server(checkpoints: Checkpoints, closing: AsyncExitStack) -> AsyncPostgresSaver:
-    """The saver for the checkpoints of a store on a server, to be closed by the stack."""
+    """Return the checkpoint saver of a store on a server; the stack closes it."""
     assert isinstance(checkpoints, PostgresCheckpoints)
     given: dict[str, Any] = {**arguments(checkpoints.connection.address), "prepare_threshold": 0}
     pool: AsyncConnectionPool[AsyncConnection[DictRow]] = AsyncConnectionPool(

@@ -1,4 +1,4 @@
-"""A Postgres server: connecting, executing the store's statements, and explaining errors."""
+"""PostgreSQL: connecting, executing the store's statements, and explaining errors."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _ESCAPE = "\U0010ffff"
 
 @cache
 def placed(query: str) -> bytes:
-    """A statement with psycopg's marks where values stand, in the place of the store's."""
+    """Return a statement with psycopg's placeholders in place of the store's."""
     return _NAMED.sub(r"%(\1)s", query.replace("%", "%%").replace("?", "%s")).encode()
 
 
 class PostgresRow(dict[str, Any]):
-    """A row whose values are also known by their places."""
+    """A row whose values can also be accessed by index."""
 
     def __missing__(self, at: object) -> Any:
         if isinstance(at, int):
@@ -43,7 +43,7 @@ class PostgresRow(dict[str, Any]):
 
 
 def row_of(cursor: Cursor[Any]) -> RowMaker[PostgresRow]:
-    """Makes the rows of an answer. The number of a row is none of its columns, as in SQLite."""
+    """Return the row factory of a result. Hides the row number column, as SQLite does."""
     names = [column.name for column in cursor.description or ()]
 
     def made(values: Sequence[Any]) -> PostgresRow:
@@ -72,7 +72,7 @@ class _TextBack(TextLoader):
 
 
 class _Truth(Dumper):
-    """Truth as the number that the columns have for it."""
+    """Dumps a bool as the integer that the columns hold."""
 
     @override
     def dump(self, obj: bool) -> Buffer | None:
@@ -80,7 +80,7 @@ class _Truth(Dumper):
 
 
 class _Sum(Loader):
-    """A sum of whole numbers, which is no whole number to Postgres."""
+    """Loads a sum of integers, which PostgreSQL returns as numeric."""
 
     @override
     def load(self, data: Buffer) -> int | float:
@@ -89,7 +89,7 @@ class _Sum(Loader):
 
 
 def adapt(context: AdaptContext) -> None:
-    """Have a connection take and give values as SQLite does."""
+    """Make a connection read and write values as SQLite does."""
     assert context.adapters is not None
     known = context.adapters
     _Truth.oid = known.types["int8"].oid
@@ -100,7 +100,7 @@ def adapt(context: AdaptContext) -> None:
 
 
 class PostgresResult:
-    """What a statement has brought. The server may not have answered when that is asked for; then it is waited for."""
+    """The result of a statement. Reading it waits for the server if the statement was pipelined."""
 
     def __init__(self, session: PostgresTransaction, cursor: Cursor[PostgresRow]) -> None:
         self._session = session
@@ -125,7 +125,7 @@ class PostgresResult:
 
 
 class PostgresTransaction(Raw):
-    """A connection to Postgres that takes the store's statements: one by one, or `under_way` together."""
+    """A PostgreSQL connection that executes the store's statements, one by one or pipelined (`under_way`)."""
 
     for_update = " FOR UPDATE"
     skip_locked = " FOR UPDATE SKIP LOCKED"
@@ -168,7 +168,7 @@ logging.getLogger("psycopg").propagate = False
 
 
 def arguments(address: str) -> dict[str, Any]:
-    """What a connection to the server is made with."""
+    """Return the connection arguments."""
     try:
         known = conninfo_to_dict(address)
     except psycopg.ProgrammingError:
@@ -189,14 +189,14 @@ def arguments(address: str) -> dict[str, Any]:
 
 
 def connect(address: str) -> psycopg.Connection[PostgresRow]:
-    """A connection that the store's statements can be said to."""
+    """Connect to a server."""
     made = psycopg.connect(**arguments(address), row_factory=row_of)
     adapt(made)
     return made
 
 
 def has_word(connection: psycopg.Connection[PostgresRow]) -> bool:
-    """Whether a server has said something that nobody has asked for: what it says last is that it goes."""
+    """Return whether the server has sent a message that was not asked for, such as that it is shutting down."""
     with selectors.DefaultSelector() as waiting:
         waiting.register(connection, selectors.EVENT_READ)
         return bool(waiting.select(0))
@@ -213,7 +213,7 @@ def explained(place: str) -> Iterator[None]:
 
 
 def _is_gone(error: psycopg.Error) -> bool:
-    """Whether it is the server that is away, and no fault of what was asked of it."""
+    """Return whether an error means that the server is gone, rather than that the statement was wrong."""
     stopped = (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow)
     # What comes from no server has none of its codes.
     cut_off = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and error.sqlstate is None
