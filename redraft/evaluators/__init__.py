@@ -1,1 +1,1 @@
-"""How good a summary is: measures of what it covers and of what it gets right."""
+"""Metrics: how much of a document a summary covers, and how much of what it says is true."""

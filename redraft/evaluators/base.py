@@ -1,4 +1,4 @@
-"""What every metric has in common: what it is given, what it gives back, and the class that it is derived from."""
+"""The base class of metrics, what a metric is given, and what it returns."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from redraft.text.tokens import Tokenizer
 from redraft.text.vectors import Encoder
 
 METRIC: ContextVar[str] = ContextVar("metric", default="")
-"""The metric that is judging."""
+"""The metric that is currently judging."""
 PackPart = Literal["questions", "keyfacts"]
-"""What a document's pack has: questions, and trees of key facts."""
+"""The parts of a document's pack: questions, and trees of key facts."""
 
 # How many sentences stand before one that points back.
 _BEFORE = 1
@@ -37,7 +37,7 @@ _BEFORE = 1
 
 @dataclass(frozen=True, slots=True)
 class DocumentPack:
-    """What of the document's pack is there: its questions, and its key facts, to be used from these perspectives."""
+    """The available parts of a document's pack: its questions, and its key facts from these perspectives."""
 
     pack: Pack | None = None
     keyfacts: KeyFacts | None = None
@@ -46,79 +46,75 @@ class DocumentPack:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A draft before its judges: all that a metric may look at."""
+    """A draft to judge, with everything that a metric may use."""
 
     statements: tuple[Statement, ...]
-    """Its sentences that have words: each with its `id` from 1, its `sentence`, and what stands `before` it where it
-    points back."""
+    """The sentences of the draft: each has its `id` from 1, its text as `sentence`, and the text `before` it where it
+    refers back."""
     panel: tuple[Judge, ...]
-    """Who can be asked. The first asks the questions, all of them answer.
-
-    A prompt of one's own is put to a judge by `await judge.ask(prompt, given, room, label)`: what it is given, the
-    tokens of the reply at most, and a few words for the ledger. The reply's `value` is what the prompt returns.
-    """
+    """The judges. The first one writes the questions, all of them answer. To use a prompt of your own, call `await
+    judge.ask(prompt, given, room, label)` with its input, the maximum tokens of the reply, and a label for the ledger;
+    the reply's `value` is the prompt's return type."""
     reader: EvidenceReader
-    """Finds the places of the document that are nearest to a question, and their words."""
+    """Finds the passages of the document nearest to a question."""
     yardstick: DocumentPack = DocumentPack()
-    """What the metric `needs` or `uses` of the document's pack."""
+    """The part of the document's pack that the metric `needs` or `uses`."""
     query: str | None = None
-    """The question that the summary answers, where it is not about the document as a whole."""
+    """The question that the summary answers; None for a summary of the whole document."""
     text: str = ""
-    """The summary as it stands, with its paragraphs."""
+    """The full text of the summary with its paragraphs."""
 
     @property
     def document(self) -> Document:
-        """What is summarized."""
+        """Return the document."""
         return self.reader.document
 
     def cited_for(self, text: str) -> tuple[Span, ...]:
-        """The places that the questions of the document's pack cite which have most to do with a text."""
+        """Return the places cited by the pack's questions that are closest to a text."""
         return cited_for(text, self.yardstick.pack)
 
     @property
     def trees(self) -> tuple[Tree, ...]:
-        """The key facts that the summary is held against."""
+        """Return the key facts that the summary is judged by."""
         known = self.yardstick.keyfacts
         return trees_for(known, self.query, self.yardstick.perspectives) if known else ()
 
 
 class Evaluator(ABC):
-    """A metric. Derive from it, give it a name, and say in `evaluate` what there is to say of a draft.
-
-    It has no memory: one object judges many drafts, several of them at once.
-    """
+    """A metric. Derive from it, set `name`, and implement `evaluate`. A metric keeps no state: one object judges many
+    drafts concurrently."""
 
     name: str
-    """Under which it is asked for, reported and stored: letters, digits, hyphens and underscores."""
+    """The name for requests, reports and the store: letters, digits, hyphens and underscores."""
     version: int = 1
-    """To be raised when it gives other scores than before. It is stored with every score."""
+    """Stored with every score. Raise it when the metric changes its scores."""
     prompts: Sequence[Prompt[Any, Any]] = ()
-    """What its judges are asked. A run has their hashes on record, and is not resumed with others."""
+    """The prompts of its judges. Their hashes are stored with a run, which cannot be resumed with other prompts."""
     aim: MetricAim | None = None
-    """What it is about, which decides when its turn comes in a refinement; None for figures, which are no goal."""
+    """What it measures, which decides its place in a refinement; None for figures that cannot be a goal."""
     needs: PackPart | None = None
-    """What of the document's pack is built for it, if it is not there; for a draft without a word nothing is."""
+    """The part of the document's pack that is built for it if missing; never built for an empty draft."""
     uses: PackPart | None = None
-    """What of the pack it takes where it is there."""
+    """The part of the pack that it uses if available."""
     heeds_query: bool = False
-    """Whether what it says depends on the question that the summary answers."""
+    """Whether its result depends on the question that the summary answers."""
 
     @abstractmethod
     async def evaluate(self, case: Case) -> Evaluation:
-        """Judge the draft. What cannot be judged is counted; it never becomes a score.
+        """Judge the draft. Items that cannot be judged are counted and never become a score.
 
-        An exception makes a failed metric of it, with the exception as the reason, and the run goes on. What ends a run
-        is a budget that is used up, a database that cannot be written, and a provider that is not to be had.
+        If this raises, the metric is reported as failed with the exception as the reason, and the run goes on. Only a
+        used-up budget, a database that cannot be written, and an unreachable provider end a run.
         """
 
     def configured(self, judging: JudgeConfig, encoder: Encoder | None) -> Evaluator:  # noqa: ARG002  (as it is)
-        """The same metric as a run's settings want it."""
+        """Return the metric configured by a run's settings."""
         return self
 
     def check(self, book: PromptBook, tokenizer: Tokenizer, window: int | None) -> None:  # noqa: B027  (may be left)
-        """Raise a `UsageError` for what cannot be done, before anything is paid for.
+        """Raise a `UsageError` for impossible settings before anything is paid for.
 
-        `window` is how many tokens a prompt and its reply may have; None for judges without such a limit.
+        `window` is the token limit of a prompt and its reply; None for judges without one.
         """
 
     def scored(
@@ -131,11 +127,9 @@ class Evaluator(ABC):
         held: Iterable[str] = (),
         details: Mapping[str, object] | None = None,
     ) -> Evaluation:
-        """A score from 0 to 1: from how many items, on how many there is no verdict, and what is wrong with the draft.
-
-        A finding is made by `Finding(self.name, kind, task, explanation, ...)`; `held` are the sentences without which
-        the score would fall. Raises `ValueError` for what is no score, or not this metric's.
-        """
+        """Return a score from 0 to 1, the number of items, the number without a verdict, and the findings. Create a
+        finding with `Finding(self.name, kind, task, explanation, ...)`; `held` lists the sentences that the score
+        depends on. Raises `ValueError` for an invalid score or another metric's finding."""
         return self.checked(
             Evaluation(
                 self.name,
@@ -151,28 +145,28 @@ class Evaluator(ABC):
         )
 
     def measured(self, details: Mapping[str, object], *, judged: int = 0, unjudged: int = 0) -> Evaluation:
-        """Figures that do not say how good the draft is: from how many items, and on how many there are none."""
+        """Return figures that are not a score, with the number of items and of items without a figure."""
         return self.checked(
             Evaluation(self.name, self.version, "measured", judged=judged, unjudged=unjudged, details=details)
         )
 
     def not_applicable(self, reason: str) -> Evaluation:
-        """The draft is none that the metric has anything to say of."""
+        """Return that the metric does not apply to the draft."""
         return Evaluation(self.name, self.version, "not_applicable", reason=reason)
 
     def failed(self, reason: str, unjudged: int = 0) -> Evaluation:
-        """The draft could not be judged."""
+        """Return that the draft could not be judged."""
         return Evaluation(self.name, self.version, "failed", reason=reason, unjudged=unjudged)
 
     def checked(self, evaluation: Evaluation) -> Evaluation:
-        """The evaluation, if it is one that this metric may give; otherwise a `ValueError` says what is wrong."""
+        """Return the evaluation; raises `ValueError` if this metric may not return it."""
         if problem := _problem(evaluation, self.name):
             raise ValueError(f"the metric {self.name} {problem}")
         return evaluation
 
 
 def _problem(given: object, name: str) -> str:
-    """Why this is no evaluation by the metric of this name; empty when it is one."""
+    """Return why this is not a valid evaluation by the metric of this name, or an empty string."""
     if not isinstance(given, Evaluation):
         return f"gave no Evaluation, but {given!r:.80}"
     if given.metric != name:
@@ -193,7 +187,7 @@ def _problem(given: object, name: str) -> str:
 
 
 def statements_of(summary: str) -> tuple[Statement, ...]:
-    """The sentences of a summary that have words, numbered from 1, with those before where they point back."""
+    """Return the sentences of a summary, numbered from 1, each with the text before it where it refers back."""
     texts, language = worded(summary), language_of(summary)
 
     def before(at: int) -> str:
@@ -205,7 +199,7 @@ def statements_of(summary: str) -> tuple[Statement, ...]:
 def concluded(
     evaluation: Evaluation, panel_verdicts: Sequence[JudgeVerdicts], items: Mapping[int, ItemVotes]
 ) -> Evaluation:
-    """The evaluation with the mean of what the items count; failed when there is no verdict on any of them."""
+    """Return the evaluation whose score is the mean of the items' values; failed if no item has a verdict."""
     score = mean([item.value for item in items.values()])
     trouble = next((judge_verdicts.trouble for judge_verdicts in panel_verdicts if judge_verdicts.trouble), "")
     if score is None:

@@ -1,4 +1,4 @@
-"""Coherence: the share of the summary's sentences that confuse no reader of it (BooookScore, equation 1)."""
+"""Coherence: the share of sentences that do not confuse a reader of the summary (BooookScore, equation 1)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from redraft.text.vectors import Encoder
 
 CLEAR, CONFUSING = "clear", "confusing"
 UNTYPED = "untyped"
-"""The kind of a finding of which the judges do not say what confuses in it."""
+"""The kind of a finding whose confusion the judges do not classify."""
 
 _WHAT_TO_DO: dict[ErrorType, tuple[Task, str]] = {
     "duplication": ("drop", "Another sentence says this already. Say it once."),
@@ -41,7 +41,7 @@ _WHAT_TO_DO: dict[ErrorType, tuple[Task, str]] = {
     "salience": ("drop", "This adds nothing to the main line. Leave it out."),
     "language": ("change", "The wording is wrong or unclear. Say it in plain words."),
 }  # fmt: skip
-"""By type what a revision does, those first that settle the others: a sentence that is dropped leaves nothing open."""
+"""What a revision does for each type. Types that settle others come first: a dropped sentence raises no question."""
 _UNCLEAR: tuple[Task, str] = ("clarify", "This leaves a reader with the question. Answer it, as the document has it.")
 _UNNAMED: tuple[Task, str] = ("change", "This confuses a reader. Say it in plain words.")
 # A name, but for the first word of a question, which is written like one.
@@ -55,7 +55,7 @@ _LOOKED_UP: frozenset[Task] = frozenset({"clarify", "correct", "connect"})
 
 @dataclass(frozen=True, slots=True)
 class _Seat:
-    """One judge's verdicts by the sentence's place among those that are judged."""
+    """One judge's verdicts by index of the judged sentence."""
 
     verdicts: dict[int, SentenceConfusion]
     judge_verdicts: JudgeVerdicts
@@ -63,10 +63,8 @@ class _Seat:
 
 @dataclass(frozen=True, slots=True)
 class Booookscore(Evaluator):
-    """Judges every sentence beside the whole summary, and without the document, so many of them at once.
-
-    Headings are no sentences. The document is looked at only for what would answer the readers' questions.
-    """
+    """Judges several sentences at a time beside the whole summary, without the document. Headings are not judged. The
+    document is searched only for answers to a confused reader's questions."""
 
     batch: int = 10
     name = "booookscore"
@@ -76,11 +74,11 @@ class Booookscore(Evaluator):
 
     @override
     def configured(self, judging: JudgeConfig, encoder: Encoder | None) -> Booookscore:
-        """With as many sentences at once as are wanted."""
+        """Return the metric with the configured number of sentences per request."""
         return replace(self, batch=judging.batch)
 
     def check(self, book: PromptBook, tokenizer: Tokenizer, window: int | None) -> None:
-        """The prompt is long."""
+        """Raise if the judge's window is too small for the prompt."""
         least = least_window(book, tokenizer)
         if window is not None and window < least:
             raise UsageError(
@@ -89,7 +87,8 @@ class Booookscore(Evaluator):
             )
 
     async def evaluate(self, case: Case) -> Evaluation:
-        """Score, and find each confusing sentence, with the questions and the place that may answer them."""
+        """Score the draft, and find each confusing sentence with the reader's questions and the passage that may answer
+        them."""
         statements = sentences_of(case.statements)
         if not statements:
             return self.not_applicable("the summary has no sentence")
@@ -122,9 +121,8 @@ class Booookscore(Evaluator):
 
 
 def _scored(evaluation: Evaluation, panel_verdicts: Sequence[JudgeVerdicts]) -> Evaluation:
-    """The evaluation, with a score only if it is not one of faults alone: a judge that calls nothing clear, and leaves
-    sentences open, may find the others clear or not. What it has found stands.
-    """
+    """Return the evaluation, without a score if all verdicts are faults: a judge that calls no sentence clear and
+    leaves some open cannot be trusted on the rest. Its findings stand."""
     told = evaluation.outcome == "scored" and any(
         CLEAR in one.by_item.values() or one.trouble for one in panel_verdicts
     )
@@ -135,18 +133,18 @@ def _scored(evaluation: Evaluation, panel_verdicts: Sequence[JudgeVerdicts]) -> 
 
 
 def sentences_of(statements: Sequence[Statement]) -> tuple[Statement, ...]:
-    """The sentences that are judged, under the numbers that they have in the summary: all that are no headings."""
+    """Return the judged sentences with their numbers in the summary: all except headings."""
     return tuple(statement for statement in statements if not is_heading(statement.sentence))
 
 
 def by_type(confusing: Sequence[SentenceConfusion]) -> dict[str, int]:
-    """How often each type occurs in sentences that confuse, and how many of these are of no known type."""
+    """Count each type among the confusing sentences, and those without a known type."""
     found = Counter(kind for one in confusing for kind in one.types or (UNTYPED,))
     return {kind: found[kind] for kind in (*ERROR_TYPES, UNTYPED) if found[kind] or kind != UNTYPED}
 
 
 def _said(n: int, panel: Sequence[_Seat]) -> SentenceConfusion:
-    """What those judges say of a sentence whom it confuses."""
+    """Return the objections to a sentence."""
     confused = [seat.verdicts[n] for seat in panel if seat.judge_verdicts.by_item.get(n) == CONFUSING]
     return SentenceConfusion(
         confusing=bool(confused),
@@ -161,7 +159,7 @@ def _findings(
     said: Mapping[int, SentenceConfusion],
     reader: EvidenceReader,
 ) -> list[Finding]:
-    """The confusing sentences, in their order: first those of which most judges say so."""
+    """Return a finding for each confusing sentence: those that most judges object to first, then in order."""
     return [
         replace(_finding(statements[n], said[n], reader), said_by=polls[n].said_against(CLEAR))
         for n in objected(polls, CLEAR)
@@ -183,7 +181,7 @@ def _finding(statement: Statement, one: SentenceConfusion, reader: EvidenceReade
 
 
 def _task(one: SentenceConfusion) -> tuple[Task, str]:
-    """What is to be done about it, and in which words: each type has its own."""
+    """Return the task and instruction for a finding; each type has its own."""
     if not one.types:
         return _UNCLEAR if one.questions else _UNNAMED
     chosen = [what for kind, what in _WHAT_TO_DO.items() if kind in one.types]
@@ -191,11 +189,8 @@ def _task(one: SentenceConfusion) -> tuple[Task, str]:
 
 
 def _looked_up(one: SentenceConfusion, statement: Statement, reader: EvidenceReader) -> Evidence | None:
-    """The place of the document that is nearest to what a reader would ask.
-
-    Who somebody is stands where the document first names them, or else where it speaks most of what is asked; all else,
-    where it tells of the same as the sentence.
-    """
+    """Return the passage that may answer a reader's question. Who somebody is stands where the document first names
+    them, or else where it says most about them; for all else, near the sentence's own source."""
     question, around = " ".join(one.questions), f"{statement.before} {statement.sentence}"
     about = "entity omission" in one.types and not _PRONOUN.search(question)
     if about and (first := _first_named(question, reader)):
@@ -207,7 +202,7 @@ def _looked_up(one: SentenceConfusion, statement: Statement, reader: EvidenceRea
 
 
 def _first_named(question: str, reader: EvidenceReader) -> Span | None:
-    """The passage in which the document first has a name that the question has."""
+    """Return the first passage that contains a name from the question."""
     for name in _NAME.findall(question):
         at = reader.document.text.find(name)
         if at >= 0 and (holding := reader.passages.holding(Span(at, at + len(name)))):

@@ -1,4 +1,4 @@
-"""Every metric that there is, by name: redraft's own, those of installed packages, and those that are handed over."""
+"""All metrics by name: redraft's own, those of installed packages, and those passed as objects."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from redraft.text.vectors import Encoder
 BUILT_IN: Mapping[str, Evaluator] = {
     name: resolve_name(f"redraft.evaluators.{one.place}")() for name, one in OWN.items()
 }
-"""redraft's own metrics, in the order in which they are listed."""
+"""redraft's own metrics in listing order."""
 
 _KIND: plugins.Kind = "metrics"
 _NAME = re.compile(r"[^\W\d][\w-]*")
@@ -26,7 +26,7 @@ TAKEN = ("review", PREFERENCE)
 
 
 def names(own: Sequence[Evaluator] = ()) -> tuple[str, ...]:
-    """What can be asked for: redraft's own metrics, those of installed packages, and `own`."""
+    """Return the names of all metrics: redraft's own, those of installed packages, and `own`."""
     plugins.refuse_taken(_KIND, BUILT_IN)
     taken = [*BUILT_IN, *plugins.names(_KIND)]
     for one in own:
@@ -38,7 +38,7 @@ def names(own: Sequence[Evaluator] = ()) -> tuple[str, ...]:
 
 
 def metrics(wanted: Iterable[str], own: Sequence[Evaluator] = ()) -> tuple[Evaluator, ...]:
-    """The metrics of these names, in this order. Raises `UsageError` for a name that there is not, saying which are."""
+    """Return the metrics of these names in order. Raises `UsageError` for an unknown name, listing the known ones."""
     there, given = names(own), {one.name: one for one in own}
     found: list[Evaluator] = []
     for name in wanted:
@@ -52,10 +52,8 @@ def metrics(wanted: Iterable[str], own: Sequence[Evaluator] = ()) -> tuple[Evalu
 def evaluators(
     judging: JudgeConfig, encoder: Encoder | None = None, own: Sequence[Evaluator] = ()
 ) -> tuple[Evaluator, ...]:
-    """The metrics that a draft is to be judged by, and the statistics, which nobody has to be asked for.
-
-    `own` are metrics that are none of redraft's and not installed, for those of the judging's names that are theirs.
-    """
+    """Return the metrics to judge a draft by, and the statistics, which need no judge. `own` are metrics passed as
+    objects."""
     return tuple(one.configured(judging, encoder) for one in metrics(judging.reported, own))
 
 
@@ -71,13 +69,13 @@ def check_goals(goals: Iterable[str], evaluators: Sequence[Evaluator]) -> None:
 
 
 def no_metric(name: str, there: Sequence[str]) -> str:
-    """The sentence for a name that means nothing."""
+    """Return the error message for an unknown name."""
     *others, last = there
     return f"there is no metric {name!r}; there are {', '.join(others)} and {last}"
 
 
 def _installed(name: str) -> Evaluator:
-    """The metric behind an entry point. What is wrong with it is somebody else's fault, and is named."""
+    """Load the metric of an entry point. Errors name its package."""
     make = plugins.load(_KIND, name)
     try:
         made = make()
@@ -96,7 +94,7 @@ def _installed(name: str) -> Evaluator:
 
 
 def _named(one: object) -> str:
-    """The name of a metric that is handed over, if it is one."""
+    """Return the name of a metric passed as an object, if it is one."""
     if not isinstance(one, Evaluator):
         raise UsageError(f"{one!r:.80} is no metric", hint="hand over an object of a class derived from Evaluator")
     name = getattr(one, "name", None)
@@ -109,7 +107,7 @@ def _named(one: object) -> str:
 
 
 def _check_prompts(found: Sequence[Evaluator]) -> None:
-    """What is on record of a prompt stands under its name, so no two may share one."""
+    """Raise if two prompts share a name, since prompts are stored by name."""
     known = dict(PROMPTS)
     for one in found:
         for prompt in one.prompts:
@@ -126,5 +124,5 @@ def _check_prompts(found: Sequence[Evaluator]) -> None:
 
 
 def scoring(own: Sequence[Evaluator] = ()) -> tuple[str, ...]:
-    """The names of those metrics that can be a goal."""
+    """Return the names of the metrics that can be goals."""
     return tuple(one.name for one in metrics(names(own), own) if one.aim)

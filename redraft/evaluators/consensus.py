@@ -1,4 +1,4 @@
-"""Agreement of judges on items, their mean and spread, and bootstrap intervals."""
+"""Agreement of judges on items, mean and spread, and bootstrap intervals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 RESAMPLES = 1000
-"""BooookScore's (appendix G), and as many as an interval of 95 % wants."""
+"""The number used by BooookScore (appendix G); enough for a 95 % interval."""
 SEED = 0
 # Cuts of which the first and the last have 95 % between them.
 _CUTS = 40
@@ -28,7 +28,7 @@ Whole = NDArray[np.int64]
 
 
 class Interval(NamedTuple):
-    """What holds 95 % of the resamples."""
+    """A 95 % bootstrap interval."""
 
     low: float
     high: float
@@ -36,7 +36,7 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """The standard deviation of the means of resamples, and the interval that holds 95 % of them."""
+    """The standard deviation and 95 % interval of resampled means."""
 
     sd: float
     low: float
@@ -44,7 +44,7 @@ class Deviation:
 
 
 def spread_of_mean(values: Sequence[float]) -> Deviation | None:
-    """The spread of the mean by bootstrap, the same for the same values in any order; None for fewer than two."""
+    """Return the bootstrap spread of the mean, independent of the values' order; None for fewer than two values."""
     if len(values) < 2:
         return None
     ordered, size = sorted(values), len(values)
@@ -55,19 +55,18 @@ def spread_of_mean(values: Sequence[float]) -> Deviation | None:
 
 
 def places(groups: Sequence[str]) -> Whole:
-    """The groups as numbers, each group's from its name alone, so that the order of the items makes no difference."""
+    """Return the groups as numbers that depend only on their names, so that item order makes no difference."""
     return np.unique(np.asarray(groups, dtype=object).astype(str), return_inverse=True)[1].astype(np.int64)
 
 
 def draws(groups: int, resamples: int = RESAMPLES) -> Floats:
-    """How often each group is drawn in each resample: as many draws as there are groups."""
+    """Return how often each group is drawn in each resample."""
     generator = np.random.default_rng(SEED)
     return generator.multinomial(groups, np.full(groups, 1 / groups), size=resamples).astype(np.float64)
 
 
 def interval(values: Any) -> Interval | None:
-    """The interval of resampled values; None where too many resamples have no value, or all have the same for want of
-    groups to draw from."""
+    """Return the interval of resampled values; None where too many have no value, or where there are too few groups."""
     known = np.asarray(values, dtype=np.float64)
     known = known[np.isfinite(known)]
     if len(known) < _LEAST * len(values) or len(values) < 2:
@@ -77,15 +76,15 @@ def interval(values: Any) -> Interval | None:
 
 
 DISPUTED = "disputed"
-"""The verdict on an item when no single one has more than half of the votes."""
+"""The verdict on an item on which no single verdict has a majority."""
 
 ItemVerdicts = Mapping[int, str]
-"""One judge's verdicts on items; an item that it left open is not in it."""
+"""One judge's verdicts by item; items that it left open are absent."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeVerdicts:
-    """What came of one judge: its verdicts by item, what each counts, from 0 to 1, and what went wrong."""
+    """One judge's verdicts by item, the value of each from 0 to 1, and its errors."""
 
     judge: str
     by_item: ItemVerdicts
@@ -94,46 +93,46 @@ class JudgeVerdicts:
 
     @property
     def score(self) -> float | None:
-        """What its own verdicts come to; None where it gave none."""
+        """Return the score by this judge alone; None without verdicts."""
         return mean(self.points.values())
 
 
 @dataclass(frozen=True, slots=True)
 class ItemVotes:
-    """What those judges say of one item who gave a verdict on it."""
+    """The verdicts of the judges on one item."""
 
     verdict: str
-    """What more than half of them say, or `DISPUTED`."""
+    """The majority verdict, or `DISPUTED`."""
     value: float
-    """What it counts: the mean over these judges. Every figure of an evaluation is a mean of such values."""
+    """The mean of the judges' values. Every score is a mean of such values."""
     votes: Counter[str]
 
     def against(self, fine: str) -> tuple[int, int]:
-        """How many of them object to it, and of how many."""
+        """Return how many judges object, and how many judged."""
         return self.votes.total() - self.votes[fine], self.votes.total()
 
     def said_against(self, fine: str) -> tuple[int, int] | None:
-        """The same for a finding, which is one judge's to say where no other gave a verdict."""
+        """Return the same for a finding, which may come from a single judge."""
         return self.against(fine) if self.votes.total() > 1 else None
 
     def objection(self, fine: str) -> str:
-        """What most of those say who object to it; of several that as many say, what the first of them does."""
+        """Return the most common objection; among equals the first."""
         return next(verdict for verdict, _ in self.votes.most_common() if verdict != fine)
 
     def shown(self) -> dict[str, object]:
-        """The verdict, what it counts, and where several judges gave one, how they voted."""
+        """Return the verdict and its value and, where several judges voted, the votes."""
         votes = {"votes": dict(self.votes)} if self.votes.total() > 1 else {}
         return {"verdict": self.verdict, "value": self.value, **votes}
 
 
 UNJUDGED: Mapping[str, object] = {"verdict": "unjudged", "value": None}
-"""How an item is shown on which there is no verdict."""
+"""How an item without a verdict is shown."""
 OPEN = frozenset({UNJUDGED["verdict"]})
-"""Verdicts that say of an item neither that it is right nor that it is wrong."""
+"""Verdicts that are neither right nor wrong."""
 
 
 def aggregate(panel_verdicts: Sequence[JudgeVerdicts], items: Iterable[int]) -> dict[int, ItemVotes]:
-    """What the judges say of each item; items without any verdict are left out."""
+    """Return the votes on each item; items without a verdict are left out."""
     verdicts = majority([judge_verdicts.by_item for judge_verdicts in panel_verdicts], items)
     result: dict[int, ItemVotes] = {}
     for item, verdict in verdicts.items():
@@ -144,24 +143,24 @@ def aggregate(panel_verdicts: Sequence[JudgeVerdicts], items: Iterable[int]) -> 
 
 
 def objected(items: Mapping[int, ItemVotes], fine: str, order: Iterable[int] | None = None) -> list[int]:
-    """The items that somebody objects to, in an order: first those to which most do, then the others."""
+    """Return the items that any judge objects to: those with a majority first."""
     found = [n for n in (items if order is None else order) if items[n].against(fine)[0]]
     return sorted(found, key=lambda n: 2 * items[n].against(fine)[0] <= items[n].votes.total())
 
 
 def mean(values: Collection[float]) -> float | None:
-    """The mean; None of nothing."""
+    """Return the mean, or None for no values."""
     return fmean(values) if values else None
 
 
 def total(values: Iterable[float]) -> float | int:
-    """How many items count: a whole number wherever no judges differ."""
+    """Return the sum of the items' values: an integer wherever no judges differ."""
     found = fsum(values)
     return int(found) if found.is_integer() else found
 
 
 def majority(by_judge: Sequence[ItemVerdicts], items: Iterable[int]) -> dict[int, str]:
-    """What more than half of those who gave a verdict say of each item; items without any verdict are left out."""
+    """Return the majority verdict on each item; items without a verdict are left out."""
     result: dict[int, str] = {}
     for item in items:
         votes = Counter(by_item[item] for by_item in by_judge if item in by_item)
@@ -172,7 +171,7 @@ def majority(by_judge: Sequence[ItemVerdicts], items: Iterable[int]) -> dict[int
 
 
 def agreement(by_judge: Sequence[ItemVerdicts]) -> float | None:
-    """The share of equal verdicts over all pairs of judges and the items that both judged; None for one judge alone."""
+    """Return the share of equal verdicts over all pairs of judges and the items both judged; None for one judge."""
     equal = both = 0
     for one, other in combinations(by_judge, 2):
         shared = one.keys() & other.keys()
@@ -182,7 +181,7 @@ def agreement(by_judge: Sequence[ItemVerdicts]) -> float | None:
 
 
 def spread(scores: Sequence[float]) -> dict[str, float | int]:
-    """Mean, standard deviation and range of several scores of the same draft."""
+    """Return the mean, standard deviation and range of repeated scores of one draft."""
     deviation = stdev(scores) if len(scores) > 1 else 0.0
     return {
         "n": len(scores),

@@ -45,12 +45,12 @@ class _Claim:
     asked: SummaryQuestion
 
     def wanted(self, case: Case) -> EvidenceQuery:
-        """What is looked for in the document to settle it: beside what is found, what the pack cites for the like."""
+        """Return the evidence query for the claim, including places that the pack cites for similar questions."""
         also = tuple(filter(None, dict.fromkeys((self.asked.answer, self.statement.sentence, self.asked.search))))
         return EvidenceQuery(self.asked.question, also, case.cited_for(" ".join((self.asked.question, *also))))
 
     def known(self, pack: Sequence[PackQuestion]) -> RememberedAnswer | None:
-        """What a question of the pack has settled: it is this one, and has this answer, with a quote."""
+        """Return the pack's answer and quote, if the pack has this very question."""
         for one in pack:
             span = one.evidence.span
             if span and is_same(one.text, self.asked.question) and is_same(one.answer, self.asked.answer):
@@ -62,10 +62,8 @@ class _Claim:
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """One judge's answers from the document by claim, how like the summary's they are, and what that comes to.
-
-    `likeness` is 1 or 0 where the judge has compared the two in words.
-    """
+    """One judge's answers from the document by claim, their similarity to the summary's answers, and the resulting
+    verdicts. `likeness` is 1 or 0 where the judge compared the two answers."""
 
     answers: dict[int, RememberedAnswer]
     likeness: dict[int, float]
@@ -77,17 +75,17 @@ class _Checked:
 
 @dataclass(frozen=True, slots=True)
 class Consistency(Evaluator):
-    """Asks what the summary claims, and looks the answers up in the document."""
+    """Asks questions about the summary and looks up their answers in the document."""
 
     likeness: SimilarityName = "judge"
-    """How the document's answer and the summary's are compared: by the judge, who is asked whatever is not the same, or
-    by a measure, as the paper does; `cosine` takes an `encoder`."""
+    """How the two answers are compared: by the judge, who compares those that are not identical, or by a measure, as in
+    the paper; `cosine` needs an `encoder`."""
     threshold: float = 0.6
     claims: int = 120
-    """The most questions; a summary that would need more is examined by sentences spread over all of it."""
+    """The maximum number of questions; of a longer summary, evenly spread sentences are examined."""
     top_k: int | None = None
     second_look: bool = True
-    """Whether the judge compares in words, and looks once more, before answers are said to differ."""
+    """Whether the judge compares differing answers in words and reads more before calling them different."""
     encoder: Encoder | None = None
     name = "consistency"
     version = 7
@@ -97,7 +95,7 @@ class Consistency(Evaluator):
 
     @override
     def configured(self, judging: JudgeConfig, encoder: Encoder | None) -> Consistency:
-        """With the likeness, the threshold and the number of questions that are wanted."""
+        """Return the metric with the configured comparison, threshold and number of questions."""
         return replace(
             self,
             likeness=judging.similarity,
@@ -114,7 +112,7 @@ class Consistency(Evaluator):
         similarity(self.likeness, self.encoder)
 
     async def evaluate(self, case: Case) -> Evaluation:
-        """Score, and find each claim that the document contradicts or does not make."""
+        """Score the draft, and find each claim that the document contradicts or does not make."""
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
         examined = _spread(case.statements, self.claims)
@@ -175,7 +173,7 @@ class Consistency(Evaluator):
         return _Checked(answers, likeness, JudgeVerdicts(judge.name, by_item, points, found.trouble or settled.trouble))
 
     def _is_to_be_asked(self, claim: _Claim, answer: RememberedAnswer, likeness: float) -> bool:
-        """Whether the two answers are compared in words: they seem to differ, or differ in little that may be much."""
+        """Return whether two answers need comparing in words: they differ, or differ in little that may matter."""
         asks = self.second_look or self.likeness == "judge"
         if not asks or not answer.answered or is_same(claim.asked.answer, answer.answer):
             return False
@@ -188,17 +186,17 @@ class Consistency(Evaluator):
 
 
 def _is_settled(answer: RememberedAnswer) -> bool:
-    """Whether an answer is a verdict: that there is none is one only of who has read the whole document."""
+    """Return whether an answer is a verdict: "not in the document" is one only after the whole document was read."""
     return answer.answered is True or (answer.scope is not None and answer.scope.passages is None)
 
 
 def claims_each(sentences: int, claims: int) -> int:
-    """How many of these are looked into, so that they come to no more than `claims`."""
+    """Return how many questions per sentence stay within `claims`."""
     return max(1, min(A_SENTENCE, claims // sentences))
 
 
 def _spread(statements: Sequence[Statement], most: int) -> list[Statement]:
-    """All the statements, or as many as may be, evenly spread from the first to the last."""
+    """Return all statements, or an evenly spread selection that stays within the limit."""
     if len(statements) <= most:
         return list(statements)
     return [statements[at * len(statements) // most] for at in range(most)]
@@ -207,7 +205,7 @@ def _spread(statements: Sequence[Statement], most: int) -> list[Statement]:
 def _claims(
     examined: Sequence[Statement], asked: Account[SentenceQuestions], at_most: int, top_k: int | None
 ) -> list[_Claim]:
-    """The claims in the order of the summary, the `top_k` most important of them where that is set."""
+    """Return the claims in summary order: the `top_k` most important where that is set."""
     claims = [
         _Claim(examined[n], question)
         for n in sorted(asked.verdicts)
@@ -220,14 +218,14 @@ def _claims(
 
 
 def _most_important(questions: Sequence[SummaryQuestion], at_most: int) -> list[SummaryQuestion]:
-    """At most so many questions about one sentence, in the order in which they were asked."""
+    """Return at most so many questions about one sentence, in their original order."""
     valid = [one for one in questions if is_answer(one.answer)]
     ranked = sorted(range(len(valid)), key=lambda n: (-valid[n].importance, n))
     return [valid[n] for n in sorted(ranked[:at_most])]
 
 
 def _without_answer(asked: Account[SentenceQuestions], at_most: int) -> int:
-    """How many questions would have been looked into, had the judge given the answer of the sentence."""
+    """Count the questions dropped because the judge did not give the sentence's answer."""
     return sum(
         min(at_most, len(one.questions)) - len(_most_important(one.questions, at_most))
         for one in asked.verdicts.values()
@@ -235,7 +233,7 @@ def _without_answer(asked: Account[SentenceQuestions], at_most: int) -> int:
 
 
 def _findings(claims: Sequence[_Claim], panel: Sequence[_Checked], items: Mapping[int, ItemVotes]) -> list[Finding]:
-    """What the document does not bear out: what most judges say first, and the most important of that."""
+    """Return what the document does not support: what most judges agree on first, then by importance."""
     order = sorted(items, key=lambda n: (-claims[n].asked.importance, n))
     return [_finding(n, claims[n], panel, items[n]) for n in objected(items, CONSISTENT, order)]
 

@@ -41,11 +41,11 @@ _SAME, _OPEN = AnswerComparison("agrees", ""), AnswerComparison("unclear", "")
 
 @dataclass(frozen=True, slots=True)
 class _Answered:
-    """One judge's answers by the question's place in the pack, and what they come to."""
+    """One judge's answers by question number, and the resulting verdicts."""
 
     answers: dict[int, SummaryAnswer]
     read: dict[int, str]
-    """What of the document was read for those that contradict it."""
+    """What was read of the document for answers that contradict it."""
     judge_verdicts: JudgeVerdicts
 
     def verdict(self, question: int) -> str | None:
@@ -54,11 +54,11 @@ class _Answered:
 
 @dataclass(frozen=True, slots=True)
 class Coverage(Evaluator):
-    """Asks a summary the questions of the document's pack, the `top_k` most important ones where that is set."""
+    """Asks a summary the questions of the document's pack, or the `top_k` most important ones."""
 
     top_k: int | None = None
     second_look: bool = True
-    """Whether more of the document is read before an answer of the summary's is said to contradict it."""
+    """Whether more of the document is read before an answer counts as contradicting it."""
     name = "coverage"
     version = 6
     prompts = (ASK_DOCUMENT, RANK_QUESTIONS, ANSWER_FROM_SUMMARY, COMPARE_ANSWERS, ANSWER_FROM_DOCUMENT)
@@ -67,11 +67,11 @@ class Coverage(Evaluator):
 
     @override
     def configured(self, judging: JudgeConfig, encoder: Encoder | None) -> Coverage:
-        """With as many questions as are wanted."""
+        """Return the metric with the configured number of questions."""
         return replace(self, top_k=judging.top_k, second_look=judging.second_look)
 
     async def evaluate(self, case: Case) -> Evaluation:
-        """Score, and find what is not answered and what is answered otherwise than by the document."""
+        """Score the draft, and find what it does not answer or answers differently from the document."""
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
         questions = case.yardstick.pack.questions[: self.top_k] if case.yardstick.pack else ()
@@ -104,7 +104,7 @@ class Coverage(Evaluator):
 
 
 def _with_quotations(case: Case) -> tuple[Statement, ...]:
-    """The sentences of the summary, each with whether the document has it in nearly these words."""
+    """Return the sentences of the summary, each with whether it is nearly a quotation of the document."""
     found = are_quoted([units(one.sentence) for one in case.statements], _indexed(case.document.text))
     return tuple(
         one.model_copy(update={"quoted": is_quoted}) for one, is_quoted in zip(case.statements, found, strict=True)
@@ -113,7 +113,7 @@ def _with_quotations(case: Case) -> tuple[Statement, ...]:
 
 @lru_cache(maxsize=2)
 def _indexed(text: str) -> UnitIndex:
-    """Every draft of a run is held against the same document."""
+    """Return the index of the document's words; cached, since all drafts of a run use it."""
     return indexed(text)
 
 
@@ -151,7 +151,7 @@ async def _compared(
     *,
     confirm: bool,
 ) -> tuple[dict[tuple[int, int], AnswerComparison], str]:
-    """How the answers to each question stand to the document's, where they differ; and what went wrong."""
+    """Compare the answers that differ from the document's; returns the comparisons and what went wrong."""
     differing = [
         (n, at)
         for n, answers in sorted(given.items())
@@ -169,13 +169,13 @@ async def _compared(
 
 
 def _wanted(question: PackQuestion) -> EvidenceQuery:
-    """Where the answer of the document stands is known."""
+    """Return the evidence query for an answer, whose place in the document is known."""
     span = question.evidence.span
     return EvidenceQuery(question.text, (question.answer,), (span,) if span else ())
 
 
 def _judge_verdicts(judge: Judge, by_item: dict[int, str], trouble: str) -> JudgeVerdicts:
-    """A question that is answered counts, rightly or not, as the paper has it."""
+    """Return a judge's verdicts: an answered question counts, right or wrong, as in the paper."""
     return JudgeVerdicts(
         judge.name, by_item, {n: float(verdict != UNANSWERED) for n, verdict in by_item.items()}, trouble
     )
@@ -184,7 +184,7 @@ def _judge_verdicts(judge: Judge, by_item: dict[int, str], trouble: str) -> Judg
 def _findings(
     case: Case, questions: Sequence[PackQuestion], panel: Sequence[_Answered], items: Mapping[int, ItemVotes]
 ) -> list[Finding]:
-    """What is not answered, or not rightly, by any judge: the most important first of what most of them say."""
+    """Return the unanswered and wrongly answered questions: those with most votes first, then by importance."""
     return [_finding(case, n, questions[n], panel, items[n]) for n in objected(items, ANSWERED)]
 
 
@@ -216,7 +216,7 @@ def _finding(case: Case, n: int, question: PackQuestion, panel: Sequence[_Answer
 
 
 def wrong_sentence(statements: Sequence[Statement], answer: SummaryAnswer) -> str:
-    """Of the sentences that an answer rests on the one that has most of its words; of several the first."""
+    """Return the sentence that has most of the answer's words among those the answer rests on."""
     known = {statement.id: statement.sentence for statement in statements}
     rests_on = [known[number] for number in answer.sentences if number in known]
     words = telling(answer.answer)
@@ -224,7 +224,7 @@ def wrong_sentence(statements: Sequence[Statement], answer: SummaryAnswer) -> st
 
 
 def _held(case: Case, panel: Sequence[_Answered], items: Mapping[int, ItemVotes]) -> tuple[str, ...]:
-    """The sentences that answer questions, in their order."""
+    """Return the sentences that answer questions, in order."""
     numbers = {
         number
         for one in panel
@@ -249,7 +249,7 @@ def _shown(n: int, question: PackQuestion, panel: Sequence[_Answered], item: Ite
 
 
 def shares(items: Mapping[int, ItemVotes], groups: Sequence[str]) -> dict[str, dict[str, float | int | None]]:
-    """Per group what its questions count on average, and how many of them were judged."""
+    """Return the mean value of the questions per group, and how many were judged."""
     values: dict[str, list[float]] = defaultdict(list)
     for n, group in sorted(enumerate(groups), key=lambda item: item[1]):
         if n in items:

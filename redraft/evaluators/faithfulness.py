@@ -1,4 +1,4 @@
-"""Faithfulness: the share of the summary's sentences that the document bears out, level by level (HAMLET, eq. 2)."""
+"""Faithfulness: the share of the summary's sentences that the document supports, by level (HAMLET, eq. 2)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OTHERWISE = "The judges do not agree on what is wrong with this."
 
 @dataclass(frozen=True, slots=True)
 class _Seat:
-    """One judge's verdicts by the sentence's place in the summary."""
+    """One judge's verdicts by sentence number."""
 
     verdicts: dict[int, SentenceVerdict]
     judge_verdicts: JudgeVerdicts
@@ -38,11 +38,8 @@ class _Seat:
 
 @dataclass(frozen=True, slots=True)
 class Faithfulness(Evaluator):
-    """Holds every sentence against the document, or against the chunk whose query the summary answers.
-
-    Key facts are not grown for it; where there are some, the score is also given by the level of the facts that a
-    sentence carries.
-    """
+    """Judges every sentence against the document, or against the chunk whose query the summary answers. Key facts are
+    not built for it; if available, the score is also given by level of the facts in each sentence."""
 
     name = "faithfulness"
     version = 4
@@ -52,7 +49,7 @@ class Faithfulness(Evaluator):
     heeds_query = True
 
     async def evaluate(self, case: Case) -> Evaluation:
-        """Score, and find each sentence that is not borne out, with the evidence that comes closest."""
+        """Score the draft, and find each unsupported sentence with the closest evidence."""
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
         within = case.trees[0].span if case.query is not None and case.trees else None
@@ -80,10 +77,8 @@ class Faithfulness(Evaluator):
 
 
 def by_level(values: Mapping[int, float], levels: Mapping[int, set[str]]) -> dict[str, dict[str, float | int | None]]:
-    """Equation 2: of the sentences that carry facts of a level, or none at all, the share that is faithful.
-
-    `levels` has an entry for every sentence; one that carries facts of several levels counts in each of them.
-    """
+    """Equation 2: the share of faithful sentences among those that state facts of a level, or none. `levels` has an
+    entry for every sentence; a sentence with facts of several levels counts in each."""
     groups = {
         level: [n for n in values if level in (levels.get(n) or {NONE}) or level == ALL]
         for level in (ALL, *LEVELS, NONE)
@@ -106,12 +101,12 @@ async def _sit(judge: Judge, case: Case, within: Span | None) -> _Seat:
 
 
 def _is_settled(one: SentenceVerdict) -> bool:
-    """Whether a verdict stands: that the document does not say so is one only of who has read all of it."""
+    """Return whether a verdict stands: "not in the document" does only after the whole document was read."""
     return one.category != _NOT_SAID or (one.scope is not None and one.scope.passages is None)
 
 
 async def _levels(case: Case, items: Sequence[ListedFact]) -> dict[int, set[str]] | None:
-    """By sentence the levels of the facts that it carries; None where nothing is known of any fact."""
+    """Return the levels of the facts in each sentence; None where no fact was aligned."""
     aligned = await align(case, items) if items else None
     if aligned is None or not aligned.items:
         return None
@@ -124,7 +119,7 @@ async def _levels(case: Case, items: Sequence[ListedFact]) -> dict[int, set[str]
 
 
 def _findings(statements: Sequence[Statement], panel: Sequence[_Seat], polls: Mapping[int, ItemVotes]) -> list[Finding]:
-    """The sentences that are not borne out, in their order: first those of which most judges say so."""
+    """Return the unsupported sentences: those that most judges object to first, then in order."""
     return [
         _finding(statements[n], polls[n], [seat.verdicts[n] for seat in panel if n in seat.verdicts])
         for n in objected(polls, SUPPORTED)

@@ -20,20 +20,20 @@ STATED, MISSING = "stated", "missing"
 
 @dataclass(frozen=True, slots=True)
 class Aligned:
-    """What a panel says of each fact, by its place among the items: whether it is stated, and where."""
+    """A panel's verdicts on each fact by index: whether it is stated, and where."""
 
     items: dict[int, ItemVotes]
     sentences: dict[int, frozenset[int]]
-    """The numbers of the sentences that state it, where most judges say so, as those of them have it."""
+    """The numbers of the sentences that state each fact, according to the majority."""
     panel_verdicts: tuple[JudgeVerdicts, ...]
 
     def where(self, fact: int) -> list[int]:
-        """The numbers of the sentences that state a fact, in order."""
+        """Return the numbers of the sentences that state a fact, in order."""
         return sorted(self.sentences.get(fact, ()))
 
 
 async def align(case: Case, items: Sequence[ListedFact]) -> Aligned:
-    """Hold all facts against the summary, once for each judge."""
+    """Compare all facts with the summary, once per judge."""
     texts = [item.fact.text for item in items]
     panel = await gather_all(_sit(judge, case, texts) for judge in case.panel)
     panel_verdicts = tuple(judge_verdicts for judge_verdicts, _ in panel)
@@ -64,7 +64,7 @@ Shares = dict[str, dict[str, float | int | None]]
 
 @dataclass(frozen=True, slots=True)
 class KeyfactRecall(Evaluator):
-    """Holds the key facts of the whole document against a summary, or those of the tree whose query it answers."""
+    """Compares the key facts of the document with a summary, or those of the tree whose query it answers."""
 
     name = "keyfact_recall"
     version = 3
@@ -74,7 +74,7 @@ class KeyfactRecall(Evaluator):
     heeds_query = True
 
     async def evaluate(self, case: Case) -> Evaluation:
-        """Score, and find the facts that are missing: roots first, then branches, then leaves."""
+        """Score the draft, and find the missing facts: roots first, then branches, then leaves."""
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
         items = items_of(case.trees)
@@ -95,10 +95,8 @@ class KeyfactRecall(Evaluator):
 
 
 def recalls(items: Sequence[ListedFact], values: Mapping[int, float], chosen: Iterable[int]) -> Shares:
-    """Equation 1 at every level and over all, for the chosen ones of the facts; what has no verdict does not count.
-
-    A fact counts 1 where it is stated, 0 where it is missing, and where judges differ the share that finds it stated.
-    """
+    """Equation 1 for each level and overall, over the chosen facts with a verdict. A fact counts 1 if stated, 0 if
+    missing, and where judges differ the share that finds it stated."""
     judged = [n for n in chosen if n in values]
     levels = {ALL: judged} | {level: [n for n in judged if items[n].fact.level == level] for level in LEVELS}
     return {
@@ -112,10 +110,8 @@ def recalls(items: Sequence[ListedFact], values: Mapping[int, float], chosen: It
 
 
 def gaps(by_position: Mapping[str, Shares]) -> dict[str, float | None]:
-    """By level how far the recalls of the best and of the worst fifth of the document are apart.
-
-    Fifths without facts of a level do not count; None where fewer than two have any.
-    """
+    """Return by level the difference in recall between the best and the worst fifth of the document. Fifths without
+    facts of a level are skipped; None where fewer than two have any."""
     found: dict[str, float | None] = {}
     for level in (ALL, *LEVELS):
         known = [value for bin_ in by_position.values() if (value := bin_[level]["recall"]) is not None]
@@ -177,7 +173,7 @@ def _findings(items: Sequence[ListedFact], aligned: Aligned) -> list[Finding]:
 
 
 def _held(case: Case, aligned: Aligned) -> tuple[str, ...]:
-    """The sentences that state facts, in their order."""
+    """Return the sentences that state facts, in order."""
     numbers = {number for where in aligned.sentences.values() for number in where}
     return tuple(statement.sentence for statement in case.statements if statement.id in numbers)
 

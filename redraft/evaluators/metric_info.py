@@ -1,4 +1,4 @@
-"""The metrics as they are known by name, the words that they report in, and whether a goal on one is met."""
+"""Metrics by name, the words of their reports, and whether a goal is met."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from redraft.errors import UsageError
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, JudgeConfig, RefineConfig
 
 ABSTAINED = "abstained"
-"""The detail of an evaluation without any verdict that says whether its judges have themselves left all items open."""
+"""The detail that says, of an evaluation without verdicts, whether its judges left all items open."""
 PREFERENCE = "preference"
-"""Under which the comparison of two summaries is on record."""
+"""The name under which the comparison of two summaries is stored."""
 UNSUPPORTED = "unsupported"
-"""A sentence about which the document says nothing."""
+"""The kind of a sentence that the document says nothing about."""
 NONE = "none"
 """The level of a sentence that states no key fact."""
 FINE: Mapping[str, str] = {
@@ -25,32 +25,32 @@ FINE: Mapping[str, str] = {
     "keyfact_recall": "stated",
     "faithfulness": "none",
 }
-"""By metric the verdict on an item that nothing is wrong with."""
+"""The verdict of each metric on an item without fault."""
 LACKING: Mapping[str, frozenset[str]] = {
     "coverage": frozenset({"unanswered", "contradicted"}),
     "keyfact_recall": frozenset({"missing"}),
 }
-"""By metric the verdicts on what the summary does not say, or says otherwise."""
+"""The verdicts of each metric on what the summary omits or contradicts."""
 
 
 def is_unheard(evaluation: Evaluation) -> bool:
-    """Whether a metric has failed, as no judge could be heard. One that leaves things open was heard: it has no score,
-    and what it has found stands."""
+    """Return whether a metric failed because no judge replied. A judge that leaves items open has replied: there is no
+    score, but its findings stand."""
     return evaluation.outcome == "failed" and not evaluation.judged and not evaluation.details.get(ABSTAINED)
 
 
 MetricAim = Literal["truth", "content", "form"]
-"""What a metric is about: whether what is said is so, whether what matters is said, or how it is said."""
+"""What a metric measures: whether statements are true, whether the important content is there, or the form."""
 
 
 class MetricInfo(NamedTuple):
-    """What can be said of a metric by its name alone."""
+    """What is known of a metric by its name."""
 
     place: str
-    """Its module, and its class there; empty for one of an installed package."""
+    """Its module and class; empty for a metric of an installed package."""
     aim: MetricAim | None
     prompts: tuple[str, ...] = ()
-    """The names of the prompts that its judges are asked with."""
+    """The names of the prompts of its judges."""
 
 
 _TREES = ("keyfacts_analytical", "keyfacts_narrative", "facts_faithful", "facts_objective", "facts_significant")
@@ -69,11 +69,11 @@ OWN: Mapping[str, MetricInfo] = {
     "position": MetricInfo("position:Position", None),
     "statistics": MetricInfo("statistics:Statistics", None),
 }
-"""redraft's own metrics, in the order in which they are listed."""
+"""redraft's own metrics in listing order."""
 
 
 def known(name: str) -> MetricInfo | None:
-    """What there is to say of a metric by a name that a stored run has; None where it is not installed any more."""
+    """Return what is known of a stored run's metric; None if it is no longer installed."""
     if name in OWN or name not in plugins.names("metrics"):
         return OWN.get(name)
     try:
@@ -84,31 +84,31 @@ def known(name: str) -> MetricInfo | None:
 
 
 def aim_of(name: str) -> MetricAim | None:
-    """What a metric is about, as far as that is known."""
+    """Return what a metric measures, if known."""
     found = known(name)
     return found.aim if found else None
 
 
 SELF_CHECK = "self-check"
-"""What the scores are called that the built-in model gives to what it has written itself."""
+"""The label for scores that the built-in model gives its own summary."""
 NOT_QUALITY = f"A {SELF_CHECK}, which the built-in model gives to what it has written itself, measures no quality."
 Standing = Literal["met", "missed", "unsure"]
-"""How a draft stands to a goal; `unsure` where nobody has said enough of it to tell."""
+"""Whether a draft meets a goal; `unsure` where too few items have a verdict."""
 
 LEAST_SHARE = 0.5
-"""A score on less than this share of its items is no score."""
+"""A score needs verdicts on at least this share of its items."""
 
 
 def judges_itself(settings: DraftConfig, judging: JudgeConfig | None) -> bool:
-    """Whether the built-in model writes, and nobody but the built-in model judges."""
+    """Return whether the built-in model is both writer and only judge."""
     if judging is None or settings.model != EXTRACTIVE:
         return False
     return set(judging.judges or (settings.model,)) == {EXTRACTIVE}
 
 
 def self_checks(settings: DraftConfig, judging: JudgeConfig | None, refinement: RefineConfig | None) -> frozenset[str]:
-    """The metrics by which the built-in model judges what it writes itself. A summary that is only judged it has not
-    written, and by a metric without a prompt it is not asked."""
+    """Return the metrics by which the built-in model judges its own summary. It has not written a summary that is only
+    judged, and metrics without prompts do not ask it."""
     writes = refinement is not None or settings.strategy != GIVEN_STRATEGY
     if judging is None or not writes or not judges_itself(settings, judging):
         return frozenset()
@@ -131,7 +131,7 @@ def refuse_self_check(settings: DraftConfig, judging: JudgeConfig | None, refine
 
 
 def standing(evaluation: Evaluation | None, least: float, share: float) -> Standing:
-    """How an evaluation stands to a goal, which takes verdicts on at least this share of the items."""
+    """Return whether an evaluation meets a goal, given verdicts on at least this share of its items."""
     if evaluation is None or evaluation.outcome in ("not_applicable", "measured"):
         return "missed"
     judged = evaluation.judged_share
@@ -141,7 +141,7 @@ def standing(evaluation: Evaluation | None, least: float, share: float) -> Stand
 
 
 def founded(evaluation: Evaluation) -> Evaluation:
-    """The evaluation, with its score only if that is of half of the items at least; what was found stands."""
+    """Return the evaluation, without its score if fewer than half of the items have a verdict; its findings stand."""
     judged = evaluation.judged_share
     if evaluation.outcome != "scored" or judged is None or judged >= LEAST_SHARE:
         return evaluation
@@ -152,10 +152,10 @@ def founded(evaluation: Evaluation) -> Evaluation:
 
 
 WITHDRAWN = "withdrawn"
-"""Under this name the details of an evaluation hold the findings that were withdrawn."""
+"""The key of withdrawn findings in an evaluation's details."""
 
 
 def withdrawn(evaluation: Evaluation) -> list[Mapping[str, object]]:
-    """The findings of an evaluation that were withdrawn, as its details have them."""
+    """Return the findings of an evaluation that were withdrawn."""
     known = evaluation.details.get(WITHDRAWN)
     return [one for one in known if isinstance(one, Mapping)] if isinstance(known, list | tuple) else []

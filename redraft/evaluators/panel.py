@@ -1,4 +1,4 @@
-"""The judges of a run: their metrics and pack, what has been judged, and what rulings changed."""
+"""The judges of a run: metrics, the document's pack, stored evaluations, and the effect of rulings."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from redraft.text.word_keys import telling
 
 
 def without_overruled(evaluation: Evaluation, rulings: Mapping[str, Ruling]) -> Evaluation:
-    """The evaluation without the findings that `rulings`, by the findings' ids, overrule; as it is where none is."""
+    """Return the evaluation without the findings that `rulings`, by finding id, overrule."""
     gone = [one for one in evaluation.findings if one.id in rulings and rulings[one.id].overruled]
     if not gone:
         return evaluation
@@ -43,7 +43,7 @@ def without_overruled(evaluation: Evaluation, rulings: Mapping[str, Ruling]) -> 
 
 
 def without(evaluation: Evaluation, gone: Sequence[Finding]) -> Evaluation:
-    """The evaluation without some of its findings; their items count in full."""
+    """Return the evaluation without some of its findings; their items count in full."""
     left = tuple(one for one in evaluation.findings if one not in gone)
     if evaluation.score is None or not evaluation.judged:
         return replace(evaluation, findings=left)
@@ -70,8 +70,8 @@ _ALIKE = 0.5
 
 
 def without_conflicts(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
-    """Those evaluations of a draft that are others now: a finding is withdrawn that wants removed what another one
-    wants added, and has the document's words for. What it is about counts as borne out."""
+    """Return the evaluations of a draft that change because two findings conflict: where one wants removed what another
+    wants added, and the latter quotes the document, the former is withdrawn and its item counts as supported."""
     wanted = [one for said in evaluations.values() for one in said.findings if one.task == "add" and one.evidence]
     changed: dict[str, Evaluation] = {}
     for name, evaluation in evaluations.items():
@@ -84,7 +84,7 @@ def without_conflicts(evaluations: Mapping[str, Evaluation]) -> dict[str, Evalua
 
 
 def _clash(remove: Finding, add: Finding) -> bool:
-    """Whether one wants out of the summary what the other wants in it."""
+    """Return whether one finding wants removed what the other wants in the summary."""
     if not add.question or not remove.question:
         return is_same(add.expected, remove.found or remove.sentence)
     if not is_same(add.expected, remove.found):
@@ -115,7 +115,7 @@ Part_ = TypeVar("Part_", Pack, KeyFacts)
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Judges drafts of one document. Verdicts are stored as they are given."""
+    """Judges drafts of one document. Verdicts are stored as they arrive."""
 
     store: Store
     reader: EvidenceReader
@@ -124,28 +124,28 @@ class Panel:
     judging: JudgeConfig
     observer: Observer
     validator: Judge
-    """Who validates key facts; the first of the panel finds them."""
+    """The judge that validates key facts; the first of the panel extracts them."""
     query: str | None = None
-    """The question that the drafts answer, where they are not about the document as a whole."""
+    """The question that the drafts answer; None for summaries of the whole document."""
     outliner: Outliner | None = None
-    """Who has outlined the document by the summaries of its parts, where somebody has."""
+    """Provides an outline of the document from the summaries of its parts, if there are any."""
     _once: TaskCache = field(default_factory=TaskCache)
     _unbuilt: dict[str, Exception] = field(default_factory=dict)
-    """By part of the pack why it could not be built: it is not tried for every draft."""
+    """Why a part of the pack could not be built; it is not retried for every draft."""
     _said: set[Noted] = field(default_factory=set)
 
     async def pack(self) -> Pack:
-        """The pack that the drafts are judged by: the one asked for, or imported, or built before, or a new one."""
+        """Return the pack that drafts are judged by: the requested, the imported, a stored, or a new one."""
         return await off_loop(self._known_pack) or await self._asked()
 
     async def completed_pack(self) -> Pack:
-        """The pack, with what it lacks tried again; what the judges have said before is not asked again."""
+        """Return the pack after retrying its missing parts; cached answers are not asked for again."""
         known = await off_loop(self._known_pack)
         chosen = known is not None and (known.imported or self.judging.pack or not known.missing)
         return known if known is not None and chosen else await self._asked()
 
     async def outline(self) -> Outline | None:
-        """What the document comes to, where its parts were summarized; no document is read again for it."""
+        """Return the outline, where the document's parts were summarized; the document is not read again for it."""
         return await self.outliner.known() if self.outliner else None
 
     async def _asked(self) -> Pack:
@@ -163,18 +163,18 @@ class Panel:
         return pack_key(self._first, self.reader, self._quantity)
 
     def _known_pack(self) -> Pack | None:
-        """The pack that need not be built first."""
+        """Return the pack that need not be built."""
         document, packs = self.reader.document.id, self.store.packs
         if self.judging.pack:
             return packs.get(self.judging.pack)
         return packs.imported(document) or packs.find(document, self._pack_key)
 
     async def keyfacts(self) -> KeyFacts:
-        """The key facts that the drafts are judged by: those asked for, or imported, or built before, or new ones."""
+        """Return the key facts that drafts are judged by: the requested, the imported, stored, or new ones."""
         return await off_loop(self._known_keyfacts) or await self._grown()
 
     async def completed_keyfacts(self) -> KeyFacts:
-        """The key facts, with what they lack tried again; what the judges have said before is not asked again."""
+        """Return the key facts after retrying the missing parts; cached answers are not asked for again."""
         known = await off_loop(self._known_keyfacts)
         chosen = known is not None and (known.imported or self.judging.keyfacts or not known.missing)
         return known if known is not None and chosen else await self._grown()
@@ -186,7 +186,7 @@ class Panel:
         return await off_loop(self.store.keyfacts.find, self.reader.document.id, gardener.key) or grown
 
     def _known_keyfacts(self) -> KeyFacts | None:
-        """Those that need not be built first. Trees from both perspectives serve whoever wants one of them."""
+        """Return the key facts that need not be built. Trees from both perspectives serve requests for either."""
         document, shelf = self.reader.document.id, self.store.keyfacts
         if self.judging.keyfacts:
             return shelf.get(self.judging.keyfacts)
@@ -200,7 +200,7 @@ class Panel:
 
     @property
     def _first(self) -> Judge:
-        """The first of the panel who can read the document."""
+        """Return the first judge that can read the document."""
         return next((judge for judge in self.panel if judge.reads(self._language)), self.panel[0])
 
     @property
@@ -209,20 +209,19 @@ class Panel:
 
     @property
     def perspectives(self) -> tuple[Perspective, ...]:
-        """From which perspectives key facts are looked for."""
+        """Return the perspectives for key facts."""
         chosen = self.judging.perspective
         return get_args(Perspective) if chosen == "both" else (chosen,)
 
     @property
     def aims(self) -> dict[str, MetricAim | None]:
-        """What each of the metrics is about, by name."""
+        """Return what each metric measures, by name."""
         return {evaluator.name: evaluator.aim for evaluator in self.evaluators}
 
     async def judge_by(self, metric: str, draft: str) -> Evaluation:
-        """Judge a stored draft by one metric, and store what it says; who needs nothing of the pack waits for none.
+        """Judge a stored draft by one metric and store the evaluation, waiting for the pack only if the metric needs it.
 
-        An exception that ends the run goes on; any other makes the metric one that has failed, and so does it where
-        what the metric needs of the pack cannot be built.
+        Exceptions that end the run propagate; any other, or a pack that cannot be built, makes the metric fail.
         """
         evaluator = next(one for one in self.evaluators if one.name == metric)
         text = (await off_loop(self.store.runs.draft, draft)).text
@@ -244,7 +243,7 @@ class Panel:
         return evaluation
 
     async def agreed(self, draft: str) -> dict[str, Evaluation]:
-        """What is other than the metrics said, each by itself, once all of them are heard; it is stored."""
+        """Resolve conflicts between the findings of all metrics, and store the changes."""
         names = {one.name for one in self.evaluators}
         known = await off_loop(self.store.judgments.of, draft)
         changed = without_conflicts({name: one for name, one in known.items() if name in names})
@@ -253,9 +252,7 @@ class Panel:
         return changed
 
     async def apply_rulings(self, draft: str) -> list[Evaluation]:
-        """Withdraw from what was said of a draft what has been overruled since; returns the evaluations that changed.
-
-        They are stored, all else of a draft stays as it is."""
+        """Withdraw the findings on a draft that were overruled since; stores and returns the changed evaluations."""
         rulings = await off_loop(self.store.rulings.of, self.reader.document.id)
         known = await off_loop(self.store.judgments.of, draft)
         new = {name: without_overruled(one, rulings) for name, one in known.items()}
@@ -265,7 +262,7 @@ class Panel:
         return changed
 
     async def _judged(self, evaluator: Evaluator, text: str) -> Evaluation:
-        """What a metric says of a text, by those of the panel who can read it and the document."""
+        """Return a metric's evaluation of a text by the judges that can read it and the document."""
         statements = statements_of(text)
         language = next(filter(is_foreign, (self._language, language_of(text))), ENGLISH)
         panel = tuple(judge for judge in self.panel if judge.reads(language))
@@ -283,7 +280,7 @@ class Panel:
             self.observer(note)
 
     def _advised(self, evaluation: Evaluation, aim: MetricAim | None) -> Evaluation:
-        """The evaluation, and who could give a score where the built-in judge cannot tell enough to give one."""
+        """Return the evaluation with advice on other judges, where the built-in judge cannot give a score."""
         built_in = all(judge.model.identity == IDENTITY for judge in self.panel)
         if evaluation.outcome != "failed" or not evaluation.unjudged or not built_in:
             return evaluation
@@ -291,11 +288,8 @@ class Panel:
         return replace(evaluation, reason=f"{evaluation.reason}; {takes}")
 
     async def _yardstick(self, evaluator: Evaluator, *, build: bool) -> DocumentPack:
-        """What a metric needs is built, for those that only use it too; otherwise that is taken where it is there.
-
-        For a draft without a word, of which there is nothing to say, nothing is built.
-        A query comes from trees that are there already: to grow some for it would be of no use.
-        """
+        """Return the pack for a metric: the part that it needs is built if missing, the part that it uses only loaded.
+        Nothing is built for an empty draft or for a query, whose tree must exist already."""
         part = evaluator.needs or evaluator.uses
         built = build and part in {one.needs for one in self.evaluators}
         match part:
@@ -311,7 +305,7 @@ class Panel:
     async def _built(
         self, evaluator: Evaluator, part: PackPart, build: Callable[[], Coroutine[Any, Any, Part_]]
     ) -> Part_ | None:
-        """A part of the pack; where it cannot be built, nothing for a metric that can do without."""
+        """Build a part of the pack; None where that fails and the metric can do without."""
         try:
             if part in self._unbuilt:
                 raise self._unbuilt[part]
@@ -326,7 +320,7 @@ class Panel:
 
 
 def _resting_on(yardstick: DocumentPack, evaluator: Evaluator, evaluation: Evaluation) -> Evaluation:
-    """The evaluation with what its score rests on: which part of the document's pack, and what that lacks."""
+    """Return the evaluation with the pack part that its score depends on, and what that part lacks."""
     part = yardstick.pack if evaluator.needs == "questions" else yardstick.keyfacts
     if evaluator.needs is None or part is None or evaluation.outcome != "scored":
         return evaluation
@@ -335,7 +329,7 @@ def _resting_on(yardstick: DocumentPack, evaluator: Evaluator, evaluation: Evalu
 
 
 def _reason(error: Exception, metric: str) -> str:
-    """Why a metric has failed, in a sentence."""
+    """Return why a metric failed, as a sentence."""
     if isinstance(error, JudgingError):
         return str(error)
     if isinstance(error, ValidationError) and error.title in ("Evaluation", "Finding", "Evidence"):

@@ -1,4 +1,4 @@
-"""Position and spread: from where in its document each sentence of a summary comes, and how evenly that is spread."""
+"""Position and spread: where in the document each sentence comes from, and how evenly these places are spread."""
 
 from __future__ import annotations
 
@@ -21,31 +21,28 @@ from redraft.text.vectors import Encoder, SentenceVectors, Weights
 from redraft.text.words import count_words, has_words
 
 BINS = 10
-"""In how many parts of equal length a document is looked at, besides thirds."""
+"""The number of equal parts of the document, besides thirds."""
 _MOST_SECTIONS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Position(Evaluator):
-    """Traces a summary to the paragraphs of its document; nobody is asked.
-
-    A sentence that no place bears out is counted as one without a verdict. None of the figures says how good the
-    summary is, so there is no score: that of `spread` is a goal for those who want it to be one.
-    """
+    """Traces a summary to the paragraphs of its document without a judge. Sentences without a source count as without a
+    verdict. The figures say nothing about quality, so there is no score; `spread` can be a goal."""
 
     encoder: Encoder | None = None
     reference: str | None = None
-    """Another summary of the document, whose figures stand beside those of this one."""
+    """Another summary of the document, whose figures are shown for comparison."""
 
     name = "position"
     version = 2
 
     def configured(self, judging: JudgeConfig, encoder: Encoder | None) -> Position:
-        """With the encoder and the reference of the run."""
+        """Return the metric with the run's encoder and reference."""
         return replace(self, encoder=encoder, reference=judging.reference)
 
     async def evaluate(self, case: Case) -> Evaluation:
-        """Measure, in time linear in the length of the document."""
+        """Measure the draft in time linear in the length of the document."""
         if not has_words(case.text):
             return self.not_applicable("the summary has no word")
         return await asyncio.to_thread(self._measured, case)
@@ -81,7 +78,7 @@ class Position(Evaluator):
 
 
 def _places(traced: Sequence[SentenceOrigin], text: str) -> Iterator[dict[str, object]]:
-    """The sentences by number, each with its places, the best first."""
+    """Return the places of each sentence by number, best first."""
     starts = [span.start for span in paragraphs(text)]
     for number, one in enumerate(traced, 1):
         places = [
@@ -98,7 +95,7 @@ def _places(traced: Sequence[SentenceOrigin], text: str) -> Iterator[dict[str, o
 
 
 def _outermost(sections: Sequence[DocumentSection]) -> Sequence[DocumentSection]:
-    """The sections of the outermost level that has several."""
+    """Return the sections of the outermost level that has more than one."""
     levels = {one.level for one in sections}
     for level in sorted(levels):
         found = [one for one in sections if one.level == level]
@@ -108,7 +105,7 @@ def _outermost(sections: Sequence[DocumentSection]) -> Sequence[DocumentSection]
 
 
 UNTOLD = "untold"
-"""A part of the document of which a summary says little."""
+"""The kind of a finding: a part of the document that the summary hardly mentions."""
 
 # A part with less than this share of what an even summary would have of it is a finding.
 _LITTLE = 0.5
@@ -119,12 +116,9 @@ _SPEECH = re.compile('["“”„«»]')
 
 @dataclass(frozen=True, slots=True)
 class SpreadMetric(Evaluator):
-    """The entropy of where the sentences come from, against that of an even spread: by tenths of the document, or by as
-    many parts as there are sentences, where these are fewer.
-
-    Nobody is asked. Sentences that come from nowhere have no verdict. A document need not be told of evenly, so nothing
-    is redrafted for this unless it is named as a goal.
-    """
+    """The entropy of the sentences' places relative to an even spread, by tenths of the document or, for fewer
+    sentences, as many parts. Needs no judge. Sentences without a source have no verdict. Documents need not be covered
+    evenly, so drafts are revised for it only if it is a goal."""
 
     encoder: Encoder | None = None
 
@@ -133,11 +127,11 @@ class SpreadMetric(Evaluator):
     aim = "content"
 
     def configured(self, judging: JudgeConfig, encoder: Encoder | None) -> SpreadMetric:  # noqa: ARG002  (nothing else of it)
-        """With the encoder of the run."""
+        """Return the metric with the run's encoder."""
         return replace(self, encoder=encoder)
 
     async def evaluate(self, case: Case) -> Evaluation:
-        """Measure, in time linear in the length of the document."""
+        """Measure the draft in time linear in the length of the document."""
         if not has_words(case.text):
             return self.not_applicable("the summary has no word")
         return await asyncio.to_thread(self._scored, case)
@@ -162,7 +156,7 @@ class SpreadMetric(Evaluator):
         )
 
     def _findings(self, case: Case, told: Sequence[float]) -> Iterator[Finding]:
-        """The parts that are hardly told of, the emptiest first, each with its sentence that matters most."""
+        """Return the parts hardly mentioned, emptiest first, each with its most central sentence."""
         text, parts = case.document.text, len(told)
         lacking = [at for at in sorted(range(parts), key=told.__getitem__) if told[at] < _LITTLE / parts]
         for at in lacking:
@@ -181,7 +175,7 @@ class SpreadMetric(Evaluator):
 
 
 def _most_central(text: str, part: Span) -> Span | None:
-    """Of a part of a document the sentence that is most like all others, and nobody's speech where there is one."""
+    """Return the sentence of a part that is most similar to all others, preferably not dialogue."""
     spans, worth = _ranked(text, language_spans_in(text))
     within = [at for at, span in enumerate(spans) if part.start <= span.start < part.end]
     best = max(within, key=lambda at: (not _SPEECH.search(text, *spans[at]), worth[at]), default=None)
@@ -190,7 +184,7 @@ def _most_central(text: str, part: Span) -> Span | None:
 
 @lru_cache(maxsize=2)
 def _ranked(text: str, tongues: Sequence[LanguageSpan]) -> tuple[list[Span], Weights]:
-    """The sentences that say enough, and how central they are. Every draft of a run is held against the same ones."""
+    """Return the informative sentences and their centrality; cached, since all drafts of a run use them."""
     found = [
         (one, language)
         for span, language in tongues

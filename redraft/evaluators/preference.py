@@ -1,8 +1,8 @@
 """Preference: which of two summaries is better, overall and in detail, structure and logic (BooookScore, appendix C).
 
-A judge is asked twice, with each of the two in the first place, for judges prefer a place too. Where both replies name
-the same summary, that is the verdict. A summary in one order and a tie in the other is a tie that leans to it. Where
-the replies name different summaries the judge has preferred a place: that is a tie too, in which the order decides.
+A judge is asked twice, with each summary in first place once, since judges are biased by position. If both replies
+prefer the same summary, that is the verdict. A preference in one order and a tie in the other is a tie that leans to
+it. If the replies prefer different summaries, the judge followed the order; that is a tie too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from redraft.evaluators.metric_info import PREFERENCE
 from redraft.prompts.coherence import ASPECTS, Aspect, Choice, Preferred
 from redraft.prompts.contract import UNSURE, Unsure
 
-"""Under this name the evaluation is kept."""
+"""The name under which the evaluation is stored."""
 VERSION = 1
 
 Side = Literal["a", "b"]
@@ -29,17 +29,17 @@ Winner = Literal["a", "b", "tie"]
 
 @dataclass(frozen=True, slots=True)
 class PreferenceVerdict:
-    """What a judge says in both orders together."""
+    """One judge's verdict from both orders."""
 
     winner: Winner
     leaning: Side | None = None
-    """The summary that one order names where the other has a tie."""
+    """The summary preferred in one order, where the other order is a tie."""
     order_decides: bool = False
-    """Whether the two orders name different summaries."""
+    """Whether the two orders prefer different summaries."""
 
 
 def settled(a_first: Winner, b_first: Winner) -> PreferenceVerdict:
-    """The verdict of two replies, the first of them to `a` in the first place, the other to `b` there."""
+    """Return the verdict from two replies, with `a` in first place in the first reply and `b` in the second."""
     if a_first == b_first:
         return PreferenceVerdict(a_first)
     if a_first != "tie" and b_first != "tie":
@@ -48,7 +48,7 @@ def settled(a_first: Winner, b_first: Winner) -> PreferenceVerdict:
 
 
 def winner_of(verdicts: Sequence[PreferenceVerdict]) -> Winner | None:
-    """What more than half of the verdicts say; a tie where nothing has as many, None where there are no verdicts."""
+    """Return the majority verdict; a tie without a majority, None without verdicts."""
     says = majority([{0: verdict.winner} for verdict in verdicts], [0]).get(0)
     if says == DISPUTED:
         return "tie"
@@ -81,7 +81,7 @@ async def prefer(referees: Sequence[Referee], document: Document, document_token
 
 
 def same() -> Evaluation:
-    """The evaluation of two summaries that are one text: a tie, for which nobody need be asked."""
+    """Return the evaluation of two identical summaries: a tie, without asking a judge."""
     details: dict[str, object] = {
         "same": True,
         "document_read": False,
@@ -93,7 +93,7 @@ def same() -> Evaluation:
 
 
 def _verdicts(heard: BothOrders) -> dict[Aspect, PreferenceVerdict]:
-    """A judge's verdict on every aspect of which it can tell; none at all where an order is missing."""
+    """Return a judge's verdict on every aspect it decided; nothing where a reply is missing."""
     a_first, b_first = _named(heard.a_first, "a", "b"), _named(heard.b_first, "b", "a")
     if a_first is None or b_first is None:
         return {}
@@ -102,7 +102,7 @@ def _verdicts(heard: BothOrders) -> dict[Aspect, PreferenceVerdict]:
 
 
 def _named(said: Preferred | None, first: Side, second: Side) -> dict[Aspect, Winner] | None:
-    """The summaries that a reply prefers, whichever places they stood in, as far as it can tell."""
+    """Return the summaries that a reply prefers, mapped back from their positions."""
     if said is None:
         return None
     places: Mapping[Choice, Winner] = {"first": first, "second": second, "tie": "tie"}
@@ -116,7 +116,7 @@ def _named(said: Preferred | None, first: Side, second: Side) -> dict[Aspect, Wi
 
 
 def _counted(aspect: Aspect, verdicts: Sequence[Mapping[Aspect, PreferenceVerdict]]) -> dict[str, object]:
-    """How the judgings voted on an aspect. Those that lean, and those in which the order decides, are ties as well."""
+    """Count the votes on an aspect. Leaning verdicts, and those decided by order, count as ties too."""
     votes = [one[aspect] for one in verdicts if aspect in one]
     said = Counter(vote.winner for vote in votes)
     return {
@@ -136,7 +136,7 @@ def _by_item(verdicts: Mapping[Aspect, PreferenceVerdict]) -> ItemVerdicts:
 
 
 def _shown(heard: BothOrders, verdicts: Mapping[Aspect, PreferenceVerdict]) -> dict[str, object]:
-    """One judging, as programs read it."""
+    """Return one judge's verdict as JSON."""
     return {
         "judge": heard.judge,
         "document_read": heard.document_read,

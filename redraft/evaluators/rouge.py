@@ -1,4 +1,4 @@
-"""ROUGE by the words of a language: those of English as the package rouge-score has them, others by their own stems."""
+"""ROUGE in any language: rouge-score's stems for English, the language's own stems otherwise."""
 
 from __future__ import annotations
 
@@ -14,15 +14,13 @@ from redraft.text.words import stemmer
 
 
 def f1(one: Sequence[str], other: Sequence[str], language: str) -> float:
-    """The F1 of ROUGE-1 of two texts, given as their words, which are read by a language."""
+    """Return ROUGE-1 F1 of two texts, given as words, in a language."""
     return float(_scorer().score(stems(one, language), stems(other, language))["rouge1"].fmeasure)
 
 
 def stems(words: Sequence[str], language: str) -> list[str]:
-    """The stems of words in lower case: of English what rouge-score's own tokenizer makes of them.
-
-    That one knows a to z and 0 to 9 only: of two answers in Russian or Chinese it would see nothing.
-    """
+    """Return the stems of lower-case words; for English those of rouge-score's tokenizer, which knows only a to z and 0
+    to 9."""
     if is_foreign(language):
         stem = stemmer(language)
         return [stem(word) or word for word in words]
@@ -40,8 +38,8 @@ def _scorer() -> Any:
 
 
 class _AsTheyAre:
-    """In the place of a tokenizer, for what is words already."""
+    """A tokenizer for text that is already split into words."""
 
     def tokenize(self, found: list[str]) -> list[str]:
-        """The words."""
+        """Return the words."""
         return found

@@ -1,4 +1,4 @@
-"""How alike two short answers are, from 0 to 1."""
+"""The similarity of two short answers, from 0 to 1."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from redraft.text.languages import is_foreign, language_of
 from redraft.text.vectors import Encoder
 
 Similarity = Callable[[str, str], float]
-"""Symmetric; 1 for an answer and itself; 0 where either says nothing."""
+"""Symmetric; 1 for identical answers, 0 where either is empty."""
 
 # Thai, Lao, Burmese, Khmer, Japanese and Chinese: there every character counts as a word.
 _UNSPACED = (
@@ -30,7 +30,8 @@ _FEW = 2
 
 
 def similarity(name: SimilarityName, encoder: Encoder | None) -> Similarity:
-    """The measure called `name`; `cosine` needs an encoder. `judge` measures nothing: what is not the same is asked."""
+    """Return the measure called `name`; `cosine` needs an encoder. `judge` compares for equality only; the judge is
+    asked about the rest."""
     if name == "exact":
         return exact
     if name == "judge":
@@ -48,9 +49,9 @@ def similarity(name: SimilarityName, encoder: Encoder | None) -> Similarity:
 def exact(one: str, other: str) -> float:
     """Exact or partial match.
 
-    Case, articles, punctuation, whitespace, and commas between thousands do not count. The result is 1 where nothing
-    else differs, and otherwise the Jaccard similarity of the two sets of words: the share of those in both among those
-    in either. Order and repetition do not count. An answer that is an article ("A", of the blood groups) keeps it.
+    Case, articles, punctuation, whitespace and thousands separators are ignored. Returns 1 where nothing else differs,
+    and otherwise the Jaccard similarity of the two sets of words. An answer that is only an article ("A", a blood
+    group) keeps it.
     """
     words, others = _plain_words(one), _plain_words(other)
     if not words or not others:
@@ -59,9 +60,9 @@ def exact(one: str, other: str) -> float:
 
 
 def rouge1(one: str, other: str) -> float:
-    """The F1 of ROUGE-1 with stemming, as the package rouge-score has it; in any script, and by any language's stems.
+    """ROUGE-1 F1 with stemming as in rouge-score, for any script and language.
 
-    What is too short to show its language is read by that of the document.
+    A text too short to detect its language is read in the document's.
     """
     # rouge-score brings NLTK, which takes long to load, and only judging by ROUGE needs it.
     from redraft.evaluators.rouge import f1
@@ -74,16 +75,14 @@ def _same(one: str, other: str) -> float:
 
 
 def is_same(one: str, other: str) -> bool:
-    """Whether two answers differ in nothing but case, articles, punctuation, and commas between thousands."""
+    """Return whether two answers differ only in case, articles, punctuation, and thousands separators."""
     return _in_order(one) == _in_order(other) != []
 
 
 def is_doubtful(one: str, other: str) -> bool:
-    """Whether two answers that share most of their words may yet say opposite things.
-
-    That goes by form, in any language: they have the same words in another order, they differ in a number, or in so few
-    words that one may stand in the place of the other ("before", "after") or deny the rest ("not").
-    """
+    """Return whether two answers that share most words may mean opposite things. The test is formal and works in any
+    language: the same words in another order, another number, or a difference of so few words that one may replace
+    ("before", "after") or negate the other."""
     in_order, others_in_order = _in_order(one), _in_order(other)
     words, others = Counter(in_order), Counter(others_in_order)
     if words == others:
@@ -106,17 +105,15 @@ def _cosine(encoder: Encoder) -> Similarity:
 
 
 def words(text: str) -> list[str]:
-    """The words of `text` in lower case, and where a script puts no spaces between words, its characters.
-
-    Everything else parts words, the apostrophe too: "didn't" is "didn" and "t", as in ROUGE.
-    """
+    """Return the lower-case words of `text` or, in scripts without spaces, its characters. Apostrophes separate words
+    as in ROUGE: "didn't" is "didn" and "t"."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     parts = "".join(each if unicodedata.category(each)[0] in "LMN" else " " for each in folded).split()
     return [unit for part in parts if _has_letter(part) for unit in _UNIT.findall(part)]
 
 
 def _has_letter(part: str) -> bool:
-    """Whether there is more than marks, which belong to a letter: one may also be left over from an emoji."""
+    """Return whether a text has letters, not only combining marks, such as those left over from an emoji."""
     return any(each.isalnum() for each in part)
 
 
@@ -125,7 +122,7 @@ def _plain_words(text: str) -> set[str]:
 
 
 def _in_order(text: str) -> list[str]:
-    """The words without the articles of English, unless there are no others. "a" is a word of its own in Spanish."""
+    """Return the words without English articles, unless nothing else is left. ("a" is a word in Spanish.)"""
     found = words(_THOUSANDS.sub("", text))
     articles = frozenset[str]() if is_foreign(language_of(text)) else _ARTICLES
     return [word for word in found if word not in articles] or found

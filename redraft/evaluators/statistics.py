@@ -1,4 +1,4 @@
-"""Statistics: how long a summary is beside its document, how much of it is copied, and how much it repeats itself."""
+"""Statistics: the length of a summary relative to its document, how much it copies, and how much it repeats."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SIZES = (1, 2, 3, 4)
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """What of a document does not depend on the summary."""
+    """The figures of a document that do not depend on the summary."""
 
     indexed: UnitIndex
     words: int
@@ -31,15 +31,13 @@ class _Source:
 
 @dataclass(frozen=True, slots=True)
 class Statistics(Evaluator):
-    """Measures a summary beside its document. A figure that nothing can be divided by is None.
-
-    None of the figures says how good the summary is, so there is no score.
-    """
+    """Measures a summary beside its document. A ratio with a zero denominator is None. The figures say nothing about
+    quality, so there is no score."""
 
     name = "statistics"
 
     async def evaluate(self, case: Case) -> Evaluation:
-        """Measure, in time linear in the length of the document."""
+        """Measure the draft in time linear in the length of the document."""
         if not has_words(case.text):
             return self.not_applicable("the summary has no word")
         reader, texts = case.reader, [statement.sentence for statement in case.statements]
@@ -48,7 +46,7 @@ class Statistics(Evaluator):
 
 
 def measures(document: str, summary: str, texts: Sequence[str], tokens: tuple[int, int]) -> dict[str, Any]:
-    """The figures of a summary with these sentences; `tokens` are those of the document, and of the summary."""
+    """Return the figures of a summary with these sentences; `tokens` are those of the document and of the summary."""
     source, found = _source(document, language_spans_in(document)), units(summary)
     of_summary = _lengths(tokens[1], count_words(summary), len(texts))
     of_source = _lengths(tokens[0], source.words, source.sentences)
@@ -77,6 +75,6 @@ def _lengths(tokens: int, words: int, sentences: int) -> dict[str, int]:
 
 @lru_cache(maxsize=2)
 def _source(text: str, tongues: Sequence[LanguageSpan]) -> _Source:
-    """Every draft of a run is measured beside the same document."""
+    """Return the document's figures; cached, since all drafts of a run use them."""
     spans = [one for span, language in tongues for one in sentences(text, span, language)]
     return _Source(indexed(text), count_words(text), sum(has_words(text[start:end]) for start, end in spans))

@@ -41,7 +41,7 @@ class RateLimiterWindow:
     ) -> float:
         """Count a request and return 0, or return the seconds to wait before it may be sent.
 
-        A request above the limit goes when nothing else did.
+        A request larger than the limit is sent once nothing else counts against it.
         """
         with self._connection.writing_beside(f"limiter {limiter}") as raw:
             raw.execute(_PAST.format(raw.skip_locked), (self._clock() - WINDOW,))
@@ -385,10 +385,7 @@ class Batches:
 
     def lease(self, name: str, worker: str, most: int, seconds: float = LEASE_SECONDS) -> list[BatchItemRow]:
         """Lease up to so many items to a worker: by priority, then those with the fewest attempts. An item that killed
-        a worker before is leased alone, so that the next death can be attributed to it.
-
-        At what a worker has died before, one works alone: who dies then, has died of that.
-        """
+        a worker before is leased alone, so that the next death can be attributed to it."""
         # Whoever has nothing to do looks often, and shall hold up nobody who writes.
         if not self._connection.row(_ANY, (name, self._clock())):
             return []

@@ -1,8 +1,8 @@
-"""What the store asks of a database, whichever it is: statements in one dialect, and transactions.
+"""The interface of databases: statements in one dialect, and transactions.
 
-The statements are such as SQLite and Postgres both take: `?` or `:name` stands for a value, what is there already is
-met by `ON CONFLICT`, truth is a number where it is stored, and an id that was given comes by `RETURNING`. `json_each`
-and `json_array_length` of a text are SQLite's; on a server they are functions beside the tables.
+Statements use the SQL that SQLite and PostgreSQL share: `?` or `:name` for values, `ON CONFLICT` for existing rows,
+integers for booleans, and `RETURNING` for new ids. `json_each` and `json_array_length` are built into SQLite; on a
+server the schema defines them.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ class Raw(Protocol):
 
 
 class Connection(ABC):
-    """A database, which several threads may share.
+    """A database that several threads may share.
 
-    Every write is its own transaction, which waits at its start for its turn, never fails half-way because another
-    process wrote in between, and is durable when it returns. What a statement brings is best looked at after all that
-    need not wait for it: a server is asked several at once.
+    Every write is its own transaction: it waits for its turn at the start, never fails because another process wrote
+    meanwhile, and is durable when it returns. Read the result of a statement as late as possible: statements to a
+    server are pipelined.
     """
 
     place: str
@@ -78,10 +78,10 @@ class Connection(ABC):
 
     @abstractmethod
     def writing_beside(self, *names: str) -> AbstractContextManager[Raw]:
-        """A write transaction that others may write beside where the database can do so, but those of the same names.
+        """Open a write transaction that excludes only those of the same names, where the database supports that.
 
-        It is for what is right by these names and by the locks of its own rows, which `Raw.for_update` behind a SELECT
-        takes. Rows that several such transactions change are taken by all of them in one order.
+        Use it where these names and row locks (`Raw.for_update` after a SELECT) suffice. Transactions that change the
+        same rows must lock them in the same order.
         """
 
     @abstractmethod

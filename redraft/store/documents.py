@@ -176,9 +176,9 @@ class Ancestry(Repository):
         return None if row is None else str(row["found"])
 
     def keep_links(self, key: str, child: str, found: str) -> None:
-        """Keep where the sentences of a text come from, as long as the text is kept.
+        """Store the sources of a text's sentences until the text is deleted.
 
-        A database that nobody may write to keeps nothing: who looks again works it out again.
+        Does nothing in a read-only database.
         """
         if self._connection.only_read:
             return

@@ -95,7 +95,7 @@ class Judgments(Repository):
     def keep_verdicts(self, verdicts: Mapping[str, str], document: str = "") -> None:
         """Store verdicts on items, all of them or none. The first verdict on an item stands.
 
-        They are forgotten with their document, where it is named.
+        They are deleted with their document, if one is named.
         """
         with self._connection.writing() as raw:
             raw.executemany(

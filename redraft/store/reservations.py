@@ -1,8 +1,8 @@
-"""Bookings: a call is in the ledger at its most before it is sent, and is settled when it is known what came of it.
+"""Reservations: a call is booked at its maximum cost before it is sent, and settled when its cost is known.
 
-Whoever dies in between leaves the call booked. So what counts against a budget is never less than what was sent, over
-kills, lost replies, and all the processes that draw on it. What a budget has spent is one row, however many calls have
-drawn on it: triggers in `schema.sql` change it in the transaction that changes a call.
+A process that dies in between leaves the call booked. So a budget never counts less than what was sent, despite kills,
+lost replies and several processes. What a budget has spent is a single row, which triggers in `schema.sql` update in
+the transaction that changes a call.
 """
 
 from __future__ import annotations
@@ -101,10 +101,10 @@ class Reservations:
         self._is_alive = is_alive
 
     def book(self, reservation: Reservation, call: Call, terms: ReservationTerms) -> None:
-        """Book a call, for `settle` to say what came of it.
+        """Book a call; `settle` records its outcome.
 
-        Raises a `NoRoomError` where the limits leave no room for it at its most, and an `AskedElsewhereError` where the
-        same is being asked already.
+        Raises `NoRoomError` where its maximum cost exceeds the limits, and `AskedElsewhereError` where the same request
+        is already in flight.
         """
         try:
             self._book(reservation, call, terms)

@@ -330,7 +330,7 @@ def _run(row: dict[str, Any]) -> Run:
 
 
 def _known(row: dict[str, Any]) -> Run:
-    """Return the run in a row. Settings of a later version that are unknown here are dropped."""
+    """Return the run in a row; raises `RunError` where a later version stored settings that this one does not know."""
     try:
         return _read(row)
     except ValidationError as error:

@@ -59,10 +59,7 @@ class SqliteTransaction(Raw):
 
 class SqliteConnection(Connection):
     """A SQLite connection that threads share, one at a time. Every write is a `BEGIN IMMEDIATE` transaction, which
-    survives the death of the process.
-
-    Every write is its own `BEGIN IMMEDIATE` transaction, which is durable against the death of the process.
-    """
+    survives the death of the process."""
 
     def __init__(self, path: Path, *, to_read: bool = False, only_read: bool = False) -> None:
         """Open the database. With `to_read` a read-only file is opened as it is; with `only_read` any file is."""

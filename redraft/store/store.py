@@ -41,12 +41,11 @@ class Store:
         to_read: bool = False,
         only_read: bool = False,
     ) -> None:
-        """Open a database, or make one. With `must_exist` one that is named and not there is a `StoreError`.
+        """Open or create a database. With `must_exist` a missing one is a `StoreError`.
 
-        With `to_read` one that must not be written to will do, as long as nothing is written; with `only_read` a file
-        is opened as it is, without a trace in it or beside it.
-        `:memory:` is a database that nobody else sees, and that is gone when it is closed; `postgresql://...` is one on
-        a server, which needs the extra `postgres`.
+        With `to_read` a database that cannot be written is accepted as long as nothing is written; with `only_read` a
+        file is opened without changing it or creating files beside it. `:memory:` is a private database that lasts
+        until it is closed; `postgresql://...` is a server, which needs the extra `postgres`.
         """
         place = path or default_path()
         self._opened = opened(place, must_exist=must_exist and bool(path), to_read=to_read, only_read=only_read)
@@ -113,19 +112,16 @@ class Store:
 
     def status(self, run: Run) -> str:
         """Return the status of a run. A run marked as running that no process works on was killed; a waiting run stays
-        waiting, since any process may bring the answer.
-
-        One that waits for a person waits whoever lives: the answer may come to another process.
-        """
+        waiting, since any process may bring the answer."""
         if run.status != "running":
             return run.status
         return "running" if self.is_claimed(run.id) else "killed"
 
     def forget(self, runs: Sequence[str] = (), *, documents: Sequence[str] = (), dry_run: bool = False) -> Freed:
-        """Remove runs with all that only they needed, and documents with all their runs; or say what would go.
+        """Delete runs with everything that only they use, and documents with all their runs; or preview it.
 
-        The ids are whole ones. A run that a process works on is a `RunError`, and then nothing is removed. The files
-        become smaller by what went. A run that was forked from one that goes keeps all that it has, and its name.
+        Takes full ids. Raises `RunError`, deleting nothing, if a process works on one of the runs. The files shrink.
+        Forks of a deleted run keep all of their data.
         """
         forgetting = Forgetting(self._connection, self.checkpoints, self.claim, self.is_claimed)
         return (forgetting.foresee if dry_run else forgetting.forget)(runs, documents)

@@ -1,4 +1,4 @@
-"""Exporting and importing packs: what a run has built, checked against its document when it is read."""
+"""Exporting and importing packs, with checks against the document."""
 
 from __future__ import annotations
 
@@ -41,13 +41,14 @@ _MOST_SEARCHED = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Checker:
-    """Checks one file, found at `place`, against the document that it shall be about."""
+    """Checks the file at `place` against its document."""
 
     document: Document
     place: str
 
     def check(self, given: GivenPack) -> tuple[Pack | None, KeyFacts | None, TypedQuestions | None]:
-        """The questions, the key facts and the typed questions of the file, if all of them are true."""
+        """Return the questions, key facts and typed questions of the file; raises if any of them does not fit the
+        document."""
         if given.version == OF_QUESTIONS and given.keyfacts:
             self._refuse("a pack of version 1 has no key facts")
         if given.version < WITH_TYPES and given.typed:
@@ -169,10 +170,8 @@ class Checker:
         return KeyFact(number, given.level, given.parent, given.fact, evidence, objections)
 
     def _hang_together(self, facts: Sequence[KeyFact], where: str) -> None:
-        """Depth first every fact stands under the last one of the level above, and none outlives what it stands under.
-
-        So no fact can be under one that comes later, or under itself.
-        """
+        """Raise unless, depth first, every fact follows a parent of the level above, and no fact survives its parent.
+        This also excludes cycles."""
         latest: dict[Level, KeyFact] = {}
         for fact in facts:
             above = latest.get(_ABOVE[fact.level]) if fact.level in _ABOVE else None
@@ -185,7 +184,7 @@ class Checker:
                 latest.pop("branch", None)
 
     def _in_order(self, trees: Sequence[Tree]) -> None:
-        """Trees follow each other as the document does, and there is one for each of its stretches and perspectives."""
+        """Raise unless the trees are in document order, one per stretch and perspective."""
         if len({(tree.chunk, tree.perspective) for tree in trees}) < len(trees):
             self._refuse("there are two trees of the same chunk from the same perspective")
         for number, (before, tree) in enumerate(pairwise(trees), 2):
@@ -231,7 +230,7 @@ def import_pack(store: Store, data: bytes, document: Document | None, place: str
 
 
 def _its_document(store: Store, document: Document | None, key: str, title: str, place: str) -> Document:
-    """The document that a pack is about: that which was given, or one in the store."""
+    """Return the document of a pack: the given one, or one in the store."""
     if document is None:
         if not store.documents.has(key):
             raise PackError(

@@ -1,4 +1,4 @@
-"""Building a document's key facts chunk by chunk from each perspective, and what could not be built."""
+"""Builds a document's key facts, chunk by chunk from each perspective, and records what failed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from redraft.text.words import count_words
 
 @dataclass(slots=True)
 class Misses:
-    """The replies that were of no use, in the order in which they came."""
+    """Unusable replies in the order in which they arrived."""
 
     replies: list[ReplyError | RejectedRequest] = field(default_factory=list)
 
@@ -35,7 +35,7 @@ class Misses:
         self.replies.append(error)
 
     def nothing(self, what: str, missing: str, place: str) -> JudgingError:
-        """The error where all of it came to nothing: it names the cause, and what may help against that."""
+        """Return the error where nothing could be built, with the cause and what may help."""
         cut = [one for one in self.replies if isinstance(one, ReplyError) and one.cut and not one.late]
         if not cut:
             cause, hint = missing, "try another --judge, or --prompts simple"
@@ -48,7 +48,7 @@ class Misses:
 
 
 CHUNK_TOKENS = 4096
-"""The paper's, from its appendix B: large enough for a tree, small enough to say where in the document it is from."""
+"""The size in the paper (appendix B): large enough for a tree, small enough to locate facts."""
 # A chunk is halved, and halved again, before it is given up that its tree does not fit into a reply.
 _HALVINGS = 2
 
@@ -60,7 +60,7 @@ BUILDING: tuple[Prompt[Any, Any], ...] = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Gardener:
-    """Grows the trees of one document: one judge finds the facts, the other validates them."""
+    """Builds the key-fact trees of one document: one judge extracts facts, the other validates them."""
 
     builder: Judge
     validator: Judge
@@ -70,13 +70,13 @@ class Gardener:
 
     @property
     def key(self) -> str:
-        """The same for the same judges, prompts and chunks: trees are grown once for each."""
+        """Return the cache key: the same for the same judges, prompts and chunks."""
         material = [[judge.model.identity, *judge.drawn, judge.sample] for judge in (self.builder, self.validator)]
         chunks = [chunk_tokens(self.reader), self.reader.tokenizer.name, *self.perspectives]
         return content_id(json.dumps([material, hashes(self.builder.book), chunks]))[:32]
 
     async def grow(self) -> KeyFacts:
-        """All trees, in the order of the document. What could not be built is named, and stops nothing else."""
+        """Build all trees in document order. What cannot be built is recorded and does not stop the rest."""
         document = self.reader.document
         chunks = chunk(document, self.reader.tokenizer, chunk_tokens(self.reader))
         worded = [one for one in chunks if count_words(self.reader.text(one.span))]
@@ -101,7 +101,8 @@ class Gardener:
         )
 
     async def _chunk(self, one: Chunk, of: int, misses: Misses) -> tuple[list[Tree], list[str]]:
-        """The trees of one chunk. The facts of all its perspectives are validated together: it is read less often."""
+        """Build the trees of one chunk. The facts of all perspectives are validated together, to read the chunk less
+        often."""
         name = f"chunk {one.index + 1}/{of}"
         grown = await gather_all(self._tree(one.span, perspective, name, misses) for perspective in self.perspectives)
         troubles = [
@@ -134,7 +135,7 @@ class Gardener:
         depth: int = 0,
         attempt: Attempt = FIRST,
     ) -> list[FactTree] | str:
-        """The tree of a stretch; where the reply breaks off, those of its halves; or what went wrong."""
+        """Build the tree of a stretch, or of its halves where the reply is cut off; returns what went wrong."""
         halved = halves(self.reader.document.text, span) if depth < _HALVINGS else None
         what, where = f"{perspective} facts of {name}", (span, perspective, name, misses)
         try:
@@ -158,7 +159,7 @@ class Gardener:
         return failed or [tree for found in grown if not isinstance(found, str) for tree in found]
 
     async def _vetted(self, span: Span, facts: Sequence[KeyFact], name: str) -> tuple[list[KeyFact], str]:
-        """The facts with their evidence and with what was said against them; and what went wrong."""
+        """Validate the facts; returns them with evidence and objections, and what went wrong."""
         if not facts:
             return [], ""
         # One that stands in both trees, at the same level, is judged once.
@@ -180,7 +181,7 @@ class Gardener:
         return vetted, next((account.trouble for account in accounts.values() if account.trouble), "")
 
     def _evidence(self, fact: str, opinions: Mapping[str, FactVerdict | None], span: Span) -> Evidence:
-        """Where a fact stands: what was quoted, or else the place in its chunk that is nearest to it."""
+        """Return the place of a fact: its quote, or the nearest passage in the chunk."""
         quote = next((opinion.quote for opinion in opinions.values() if opinion and opinion.quote), "")
         found = self.reader.quoted(quote or fact, [span]).span
         if found is None or found.start < span.start or found.end > span.end:
@@ -188,7 +189,7 @@ class Gardener:
         return self.reader.place(found)
 
     async def _asked(self, tree: Tree, name: str) -> tuple[Tree, str]:
-        """The tree with its query, and what went wrong."""
+        """Add the query to a tree; returns what went wrong."""
         if not tree.kept:
             return tree, ""
         factfinder = FactChecker(self.builder)
@@ -201,7 +202,7 @@ class Gardener:
 
 
 def _none_passed(facts: Sequence[KeyFact], place: str) -> JudgingError:
-    """The error where facts were found and none of them is one to judge by."""
+    """Return the error where facts were found but none passed validation."""
     left = sum(any(each.dimension == UNJUDGED for each in fact.objections) for fact in facts)
     unjudged = f"; {left} of them were not validated" if left else ""
     said = f"not one key fact came of it: none of the {len(facts)} that were found passed validation{unjudged}"
@@ -209,17 +210,17 @@ def _none_passed(facts: Sequence[KeyFact], place: str) -> JudgingError:
 
 
 def hashes(book: PromptBook) -> dict[str, str]:
-    """The hashes of the prompts that key facts depend on."""
+    """Return the hashes of the prompts that key facts depend on."""
     return {prompt.name: book.hash(prompt) for prompt in BUILDING}
 
 
 def chunk_tokens(reader: EvidenceReader) -> int:
-    """How large the chunks are: the paper's size, or what a smaller window has room for beside a reply."""
+    """Return the chunk size: the paper's, or what a smaller window can hold beside a reply."""
     return max(MIN_BUDGET, min(CHUNK_TOKENS, reader.room))
 
 
 def _objections(opinions: Mapping[str, FactVerdict | None]) -> tuple[Objection, ...]:
-    """Why a fact is pruned. One that nobody gave a verdict on is no yardstick either."""
+    """Return why a fact is pruned. Facts without a verdict are pruned too."""
     found: list[Objection] = []
     for dimension, opinion in opinions.items():
         if opinion is None:

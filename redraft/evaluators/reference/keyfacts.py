@@ -25,23 +25,20 @@ _LONGEST_FACT = 400
 
 
 class _Node(NamedTuple):
-    """A fact, and the facts below it by their words."""
+    """A fact and its children by their text."""
 
     text: str
     below: dict[str, _Node]
 
     def put(self, fact: str) -> _Node:
-        """The node of a fact below this one."""
+        """Return the child node of a fact, creating it if needed."""
         text = one_line(fact, _LONGEST_FACT)
         return self.below.setdefault(words_key(text), _Node(text, {}))
 
 
 def linear(found: Sequence[FactTree]) -> list[KeyFact]:
-    """The facts of some trees as one list depth first, without evidence.
-
-    What is said again below the same fact is joined with what was there; a leaf that says what any other fact says is
-    left out.
-    """
+    """Return the facts of some trees as one depth-first list without evidence. Duplicates below one parent are merged;
+    a leaf that repeats any other fact is dropped."""
     top = _Node("", {})
     for tree in found:
         for root in tree.roots:
@@ -72,7 +69,7 @@ def _walk(top: _Node) -> Iterator[KeyFact]:
 
 
 def pruned(facts: Sequence[KeyFact]) -> tuple[KeyFact, ...]:
-    """The facts with those marked that hang from one that did not pass."""
+    """Return the facts with the descendants of failed ones marked as pruned."""
     gone: set[int] = set()
     result: list[KeyFact] = []
     for fact in facts:  # depth first, so that what is above a fact comes before it
@@ -86,36 +83,36 @@ def pruned(facts: Sequence[KeyFact]) -> tuple[KeyFact, ...]:
 
 
 def share(part: float, whole: int) -> float | None:
-    """Equations 1 and 2: how many of all; None where there are none."""
+    """Equations 1 and 2: the share of the total; None for a total of zero."""
     return part / whole if whole else None
 
 
 @dataclass(frozen=True, slots=True)
 class ListedFact:
-    """A fact with where it is from."""
+    """A fact and its place."""
 
     fact: KeyFact
     tree: Tree
 
     @property
     def bin(self) -> str:
-        """In which fifth of the document."""
+        """Return its fifth of the document."""
         return bin_of(self.tree.position)
 
 
 def items_of(trees: Sequence[Tree]) -> list[ListedFact]:
-    """All facts that a summary is judged by: tree by tree, each depth first."""
+    """Return all facts that a summary is judged by, tree by tree, depth first."""
     return [ListedFact(fact, tree) for tree in trees for fact in tree.kept]
 
 
 def bin_of(position: float) -> str:
-    """The fifth of the document that a position from 0 to 1 is in."""
+    """Return the fifth of the document for a position from 0 to 1."""
     lowest = min(int(position * _BINS), _BINS - 1) * 100 // _BINS
     return f"{lowest}-{lowest + 100 // _BINS}%"
 
 
 def trees_for(keyfacts: KeyFacts, query: str | None, perspectives: Sequence[Perspective]) -> tuple[Tree, ...]:
-    """The trees that a summary is held against: all of them, or the one whose query it answers."""
+    """Return the trees for a summary: all of them, or the one whose query it answers."""
     chosen = tuple(tree for tree in keyfacts.trees if tree.perspective in perspectives)
     if query is None:
         return chosen
@@ -123,18 +120,18 @@ def trees_for(keyfacts: KeyFacts, query: str | None, perspectives: Sequence[Pers
 
 
 def keyfacts_id(document: str, trees: Sequence[Tree]) -> str:
-    """The same for the same trees of the same document."""
+    """Return the id of some trees of a document, derived from their content."""
     material = [document, *(asdict(tree) for tree in trees)]  # all of it: nothing can be changed without another id
     return content_id(json.dumps(material, ensure_ascii=False))[:16]
 
 
 def middle_of(span: Span, length: int) -> float:
-    """Where the middle of a place is in a text of this length, from 0 to 1."""
+    """Return the middle of a place in a text of this length, from 0 to 1."""
     return (span.start + span.end) / 2 / max(1, length)
 
 
 def pruning(trees: Sequence[Tree]) -> dict[str, dict[str, float | int | None]]:
-    """By level, and over all: how many facts were found, how many of them were pruned, and which share that is."""
+    """Return by level and overall the number of facts found and pruned, and the share pruned."""
     facts = [fact for tree in trees for fact in tree.facts]
     return {level: _pruned_of([fact for fact in facts if level in (fact.level, ALL)]) for level in (*LEVELS, ALL)}
 

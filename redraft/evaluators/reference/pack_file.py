@@ -1,4 +1,4 @@
-"""Packs as files: export and checks."""
+"""The file format of packs: export and validation."""
 
 from __future__ import annotations
 
@@ -31,13 +31,14 @@ from redraft.text.words import count_words
 
 FORMAT = "redraft-pack"
 OF_QUESTIONS, WITH_KEY_FACTS, WITH_TYPES = 1, 2, 3
-"""The versions of the format. A pack is of the first that has room for all of it: an older redraft reads that."""
+"""The versions of the format. A pack is written in the first version that can hold it, which older releases can read.
+"""
 
 
 def pack_json(
     document: Document, questions: Pack | None, keyfacts: KeyFacts | None, typed: TypedQuestions | None = None
 ) -> dict[str, object]:
-    """A pack as it is exported: all that it takes to judge summaries of the document elsewhere."""
+    """Return a pack as JSON with everything needed to judge summaries of the document elsewhere."""
     shown: dict[str, object] = {
         "format": FORMAT,
         "version": WITH_TYPES if typed else WITH_KEY_FACTS if keyfacts else OF_QUESTIONS,
@@ -58,7 +59,7 @@ def pack_json(
 
 
 def keyfacts_json(document: Document, keyfacts: KeyFacts) -> dict[str, object]:
-    """The contract of `keyfacts --json`."""
+    """Return the JSON of `keyfacts --json`."""
     more = {"document": _about(document), "imported": keyfacts.imported, "pruning": pruning(keyfacts.trees)}
     shown = _alone(keyfacts) | more
     del shown["prompt_hashes"]
@@ -66,12 +67,12 @@ def keyfacts_json(document: Document, keyfacts: KeyFacts) -> dict[str, object]:
 
 
 def _alone(built: KeyFacts | TypedQuestions) -> dict[str, Any]:
-    """All of it but where it is from."""
+    """Return the record without the fields that say where it is from."""
     return {name: value for name, value in _dumped(built).items() if name not in ("document", "imported")}
 
 
 def _dumped(built: Pack | KeyFacts | TypedQuestions) -> dict[str, Any]:
-    """It as JSON, under the names that its fields have there."""
+    """Return the record as JSON under its field aliases."""
     shown: dict[str, Any] = TypeAdapter(type(built)).dump_python(built, mode="json", by_alias=True)
     return shown
 
@@ -87,7 +88,7 @@ _MOST_PARTS = 2_000_000
 
 
 def read_pack_file(source: str) -> bytes:
-    """The bytes of the file at `source`, or of standard input."""
+    """Return the bytes of the file at `source` or of standard input."""
     try:
         return read_stdin(_MOST_BYTES) if source == STDIN else read_file(Path(source).expanduser(), _MOST_BYTES)
     except OSError as error:
@@ -105,13 +106,13 @@ Hashes = Annotated[dict[str, Name], Field(max_length=100)]
 
 
 class _Part(BaseModel):
-    """A part of the file. What it may hold besides is for later versions to know."""
+    """A part of the file. Unknown fields, from later versions, are ignored."""
 
     model_config = ConfigDict(strict=True, allow_inf_nan=False, defer_build=True)
 
 
 class GivenEvidence(_Part):
-    """Words of the document, and where they stand."""
+    """A quotation of the document and its place."""
 
     text: Annotated[str, Field(max_length=100_000)]
     span: Place | None
@@ -136,7 +137,7 @@ class GivenObjection(_Part):
 
 
 class GivenFact(_Part):
-    """A key fact, also one that was pruned."""
+    """A key fact, possibly pruned."""
 
     id: int
     level: Level
@@ -169,7 +170,7 @@ class GivenKeyFacts(_Part):
 
 
 class GivenTypedQuestion(_Part):
-    """A typed question with its reference answer, which has no words where there is none."""
+    """A typed question with its reference answer, which is empty for unanswerable ones."""
 
     rank: int
     type: QuestionType
@@ -197,7 +198,7 @@ class _About(_Part):
 
 
 class GivenPack(_Part):
-    """The file as a whole; without questions it has no id and no model."""
+    """The whole file; without questions it has no id and no model."""
 
     format: Literal["redraft-pack"]
     version: Annotated[int, Field(ge=OF_QUESTIONS)]
@@ -212,7 +213,7 @@ class GivenPack(_Part):
 
 
 def opened(data: bytes, place: str) -> object:
-    """The JSON of a file. Whether it has the shape of a pack is not looked into."""
+    """Parse the JSON of a file without checking its schema."""
     # What it takes in memory goes with its parts rather than with its bytes.
     if sum(map(data.count, (b"{", b"[", b","))) > _MOST_PARTS:
         raise PackError("the file has too many parts for a pack", place=place, hint=AGAIN)
@@ -223,7 +224,7 @@ def opened(data: bytes, place: str) -> object:
 
 
 def names(content: object) -> tuple[str, str] | None:
-    """The id and the title of the document that a file says it is about, if it says so."""
+    """Return the document id and title in a file, if any."""
     document = content.get("document") if isinstance(content, dict) else None
     if not isinstance(document, dict):
         return None
@@ -232,7 +233,7 @@ def names(content: object) -> tuple[str, str] | None:
 
 
 def shaped(content: object, place: str) -> GivenPack:
-    """A file's content in the shape of a pack. Whether it is true of its document is not looked into."""
+    """Validate a file's content against the schema, without checking it against the document."""
     if isinstance(content, dict) and content.get("format") == FORMAT:
         version = content.get("version")
         if isinstance(version, int) and version > WITH_TYPES:
@@ -251,7 +252,7 @@ def shaped(content: object, place: str) -> GivenPack:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; a name that stands in it twice would mean one thing to us and another to somebody else."""
+    """Return an object; raises for duplicate keys, which other parsers may read differently."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a name stands twice in one object")
@@ -263,14 +264,13 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def pack_id(document: str, questions: Sequence[PackQuestion]) -> str:
-    """The same for the same questions about the same document."""
+    """Return the id of a document's questions, derived from their content."""
     material = [document, *([q.text, q.kind, q.answer, q.evidence.text] for q in questions)]
     return content_id(json.dumps(material, ensure_ascii=False))[:16]
 
 
 def choose(store: Store, document: Document, questions: str | None = None, keyfacts: str | None = None) -> Packed:
-    """The questions and the key facts of a document with these ids, or else those that it is judged by; and its typed
-    questions."""
+    """Return the questions and key facts of a document with these ids, or the default ones, and its typed questions."""
     pack = store.packs.get(questions) if questions else store.packs.latest(document.id)
     facts = store.keyfacts.get(keyfacts) if keyfacts else store.keyfacts.latest(document.id)
     asked = store.typed.latest(document.id)
@@ -287,7 +287,7 @@ def choose(store: Store, document: Document, questions: str | None = None, keyfa
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """What of a document's pack there is: its questions, its key facts, its typed questions, or several of them."""
+    """The available parts of a document's pack: questions, key facts and typed questions."""
 
     document: Document
     questions: Pack | None
@@ -295,5 +295,5 @@ class Packed:
     typed: TypedQuestions | None = None
 
     def to_json(self) -> dict[str, object]:
-        """The pack as it is exported."""
+        """Return the pack as JSON for export."""
         return pack_json(self.document, self.questions, self.keyfacts, self.typed)

@@ -1,4 +1,4 @@
-"""Building a document's questions: asked stretch by stretch, then ranked so that every part is covered."""
+"""Builds a document's questions: writes them stretch by stretch, then ranks them so that every part is covered."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ from redraft.text.sentences import halves
 from redraft.text.words import count_words
 
 _NEAREST = 2
-"""So many questions of the pack are taken to be about the same."""
+"""How many of the pack's questions count as being about the same thing."""
 
 
 def cited_for(text: str, pack: Pack | None) -> tuple[Span, ...]:
-    """The places that those questions of a pack cite which have most to do with a question or a claim."""
+    """Return the places cited by the pack's questions that are closest to a question or claim."""
     if pack is None or not pack.questions:
         return ()
     scores = _ranker(pack.questions).scores(text)
@@ -55,7 +55,7 @@ _FEWEST, _MOST_AT_FIRST = 6, 12
 _AT_FIRST_TOKENS = 6_500
 _WORDS_A_QUESTION = 50
 UNRANKED = 3
-"""The questions of so few stretches need not be put in their order: each of them has its most important ones first."""
+"""With this few stretches no ranking is needed: each lists its most important questions first."""
 # Of more stretches more are asked for than are kept, so that there is something to choose from.
 _SPARE = 1.25
 _MOST_RANKED = 120
@@ -74,7 +74,7 @@ _OUTLINE_WINDOW = 16_384
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A question with where its answer stands, and which stretch it is from."""
+    """A question, the place of its answer, and its stretch."""
 
     asked: DocumentQuestion
     evidence: Evidence
@@ -83,12 +83,12 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """How many questions a pack has, which depends on the document and on these two alone."""
+    """How many questions a pack has; depends only on the document and these two values."""
 
     questions: int | tuple[int, int]
-    """The most of all; or from how many to how many are asked about each stretch, and all of them are kept."""
+    """The maximum overall; or a range per stretch, all of which are kept."""
     stretch: int
-    """The tokens of a stretch of the document that is asked about by itself, at most."""
+    """The maximum tokens of a stretch that is asked about at once."""
 
 
 async def build_pack(
@@ -120,19 +120,18 @@ async def build_pack(
 
 
 def _in_view(outline: Outline | None, reader: EvidenceReader, quantity: Quantity) -> str | None:
-    """The outline as it stands in prompts; none where the window has no room for it, or where it is set how many
-    questions are asked about each stretch, which is a paper's procedure."""
+    """Return the outline for prompts; None where it does not fit, or where the number per stretch is fixed, as in a
+    paper's procedure."""
     return outline_text(outline) if outline is not None and shows_outline(reader, quantity) else None
 
 
 def shows_outline(reader: EvidenceReader, quantity: Quantity) -> bool:
-    """Whether questions are asked with an outline in view, where there is one."""
+    """Return whether questions are written with the outline in view, if there is one."""
     return reader.window >= _OUTLINE_WINDOW and isinstance(quantity.questions, int)
 
 
 def _counts(each: tuple[int, int], wanted: int, sizes: Sequence[int]) -> list[tuple[int, int]]:
-    """From how many to how many questions each stretch is asked for, by its share of the text: of a few stretches
-    together as many as are wanted."""
+    """Return the range of questions for each stretch by its share of the text, adding up to the wanted number."""
     least, most = each
     if least < most:
         return [each] * len(sizes)
@@ -145,15 +144,15 @@ def _counts(each: tuple[int, int], wanted: int, sizes: Sequence[int]) -> list[tu
 
 
 def _in_turn(found: Sequence[_Found]) -> list[int]:
-    """The first question of every stretch, then the second, ...: each has the most important of its own first."""
+    """Interleave the questions: the first of every stretch, then the second, and so on."""
     stretches = sorted({f.stretch for f in found})
     own = [[n for n, f in enumerate(found) if f.stretch == stretch] for stretch in stretches]
     return [n for row in zip_longest(*own) for n in row if n is not None]
 
 
 async def _ranked(judge: Judge, found: Sequence[_Found], window: int, outline: str | None) -> list[int]:
-    """The places of the questions, the most important first. Of more than fit at once every group has questions from
-    all over the document, and what comes first in each of them comes first."""
+    """Return the question numbers by importance. Where they do not fit one request, each group has questions from all
+    parts of the document, and groups are merged rank by rank."""
     groups = ceil(len(found) / ranked_at_once(window))
     candidates = [Candidate(id=n + 1, question=f.asked.question, answer=f.asked.answer) for n, f in enumerate(found)]
     label = "questions ranked"
@@ -167,15 +166,13 @@ async def _ranked(judge: Judge, found: Sequence[_Found], window: int, outline: s
 
 
 def ranked_at_once(window: int) -> int:
-    """How many questions are put in their order at once: the same in all but the smallest windows."""
+    """Return how many questions are ranked in one request: the same for all but the smallest windows."""
     return max(1, min(_RANKED_AT_ONCE, window // _RANKED_TOKENS))
 
 
 def pack_key(judge: Judge, reader: EvidenceReader, quantity: Quantity) -> str:
-    """The same for the same document, judge, prompts and quantity: a pack is built once for each.
-
-    Nothing of the judge's window is in it: whatever it can read at once, the same is asked about the same stretches.
-    """
+    """Return the cache key: the same for the same document, judge, prompts and quantity. It does not depend on the
+    judge's window, which does not change the questions per stretch."""
     hashes = [judge.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)]
     asked = [quantity.questions, quantity.stretch]
     material = [judge.model.identity, *judge.drawn, *hashes, *asked, reader.tokenizer.name]
@@ -183,10 +180,8 @@ def pack_key(judge: Judge, reader: EvidenceReader, quantity: Quantity) -> str:
 
 
 def stretches_of(reader: EvidenceReader, most: int) -> Sequence[Chunk]:
-    """The document in stretches of at most so many tokens, about as long as each other; whole where it has no more.
-
-    What surrounds the text, such as a list of references, is not asked about.
-    """
+    """Return the document in stretches of at most so many tokens and similar length. Surrounding matter, such as a list
+    of references, is left out."""
     start, end = body_of(reader.document).span
     left_out = (reader.text(Span(0, start)), reader.text(Span(end, len(reader.document.text))))
     tokens = reader.document_tokens - sum(map(reader.tokenizer.count, left_out))
@@ -197,10 +192,8 @@ def stretches_of(reader: EvidenceReader, most: int) -> Sequence[Chunk]:
 
 
 def questions_wanted(reader: EvidenceReader, quantity: Quantity) -> int:
-    """6 to 12 for a document of some pages; beyond that as many more as the root of its length, up to the limit.
-
-    Where it is set how many are asked about each stretch, all of these.
-    """
+    """Return the number of questions: 6 to 12 for a few pages, then growing with the square root of the length up to
+    the limit; where a number per stretch is set, all of those."""
     if not isinstance(quantity.questions, int):
         return quantity.questions[1] * len(stretches_of(reader, quantity.stretch))
     first = max(_FEWEST, min(_MOST_AT_FIRST, count_words(reader.document.text) // _WORDS_A_QUESTION))
@@ -209,7 +202,7 @@ def questions_wanted(reader: EvidenceReader, quantity: Quantity) -> int:
 
 
 def questions_each(reader: EvidenceReader, quantity: Quantity, stretches: int) -> tuple[int, int]:
-    """From how many to how many questions are asked for about each stretch."""
+    """Return the range of questions to write about each stretch."""
     if not isinstance(quantity.questions, int):
         return quantity.questions
     wanted = questions_wanted(reader, quantity)
@@ -219,7 +212,7 @@ def questions_each(reader: EvidenceReader, quantity: Quantity, stretches: int) -
 
 
 def parts_of(reader: EvidenceReader, stretch: Chunk, count: int, outline: str | None = None) -> list[Span]:
-    """A stretch whole where a prompt has room for it beside so many questions that come back, or else in parts."""
+    """Return a stretch whole where a prompt has room for it and the reply, or else in parts."""
     around = _PROMPT_TOKENS + (reader.tokenizer.count(outline) if outline else 0)
     room = max(reader.room, reader.window - count * QUESTION.tokens(reader.wording) - around)
     if stretch.tokens <= room:
@@ -234,14 +227,14 @@ def parts_of(reader: EvidenceReader, stretch: Chunk, count: int, outline: str | 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A stretch, or a part of it, that is asked about at once, and what it is called."""
+    """A stretch or part of it that is asked about at once, and its name."""
 
     span: Span
     stretch: int
     name: str
 
     def divided(self, spans: Sequence[Span]) -> list[_Part]:
-        """Its parts by their own names; itself where it is the only one."""
+        """Return its parts by name, or itself if there is only one."""
         if len(spans) == 1:
             return [self]
         return [_Part(span, self.stretch, f"{self.name}, part {at}") for at, span in enumerate(spans, 1)]
@@ -256,10 +249,8 @@ async def _ask(
     misses: Misses,
     outline: str | None,
 ) -> tuple[list[_Found], list[str]]:
-    """The questions about one stretch, and what went wrong. A stretch that the judge declines does not stop the others.
-
-    From a judge whose window has no room for it they are had part by part, and are no more for that.
-    """
+    """Return the questions about one stretch, and what went wrong; a stretch that the judge declines does not stop the
+    others. A judge with a small window is asked part by part for the same number in total."""
     whole = _Part(stretch.span, stretch.index, f"stretch {stretch.index + 1} of {stretches}")
     parts = whole.divided(
         [span for span in parts_of(reader, stretch, count[1], outline) if count_words(reader.text(span))]
@@ -269,7 +260,7 @@ async def _ask(
 
 @dataclass(frozen=True, slots=True)
 class _Asker:
-    """Who is asked, by which document, with what in view."""
+    """The judge, the document and the outline for writing questions."""
 
     judge: Judge
     reader: EvidenceReader
@@ -280,7 +271,7 @@ class _Asker:
 async def _asked_of(
     asker: _Asker, parts: Sequence[_Part], count: tuple[int, int], attempt: Attempt
 ) -> tuple[list[_Found], list[str]]:
-    """So many questions about some parts together: the first of each, then the second, ..."""
+    """Return so many questions about some parts, interleaved."""
     shares = [(_share(count[0], at, len(parts)), _share(count[1], at, len(parts))) for at in range(len(parts))]
     replies = await gather_all(_asked(asker, part, share, attempt) for part, share in zip(parts, shares, strict=True))
     found: list[_Found] = []
@@ -290,15 +281,15 @@ async def _asked_of(
 
 
 def _share(count: int, at: int, parts: int) -> int:
-    """How many of some questions one of the parts is asked for: one at least, as nobody knows what is in it."""
+    """Return how many of the questions one part is asked for: at least one."""
     return max(1, (count + parts - 1 - at) // parts)
 
 
 async def _asked(
     asker: _Asker, part: _Part, count: tuple[int, int], attempt: Attempt
 ) -> tuple[list[_Found], list[str]]:
-    """The questions about a part; where the reply is cut off, half as many about each half of it, and those of the
-    reply only where they bring too few: asked about a half, a judge would ask the same."""
+    """Return the questions about a part. Where the reply is cut off, half as many are asked about each half; the
+    questions of the cut reply are used only if those are too few."""
     reader, roomier = asker.reader, attempt.roomier()
     two = halves(reader.document.text, part.span) if roomier and count[1] > 1 else None
     label = f"questions on {part.name}"
@@ -322,7 +313,7 @@ async def _asked(
 
 
 def _evidence(asked: DocumentQuestion, reader: EvidenceReader, within: Span) -> Evidence:
-    """Where the answer stands: the quote, or else the place in the stretch that is nearest to the question."""
+    """Return the place of the answer: the quote, or the passage in the stretch nearest to the question."""
     quoted = reader.sentence(asked.quote, [within])
     if quoted.span is not None:
         return quoted
@@ -335,10 +326,8 @@ def _evidence(asked: DocumentQuestion, reader: EvidenceReader, within: Span) -> 
 
 
 def _trimmed(asked: Sequence[Sequence[_Found]], most: int) -> list[_Found]:
-    """What will be ranked, stretch by stretch, each question once: the first of every stretch, then the second, ...
-
-    Where there is no room for one of every stretch, those that are left out lie between others.
-    """
+    """Return the distinct questions to rank, interleaved by stretch. Where there is no room for one of every stretch,
+    the stretches left out are evenly spread."""
     seen: set[str] = set()
     kept: list[_Found] = []
     for row in zip_longest(*asked):
@@ -352,16 +341,14 @@ def _trimmed(asked: Sequence[Sequence[_Found]], most: int) -> list[_Found]:
 
 
 def _spread(found: Sequence[_Found], most: int) -> list[_Found]:
-    """As many as may be, from the first to the last of them."""
+    """Return an evenly spread selection of at most this many, including the first and the last."""
     room = min(most, len(found))
     return [found[at * len(found) // room] for at in range(room)]
 
 
 def chosen_in(order: Sequence[int], parts: Sequence[int], wanted: int) -> list[int]:
-    """The `wanted` best in `order`, with at least one from every part where there is room for that.
-
-    Where there are more parts than room, neighbouring parts stand for each other.
-    """
+    """Return the `wanted` best in `order`, with at least one from every part where there is room. With more parts than
+    room, neighbouring parts are grouped."""
     count = max(parts, default=0) + 1
     groups = [part * min(wanted, count) // count for part in parts]
     chosen: set[int] = set()

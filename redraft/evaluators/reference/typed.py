@@ -1,4 +1,4 @@
-"""Building a document's typed questions: of each type about each third, every one made from a paragraph."""
+"""Builds a document's typed questions: of each type about each third, each from one paragraph."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from redraft.text.words import count_words, words_key
 BUILDING = (ASK_TYPED, ANSWER_FROM_DOCUMENT)
 """The prompts that typed questions depend on."""
 PER_THIRD = 1
-"""How many questions of each type are asked about each third, as in the thesis."""
+"""Questions of each type about each third, as in the thesis."""
 MOST_TRIES = 3
-"""Of so many paragraphs one is looked for that a question of the type can be made from."""
+"""How many paragraphs are tried for a question of the type."""
 # The words of a paragraph: lines of dialogue are taken together, and endless paragraphs cut.
 _FEWEST, _MOST = 40, 250
 # So many characters before a paragraph tell whom it means.
@@ -38,7 +38,7 @@ _LONGEST_TEXT = 500
 
 @dataclass(frozen=True, slots=True)
 class TypedBuilder:
-    """Asks `each` question of every type about every third of a document up to `end`."""
+    """Writes `each` questions of every type about every third of a document up to `end`."""
 
     judge: Judge
     reader: EvidenceReader
@@ -48,13 +48,13 @@ class TypedBuilder:
 
     @property
     def key(self) -> str:
-        """The same for the same judge, prompts, number and text: questions are made once for each."""
+        """Return the cache key: the same for the same judge, prompts, number and text."""
         hashes = [self.judge.book.hash(prompt) for prompt in BUILDING]
         material = [self.judge.model.identity, self.judge.sample, *self.judge.drawn, *hashes, self.each, self.end]
         return content_id(json.dumps([*material, self.reader.name]))[:32]
 
     async def build(self) -> TypedQuestions:
-        """All questions, in the order of their paragraphs. What could not be had is named, and stops nothing else."""
+        """Write all questions, in paragraph order. Failures are recorded and do not stop the rest."""
         misses, document = Misses(), self.reader.document
         wanted = slots(document.text, self.end, self.each)
         made = await gather_all(self._question(slot, misses) for slot in wanted)
@@ -73,7 +73,7 @@ class TypedBuilder:
         return TypedQuestions(key, document.id, by, hashes, self.end, questions, tuple(troubles))
 
     async def _question(self, slot: Slot, misses: Misses) -> TypedQuestion | str:
-        """The question for a slot, from the first of its paragraphs that one can be made from; or what went wrong."""
+        """Write the question of a slot from the first paragraph that yields one; returns what went wrong."""
         why = "there is no paragraph to ask about"
         for at, paragraph in enumerate(slot.paragraphs, 1):
             label = f"{slot.name}, paragraph {at} of {len(slot.paragraphs)}"
@@ -96,7 +96,7 @@ class TypedBuilder:
         return f"no {slot.name}: {why}"
 
     async def _answered(self, made: TypedQuestion) -> str:
-        """What is wrong with a question that shall have no answer: the document has one, or nobody can tell."""
+        """Return what is wrong with an unanswerable question: the document answers it, or the check failed."""
         if made.is_answerable:
             return ""
         found = await Examiner(self.judge).answers_from_document([EvidenceQuery(made.text)], self.reader)
@@ -107,7 +107,7 @@ class TypedBuilder:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A question that is wanted, and the paragraphs that it may be made from, the first before the others."""
+    """A question to write, and the candidate paragraphs in order."""
 
     third: Third
     type: QuestionType
@@ -116,12 +116,12 @@ class Slot:
 
     @property
     def name(self) -> str:
-        """What it is called: "abstractive question 1 about the middle"."""
+        """Return its name, such as "abstractive question 1 about the middle"."""
         return f"{self.type} question {self.number} about the {self.third}"
 
 
 def slots(text: str, end: int, each: int) -> list[Slot]:
-    """All questions that are wanted of a text up to `end`. Their paragraphs lie evenly over each third."""
+    """Return all questions to write about a text up to `end`, with paragraphs spread evenly over each third."""
     known = paragraphs(text, end)
     wanted = [(number, of_type) for number in range(1, each + 1) for of_type in TYPES]
     found: list[Slot] = []
@@ -135,7 +135,7 @@ def slots(text: str, end: int, each: int) -> list[Slot]:
 
 
 def paragraphs(text: str, end: int) -> list[Span]:
-    """The paragraphs of a text up to `end`: short ones that follow each other are one, and long ones several."""
+    """Return the paragraphs of a text up to `end`: consecutive short ones merged, long ones split."""
     seams = [0, *(seam for seam in paragraph_seams(text) if 0 < seam < end), end]
     found: list[Span] = []
     start = 0
@@ -147,7 +147,7 @@ def paragraphs(text: str, end: int) -> list[Span]:
 
 
 def _cut(text: str, whole: Span) -> Iterator[Span]:
-    """A paragraph of a sensible length, without the blanks around it, in parts that end with sentences."""
+    """Split a paragraph into parts of sensible length at sentence ends, without surrounding whitespace."""
     found = sentences(text, whole)
     first, words = 0, 0
     for at, one in enumerate(found):
@@ -158,7 +158,7 @@ def _cut(text: str, whole: Span) -> Iterator[Span]:
 
 
 def in_order(questions: Sequence[TypedQuestion]) -> tuple[TypedQuestion, ...]:
-    """The questions as their paragraphs follow each other, numbered from 1."""
+    """Return the questions in paragraph order, numbered from 1."""
     ordered = sorted(questions, key=lambda one: (one.paragraph, TYPES.index(one.type), one.text))
     return tuple(
         TypedQuestion(number, one.type, one.text, one.answer, one.reason, one.paragraph)
@@ -167,13 +167,13 @@ def in_order(questions: Sequence[TypedQuestion]) -> tuple[TypedQuestion, ...]:
 
 
 def typed_id(document: str, end: int, questions: Sequence[TypedQuestion]) -> str:
-    """The same for the same questions about the same text."""
+    """Return the id of a text's typed questions, derived from their content."""
     material = [document, end, *([q.type, q.text, q.answer, q.reason, *q.paragraph] for q in questions)]
     return content_id(json.dumps(material, ensure_ascii=False))[:16]
 
 
 def flaw_of(one: TypedQuestion, paragraph: str) -> str:
-    """Why it is no question of its type; nothing where it is one."""
+    """Return why a question is not of its type, or an empty string."""
     if not count_words(one.text):
         return "has no words"
     if one.type == "unanswerable":
@@ -191,7 +191,7 @@ def flaw_of(one: TypedQuestion, paragraph: str) -> str:
 
 
 def _made(asked: TypedReply, of_type: QuestionType, paragraph: Span) -> TypedQuestion:
-    """The question of a reply. What its type has no use for is left out."""
+    """Return the question in a reply without the fields that its type does not use."""
     answer = one_line(asked.answer, _LONGEST_TEXT)
     answer = answer if is_answer(answer) else ""
     reason = one_line(asked.reason, _LONGEST_TEXT)

@@ -32,10 +32,10 @@ def lock_number(name: str) -> int:
 
 
 class PostgresClaims(Claims):
-    """The claims of one process, held by a connection of their own.
+    """The claims of one process, held by a dedicated connection.
 
-    Where that is lost, as when the server is started anew, so are they; then they are taken again before anything is
-    written. Should somebody else have taken one meanwhile, whoever has lost it writes nothing any more.
+    If that connection is lost, as when the server restarts, the claims are lost too; they are taken again before the
+    next write. If another process has taken one meanwhile, this one writes nothing more.
     """
 
     def __init__(self, address: str) -> None:
