@@ -219,7 +219,7 @@ class Panel:
         return {evaluator.name: evaluator.aim for evaluator in self.evaluators}
 
     async def judge_by(self, metric: str, draft: str) -> Evaluation:
-        """Judge a stored draft by one metric and store the evaluation, waiting for the pack only if the metric needs it.
+        """Judge a stored draft by one metric and store the evaluation; waits for the pack only if needed.
 
         Exceptions that end the run propagate; any other, or a pack that cannot be built, makes the metric fail.
         """
